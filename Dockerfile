@@ -1,0 +1,35 @@
+# Poolgate in a container: the first stage compiles, the second has only what runs.
+#
+#   docker build -t poolgate .
+#   docker run -p 4000:4000 -v poolgate-data:/poolgate/data -v ./config.yaml:/poolgate/config.yaml:ro poolgate
+#   docker run --rm -v ./config.yaml:/poolgate/config.yaml:ro poolgate check
+#
+# A published port reaches a listener only where `listen.host` in config.yaml is 0.0.0.0; the shipped file listens on loopback.
+
+FROM node:24-slim AS packages
+RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++ && rm -rf /var/lib/apt/lists/*
+WORKDIR /poolgate
+COPY package.json package-lock.json ./
+# Only sqlite3 and esbuild run a build step; Node's headers are in the image.
+ENV npm_package_config_node_gyp_nodedir=/usr/local
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+ && npm rebuild --ignore-scripts=false sqlite3 esbuild \
+ && node --eval 'require("sqlite3")'
+
+FROM node:24-slim
+ENV NODE_ENV=production
+WORKDIR /poolgate
+COPY --from=packages /poolgate/node_modules ./node_modules
+COPY package.json config.yaml LICENSE ./
+COPY store ./store
+COPY rules ./rules
+COPY proxy ./proxy
+RUN mkdir data && chown node:node data
+USER node
+VOLUME /poolgate/data
+EXPOSE 4000
+HEALTHCHECK --interval=15s --timeout=3s --start-period=5s \
+  CMD ["node", "--eval", "fetch('http://127.0.0.1:4001/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Node itself is process 1, so that a stop reaches the server at once.
+ENTRYPOINT ["node", "--import", "tsx/esm", "proxy/main.ts"]
+CMD ["serve"]

@@ -1,0 +1,61 @@
+// The loopback listener for operators: health, readiness, metrics, status, reload.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** `METHOD /path` to what answers it. */
+export type AdminRoutes = Readonly<Record<string, () => AdminAnswer | Promise<AdminAnswer>>>;
+
+export const adminJson = (status: number, body: unknown): AdminAnswer => ({
+  status,
+  type: 'application/json',
+  body: `${JSON.stringify(body)}\n`,
+});
+
+export class AdminServer {
+  readonly #routes: AdminRoutes;
+  readonly #server: Server;
+
+  constructor(routes: AdminRoutes) {
+    this.#routes = routes;
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+  }
+
+  listen(host: string, port: number): Promise<AddressInfo> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => resolve(this.#server.address() as AddressInfo));
+    });
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '').split('?', 1)[0];
+    const route = this.#routes[`${request.method === 'HEAD' ? 'GET' : request.method} ${path}`];
+    const answer = await this.#answer(route, request);
+    response.writeHead(answer.status, { 'content-type': answer.type, 'content-length': Buffer.byteLength(answer.body) });
+    response.end(request.method === 'HEAD' ? undefined : answer.body);
+  }
+
+  async #answer(route: AdminRoutes[string] | undefined, request: IncomingMessage): Promise<AdminAnswer> {
+    // A page in the operator's browser must not reach it by rebinding a name to loopback, or by a cross-site form.
+    if (request.headers.origin !== undefined) return adminJson(403, { error: 'no cross-origin requests' });
+    if (!route) return adminJson(404, { error: 'unknown path' });
+    try {
+      return await route();
+    } catch {
+      return adminJson(500, { error: 'failed' });
+    }
+  }
+}

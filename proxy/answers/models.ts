@@ -1,0 +1,26 @@
+// The two model lists, answered from catalog state; no upstream request is ever made for them (ML3, D1, A1).
+import type { Answer, Handler } from '../intake/http-turn.ts';
+import type { Listing } from '../pool/catalog/listings.ts';
+import type { ModelDirectory } from '../pool/catalog/directory.ts';
+
+/** `GET /backend-api/agent/models` and its alias: with the ETag that native turns repeat (Q14). */
+export function catalogAnswers(models: ModelDirectory): Handler {
+  return ({ turn }) => conditional(models.backendList(turn.pool, turn.key), turn.headers['if-none-match']);
+}
+
+/** `GET /v1/models`. */
+export function modelAnswers(models: ModelDirectory): Handler {
+  return ({ turn }) => ({ status: 200, headers: {}, body: models.publicList(turn.pool, turn.key).body });
+}
+
+function conditional({ body, etag }: Listing, ifNoneMatch: string | undefined): Answer {
+  const headers = { etag, 'cache-control': 'private, no-cache' };
+  return matches(ifNoneMatch, etag) ? { status: 304, headers, body: '' } : { status: 200, headers, body };
+}
+
+/** Weak comparison: `W/` says nothing here. */
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag));
+}

@@ -1,0 +1,71 @@
+// Keys and operators: the shipped demonstration secrets stay with rehearsal accounts, and times are times.
+import type { Problem } from '../finding.ts';
+import { isRehearsal } from './addresses.ts';
+import { isMapping, mapping, type Row, rowsOf, text, textsOf } from './rows.ts';
+
+/** SHA-256 of `pg-demo-key-for-the-rehearsal-only` and `pg-demo-token-for-the-rehearsal-only`, which everybody can read in config.yaml. */
+export const DEMO_HASHES: ReadonlySet<string> = new Set([
+  '03ae7417bc71c21d85f84c6097b14183afee778e60b9667c849c75ebbca4fafb',
+  '90f4ac3f4c2e4f27912c75879d6e69a9460c42d24a0cfd72c14a80c047d3b05c',
+]);
+
+/** @param now Unix milliseconds. */
+export function checkKeys(data: unknown, now: number): readonly Problem[] {
+  return [...demonstrationSecrets(data), ...expiries(data, now), ...prices(data)];
+}
+
+function* demonstrationSecrets(data: unknown): Generator<Problem> {
+  const real = new Set(
+    rowsOf(data, 'accounts').flatMap(({ row }) => (text(row.base_url) && !isRehearsal(row.base_url) ? (text(row.id) ?? []) : [])),
+  );
+  const exposed = new Set(
+    rowsOf(data, 'pools').flatMap(({ path, row }) =>
+      rowsOf(row, 'assignments', path).some((assignment) => real.has(text(assignment.row.account) ?? '')) ? [row.id] : [],
+    ),
+  );
+  for (const key of rowsOf(data, 'keys')) {
+    if (exposed.has(key.row.pool)) yield* demonstration(key, 'secret_sha256', 'key: make one with `poolgate key create`');
+  }
+  for (const operator of rowsOf(data, 'operators')) {
+    const pools = [...textsOf(operator.row, 'owns', operator.path), ...textsOf(operator.row, 'assigned', operator.path)];
+    if (pools.some((pool) => exposed.has(pool.text)))
+      yield* demonstration(operator, 'token_sha256', 'token: make one with `poolgate token create`');
+  }
+}
+
+function* demonstration({ path, row }: Row, list: string, what: string): Generator<Problem> {
+  for (const hash of textsOf(row, list, path)) {
+    if (DEMO_HASHES.has(hash.text))
+      yield { path: hash.path, message: `a Pool with a real account refuses the shipped demonstration ${what}` };
+  }
+}
+
+function* expiries(data: unknown, now: number): Generator<Problem> {
+  for (const { path, row } of rowsOf(data, 'keys')) {
+    const written = text(row.expires_at);
+    if (written === undefined) continue;
+    const at = Date.parse(written);
+    // Of what is no time at all the schema has told already.
+    if (Number.isNaN(at)) {
+      if (/^\d{4}-\d{2}-\d{2}T/.test(written)) yield { path: [...path, 'expires_at'], message: 'there is no such day or time' };
+    } else if (at <= now && (row.status ?? 'active') === 'active') {
+      yield { path: [...path, 'expires_at'], message: 'this key has expired', severity: 'warning' };
+    }
+  }
+}
+
+/** A limit in USD counts prices: in a Pool without any it would never trip. */
+function* prices(data: unknown): Generator<Problem> {
+  const priced = new Set(
+    rowsOf(data, 'pools').flatMap(({ row }) =>
+      Object.values(mapping(row.models)).some((model) => isMapping(model) && model.prices !== undefined) ? [row.id] : [],
+    ),
+  );
+  for (const { path, row } of rowsOf(data, 'keys')) {
+    const limits = mapping(row.limits);
+    const limit = ['usd_per_day', 'usd_per_week'].find((name) => limits[name] !== undefined);
+    if (limit === undefined || priced.has(row.pool)) continue;
+    const message = 'no model of this Pool has prices, so this limit never trips';
+    yield { path: [...path, 'limits', limit], at: 'key', message, severity: 'warning' };
+  }
+}

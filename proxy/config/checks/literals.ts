@@ -1,0 +1,24 @@
+// Secrets and interpolations that stand in the file as they are, at places where any text would do.
+import type { Path, Problem } from '../finding.ts';
+import { looksSecret } from '../naming.ts';
+
+export function checkLiterals(data: unknown): readonly Problem[] {
+  return [...scan(data, [])];
+}
+
+function* scan(value: unknown, path: Path): Generator<Problem> {
+  if (typeof value === 'string') yield* literal(value, { path });
+  else if (Array.isArray(value)) for (const [i, item] of value.entries()) yield* scan(item, [...path, i]);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      yield* literal(key, { path: [...path, key], at: 'key' });
+      yield* scan(item, [...path, key]);
+    }
+  }
+}
+
+function* literal(text: string, place: Pick<Problem, 'path' | 'at'>): Generator<Problem> {
+  if (looksSecret(text)) yield { ...place, message: 'this looks like a secret, and a secret never stands in this file' };
+  else if (/\$\{[^}]*\}/.test(text))
+    yield { ...place, message: 'nothing is interpolated in this file: this stays as it is written', severity: 'warning' };
+}

@@ -1,0 +1,46 @@
+// What a row refers to by id must stand in this file.
+import type { Path, Problem } from '../finding.ts';
+import { isWord } from '../naming.ts';
+import { suggestion } from '../nearest.ts';
+import { isMapping, rowsOf, text, textsOf } from './rows.ts';
+
+export function checkReferences(data: unknown): readonly Problem[] {
+  const accounts = idsOf(data, 'accounts');
+  const pools = idsOf(data, 'pools');
+  const problems: (Problem | undefined)[] = [];
+
+  for (const { path, row } of rowsOf(data, 'pools')) {
+    const assignments = rowsOf(row, 'assignments', path);
+    for (const { path: at, row: assignment } of assignments) {
+      problems.push(dangling(assignment.account, accounts, 'account', [...at, 'account']));
+    }
+    if (Array.isArray(row.assignments) && row.assignments.length === 0) {
+      problems.push({
+        path: [...path, 'assignments'],
+        message: 'this Pool has no account, so every turn of it is refused',
+        severity: 'warning',
+      });
+    }
+  }
+  for (const { path, row } of rowsOf(data, 'keys')) problems.push(dangling(row.pool, pools, 'Pool', [...path, 'pool']));
+  for (const { path, row } of rowsOf(data, 'operators')) {
+    for (const list of ['owns', 'assigned']) {
+      for (const { path: at, text: pool } of textsOf(row, list, path)) problems.push(dangling(pool, pools, 'Pool', at));
+    }
+  }
+  return problems.filter((problem) => problem !== undefined);
+}
+
+function dangling(id: unknown, known: readonly string[], noun: string, path: Path): Problem | undefined {
+  if (typeof id !== 'string' || known.includes(id)) return undefined;
+  const name = isWord(id) ? ` '${id}'` : '';
+  return { path, message: `there is no ${noun}${name}${suggestion(id, known) || (known.length === 0 ? '' : `; known: ${listed(known)}`)}` };
+}
+
+/** Long lists are of no help: the first few. */
+const listed = (ids: readonly string[]): string => ids.slice(0, 8).join(', ') + (ids.length > 8 ? ', …' : '');
+
+function idsOf(data: unknown, list: string): readonly string[] {
+  if (!isMapping(data)) return [];
+  return rowsOf(data, list).flatMap(({ row }) => text(row.id) ?? []);
+}

@@ -1,0 +1,29 @@
+// Reads rows out of data that may be wrong: a check of one fault must not trip over another.
+import type { Path } from '../finding.ts';
+
+export type Mapping = Readonly<Record<string, unknown>>;
+
+export interface Row {
+  readonly path: Path;
+  readonly row: Mapping;
+}
+
+/** The rows of a list that are mappings, with their paths; nothing where there is no list. */
+export function rowsOf(parent: unknown, key: string, at: Path = []): readonly Row[] {
+  const list = mapping(parent)[key];
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((row: unknown, i) => (isMapping(row) ? [{ path: [...at, key, i], row }] : []));
+}
+
+/** The texts of a list, with their paths. */
+export function textsOf(parent: unknown, key: string, at: Path): readonly { readonly path: Path; readonly text: string }[] {
+  const list = mapping(parent)[key];
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((text: unknown, i) => (typeof text === 'string' ? [{ path: [...at, key, i], text }] : []));
+}
+
+export const isMapping = (value: unknown): value is Mapping => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const mapping = (value: unknown): Mapping => (isMapping(value) ? value : {});
+
+export const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,0 +1,118 @@
+// What differs between two configurations, by the path of each setting; secrets show that they changed, never what they are.
+import { hash } from 'node:crypto';
+import type { Config } from './config.ts';
+import { settings } from './schema.ts';
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+export interface Change {
+  /** `pools[team].max_attempts`: rows of lists by their id. */
+  readonly path: string;
+  readonly kind: 'added' | 'removed' | 'changed' | 'reordered';
+  /** Values before and after; absent where a whole row came or went, and where the value is private. */
+  readonly from?: Json;
+  readonly to?: Json;
+  /** Whether the change takes effect with a restart only. */
+  readonly restart: boolean;
+}
+
+/** Values that neither logs nor audit rows nor status answers show: secrets, what names them, and the accounts' addresses. */
+const PRIVATE: ReadonlySet<string> = new Set(['base_url', 'credential', 'headers', 'secret_sha256', 'store_key', 'token_sha256']);
+
+/** What stands for a private value: equal marks mean equal values, and a mark tells nothing else of them. */
+const MARK = /^\(private [0-9a-f]{8}\)$/;
+
+const RESTART: readonly string[] = [...settings()].filter(({ node }) => node.restart === true).map(({ path }) => path);
+
+/** The configuration as `/status` shows it: private values as marks that can still be compared. */
+export function redact(config: Config): Json {
+  return masked(config as unknown as Json);
+}
+
+function masked(value: Json): Json {
+  if (isList(value)) return value.map(masked);
+  if (!isMapping(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      const empty = isMapping(inner) && Object.keys(inner).length === 0;
+      return [key, PRIVATE.has(key) && !empty && !MARK.test(String(inner)) ? `(private ${fingerprint(inner).slice(0, 8)})` : masked(inner)];
+    }),
+  );
+}
+
+/** Names a configuration: 12 hex digits, equal for equal settings, whatever their order and formatting in the file. */
+export const versionOf = (config: Config): string => fingerprint(config as unknown as Json).slice(0, 12);
+
+const fingerprint = (value: Json): string => hash('sha256', canonical(value), 'hex');
+
+function canonical(value: Json): string {
+  if (isList(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isMapping(value)) return JSON.stringify(value);
+  const members = Object.keys(value).toSorted();
+  return `{${members.map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`).join(',')}}`;
+}
+
+/** @param running,next Configurations, or what `redact` made of them. */
+export function diffConfigs(running: Config | Json, next: Config | Json): readonly Change[] {
+  return [...changes(masked(running as Json), masked(next as Json), '')];
+}
+
+function* changes(from: Json, to: Json, path: string): Generator<Change> {
+  if (isMapping(from) && isMapping(to)) {
+    for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+      yield* oneOf(from[key], to[key], path === '' ? key : `${path}.${key}`);
+    }
+  } else if (isRows(from) && isRows(to)) {
+    yield* rowChanges(from, to, path);
+  } else if (canonical(from) !== canonical(to)) {
+    const hidden = MARK.test(String(from)) || MARK.test(String(to));
+    yield { path, kind: 'changed', ...(hidden ? {} : { from, to }), restart: needsRestart(path) };
+  }
+}
+
+function* rowChanges(from: readonly Row[], to: readonly Row[], path: string): Generator<Change> {
+  const before = new Map(from.map((row) => [rowId(row), row]));
+  const after = new Map(to.map((row) => [rowId(row), row]));
+  for (const id of new Set([...before.keys(), ...after.keys()])) yield* oneOf(before.get(id), after.get(id), `${path}[${id}]`);
+  // Order matters: `fill_first` and cohorts follow it.
+  const stayed = [...before.keys()].filter((id) => after.has(id));
+  const order = [...after.keys()].filter((id) => before.has(id));
+  if (stayed.some((id, i) => id !== order[i])) yield { path, kind: 'reordered', restart: false };
+}
+
+function* oneOf(from: Json | undefined, to: Json | undefined, path: string): Generator<Change> {
+  if (from !== undefined && to !== undefined) yield* changes(from, to, path);
+  else if (to !== undefined) yield { path, kind: 'added', ...(isShown(to) && { to }), restart: needsRestart(path) };
+  else if (from !== undefined) yield { path, kind: 'removed', ...(isShown(from) && { from }), restart: needsRestart(path) };
+}
+
+/** Whether a change at this path takes a restart; the schema says of which settings it does. */
+export const needsRestart = (path: string): boolean => RESTART.some((setting) => path === setting || path.startsWith(`${setting}.`));
+
+/** `pools[team].max_attempts: 3 -> 5`, `keys[ci].secret_sha256: (changed)`, `accounts[east]: added`. */
+export function formatChange({ path, kind, from, to, restart }: Change): string {
+  const shown = (value: Json | undefined) =>
+    path.endsWith('.expires_at') && typeof value === 'number' ? new Date(value).toISOString() : JSON.stringify(value);
+  const note = restart ? ' (after a restart)' : '';
+  if (kind === 'changed')
+    return `${path}: ${from === undefined || to === undefined ? '(changed)' : `${shown(from)} -> ${shown(to)}`}${note}`;
+  const value = to ?? from;
+  return `${path}: ${kind}${value === undefined ? '' : ` ${shown(value)}`}${note}`;
+}
+
+type Row = { readonly [key: string]: Json };
+
+/** Rows are told apart by what names them; two rows of equal name cannot be, and no valid file has them. */
+function rowId(row: Row): string {
+  if (typeof row.method === 'string') return `${row.method} ${row.path}`;
+  return String(row.id ?? row.account);
+}
+
+const isRows = (value: Json): value is readonly Row[] =>
+  isList(value) && value.every((item) => isMapping(item) && ['id', 'account', 'method'].some((name) => typeof item[name] === 'string'));
+
+const isShown = (value: Json): boolean => (isList(value) ? !isRows(value) : !isMapping(value) && !MARK.test(String(value)));
+
+const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
+
+const isMapping = (value: Json): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,87 @@
+// Reads config.yaml: parsed, checked against the schema and by every check, defaults in, secrets resolved; all faults at once.
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { runChecks } from './checks/all.ts';
+import { compile } from './compile.ts';
+import type { Config, LoadedConfig } from './config.ts';
+import { ConfigError, type Finding, inFileOrder, isError, type Problem } from './finding.ts';
+import { locate } from './locate.ts';
+import { faultOf, resolveSecrets } from './secrets.ts';
+import { validate } from './validate.ts';
+import { parseYaml } from './yaml.ts';
+
+export interface LoadOptions {
+  /** Where `{ env: NAME }` is looked up; the process's environment by default. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Whether an unset environment variable is an error (default, as when serving) or a warning, as in `check`. */
+  readonly strictEnv?: boolean;
+}
+
+/**
+ * Reads a file for serving.
+ * @param path Of the file, as findings should name it; relative to the working folder.
+ * @returns The configuration, deeply frozen, and warnings, which are no reason not to run it.
+ * @throws {ConfigError} with every fault of the file, in file order.
+ */
+export async function loadConfig(path: string, options: LoadOptions = {}): Promise<{ loaded: LoadedConfig; warnings: Finding[] }> {
+  const { config, bearers, findings } = await inspect(await readConfig(path), { path, ...options });
+  if (!config) throw new ConfigError(findings);
+  return { loaded: { config, path: resolve(path), bearers }, warnings: [...findings] };
+}
+
+export interface InspectOptions extends LoadOptions {
+  readonly path: string;
+  /** False leaves secrets unread: for commands that only look at the file, or edit it. */
+  readonly secrets?: boolean;
+}
+
+export interface Inspection {
+  /** Undefined where the file has an error. */
+  readonly config: Config | undefined;
+  readonly bearers: ReadonlyMap<string, string>;
+  /** Errors and warnings, in file order. */
+  readonly findings: readonly Finding[];
+}
+
+/** Checks the text of a file, wherever it comes from; `path` names it in findings and gives the folder of relative paths. */
+export async function inspect(
+  text: string,
+  { path, env = process.env, strictEnv = true, secrets = true }: InspectOptions,
+): Promise<Inspection> {
+  const parsed = parseYaml(text, path);
+  if (!parsed.readable) return { config: undefined, bearers: new Map(), findings: inFileOrder(parsed.findings) };
+
+  const data: unknown = parsed.document.toJS();
+  const folder = dirname(resolve(path));
+  const faults = [...validate(data), ...runChecks(data, Date.now())];
+  const found = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : { bearers: new Map<string, string>(), problems: [] };
+  const problems = firstOfEachPlace([...faults, ...found.problems]);
+  const findings = inFileOrder([...parsed.findings, ...locate(problems, { parsed, data, file: path })]);
+  if (findings.some(isError)) return { config: undefined, bearers: new Map(), findings };
+  return { config: compile(data, folder), bearers: found.bearers, findings };
+}
+
+/**
+ * The text of a file.
+ * @throws {ConfigError} when it cannot be read, or is not UTF-8.
+ */
+export async function readConfig(path: string): Promise<string> {
+  const fail = (message: string) => new ConfigError([{ file: path, line: 1, column: 1, message, severity: 'error' }]);
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw fail(faultOf(error));
+  });
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw fail('this file is not UTF-8 text');
+  }
+}
+
+/** A place gets one message, the first: what comes later follows from it. A mapping may lack several keys, though. */
+function firstOfEachPlace(problems: readonly Problem[]): readonly Problem[] {
+  const seen = new Set<string>();
+  return problems.filter(({ path, at, message }) => {
+    const place = JSON.stringify(at === 'first-key' ? [path, message] : path);
+    return !seen.has(place) && seen.add(place);
+  });
+}

@@ -1,0 +1,51 @@
+// Names places of a configuration as operators read them, and decides which words of a file may be repeated at all.
+import type { Path } from './finding.ts';
+
+/** `accounts[north].max_concurrent`: rows of lists by their id where it is a safe word, else by number from 0. */
+export function nameOf(path: Path, data: unknown): string {
+  let name = '';
+  let value = data;
+  for (const step of path) {
+    value = typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[step] : undefined;
+    if (typeof step === 'number') name += `[${rowName(value) ?? step}]`;
+    else name += `${name && '.'}${isWord(step) && !mayBeSecret(step, path) ? step : '…'}`;
+  }
+  return name;
+}
+
+function rowName(row: unknown): string | undefined {
+  if (typeof row !== 'object' || row === null) return undefined;
+  const { id, account } = row as { readonly id?: unknown; readonly account?: unknown };
+  const name = id ?? account;
+  return typeof name === 'string' && isWord(name) ? name : undefined;
+}
+
+/** Where a secret is expected, a stray key may be the secret itself. */
+const mayBeSecret = (step: string, path: Path): boolean =>
+  path.some((part) => part === 'credential' || part === 'store_key') && !KNOWN_NEAR_SECRETS.has(step);
+
+const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
+  'accounts',
+  'bearer',
+  'client_id',
+  'credential',
+  'env',
+  'file',
+  'oauth',
+  'store_key',
+  'token_url',
+]);
+
+/** Short words may be repeated in messages; anything else may be a secret at the wrong place. */
+export const isWord = (text: string): boolean => /^[\w.:/-]{1,48}$/.test(text) && !looksSecret(text);
+
+/** Whether a text has the look of a key, a token or a signed-in URL: it must neither stand in the file nor be repeated. */
+export function looksSecret(text: string): boolean {
+  return (
+    /^(?:sk|pk|rk|pg|ghp|gho|ghs|ghu|glpat|xox[abps])[-_][\w-]{16,}$/.test(text) ||
+    /^eyJ[\w-]{8,}\.[\w-]{8,}\./.test(text) ||
+    /^bearer\s+\S{8,}$/i.test(text) ||
+    /^AKIA[0-9A-Z]{16}$/.test(text) ||
+    /^[a-z][a-z0-9+.-]*:\/\/[^/\s]*:[^/\s]*@/i.test(text)
+  );
+}

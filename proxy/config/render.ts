@@ -1,0 +1,32 @@
+// Writes plain values as YAML in the style of config.yaml: rows as blocks, what is inside them on one line.
+import { stringify } from 'yaml';
+
+export type Plain = string | number | boolean | readonly Plain[] | { readonly [key: string]: Plain };
+
+/** On one line: `{ model-a: lite }`, `[a, b]`. Texts are quoted where YAML would read something else. */
+export function flow(value: Plain): string {
+  if (isList(value)) return `[${value.map(flow).join(', ')}]`;
+  if (typeof value === 'object') {
+    const members = Object.entries(value).map(([key, inner]) => `${flow(key)}: ${flow(inner)}`);
+    return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+  }
+  // Written as the item of a list, a text gets the quotes that brackets and commas ask for.
+  return stringify([value], { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trim().slice(1, -1);
+}
+
+/** A mapping as lines, the first without indent since it follows a dash or stands where the text already is; lists of rows as blocks too. */
+export function block(value: Plain, indent: number): string {
+  if (typeof value !== 'object' || isList(value)) return flow(value);
+  const pad = ' '.repeat(indent);
+  return Object.entries(value)
+    .map(([key, inner]) => `${flow(key)}: ${isRows(inner) ? rows(inner, indent + 2) : flow(inner)}`.trimEnd())
+    .join(`\n${pad}`);
+}
+
+const rows = (list: readonly Plain[], indent: number): string =>
+  list.map((row) => `\n${' '.repeat(indent)}- ${block(row, indent + 2)}`).join('');
+
+const isRows = (value: Plain): value is readonly Plain[] =>
+  isList(value) && value.length > 0 && value.every((row) => typeof row === 'object');
+
+const isList = (value: Plain): value is readonly Plain[] => Array.isArray(value);

@@ -1,0 +1,58 @@
+// The JSON Schema of config.yaml: the one place of its keys, their descriptions, bounds and defaults.
+import document from './schema.json' with { type: 'json' };
+
+/** The parts of JSON Schema that schema.json uses, and two words of its own. */
+export interface SchemaNode {
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly string[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly items?: SchemaNode;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: false | SchemaNode;
+  readonly $ref?: string;
+  /** What a value that does not fit is told; editors show it too. */
+  readonly errorMessage?: string;
+  /** A change of this setting takes a restart. */
+  readonly restart?: boolean;
+}
+
+export const schema = document as unknown as SchemaNode & { readonly definitions: Readonly<Record<string, SchemaNode>> };
+
+/** A node with what it refers to filled in; its own words win. */
+export function resolved(node: SchemaNode): SchemaNode {
+  if (node.$ref === undefined) return node;
+  const target = schema.definitions[node.$ref.replace('#/definitions/', '')];
+  if (!target) throw new Error(`schema.json refers to ${node.$ref}, which it does not define`);
+  const { $ref: _, ...own } = node;
+  return { ...resolved(target), ...own };
+}
+
+/** A setting on the way through the schema: `accounts[].headers`, `pools[].models.*.prices`. */
+export interface Setting {
+  readonly path: string;
+  readonly node: SchemaNode;
+  readonly required: boolean;
+}
+
+/** Every setting, parents before their children, in the order of the file. */
+export function* settings(node: SchemaNode = schema, path = ''): Generator<Setting> {
+  for (const [key, child] of Object.entries(node.properties ?? {})) {
+    const own = resolved(child);
+    const name = path === '' ? key : `${path}.${key}`;
+    yield { path: name, node: own, required: node.required?.includes(key) ?? false };
+    yield* below(own, name);
+  }
+}
+
+function* below(node: SchemaNode, path: string): Generator<Setting> {
+  yield* settings(node, path);
+  if (node.items) yield* below(resolved(node.items), `${path}[]`);
+  if (node.additionalProperties) yield* below(resolved(node.additionalProperties), `${path}.*`);
+}

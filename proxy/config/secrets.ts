@@ -1,0 +1,103 @@
+// Resolves what the file names as secrets; a value never leaves this module but in what it returns.
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isMapping, mapping, rowsOf, text } from './checks/rows.ts';
+import type { Path, Problem, Severity } from './finding.ts';
+
+export interface SecretOptions {
+  /** Folder that relative paths start from. */
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Whether an unset environment variable is an error, as when serving, or a warning (Q33). */
+  readonly strictEnv: boolean;
+}
+
+export interface Secrets {
+  /** Account id to its bearer. */
+  readonly bearers: ReadonlyMap<string, string>;
+  readonly problems: readonly Problem[];
+}
+
+/** @param data Content of the file; what is malformed in it is passed over, since others report it. */
+export async function resolveSecrets(data: unknown, options: SecretOptions): Promise<Secrets> {
+  const bearers = new Map<string, string>();
+  const problems: Problem[] = [];
+  const note = (problem: Problem | undefined) => problem && problems.push(problem);
+
+  for (const { path, row } of rowsOf(data, 'accounts')) {
+    const { bearer, oauth } = mapping(row.credential);
+    if (isMapping(bearer)) {
+      const secret = await resolved(bearer, [...path, 'credential', 'bearer'], options);
+      if (typeof secret === 'string') bearers.set(text(row.id) ?? '', secret);
+      else note(secret);
+    }
+    const file = text(mapping(oauth).file);
+    if (file !== undefined) note(await tokensFile(file, [...path, 'credential', 'oauth', 'file'], options));
+  }
+
+  // The key of the store is read when it is needed, and made where its file is missing: only a variable can be wrong beforehand.
+  const storeKey = mapping(mapping(data).store_key);
+  if (text(storeKey.env) !== undefined) {
+    const secret = await resolved(storeKey, ['store_key'], options);
+    if (typeof secret !== 'string') note(secret);
+  }
+  return { bearers, problems };
+}
+
+/** The secret, or what is wrong with its reference. */
+async function resolved(
+  reference: Readonly<Record<string, unknown>>,
+  path: Path,
+  options: SecretOptions,
+): Promise<string | Problem | undefined> {
+  const { env, file } = reference;
+  if (typeof env === 'string' && file === undefined) {
+    const value = options.env[env];
+    const severity: Severity = options.strictEnv ? 'error' : 'warning';
+    if (value === undefined) return { path: [...path, 'env'], message: `the environment variable ${env} is not set`, severity };
+    return checked(value, [...path, 'env'], severity);
+  }
+  if (typeof file === 'string' && env === undefined) {
+    const content = await contentOf(resolve(options.folder, file));
+    if (content.text === undefined) return { path: [...path, 'file'], message: content.fault };
+    return checked(content.text, [...path, 'file'], 'error');
+  }
+  return undefined;
+}
+
+function checked(value: string, path: Path, severity: Severity): string | Problem {
+  // Editors and secret mounts end a file with a line break that is no part of the secret.
+  const secret = value.replace(/\r?\n$/, '');
+  if (secret.trim() === '') return { path, message: 'the secret that this names is empty', severity };
+  if (!/^[!-~]+$/.test(secret))
+    return { path, message: 'the secret that this names has spaces, line breaks or other characters that no header carries' };
+  return secret;
+}
+
+async function tokensFile(file: string, path: Path, { folder }: SecretOptions): Promise<Problem | undefined> {
+  const content = await contentOf(resolve(folder, file));
+  if (content.text === undefined) return { path, message: content.fault };
+  try {
+    if (isMapping(JSON.parse(content.text))) return undefined;
+  } catch {
+    // The parser's message quotes the file, which is one secret from end to end.
+  }
+  return { path, message: 'this file is no JSON object of tokens' };
+}
+
+async function contentOf(file: string): Promise<{ readonly text: string } | { readonly text?: undefined; readonly fault: string }> {
+  try {
+    return { text: await readFile(file, 'utf8') };
+  } catch (error) {
+    return { fault: faultOf(error) };
+  }
+}
+
+/** What went wrong with a file, without the system's own wording. */
+export function faultOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
+  if (code === 'EACCES' || code === 'EPERM') return 'this file may not be read';
+  if (code === 'EISDIR') return 'this is a folder, not a file';
+  return `this file cannot be read (${code || 'unknown reason'})`;
+}

@@ -1,0 +1,101 @@
+// One attempt at one account: sends, lets the reply's head decide how it is read, and settles once.
+import type { Counters } from '../admin/counters.ts';
+import { nativeAnswerHeaders, publicAnswerHeaders } from '../intake/headers.ts';
+import type { LiveTurn } from '../live-turn.ts';
+import type { Head, Headers } from '../turn.ts';
+import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from '../upstream/carrier.ts';
+import { carrierFailure, type Failure } from './failure.ts';
+import type { Client } from './sink.ts';
+import { type ReplyContext, StreamReply, type Verdict } from './stream-reply.ts';
+import { WholeReply } from './whole-reply.ts';
+
+export interface AttemptOptions {
+  readonly turn: LiveTurn;
+  readonly client: Client;
+  readonly counters: Counters;
+  readonly carrier: Carrier;
+  readonly request: CarrierRequest;
+  readonly retries: (failure: Failure) => boolean;
+  /** Headers of ours on an answer of this turn. */
+  readonly ownHeaders: Readonly<Record<string, string>>;
+}
+
+export interface Attempted {
+  readonly verdict: Verdict | { readonly kind: 'gone' };
+  /** The provider's status; undefined where none came. */
+  readonly status: number | undefined;
+}
+
+export function attempt(options: AttemptOptions): Promise<Attempted> {
+  return new Promise((resolve) => {
+    const running = new Attempt(options, resolve);
+    running.start();
+  });
+}
+
+class Attempt implements ReplyHandler {
+  readonly #options: AttemptOptions;
+  readonly #resolve: (attempted: Attempted) => void;
+  #sending: Sending | undefined;
+  #reply: StreamReply | WholeReply | undefined;
+  #status: number | undefined;
+  #forget: () => void = () => undefined;
+  #settled = false;
+
+  constructor(options: AttemptOptions, resolve: (attempted: Attempted) => void) {
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  start(): void {
+    const { client, carrier, request } = this.#options;
+    this.#forget = client.onGone(() => {
+      this.#sending?.abort();
+      this.#reply?.abandon();
+      this.#settle({ kind: 'gone' });
+    });
+    if (!this.#settled) this.#sending = carrier.send(request, this);
+  }
+
+  head(status: number, headers: Headers): void {
+    this.#status = status;
+    const { turn, client, counters, retries, ownHeaders } = this.#options;
+    const head: Head = { status, headers: { ...answerHeaders(turn, headers), ...ownHeaders } };
+    const context: ReplyContext = {
+      turn,
+      counters,
+      retries,
+      sending: () => this.#sending as Sending,
+      settle: (verdict) => this.#settle(verdict),
+    };
+    const streams = status < 300 && (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
+    if (!streams) this.#reply = new WholeReply(status, headers, head, client, context);
+    else this.#reply = new StreamReply(head, client.sink(), context);
+  }
+
+  data(chunk: Buffer): void {
+    this.#reply?.data(chunk);
+  }
+
+  end(): void {
+    this.#reply?.end();
+  }
+
+  fail(failure: CarrierFailure): void {
+    if (failure === 'first_byte') this.#options.counters.add('upstream_first_byte_timeouts');
+    if (this.#reply) this.#reply.fail(failure);
+    else this.#settle({ kind: 'failed', failure: carrierFailure(failure) });
+  }
+
+  #settle(verdict: Verdict | { readonly kind: 'gone' }): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#forget();
+    this.#resolve({ verdict, status: this.#status });
+  }
+}
+
+function answerHeaders(turn: LiveTurn, headers: Headers): Record<string, string> {
+  if (!turn.native) return publicAnswerHeaders(headers);
+  return nativeAnswerHeaders(headers, turn.wire, turn.pool.hide_account_quota ? 'hide-quota' : 'show-quota');
+}

@@ -1,0 +1,158 @@
+// One failed attempt, classified: who is to blame decides what may be tried again and what the client is told (Q5, Q6).
+import type { Headers, Json, JsonObject } from '../turn.ts';
+import type { CarrierFailure } from '../upstream/carrier.ts';
+
+/**
+ * `connect`, `network`: no whole answer; `timeout`: sent, no answer in time; `credential`, `quota`, `rate`, `server`,
+ * `model`: the account's fault; `request`: the request's fault, so no other account is asked; `malformed`: not an answer.
+ */
+export type FailureCause =
+  | 'connect'
+  | 'network'
+  | 'timeout'
+  | 'credential'
+  | 'quota'
+  | 'rate'
+  | 'server'
+  | 'model'
+  | 'request'
+  | 'malformed';
+
+/** A provider's error as it described itself; every member is provider text until it is sanitised. */
+export interface ProviderError {
+  readonly code: string | null;
+  readonly type: string | null;
+  readonly param: string | null;
+  readonly message: string | null;
+}
+
+export interface Failure {
+  readonly cause: FailureCause;
+  /** The provider's status; 200 where it refused inside a reply, 0 where there was none. */
+  readonly status: number;
+  readonly error: ProviderError;
+  /** Milliseconds, from Retry-After. */
+  readonly retryAfterMs: number | undefined;
+  /** Unix seconds at which a quota comes back. */
+  readonly resetsAt: number | undefined;
+  /** What a native client may be shown. */
+  readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
+}
+
+const RETRYABLE: ReadonlySet<FailureCause> = new Set(['connect', 'network', 'credential', 'quota', 'rate', 'server', 'model']);
+
+export const mayTryAnother = (failure: Failure): boolean => RETRYABLE.has(failure.cause);
+
+const NO_ERROR: ProviderError = { code: null, type: null, param: null, message: null };
+
+const QUOTA_CODES = new Set(['usage_limit_reached', 'usage_not_included', 'insufficient_quota', 'billing_hard_limit_reached']);
+const RATE_CODES = new Set(['rate_limit_exceeded', 'rate_limit_reached', 'too_many_requests']);
+const MODEL_CODES = new Set(['model_not_found', 'model_not_supported']);
+const REQUEST_CODES = new Set([
+  'context_length_exceeded',
+  'content_filter',
+  'content_policy_violation',
+  'moderation_blocked',
+  'cyber_policy',
+  'bad_request',
+  'string_above_max_length',
+  'array_above_max_length',
+  'previous_response_not_found',
+]);
+const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
+
+export function carrierFailure(failure: CarrierFailure): Failure {
+  const cause = failure === 'first_byte' ? 'timeout' : failure === 'idle' ? 'network' : failure;
+  return { cause, status: 0, error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined };
+}
+
+/** Of an answer with a status from 300 on. */
+export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {
+  const json = jsonOf(body);
+  const error = errorIn(json);
+  return {
+    cause: causeOf(status, error, json),
+    status,
+    error,
+    retryAfterMs: retryAfterMs(headers['retry-after'], now),
+    resetsAt: resetsAt(json, now),
+    answer: { headers, body },
+  };
+}
+
+/** Of an `error` or `response.failed` event, or of a whole answer with an error in it. */
+export function inBandFailure(data: JsonObject, now: number): Failure {
+  const error = errorIn(data);
+  return { cause: inBandCause(error), status: 200, error, retryAfterMs: undefined, resetsAt: resetsAt(data, now), answer: undefined };
+}
+
+function causeOf(status: number, error: ProviderError, json: JsonObject | undefined): FailureCause {
+  if (CREDENTIAL_STATUSES.has(status)) return 'credential';
+  if (status === 402) return 'quota';
+  if (status === 429) return isQuota(error) || hasReset(json) ? 'quota' : 'rate';
+  if (status >= 500) return 'server';
+  if (status < 400) return 'malformed';
+  if ((status === 400 || status === 404) && (MODEL_CODES.has(error.code ?? '') || error.param === 'model')) return 'model';
+  return 'request';
+}
+
+function inBandCause(error: ProviderError): FailureCause {
+  const code = error.code ?? '';
+  if (isQuota(error)) return 'quota';
+  if (RATE_CODES.has(code)) return 'rate';
+  if (MODEL_CODES.has(code)) return 'model';
+  const blamesRequest = REQUEST_CODES.has(code) || code.startsWith('invalid_') || code.startsWith('unsupported_');
+  return blamesRequest || error.type === 'invalid_request_error' ? 'request' : 'server';
+}
+
+const isQuota = (error: ProviderError): boolean => QUOTA_CODES.has(error.code ?? '') || QUOTA_CODES.has(error.type ?? '');
+
+const object = (value: Json | undefined): JsonObject | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+
+const text = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+function jsonOf(body: Buffer): JsonObject | undefined {
+  try {
+    return object(JSON.parse(body.toString('utf8')) as Json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `{error: {…}}`, `{response: {error: {…}}}`, or an event that is itself the error. */
+function errorIn(json: JsonObject | undefined): ProviderError {
+  if (!json) return NO_ERROR;
+  const error = object(json.error) ?? object(object(json.response)?.error) ?? json;
+  const type = text(error.type);
+  return {
+    code: text(error.code),
+    type: error === json && type === 'error' ? null : type,
+    param: text(error.param),
+    message: text(error.message) ?? text(json.detail),
+  };
+}
+
+const resetFields = (json: JsonObject | undefined): JsonObject | undefined => object(json?.error) ?? object(object(json?.response)?.error) ?? json;
+
+const hasReset = (json: JsonObject | undefined): boolean => {
+  const fields = resetFields(json);
+  return fields?.resets_at !== undefined || fields?.resets_in_seconds !== undefined;
+};
+
+function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
+  const fields = resetFields(json);
+  const at = fields?.resets_at;
+  if (typeof at === 'number' && Number.isFinite(at)) return Math.ceil(at);
+  const seconds = fields?.resets_in_seconds;
+  return typeof seconds === 'number' && Number.isFinite(seconds) ? Math.ceil(now / 1000 + seconds) : undefined;
+}
+
+/** Seconds, or an HTTP date. */
+function retryAfterMs(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

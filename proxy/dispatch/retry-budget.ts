@@ -1,0 +1,53 @@
+// A Pool's retries of the last 10 s: the larger of 3 and 20 % of its turns, so that failing accounts are not stormed (Q6).
+
+const WINDOW_MS = 10_000;
+const SLICE_MS = 1_000;
+const SLICES = WINDOW_MS / SLICE_MS;
+const FLOOR = 3;
+const SHARE = 0.2;
+
+/** Counts per second, so that a turn costs two additions whatever the load. */
+class Window {
+  readonly #counts = new Array<number>(SLICES).fill(0);
+  #slice = 0;
+  #total = 0;
+
+  add(now: number): void {
+    this.#move(now);
+    this.#counts[this.#slice % SLICES] = (this.#counts[this.#slice % SLICES] ?? 0) + 1;
+    this.#total++;
+  }
+
+  total(now: number): number {
+    this.#move(now);
+    return this.#total;
+  }
+
+  #move(now: number): void {
+    const slice = Math.floor(now / SLICE_MS);
+    const passed = Math.min(SLICES, slice - this.#slice);
+    for (let i = 1; i <= passed; i++) {
+      const stale = (this.#slice + i) % SLICES;
+      this.#total -= this.#counts[stale] ?? 0;
+      this.#counts[stale] = 0;
+    }
+    if (slice > this.#slice) this.#slice = slice;
+  }
+}
+
+export class RetryBudget {
+  readonly #turns = new Window();
+  readonly #retries = new Window();
+
+  turn(now: number): void {
+    this.#turns.add(now);
+  }
+
+  allows(now: number): boolean {
+    return this.#retries.total(now) < Math.max(FLOOR, SHARE * this.#turns.total(now));
+  }
+
+  retry(now: number): void {
+    this.#retries.add(now);
+  }
+}

@@ -1,0 +1,115 @@
+// A reply that is one body: a JSON answer, or a refusal with a status; read within a bound, then judged.
+import type { LiveTurn } from '../live-turn.ts';
+import { Refusal, refusalOf } from '../refusal.ts';
+import type { Head, Headers, JsonObject, OutcomeKind } from '../turn.ts';
+import type { CarrierFailure } from '../upstream/carrier.ts';
+import { carrierFailure, inBandFailure, mayTryAnother, statusFailure } from './failure.ts';
+import type { Client } from './sink.ts';
+import type { ReplyContext } from './stream-reply.ts';
+
+/** Enough for any provider's error; what is longer is no error that anybody wrote. */
+const MAX_ERROR_BYTES = 65_536;
+
+export class WholeReply {
+  readonly #context: ReplyContext;
+  readonly #client: Client;
+  readonly #status: number;
+  readonly #upstreamHeaders: Headers;
+  readonly #head: Head;
+  readonly #chunks: Buffer[] = [];
+  readonly #max: number;
+  #bytes = 0;
+  #over = false;
+
+  constructor(status: number, upstreamHeaders: Headers, head: Head, client: Client, context: ReplyContext) {
+    this.#context = context;
+    this.#client = client;
+    this.#status = status;
+    this.#upstreamHeaders = upstreamHeaders;
+    this.#head = head;
+    this.#max = status < 300 ? context.turn.limits.upstream_event_bytes : MAX_ERROR_BYTES;
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#over) return;
+    this.#bytes += chunk.length;
+    if (this.#bytes <= this.#max) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    this.#context.counters.add('upstream_events_too_large');
+    this.#context.sending().abort();
+    this.#over = true;
+    if (this.#status >= 300) this.#judge(Buffer.alloc(0));
+    else this.#context.settle({ kind: 'failed', failure: carrierFailure('malformed') });
+  }
+
+  end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#judge(this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#bytes));
+  }
+
+  fail(failure: CarrierFailure): void {
+    if (this.#over) return;
+    this.#over = true;
+    // The status alone says enough of a refusal whose body never came.
+    if (this.#status >= 300) this.#judge(Buffer.alloc(0));
+    else this.#context.settle({ kind: 'failed', failure: carrierFailure(failure) });
+  }
+
+  abandon(): void {
+    this.#over = true;
+  }
+
+  #judge(body: Buffer): void {
+    const { turn, settle, retries } = this.#context;
+    if (this.#status >= 300) {
+      settle({ kind: 'failed', failure: statusFailure(this.#status, this.#upstreamHeaders, body, turn.now()) });
+      return;
+    }
+    const json = jsonIn(body);
+    const refusal = json && refusesInside(json) ? inBandFailure(json, turn.now()) : undefined;
+    if (refusal && (!turn.native || (mayTryAnother(refusal) && retries(refusal)))) {
+      settle({ kind: 'failed', failure: refusal });
+      return;
+    }
+    // Compatible turns go out as streams: one body is an answer only where a stream would have been collected anyway.
+    if (!turn.native && (!json || this.#client.streams)) {
+      settle({ kind: 'failed', failure: carrierFailure('malformed') });
+      return;
+    }
+    try {
+      this.#answer(body, json, turn);
+      settle({ kind: 'done' });
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) this.#context.counters.add('server_errors');
+      settle({ kind: 'refused', refusal: refusalOf(thrown) });
+    }
+  }
+
+  #answer(body: Buffer, json: JsonObject | undefined, turn: LiveTurn): void {
+    turn.passage.head(this.#head);
+    const answer = json && turn.passage.answer(json);
+    const kind = json ? kindOf(json) : 'completed';
+    turn.end({ outcome: { kind, shown: true }, status: this.#status, code: null });
+    this.#client.answer(this.#status, this.#head.headers, answer === json || answer === undefined ? body : JSON.stringify(answer));
+  }
+}
+
+function jsonIn(body: Buffer): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(body.toString('utf8'));
+    return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `"error": null` is no error (Q15). */
+const refusesInside = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
+
+const kindOf = (json: JsonObject): OutcomeKind => {
+  if (refusesInside(json)) return 'failed';
+  return json.status === 'incomplete' ? 'incomplete' : 'completed';
+};

@@ -1,0 +1,158 @@
+// The running program: one generation of configuration at a time over the parts that outlive it.
+import type { AddressInfo } from 'node:net';
+import { type Store, openStore } from '../store/store.ts';
+import { Counters } from './admin/counters.ts';
+import { AdminServer, adminJson } from './admin/server.ts';
+import { catalogAnswers, modelAnswers } from './answers/models.ts';
+import type { AccountConfig, Config, LoadedConfig } from './config/config.ts';
+import { withCredential } from './dispatch/compose.ts';
+import { Dispatch } from './dispatch/dispatch.ts';
+import { Generation } from './generation.ts';
+import { BodyGuard } from './intake/body.ts';
+import { jsonTurns } from './intake/json-turn.ts';
+import type { LiveTurn, TurnHost } from './live-turn.ts';
+import { Log } from './log.ts';
+import { Catalog } from './pool/catalog/catalog.ts';
+import { type Clock, systemClock } from './pool/catalog/clock.ts';
+import { ModelDirectory } from './pool/catalog/directory.ts';
+import type { CatalogAnswer } from './pool/catalog/round.ts';
+import { Selection } from './pool/select.ts';
+import { type Rehearsal, rehearsalName, startRehearsal } from './rehearsal/start.ts';
+import { worded } from './routes.ts';
+import { PublicServer } from './server.ts';
+import { call } from './upstream/call.ts';
+import { Upstreams } from './upstream/upstreams.ts';
+
+export interface GatewayOptions {
+  readonly loaded: LoadedConfig;
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+export interface Addresses {
+  readonly main: AddressInfo;
+  readonly admin: AddressInfo | undefined;
+}
+
+const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
+
+export class Gateway {
+  readonly log: Log;
+  readonly counters = new Counters();
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly models: ModelDirectory;
+  readonly #clock: Clock;
+  readonly #upstreams = new Upstreams();
+  readonly #server: PublicServer;
+  readonly #admin: AdminServer;
+  readonly #rehearsal: Rehearsal | undefined;
+  #generation: Generation;
+  #accepting = false;
+
+  /** Opens the store and starts what must run before the first turn. @throws StoreError */
+  static async open(options: GatewayOptions): Promise<Gateway> {
+    const { config } = options.loaded;
+    const clock = options.clock ?? systemClock;
+    const [store, rehearsal] = await Promise.all([openStore(config.store, { clock: () => clock.now() }), rehearse(config)]);
+    return new Gateway(options, clock, store, rehearsal);
+  }
+
+  private constructor(options: GatewayOptions, clock: Clock, store: Store, rehearsal: Rehearsal | undefined) {
+    const { loaded } = options;
+    this.#clock = clock;
+    this.#rehearsal = rehearsal;
+    this.store = store;
+    this.log = options.log ?? new Log(loaded.config.log.level);
+    this.#generation = new Generation(loaded);
+    this.#upstreams.configure(loaded.config, (account) => this.#urlOf(account));
+    this.catalog = new Catalog({
+      clock,
+      read: (account) => this.#readCatalog(account),
+      store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
+    });
+    this.models = new ModelDirectory(this.catalog, { routable: () => true, version: 0 });
+    this.#server = new PublicServer({ generation: () => this.#generation, host: this.#host(), handlers: this.#handlers(), counters: this.counters });
+    this.#admin = new AdminServer({
+      'GET /healthz': () => adminJson(200, { status: 'ok' }),
+      'GET /readyz': () => (this.ready ? adminJson(200, { status: 'ready' }) : adminJson(503, { status: 'not ready' })),
+    });
+  }
+
+  get ready(): boolean {
+    return this.#accepting && this.catalog.ready;
+  }
+
+  /** Accepts connections at once; `/readyz` follows the first round of catalogs. */
+  async listen(): Promise<Addresses> {
+    const { listen, admin, accounts } = this.#generation.config;
+    await this.catalog.start(accounts);
+    const main = await this.#server.listen(listen.host, listen.port);
+    const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
+    this.#accepting = true;
+    return { main, admin: second };
+  }
+
+  /** Readiness off, running turns end, hard stop at `drain_ms`; then everything is written and closed. */
+  async close(): Promise<void> {
+    this.#accepting = false;
+    await this.#server.drain(this.#generation.config.timeouts.drain_ms);
+    this.catalog.stop();
+    await this.#upstreams.destroy();
+    await Promise.all([this.#admin.close(), this.#rehearsal?.close(), this.store.close()]);
+  }
+
+  #host(): TurnHost {
+    return {
+      now: () => this.#clock.now(),
+      findModel: (_generation, pool, id) => this.models.find(pool, id),
+      record: (row, attempts) => {
+        this.store.requests.append(row);
+        for (const attempt of attempts) this.store.attempts.append(attempt);
+      },
+    };
+  }
+
+  #handlers(): ConstructorParameters<typeof PublicServer>[0]['handlers'] {
+    const selection = new Selection(this.#upstreams, (turn) => this.models.candidates(turn.pool, turn.model?.id ?? ''));
+    const dispatch = new Dispatch({ selection, counters: this.counters, ownHeaders: (turn) => this.#ownHeaders(turn) });
+    const turns = jsonTurns(dispatch, { guard: new BodyGuard(), counters: this.counters });
+    return {
+      catalog: catalogAnswers(this.models),
+      models: modelAnswers(this.models),
+      responses: turns,
+      'public-responses': turns,
+    };
+  }
+
+  #ownHeaders(turn: LiveTurn): Record<string, string> {
+    const own: Record<string, string> = { 'x-request-id': turn.id };
+    if (turn.native) own['x-models-etag'] = this.models.etag(turn.pool, turn.key);
+    return own;
+  }
+
+  #urlOf(account: AccountConfig): string {
+    return rehearsalName(account.base_url) === undefined ? account.base_url : (this.#rehearsal?.urlOf(account.id) ?? account.base_url);
+  }
+
+  async #readCatalog(id: string): Promise<CatalogAnswer> {
+    const { accounts, config, loaded } = this.#generation;
+    const account = accounts.get(id);
+    const upstream = this.#upstreams.of(id);
+    if (!account || !upstream) throw new Error('unknown account');
+    const headers = withCredential({ accept: 'application/json', 'accept-encoding': 'identity' }, account, loaded);
+    const path = worded('/backend-api/agent/models', config.wire);
+    const answer = await call(upstream.carrier, { method: 'GET', path, headers, body: null }, CATALOG_BOUNDS);
+    const etag = answer.headers.etag;
+    return { status: answer.status, body: answer.body, ...(etag === undefined ? {} : { etag }) };
+  }
+}
+
+/** Only a configuration with rehearsal accounts pays for the provider. */
+async function rehearse(config: Config): Promise<Rehearsal | undefined> {
+  const accounts = config.accounts.flatMap(({ id, base_url }) => {
+    const temperament = rehearsalName(base_url);
+    return temperament === undefined ? [] : [{ id, temperament }];
+  });
+  return accounts.length > 0 ? startRehearsal(accounts, config.wire) : undefined;
+}

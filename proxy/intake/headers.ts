@@ -1,0 +1,68 @@
+// Which request headers may travel on to an account, and which answer headers may come back (Q3, Q15).
+import type { IncomingHttpHeaders } from 'node:http';
+import type { WireWords } from '../config/config.ts';
+import type { Headers } from '../turn.ts';
+
+/** Of native requests; `accept` and content headers are the carriers' own, since bodies are encoded anew. */
+const NATIVE_REQUEST = new Set([
+  'x-oai-attestation',
+  'x-client-request-id',
+  'thread-id',
+  'session_id',
+  'originator',
+  'user-agent',
+  'openai-beta',
+  'version',
+  'traceparent',
+  'tracestate',
+  'accept',
+  'content-type',
+]);
+
+/** Of the compatible surface: what helps to trace a call, and nothing that describes the client's own account. */
+const PUBLIC_REQUEST = new Set(['user-agent', 'traceparent', 'tracestate']);
+
+const NATIVE_ANSWER = new Set(['content-type', 'retry-after', 'openai-model', 'openai-processing-ms', 'x-reasoning-included']);
+
+const PUBLIC_ANSWER = new Set(['openai-model', 'openai-processing-ms', 'x-reasoning-included']);
+
+const nativePrefixes = (wire: WireWords): readonly string[] => [`x-${wire.agent}-`, 'x-openai-', 'x-responsesapi-'];
+
+/** A fresh object, so that an attempt may edit it. */
+export function nativeRequestHeaders(headers: Headers, wire: WireWords): Record<string, string> {
+  const prefixes = nativePrefixes(wire);
+  return pick(headers, (name) => NATIVE_REQUEST.has(name) || prefixes.some((prefix) => name.startsWith(prefix)));
+}
+
+export function publicRequestHeaders(headers: Headers): Record<string, string> {
+  return pick(headers, (name) => PUBLIC_REQUEST.has(name));
+}
+
+/** The account's quota headers pass on native routes, unless the Pool hides them (Q8). */
+export function nativeAnswerHeaders(headers: Headers, wire: WireWords, hideQuota: 'hide-quota' | 'show-quota'): Record<string, string> {
+  const own = `x-${wire.agent}-`;
+  return pick(headers, (name) => {
+    if (NATIVE_ANSWER.has(name)) return true;
+    return name.startsWith(own) && !(hideQuota === 'hide-quota' && QUOTA.test(name.slice(own.length)));
+  });
+}
+
+const QUOTA = /^(primary|secondary|credits|plan|limit|rate|usage|active-limit)/;
+
+export function publicAnswerHeaders(headers: Headers): Record<string, string> {
+  return pick(headers, (name) => PUBLIC_ANSWER.has(name));
+}
+
+function pick(headers: Headers, keep: (name: string) => boolean): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && keep(name)) kept[name] = value;
+  }
+  return kept;
+}
+
+/** Node's headers with every value a string: only set-cookie comes as a list, and that is nobody's here. */
+export function clientHeaders(headers: IncomingHttpHeaders): Headers {
+  return headers as Headers;
+}

@@ -1,0 +1,32 @@
+// Turns with a JSON body: read, parsed, run through the request rules, dispatched.
+import type { Dispatch } from '../dispatch/dispatch.ts';
+import type { Answer, Exchange, Handler } from './http-turn.ts';
+import { type BodyOptions, readBody } from './body.ts';
+import { HttpClient } from './http-client.ts';
+import { parseBody } from './json.ts';
+import { Refusal } from '../refusal.ts';
+
+export type BodyTools = Pick<BodyOptions, 'guard' | 'counters'>;
+
+export function jsonTurns(dispatch: Dispatch, tools: BodyTools): Handler {
+  return async ({ turn, request, response }: Exchange): Promise<Answer | undefined> => {
+    checkMediaType(request.headers['content-type']);
+    // Only now is the client asked for its body: every refusal above cost it nothing (Q4).
+    if (request.headers.expect !== undefined) response.writeContinue();
+    const { limits, timeouts } = turn.generation.config;
+    const work = { body: parseBody(await readBody(request, { limits, timeouts, ...tools })) };
+    const streams = work.body.stream === true ? 'stream' : 'answer';
+    await turn.passage.request(work);
+    const refused = await dispatch.run(turn, work, new HttpClient(turn, response, streams));
+    return refused && { ...refused, headers: { ...refused.headers, 'x-request-id': turn.id } };
+  };
+}
+
+/** A missing Content-Type counts as JSON on JSON rows (Q1). */
+function checkMediaType(type: string | undefined): void {
+  if (type === undefined) return;
+  const essence = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (essence !== 'application/json' && !(essence.startsWith('application/') && essence.endsWith('+json'))) {
+    throw new Refusal('unsupported_media_type');
+  }
+}

@@ -1,0 +1,86 @@
+// A native client's SSE stream: the upstream's bytes, whole events, one write per upstream chunk.
+import type { ServerResponse } from 'node:http';
+import type { Sink } from '../dispatch/sink.ts';
+import { Refusal } from '../refusal.ts';
+import type { Event, Outcome } from '../turn.ts';
+import type { SseEvent } from '../upstream/sse.ts';
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+export class SseSink implements Sink {
+  readonly wants = NOTHING;
+  protected readonly response: ServerResponse;
+  #parts: Buffer[] = [];
+  /** A run of events that lie next to each other in one buffer: it leaves as one slice. */
+  #run: Buffer | undefined;
+  #runStart = 0;
+  #runEnd = 0;
+
+  constructor(response: ServerResponse) {
+    this.response = response;
+  }
+
+  get shown(): boolean {
+    return this.response.headersSent;
+  }
+
+  open(status: number, headers: Readonly<Record<string, string>>): void {
+    this.response.writeHead(status, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', ...headers });
+  }
+
+  raw(event: SseEvent): void {
+    if (this.#run === event.bytes && this.#runEnd === event.start) {
+      this.#runEnd = event.end;
+      return;
+    }
+    this.#endRun();
+    this.#run = event.bytes;
+    this.#runStart = event.start;
+    this.#runEnd = event.end;
+  }
+
+  event(event: Event): void {
+    this.write(`event: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`);
+  }
+
+  renumber(): void {
+    // Native numbers are the upstream's own (EV3).
+  }
+
+  flush(): boolean {
+    this.#endRun();
+    const parts = this.#parts;
+    if (parts.length === 0) return !this.response.writableNeedDrain;
+    this.#parts = [];
+    return this.response.write(parts.length === 1 ? parts[0] : Buffer.concat(parts));
+  }
+
+  onDrain(resume: () => void): void {
+    this.response.once('drain', resume);
+  }
+
+  conclude(_outcome: Outcome): void {}
+
+  close(closing: readonly (Event | Refusal)[], _outcome: Outcome): void {
+    for (const last of closing) if (!(last instanceof Refusal)) this.event(last);
+    this.flush();
+    this.response.end();
+  }
+
+  cut(): void {
+    this.flush();
+    // Without its final chunk, so that no reader takes the stream for whole (Q17).
+    this.response.destroy();
+  }
+
+  protected write(text: string): void {
+    this.#endRun();
+    this.#parts.push(Buffer.from(text));
+  }
+
+  #endRun(): void {
+    if (!this.#run) return;
+    this.#parts.push(this.#run.subarray(this.#runStart, this.#runEnd));
+    this.#run = undefined;
+  }
+}

@@ -1,0 +1,167 @@
+// One turn from arrival to its single end: what rules see of it, and the metadata it leaves behind.
+import { randomBytes } from 'node:crypto';
+import type { AttemptRow, RequestRow, Why } from '../store/rows.ts';
+import { Passage } from './chain.ts';
+import type { KeyConfig, Limits, PoolConfig, WireWords } from './config/config.ts';
+import type { Generation } from './generation.ts';
+import type { Refusal } from './refusal.ts';
+import type { Event, Headers, ModelView, Outcome, Route, SafeFields, Turn } from './turn.ts';
+
+/** What a turn asks of the process around it. */
+export interface TurnHost {
+  readonly now: () => number;
+  findModel(generation: Generation, pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  /** Takes the one log row of an ended turn, and its attempts. Never throws, never waits. */
+  record(row: RequestRow, attempts: readonly AttemptRow[]): void;
+}
+
+export interface Arrival {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+  readonly client: 'http' | 'websocket';
+  readonly method: string;
+  readonly headers: Headers;
+}
+
+/** Where a turn stands when it ends: what the client was told. */
+export interface Ending {
+  readonly outcome: Outcome;
+  /** The status the client got; 499 when it left before one. */
+  readonly status: number;
+  readonly code: string | null;
+}
+
+export class LiveTurn implements Turn {
+  readonly id: string;
+  readonly at: number;
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+  readonly client: 'http' | 'websocket';
+  readonly method: string;
+  readonly headers: Headers;
+  readonly generation: Generation;
+  readonly passage: Passage;
+  model: ModelView | undefined;
+  /** The account that answered, or was tried last. */
+  account: { readonly label: string } | undefined;
+  why: Why | undefined;
+  readonly attempts: AttemptRow[] = [];
+  #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
+  #ending: Ending | undefined;
+  #recorded = false;
+  readonly #host: TurnHost;
+  readonly #noted: Partial<SafeFields> = {};
+
+  constructor(arrival: Arrival, generation: Generation, host: TurnHost) {
+    this.at = host.now();
+    this.id = requestId(this.at);
+    this.route = arrival.route;
+    this.params = arrival.params;
+    this.client = arrival.client;
+    this.method = arrival.method;
+    this.headers = arrival.headers;
+    this.generation = generation;
+    this.#host = host;
+    this.passage = new Passage(generation.chains.of(arrival.route.kind), this);
+  }
+
+  get wire(): WireWords {
+    return this.generation.config.wire;
+  }
+
+  get limits(): Limits {
+    return this.generation.config.limits;
+  }
+
+  get key(): KeyConfig {
+    return this.#known().key;
+  }
+
+  get pool(): PoolConfig {
+    return this.#known().pool;
+  }
+
+  /** Q2, Q15, Q17: native streams are relayed, all others are the compatible surface. */
+  get native(): boolean {
+    return this.route.kind === 'responses' || this.route.kind === 'compact';
+  }
+
+  now(): number {
+    return this.#host.now();
+  }
+
+  identify(secret: string): KeyConfig | undefined {
+    const key = this.generation.keyOf(secret);
+    const pool = key && this.generation.pools.get(key.pool);
+    if (!pool) return undefined;
+    this.#identity = { key, pool };
+    return key;
+  }
+
+  findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {
+    return this.#host.findModel(this.generation, this.pool, id);
+  }
+
+  note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void {
+    this.#noted[field] = value;
+  }
+
+  /** The turn is decided: runs the rules' end phases. A second call does nothing. */
+  end(ending: Ending): readonly (Event | Refusal)[] {
+    if (this.#ending) return [];
+    this.#ending = ending;
+    return this.passage.end(ending.outcome);
+  }
+
+  /** Leaves the one log row, once everything that belongs to the turn is over. */
+  record(): void {
+    if (!this.#ending || this.#recorded) return;
+    this.#recorded = true;
+    const { outcome, status, code } = this.#ending;
+    this.#host.record(this.#row(outcome, status, code), this.attempts);
+  }
+
+  #known(): { readonly key: KeyConfig; readonly pool: PoolConfig } {
+    if (!this.#identity) throw new Error('the turn has not been authenticated');
+    return this.#identity;
+  }
+
+  #row(outcome: Outcome, status: number, code: string | null): RequestRow {
+    const noted = this.#noted;
+    return {
+      id: this.id,
+      at: this.at,
+      family: this.route.family,
+      endpoint: this.route.template,
+      method: this.method,
+      status,
+      status_class: `${Math.floor(status / 100)}xx`,
+      pool: this.#identity?.pool.id ?? null,
+      pool_label: this.#identity?.pool.label ?? null,
+      account: this.account?.label ?? null,
+      key_id: this.#identity?.key.id ?? null,
+      model: noted.model ?? null,
+      code,
+      retries: Math.max(0, this.attempts.length - 1),
+      duration_ms: Math.max(0, this.#host.now() - this.at),
+      input_tokens: noted.input_tokens ?? null,
+      cached_input_tokens: noted.cached_input_tokens ?? null,
+      output_tokens: noted.output_tokens ?? null,
+      tokens_estimated: noted.tokens_estimated ?? false,
+      configured_mode: noted.configured_mode ?? null,
+      effective_mode: noted.effective_mode ?? null,
+      mode_source: noted.mode_source ?? null,
+      reason_class: noted.reason_class ?? null,
+      error_class: noted.error_class ?? null,
+      payload_compression: (noted.payload_compression as Record<string, number> | undefined) ?? null,
+      upstream_error_param: noted.upstream_error_param ?? null,
+      why: this.why ?? null,
+      outcome: outcome.kind,
+    };
+  }
+}
+
+/** Sorts by time, and says nothing else. */
+export function requestId(now: number): string {
+  return `req_${now.toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`;
+}

@@ -1,0 +1,152 @@
+// The error table (Q1), and its encodings for JSON, SSE and websocket frames (Q2).
+
+type ErrorType = 'invalid_request_error' | 'rate_limit_error' | 'usage_limit_reached' | 'server_error';
+
+interface Row {
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly message: string;
+  /** Clients that sleep any Retry-After and retry 409, 429 and 5xx are told not to. */
+  readonly final?: true;
+}
+
+const row = (status: number, type: ErrorType, message: string): Row => ({ status, type, message });
+const bad = (message: string, status = 400): Row => row(status, 'invalid_request_error', message);
+
+export const ERRORS = {
+  invalid_api_key: bad('A valid Pool API key is required as a Bearer token.', 401),
+  api_key_disabled: bad('This API key is paused or revoked.', 401),
+  api_key_expired: bad('This API key has expired.', 401),
+  model_not_allowed: bad('This API key may not use the requested model.', 403),
+  image_generation_disabled: bad('Image generation is disabled for this Pool.', 403),
+  invalid_request: bad('The request is malformed.'),
+  invalid_model: bad('The requested model is missing or unknown.'),
+  unsupported_parameter: bad('A parameter of the request is not supported.'),
+  reasoning_effort_not_allowed: bad('The requested reasoning effort is not available for this API key.'),
+  invalid_json_schema: bad('The strict schema needs a direct object root.'),
+  invalid_function_parameters: bad('The strict function parameters need a direct object root.'),
+  output_tokens_not_allowed: bad('More output tokens were requested than this API key allows.'),
+  previous_response_not_found: bad('The previous response is not known here. Resend the full context without it.'),
+  continuation_requires_restart: bad(
+    'The account that holds this continuation is not available. Resend the full context without stale continuation anchors.',
+  ),
+  file_not_found: bad('No such file.', 404),
+  file_conflict: bad('The files of one request must live on the same account.'),
+  unsupported_endpoint: bad('This endpoint is not supported by this gateway.', 404),
+  unknown_endpoint: bad('No such endpoint.', 404),
+  method_not_allowed: bad('This endpoint does not take that method.', 405),
+  websocket_upgrade_required: bad('This endpoint is served over a websocket; use POST for HTTP.', 426),
+  request_timeout: bad('The request body stalled.', 408),
+  request_too_large: bad('The request body is larger than this gateway accepts.', 413),
+  unsupported_content_encoding: bad('The Content-Encoding must be identity, gzip, deflate, br or zstd.', 415),
+  unsupported_media_type: bad('The Content-Type is not supported by this endpoint.', 415),
+  rate_limit_exceeded: row(429, 'rate_limit_error', 'A rate limit was exceeded.'),
+  usage_limit_reached: {
+    ...row(429, 'usage_limit_reached', 'Every eligible account of this Pool has reached its usage limit.'),
+    final: true,
+  },
+  no_eligible_account: row(503, 'server_error', 'No account of this Pool can serve the requested model at the moment.'),
+  server_is_overloaded: row(503, 'server_error', 'The gateway is at its capacity. Try again shortly.'),
+  upstream_error: row(502, 'server_error', 'The provider failed before it answered.'),
+  upstream_timeout: row(504, 'server_error', 'The provider took too long to answer.'),
+  invalid_compaction_response: { ...row(502, 'server_error', 'The provider returned an invalid compaction.'), final: true },
+  image_generation_failed: { ...row(502, 'server_error', 'The provider returned no image.'), final: true },
+  full_upstream_rejection: bad('The provider rejected this request.'),
+  server_error: row(500, 'server_error', 'The gateway failed unexpectedly.'),
+} as const satisfies Record<string, Row>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** The four keys of every error of a runtime route, and `resets_at` (unix seconds) where a usage limit's end is known. */
+export interface ErrorBody {
+  readonly message: string;
+  readonly type: string;
+  readonly code: string | null;
+  readonly param: string | null;
+  readonly resets_at?: number;
+}
+
+export interface RefusalDetails {
+  /** Dotted path with indexes, as the public API spells it: `tools.0.parameters`. */
+  readonly param?: string;
+  /** Replaces the table's message. Never a client's or provider's text. */
+  readonly message?: string;
+  /** For the codes whose status the table leaves to the case. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Rounded up to whole seconds, at least 1, wherever a 429 or 503 goes out. */
+  readonly retryAfterMs?: number;
+  /** Unix seconds. */
+  readonly resetsAt?: number;
+  /** Overrides the table's `x-should-retry: false`. */
+  readonly final?: boolean;
+}
+
+/** The only way to say no. Its message is public; whatever else is thrown stays in the process. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly error: ErrorBody;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, details: RefusalDetails = {}) {
+    const entry: Row = ERRORS[code];
+    const message = details.message ?? entry.message;
+    super(message);
+    this.status = details.status ?? entry.status;
+    this.error = {
+      message,
+      type: entry.type,
+      code,
+      param: details.param ?? null,
+      ...(details.resetsAt === undefined ? {} : { resets_at: details.resetsAt }),
+    };
+    this.headers = headersOf(this.status, entry, details);
+  }
+
+  get code(): string | null {
+    return this.error.code;
+  }
+}
+
+/** A provider's error that may be shown on the compatible surface: status kept, texts sanitised by the caller (Q3). */
+export class RelayedRefusal extends Refusal {
+  override readonly status: number;
+  override readonly error: ErrorBody;
+
+  constructor(status: number, error: ErrorBody) {
+    super('upstream_error');
+    this.status = status;
+    this.error = error;
+  }
+}
+
+const LONGEST_SDK_WAIT_MS = 60_000;
+
+function headersOf(status: number, entry: Row, details: RefusalDetails): Record<string, string> {
+  const headers: Record<string, string> = { ...details.headers };
+  if (status === 401) headers['www-authenticate'] = 'Bearer';
+  const wait = details.retryAfterMs ?? 0;
+  if (status === 429 || status === 503) headers['retry-after'] = String(Math.max(1, Math.ceil(wait / 1000)));
+  if (details.final ?? entry.final ?? wait > LONGEST_SDK_WAIT_MS) headers['x-should-retry'] = 'false';
+  return headers;
+}
+
+/** Whatever was thrown, as a refusal: only a Refusal keeps its text. */
+export function refusalOf(thrown: unknown): Refusal {
+  return thrown instanceof Refusal ? thrown : new Refusal('server_error');
+}
+
+export function jsonOf(refusal: Refusal): string {
+  return JSON.stringify({ error: refusal.error });
+}
+
+/** The `status` is never missing: a client hangs without it. */
+export function frameOf(refusal: Refusal): string {
+  return JSON.stringify({ type: 'error', status: refusal.status, error: refusal.error });
+}
+
+/** The data of a public SSE error event; `sequence` continues the stream's numbers. */
+export function eventDataOf(refusal: Refusal, sequence: number): string {
+  const { message, code, param } = refusal.error;
+  return JSON.stringify({ type: 'error', sequence_number: sequence, code, message, param, error: refusal.error });
+}

@@ -1,0 +1,115 @@
+// An answer before it is bytes, and the faults that change its content.
+import type { Json, JsonObject } from '../turn.ts';
+import { errorOf, messageOf, sayingOf } from './errors.ts';
+import { type Fault, faultOf, type RefuseFault, type RefuseInsideFault, type ReplyFault } from './fault.ts';
+import { isObject } from './reading.ts';
+import { lifecycleEvents } from './turn.ts';
+
+export type AnswerBody =
+  | {
+      readonly kind: 'events';
+      readonly events: readonly Json[] /** Comment lines before the first event. */;
+      readonly comments: readonly string[];
+    }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer };
+
+export interface Answer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AnswerBody;
+}
+
+/** What stands for JSON where a fault wants none. */
+export const malformedJson = '{"type":"response.output_text.delta","delta":';
+
+/** An answer of JSON. */
+export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<string, string>> = {}): Answer {
+  const bytes = Buffer.from(JSON.stringify(json));
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: { kind: 'bytes', bytes } };
+}
+
+/** An answer of SSE events. */
+export function eventsAnswer(events: readonly Json[], headers: Readonly<Record<string, string>>, comments: readonly string[] = []): Answer {
+  const fixed = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
+  return { status: 200, headers: { ...fixed, ...headers }, body: { kind: 'events', events, comments } };
+}
+
+/** The answer with the content that the faults give it; faults of framing and delivery are not looked at here. `now`: unix milliseconds. */
+export function withContentFaults(answer: Answer, faults: readonly Fault[], now: number): Answer {
+  const reply = faultOf(faults, 'reply');
+  if (reply !== undefined) return scripted(reply);
+  const refusal = faultOf(faults, 'refuse');
+  if (refusal !== undefined) return refused(refusal, answer, now);
+  let changed = answer;
+  const inside = faultOf(faults, 'refuse-inside');
+  if (inside !== undefined) changed = refusedInside(inside, changed);
+  if (faultOf(faults, 'empty-output') !== undefined) changed = mapResponse(changed, (response) => ({ ...response, output: [] }));
+  if (faultOf(faults, 'no-terminal') !== undefined) changed = withoutTerminal(changed);
+  if (faultOf(faults, 'malformed') !== undefined && changed.body.kind === 'bytes') {
+    changed = { ...changed, body: { kind: 'bytes', bytes: Buffer.from(malformedJson) } };
+  }
+  return changed;
+}
+
+/** Exactly what the script says: of the believable answer nothing is left. */
+function scripted({ status, headers, body }: ReplyFault): Answer {
+  if ('events' in body) return { ...eventsAnswer(body.events, { ...headers }), status };
+  if ('json' in body) return jsonAnswer(status, body.json, headers);
+  const bytes = 'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64');
+  return { status, headers: { ...headers }, body: { kind: 'bytes', bytes } };
+}
+
+/** What an answer says beside its content, whatever that is: request id, quota and the like. */
+function ownHeaders({ headers }: Answer): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-type' && name !== 'cache-control'));
+}
+
+function refused(fault: RefuseFault, ordinary: Answer, now: number): Answer {
+  const code = fault.code ?? sayingOf(fault.status).code;
+  const quota =
+    fault.resetsIn === undefined
+      ? {}
+      : { plan_type: 'plus', resets_at: Math.floor(now / 1000) + fault.resetsIn, resets_in_seconds: fault.resetsIn };
+  const headers = { ...ownHeaders(ordinary), ...(fault.retryAfter === undefined ? {} : { 'retry-after': String(fault.retryAfter) }) };
+  return jsonAnswer(fault.status, { error: errorOf(fault.status, code, messageOf(fault.status, fault.code), null, quota) }, headers);
+}
+
+function refusedInside(fault: RefuseInsideFault, answer: Answer): Answer {
+  const code = fault.code ?? 'server_is_overloaded';
+  const message = messageOf(500, code);
+  const failure = (response: JsonObject): JsonObject => ({
+    ...response,
+    status: 'failed',
+    output: [],
+    usage: null,
+    error: { code, message },
+  });
+  if (answer.body.kind === 'bytes') return mapResponse(answer, failure);
+  const { events } = answer.body;
+  const before = events.slice(0, fault.after ?? lifecycleEvents);
+  const last = events.at(-1);
+  const response = isObject(last) && isObject(last.response) ? failure(last.response) : {};
+  const event =
+    fault.as === 'error'
+      ? { type: 'error', sequence_number: before.length, code, message, param: null, error: errorOf(500, code, message) }
+      : { type: 'response.failed', sequence_number: before.length, response };
+  return { ...answer, body: { ...answer.body, events: [...before, event] } };
+}
+
+function withoutTerminal(answer: Answer): Answer {
+  if (answer.body.kind === 'events') return { ...answer, body: { ...answer.body, events: answer.body.events.slice(0, -1) } };
+  return mapResponse(answer, (response) => ({ ...response, status: 'in_progress', usage: null }));
+}
+
+/** Changes the response of the terminal event, or of the JSON body. */
+function mapResponse(answer: Answer, change: (response: JsonObject) => JsonObject): Answer {
+  if (answer.body.kind === 'bytes') {
+    const json = JSON.parse(answer.body.bytes.toString()) as Json;
+    return isObject(json) ? { ...answer, body: { kind: 'bytes', bytes: Buffer.from(JSON.stringify(change(json))) } } : answer;
+  }
+  const { events } = answer.body;
+  const last = events.at(-1);
+  if (!isObject(last) || !isObject(last.response)) return answer;
+  return { ...answer, body: { ...answer.body, events: [...events.slice(0, -1), { ...last, response: change(last.response) }] } };
+}

@@ -1,0 +1,98 @@
+// The compiled route table: method and exact path to a Route; nothing else exists (S3).
+import type { RouteConfig, WireWords } from './config/config.ts';
+import type { Route, RouteFamily } from './turn.ts';
+
+/** The rows of one path, by method; `WS` is an upgrade on GET. */
+type Rows = Map<string, Route>;
+
+interface Pattern {
+  readonly expression: RegExp;
+  readonly names: readonly string[];
+  readonly rows: Rows;
+}
+
+export interface Match {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = {};
+
+/** What a path parameter may be: no encodings, no separators, so that it can go upstream as it came. */
+const PARAMETER = '([A-Za-z0-9._-]{1,256})';
+
+export class RouteTable {
+  readonly all: readonly Route[];
+  readonly #exact = new Map<string, Rows>();
+  readonly #patterns: Pattern[] = [];
+
+  constructor(rows: readonly RouteConfig[], wire: WireWords) {
+    this.all = rows.map((row) => this.#add(row, wire));
+  }
+
+  /** The row that serves this method and raw path, the methods that the path has, or undefined for an unknown path. */
+  find(method: string, path: string): Match | { readonly allow: readonly string[] } | undefined {
+    const exact = this.#exact.get(path);
+    if (exact) return match(exact, method, NO_PARAMS);
+    for (const { expression, names, rows } of this.#patterns) {
+      const found = expression.exec(path);
+      if (found) return match(rows, method, Object.fromEntries(names.map((name, i) => [name, found[i + 1] ?? ''])));
+    }
+    return undefined;
+  }
+
+  #add(row: RouteConfig, wire: WireWords): Route {
+    const template = worded(row.path, wire);
+    const route: Route = Object.freeze({
+      kind: row.serve,
+      method: row.method,
+      template,
+      family: familyOf(row.path),
+      status: row.status,
+      class: row.class,
+      upstream: worded(row.to ?? row.path, wire),
+    });
+    this.#rowsOf(template).set(row.method, route);
+    return route;
+  }
+
+  #rowsOf(template: string): Rows {
+    if (!template.includes('{')) {
+      let rows = this.#exact.get(template);
+      if (!rows) this.#exact.set(template, (rows = new Map()));
+      return rows;
+    }
+    const expression = new RegExp(`^${template.split(/\{[^}]+\}/).map(literal).join(PARAMETER)}$`);
+    const known = this.#patterns.find((pattern) => pattern.expression.source === expression.source);
+    if (known) return known.rows;
+    const names = [...template.matchAll(/\{([^}]+)\}/g)].map((found) => found[1] ?? '');
+    const rows: Rows = new Map();
+    this.#patterns.push({ expression, names, rows });
+    return rows;
+  }
+}
+
+function match(rows: Rows, method: string, params: Match['params']): Match | { readonly allow: readonly string[] } {
+  // A plain GET on a websocket row belongs to that row: it is told to upgrade (426), not that the method is wrong.
+  const route = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
+  if (route) return { route, params };
+  return { allow: [...new Set([...rows.keys()].map((known) => (known === 'WS' ? 'GET' : known)))] };
+}
+
+const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** A path in this deployment's words: only whole segments `agent` and `meter` are words. */
+export function worded(path: string, wire: WireWords): string {
+  return path
+    .split('/')
+    .map((segment) => (segment === 'agent' ? wire.agent : segment === 'meter' ? wire.meter : segment))
+    .join('/');
+}
+
+/** Of the neutral path: the families of the contract's credential table. */
+function familyOf(path: string): RouteFamily {
+  if (path.startsWith('/backend-api/agent/')) return 'backend-agent';
+  if (path === '/mcp') return 'mcp';
+  if (path.startsWith('/v1/')) return 'v1';
+  return path.endsWith('/usage') ? 'usage' : 'backend';
+}

@@ -1,0 +1,161 @@
+// Carries turns over HTTP with undici's dispatch: one pool per account origin, no limit of its own on connections.
+import type { Dispatcher } from 'undici';
+import { Pool } from 'undici';
+import type { Headers } from '../turn.ts';
+import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from './carrier.ts';
+
+export interface UndiciTimeouts {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  /** Longest silence inside an answer; not counted while the reader is paused. */
+  readonly idleMs: number;
+}
+
+/** Errors that happen before a connection stands: the request was never sent, so it may be sent elsewhere. */
+const CONNECT_ERRORS = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'ETIMEDOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+export class UndiciCarrier implements Carrier {
+  readonly #pool: Pool;
+  readonly #base: string;
+  readonly #timeouts: UndiciTimeouts;
+
+  constructor(baseUrl: string, timeouts: UndiciTimeouts) {
+    const { origin, pathname } = new URL(baseUrl);
+    this.#base = pathname.replace(/\/$/, '');
+    this.#timeouts = timeouts;
+    // A fixed number of connections would queue streams without a word; admission is ours. The body's idle time is ours as
+    // well, since undici's does not tell a slow reader from a silent provider.
+    this.#pool = new Pool(origin, {
+      connections: null,
+      pipelining: 1,
+      bodyTimeout: 0,
+      headersTimeout: timeouts.firstByteMs,
+      connect: { timeout: timeouts.connectMs },
+    });
+  }
+
+  send(request: CarrierRequest, handler: ReplyHandler): Sending {
+    const exchange = new Exchange(handler, this.#timeouts.idleMs);
+    this.#pool.dispatch(
+      {
+        method: request.method as Dispatcher.HttpMethod,
+        path: this.#base + request.path,
+        headers: request.headers,
+        body: request.body,
+      },
+      exchange,
+    );
+    return exchange;
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  destroy(): Promise<void> {
+    return this.#pool.destroy();
+  }
+}
+
+class Exchange implements Dispatcher.DispatchHandler, Sending {
+  readonly #handler: ReplyHandler;
+  readonly #idleMs: number;
+  #controller: Dispatcher.DispatchController | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #paused = false;
+  #over = false;
+
+  constructor(handler: ReplyHandler, idleMs: number) {
+    this.#handler = handler;
+    this.#idleMs = idleMs;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#over) controller.abort(new Error('client gone'));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
+    if (this.#over || status < 200) return;
+    this.#idle = setTimeout(() => this.#silent(), this.#idleMs);
+    this.#handler.head(status, joined(headers));
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return;
+    this.#idle?.refresh();
+    this.#handler.data(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#finish()) this.#handler.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(failureOf(error as Error & { code?: string }));
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    if (this.#over) return;
+    this.#paused = false;
+    this.#idle?.refresh();
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    if (this.#finish()) this.#controller?.abort(new Error('aborted'));
+  }
+
+  #silent(): void {
+    if (this.#paused) this.#idle?.refresh();
+    else this.#fail('idle');
+  }
+
+  #fail(failure: CarrierFailure): void {
+    if (!this.#finish()) return;
+    this.#controller?.abort(new Error(failure));
+    this.#handler.fail(failure);
+  }
+
+  #finish(): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    clearTimeout(this.#idle);
+    return true;
+  }
+}
+
+function failureOf(error: Error & { code?: string }): CarrierFailure {
+  const code = error.code ?? '';
+  if (CONNECT_ERRORS.has(code)) return 'connect';
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'first_byte';
+  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
+  return 'network';
+}
+
+function joined(headers: Record<string, string | string[] | undefined>): Headers {
+  for (const name in headers) {
+    const value = headers[name];
+    if (Array.isArray(value)) headers[name] = value.join(', ');
+  }
+  return headers as Headers;
+}

@@ -1,0 +1,13 @@
+// A model without a routable source is refused before anything is reserved or sent (SM5, UA1).
+import { Refusal } from '../../proxy/refusal.ts';
+import { rule } from '../rule.ts';
+
+/** Stands after every check that blames the request, since those answers hold whatever the accounts' state (Q4). */
+export const eligibility = rule({
+  name: 'eligibility',
+  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  request(_work, turn) {
+    if (!turn.model?.routable) throw new Refusal('no_eligible_account');
+    return;
+  },
+});

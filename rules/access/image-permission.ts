@@ -1,0 +1,11 @@
+// The Pool's image permission, before the body of an image request is read (F6.1, A9, AU5, PL1).
+import { Refusal } from '../../proxy/refusal.ts';
+import { rule } from '../rule.ts';
+
+export const imagePermission = rule({
+  name: 'image-permission',
+  routes: ['image', 'public-image'],
+  admit(turn) {
+    if (!turn.pool.allow_image_generation) throw new Refusal('image_generation_disabled');
+  },
+});

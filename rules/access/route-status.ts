@@ -1,0 +1,11 @@
+// A row's status decides what a request gets: unsupported rows answer the same to every valid key (S8, E1, ER3).
+import { Refusal } from '../../proxy/refusal.ts';
+import { rule } from '../rule.ts';
+
+export const routeStatus = rule({
+  name: 'route-status',
+  routes: '*',
+  admit(turn) {
+    if (turn.route.status === 'unsupported') throw new Refusal('unsupported_endpoint');
+  },
+});

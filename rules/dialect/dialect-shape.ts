@@ -1,0 +1,34 @@
+// Members that a dialect has to edit must have the shape that it edits; everything else stays the provider's to judge.
+import type { Body, Json } from '../../proxy/turn.ts';
+import { rule } from '../rule.ts';
+import { invalid } from '../tools/invalid.ts';
+import { isAbsent, isList, isObject } from '../tools/json.ts';
+
+/**
+ * Asks only for what this turn's normalisation will touch (F1.1, F1.4, F2.2, F2.5, F2.6): instructions and metadata of a native
+ * Full turn are not among it and pass as they came.
+ */
+export const dialectShape = rule({
+  name: 'dialect-shape',
+  routes: ['responses', 'compact', 'public-responses'],
+  request({ body }, turn) {
+    const { kind } = turn.route;
+    const lite = turn.model?.mode?.effective === 'lite';
+    demand(body, 'reasoning', isObject, 'must be an object');
+    if (kind !== 'compact') demand(body, 'include', isList, 'must be an array');
+    if (lite || kind === 'public-responses') demand(body, 'instructions', isString, 'must be a string');
+    if (!lite) return;
+    demand(body, 'tools', isList, 'must be an array');
+    demand(body, 'input', isInput, 'must be a string or an array');
+    demand(body, 'client_metadata', isObject, 'must be an object');
+  },
+});
+
+const isString = (value: Json): boolean => typeof value === 'string';
+const isInput = (value: Json): boolean => isString(value) || isList(value);
+
+/** Null and absent are fine everywhere. */
+function demand(body: Body, param: string, fits: (value: Json) => boolean, what: string): void {
+  const value = body[param];
+  if (!isAbsent(value) && !fits(value)) throw invalid(param, what);
+}

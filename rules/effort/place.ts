@@ -1,0 +1,31 @@
+// Where a request carries its effort: `reasoning.effort`, or `reasoning_effort` on Chat (F4.3).
+import type { RouteKind } from '../../proxy/config/config.ts';
+import type { Body, Json } from '../../proxy/turn.ts';
+import { isObject } from '../tools/json.ts';
+
+export interface EffortPlace {
+  /** What a refusal names. */
+  readonly param: string;
+  /** Undefined where it is omitted or null. */
+  read(body: Body): Json | undefined;
+  write(body: Body, effort: string): void;
+}
+
+const RESPONSES: EffortPlace = {
+  param: 'reasoning.effort',
+  read: ({ reasoning }) => (isObject(reasoning) ? (reasoning.effort ?? undefined) : undefined),
+  write: (body, effort) => {
+    body.reasoning = isObject(body.reasoning) ? { ...body.reasoning, effort } : { effort };
+  },
+};
+
+const CHAT: EffortPlace = {
+  param: 'reasoning_effort',
+  read: ({ reasoning_effort }) => reasoning_effort ?? undefined,
+  write: (body, effort) => {
+    body.reasoning_effort = effort;
+  },
+};
+
+/** On Chat the client's own body is meant: policy stands before the translation. */
+export const effortPlace = (kind: RouteKind | undefined): EffortPlace => (kind === 'chat' ? CHAT : RESPONSES);

@@ -1,0 +1,26 @@
+// Parameters of the public Responses API whose meaning would be lost here are refused when they ask for something (Q15).
+import { Refusal } from '../../proxy/refusal.ts';
+import type { Json } from '../../proxy/turn.ts';
+import { rule } from '../rule.ts';
+import { isAbsent } from '../tools/json.ts';
+
+const ASKS: ReadonlyMap<string, (value: Json) => boolean> = new Map<string, (value: Json) => boolean>([
+  ['background', (value) => value === true],
+  ['conversation', () => true],
+  ['prompt', () => true],
+  ['top_logprobs', (value) => value !== 0],
+]);
+
+/** A null asks for nothing; all other unknown keys pass. */
+export const unsupportedParameters = rule({
+  name: 'unsupported-parameters',
+  routes: ['public-responses'],
+  request({ body }) {
+    for (const [param, asks] of ASKS) {
+      const value = body[param];
+      if (isAbsent(value) || !asks(value)) continue;
+      throw new Refusal('unsupported_parameter', { param, message: `\`${param}\` is not supported.` });
+    }
+    return undefined;
+  },
+});

@@ -1,0 +1,22 @@
+// Public answers and their lifecycle events bear the exposed model id, whatever the account calls the model (Q15).
+import type { JsonObject, Turn } from '../../proxy/turn.ts';
+import { rule } from '../rule.ts';
+import { isObject } from '../tools/json.ts';
+
+export const publicModel = rule({
+  name: 'public-model',
+  routes: ['public-responses'],
+  events: ['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'].map((phase) => `response.${phase}`),
+  event(event, _memory, turn) {
+    const { response } = event.data;
+    if (!isObject(response)) return event;
+    const exposed = withModel(response, turn);
+    return exposed === response ? event : { ...event, data: { ...event.data, response: exposed } };
+  },
+  answer: (response, _memory, turn) => withModel(response, turn),
+});
+
+function withModel(response: JsonObject, turn: Turn): JsonObject {
+  const id = turn.model?.id;
+  return id === undefined || response.model === id ? response : { ...response, model: id };
+}

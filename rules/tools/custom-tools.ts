@@ -1,0 +1,70 @@
+// Custom tools have exactly the fields of the contract (F5.2, Q16).
+import type { Json, JsonObject } from '../../proxy/turn.ts';
+import { rule } from '../rule.ts';
+import { declaredTools } from './declared-tools.ts';
+import { invalid } from './invalid.ts';
+import { isList, isObject, isText } from './json.ts';
+
+/** Native routes are left out: of a native client's tools only remote MCP is refused, also over its websocket (Q16). */
+export const customTools = rule({
+  name: 'custom-tools',
+  routes: ['public-responses'],
+  request({ body }) {
+    for (const { tool, path } of declaredTools(body)) {
+      if (!isObject(tool) || tool.type !== 'custom') continue;
+      const fault = customToolFault(tool);
+      if (fault !== undefined) throw invalid(path + fault, 'is not what a custom tool may have there');
+    }
+    return undefined;
+  },
+});
+
+/** Where the tool departs from the exact shape, as a path below it; undefined where it does not. */
+function customToolFault(tool: JsonObject): string | undefined {
+  if (!isText(tool.name)) return '.name';
+  for (const [member, value] of Object.entries(tool)) {
+    const fault = memberFault(member, value);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function memberFault(member: string, value: Json | undefined): string | undefined {
+  switch (member) {
+    case 'type':
+    case 'name':
+      return undefined;
+    case 'description':
+      return typeof value === 'string' ? undefined : '.description';
+    case 'defer_loading':
+      return typeof value === 'boolean' ? undefined : '.defer_loading';
+    case 'allowed_callers':
+      return value === null || (isList(value) && value.every(isCaller)) ? undefined : '.allowed_callers';
+    case 'format':
+      return formatFault(value);
+    default:
+      return unknownMember(member);
+  }
+}
+
+const isCaller = (value: Json): boolean => value === 'direct' || value === 'programmatic';
+
+/** Unconstrained text, or a lark or regex grammar. */
+function formatFault(format: Json | undefined): string | undefined {
+  if (!isObject(format)) return '.format';
+  const { type, syntax, definition } = format;
+  if (type !== 'text' && type !== 'grammar') return '.format.type';
+  if (type === 'grammar') {
+    if (syntax !== 'lark' && syntax !== 'regex') return '.format.syntax';
+    if (!isText(definition)) return '.format.definition';
+  }
+  const members = type === 'text' ? TEXT_MEMBERS : GRAMMAR_MEMBERS;
+  const unknown = Object.keys(format).find((member) => !members.has(member));
+  return unknown === undefined ? undefined : `.format${unknownMember(unknown)}`;
+}
+
+const TEXT_MEMBERS: ReadonlySet<string> = new Set(['type']);
+const GRAMMAR_MEMBERS: ReadonlySet<string> = new Set(['type', 'syntax', 'definition']);
+
+/** A key that could be a field's name is named, as the public API does; whatever else a client made a key of is not repeated. */
+const unknownMember = (member: string): string => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(member) ? `.${member}` : '');

@@ -1,0 +1,47 @@
+// Telling JSON values apart, and changing them without editing them.
+import type { Json, JsonObject } from '../../proxy/turn.ts';
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** A string with something to read in it. */
+export function isText(value: Json | undefined): value is string {
+  return typeof value === 'string' && value.trim() !== '';
+}
+
+/** Null counts as absent (Q15). */
+export function isAbsent(value: Json | undefined): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+/** The same list where `change` returned every element as it was. */
+export function mapList(list: readonly Json[], change: (value: Json, index: number) => Json): readonly Json[] {
+  let copy: Json[] | undefined;
+  for (const [i, before] of list.entries()) {
+    const after = change(before, i);
+    if (after === before) continue;
+    copy ??= list.slice();
+    copy[i] = after;
+  }
+  return copy ?? list;
+}
+
+/** The same object where `change` returned every member as it was. */
+export function mapMembers(object: JsonObject, change: (value: Json, name: string) => Json): JsonObject {
+  let copy: Record<string, Json | undefined> | undefined;
+  for (const name of Object.keys(object)) {
+    const before = object[name];
+    if (before === undefined) continue;
+    const after = change(before, name);
+    if (after === before) continue;
+    // The copy has the member already, so that even `__proto__` is assigned as the plain member that JSON made of it.
+    copy ??= { ...object };
+    copy[name] = after;
+  }
+  return copy ?? object;
+}

@@ -1,0 +1,54 @@
+// Brings the schemas of non-strict functions down to what the backend accepts (F5.1, F1.5).
+import type { Json, JsonObject } from '../../proxy/turn.ts';
+import { rule } from '../rule.ts';
+import { isNamespace } from './declared-tools.ts';
+import { isStrict, wrappedFunction } from './executable.ts';
+import { isAbsent, isList, isObject, mapList } from './json.ts';
+import { lowerParameters } from './lowering.ts';
+
+/**
+ * The `tools` that a request declares, and the functions in their namespaces. What stands in `input` is left as sent: the contract
+ * names `additional_tools` where it means them (F1.3), an item with an id is ordinary input (F2.10), a Lite-shaped native body goes
+ * out of Full as it came (F2.11), and the item that our own Lite rewrite makes is built of tools that were lowered here: so this
+ * stands before that rewrite, after every rule that looks at schemas as the client wrote them.
+ */
+export const lowerSchemas = rule({
+  name: 'lower-schemas',
+  routes: ['responses', 'public-responses', 'chat'],
+  request({ body }) {
+    if (!isList(body.tools)) return undefined;
+    const lowered = lowerTools(body.tools, 'tools');
+    if (lowered !== body.tools) body.tools = lowered;
+    return undefined;
+  },
+});
+
+function lowerTools(tools: readonly Json[], path: string): readonly Json[] {
+  return mapList(tools, (tool, i) => {
+    if (isNamespace(tool) && isList(tool.tools)) return lowerNamespace(tool, tool.tools, `${path}.${i}`);
+    return lowerTool(tool, `${path}.${i}`);
+  });
+}
+
+function lowerNamespace(namespace: JsonObject, children: readonly Json[], path: string): JsonObject {
+  const lowered = mapList(children, (child, i) => lowerTool(child, `${path}.tools.${i}`));
+  return lowered === children ? namespace : { ...namespace, tools: lowered };
+}
+
+/** A strict function stays the same object: byte for byte, in either form. */
+function lowerTool(tool: Json, path: string): Json {
+  if (!isObject(tool) || tool.type !== 'function' || isStrict(tool)) return tool;
+  const flat = lowerHolder(tool, `${path}.parameters`);
+  const inside = wrappedFunction(flat);
+  if (inside === undefined) return flat;
+  const lowered = lowerHolder(inside, `${path}.function.parameters`);
+  return lowered === inside ? flat : { ...flat, function: lowered };
+}
+
+/** A function without parameters has no schema to lower. */
+function lowerHolder(holder: JsonObject, param: string): JsonObject {
+  const { parameters } = holder;
+  if (isAbsent(parameters)) return holder;
+  const lowered = lowerParameters(parameters, param);
+  return lowered === parameters ? holder : { ...holder, parameters: lowered };
+}

@@ -1,0 +1,64 @@
+// Gives a public `custom_tool_call` the namespace that the provider left out of it (F5.4).
+import type { Body, Event, Json, JsonObject } from '../../proxy/turn.ts';
+import { rule } from '../rule.ts';
+import { declaredTools } from './declared-tools.ts';
+import { isAbsent, isList, isObject, mapList } from './json.ts';
+
+/** Unique declared custom names, each with its namespace. */
+type Namespaces = ReadonlyMap<string, string>;
+
+/** Reads the tools as the client declared them, so it stands before they move into `input` (F2.5). */
+export const namespaceRestoration = rule<Namespaces>({
+  name: 'namespace-restoration',
+  routes: ['public-responses'],
+  request({ body }) {
+    const namespaces = uniqueNamespaces(body);
+    return namespaces.size > 0 ? namespaces : undefined;
+  },
+  events: ['response.output_item.added', 'response.output_item.done', 'response.completed', 'response.incomplete', 'response.failed'],
+  event(event, namespaces) {
+    const data = restoreEvent(event, namespaces);
+    return data === event.data ? event : { ...event, data };
+  },
+  answer: restoreOutput,
+});
+
+function uniqueNamespaces(body: Body): Namespaces {
+  const namespaces = new Map<string, string>();
+  const seen = new Set<string>();
+  for (const { tool, namespace } of declaredTools(body)) {
+    if (!isObject(tool) || tool.type !== 'custom' || typeof tool.name !== 'string') continue;
+    const { name } = tool;
+    const within = namespace?.name;
+    if (seen.has(name)) namespaces.delete(name);
+    else if (typeof within === 'string') namespaces.set(name, within);
+    seen.add(name);
+  }
+  return namespaces;
+}
+
+function restoreEvent({ data }: Event, namespaces: Namespaces): JsonObject {
+  const { item, response } = data;
+  if (isObject(item)) {
+    const restored = restoreItem(item, namespaces);
+    return restored === item ? data : { ...data, item: restored };
+  }
+  if (isObject(response)) {
+    const restored = restoreOutput(response, namespaces);
+    return restored === response ? data : { ...data, response: restored };
+  }
+  return data;
+}
+
+function restoreOutput(response: JsonObject, namespaces: Namespaces): JsonObject {
+  const { output } = response;
+  if (!isList(output)) return response;
+  const restored = mapList(output, (item) => restoreItem(item, namespaces));
+  return restored === output ? response : { ...response, output: restored };
+}
+
+function restoreItem(item: Json, namespaces: Namespaces): Json {
+  if (!isObject(item) || item.type !== 'custom_tool_call' || !isAbsent(item.namespace)) return item;
+  const namespace = typeof item.name === 'string' ? namespaces.get(item.name) : undefined;
+  return namespace === undefined ? item : { ...item, namespace };
+}

@@ -1,0 +1,17 @@
+// Remote MCP tools are nobody's to declare here: refused before dispatch, on every surface (F1.3).
+import { rule } from '../rule.ts';
+import { declaredTools } from './declared-tools.ts';
+import { invalid } from './invalid.ts';
+import { isObject } from './json.ts';
+
+/** On native routes this is all that is refused of tools (Q16): their clients declare new types every other month. */
+export const remoteMcp = rule({
+  name: 'remote-mcp',
+  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  request({ body }) {
+    for (const { tool, path } of declaredTools(body)) {
+      if (isObject(tool) && tool.type === 'mcp') throw invalid(`${path}.type`, 'declares a remote MCP tool, which is not supported');
+    }
+    return undefined;
+  },
+});

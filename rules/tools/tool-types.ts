@@ -1,0 +1,50 @@
+// The public surface takes a closed list of tool types, and namespaces only in one shape (F5.2, Q16).
+import type { Body, Json } from '../../proxy/turn.ts';
+import { rule } from '../rule.ts';
+import { type DeclaredTool, declaredTools, isNamespace } from './declared-tools.ts';
+import { invalid } from './invalid.ts';
+import { isAbsent, isList, isObject, isText } from './json.ts';
+
+const TOP_LEVEL: ReadonlySet<Json | undefined> = new Set(['function', 'custom', 'namespace', 'web_search', 'image_generation']);
+const IN_NAMESPACE: ReadonlySet<Json | undefined> = new Set(['function', 'custom']);
+
+export const toolTypes = rule({
+  name: 'tool-types',
+  routes: ['public-responses'],
+  request({ body }) {
+    refuseUnreadableLists(body);
+    for (const declared of declaredTools(body)) {
+      refuseType(declared);
+      if (declared.namespace) refuseChild(declared);
+      else refuseNamespace(declared);
+    }
+    return undefined;
+  },
+});
+
+/** An `additional_tools` item whose tools cannot be looked through must not carry them past the list of types. */
+function refuseUnreadableLists(body: Body): void {
+  if (!isList(body.input)) return;
+  for (const [i, item] of body.input.entries()) {
+    if (!isObject(item) || item.type !== 'additional_tools') continue;
+    if (!isAbsent(item.tools) && !isList(item.tools)) throw invalid(`input.${i}.tools`, 'must be an array');
+  }
+}
+
+function refuseType({ tool, path, namespace }: DeclaredTool): void {
+  const accepted = namespace ? IN_NAMESPACE : TOP_LEVEL;
+  if (!isObject(tool) || !accepted.has(tool.type)) throw invalid(`${path}.type`, 'is not a tool type that is accepted here');
+}
+
+/** Functions in a namespace are flat: with a name of their own, without the older wrapper. */
+function refuseChild({ tool, path }: DeclaredTool): void {
+  if (!isObject(tool) || tool.type !== 'function') return;
+  if (!isAbsent(tool.function)) throw invalid(`${path}.function`, 'is not accepted in a namespace: its functions are flat');
+  if (!isText(tool.name)) throw invalid(`${path}.name`, 'must be a non-blank string');
+}
+
+function refuseNamespace({ tool, path }: DeclaredTool): void {
+  if (!isNamespace(tool)) return;
+  if (!isText(tool.name)) throw invalid(`${path}.name`, 'must be a non-blank string');
+  if (!isList(tool.tools)) throw invalid(`${path}.tools`, 'must be an array');
+}

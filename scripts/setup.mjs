@@ -1,0 +1,207 @@
+// Makes a fresh clone ready: a Node that is new enough, the locked packages, sqlite3 compiled; then runs what it was asked to.
+//
+//   node scripts/setup.mjs                  sets up
+//   node scripts/setup.mjs COMMAND ARG…     sets up, then runs COMMAND with the right Node and node_modules/.bin first on PATH
+//   node scripts/setup.mjs --print-bin      sets up, then prints the directory of the right Node
+//
+// Plain JavaScript without dependencies, because it runs before there are any, on whatever Node the machine has. Every start passes
+// through here: where everything stands, it reads two lockfiles and two stamps and is done.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { endAs, launch } from './launch.mjs';
+
+/** The oldest Node that runs poolgate: what current undici needs. */
+export const OLDEST_NODE = '22.19.0';
+
+/** The packages with a build step. No other package's install script ever runs. */
+export const BUILT_PACKAGES = ['sqlite3', 'esbuild'];
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const NODE_PACKAGE = join(ROOT, 'scripts', 'node');
+
+/** What stops a set-up and is told without a stack trace. */
+export class SetupError extends Error {}
+
+/**
+ * Whether a version such as `v22.19.0` is at least another; what follows a hyphen is not looked at.
+ * @type {(version: string, oldest: string) => boolean}
+ */
+export function atLeast(version, oldest) {
+  const [have, want] = [version, oldest].map((text) =>
+    text
+      .replace(/^v|-.*$/g, '')
+      .split('.')
+      .map(Number),
+  );
+  for (const [i, part] of want?.entries() ?? []) {
+    const difference = (have?.[i] ?? 0) - part;
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
+}
+
+/**
+ * Names what was installed: a lockfile, for a Node. Written when all is done, so a missing or different stamp means: install.
+ * @type {(lockfile: string, nodeVersion: string, machine?: string) => string}
+ */
+export function stampOf(lockfile, nodeVersion, machine = `${process.platform}-${process.arch}`) {
+  const major = nodeVersion.replace(/^v/, '').split('.')[0];
+  return `${createHash('sha256').update(lockfile).digest('hex')} node${major} ${machine}\n`;
+}
+
+/**
+ * The Node to run poolgate with: the machine's own where it is new enough, else the one that `scripts/node/` brings.
+ * @param {string} own version of the Node that runs this
+ * @param {string} machine platform and architecture, as in `linux-x64`
+ * @param {Readonly<Record<string, string>>} packages what `scripts/node/` has, by package name
+ */
+export function nodeFor(own, machine, packages) {
+  if (atLeast(own, OLDEST_NODE)) return { version: own, bin: dirname(process.execPath), brought: false };
+  const version = packages[`node-${machine}`];
+  if (!version) {
+    throw new SetupError(
+      `poolgate needs Node ${OLDEST_NODE} or newer; this is Node ${own}, and there is none to bring for ${machine}.\n` +
+        'Install Node 24 from https://nodejs.org/en/download and try again.',
+    );
+  }
+  return { version, bin: join(NODE_PACKAGE, 'node_modules', `node-${machine}`, 'bin'), brought: true };
+}
+
+/** Brings everything that is missing. Returns the Node to use, and the environment in which `node` is that one. */
+export async function setUp() {
+  const manifest = JSON.parse(readFileSync(join(NODE_PACKAGE, 'package.json'), 'utf8'));
+  const node = nodeFor(process.versions.node, `${process.platform}-${process.arch}`, manifest.optionalDependencies);
+  const env = { ...process.env };
+  const path = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH'; // Windows spells it Path
+  env[path] = [...(node.brought ? [node.bin] : []), join(ROOT, 'node_modules', '.bin'), env[path]].join(delimiter);
+  const stands = () => (!node.brought || installed(NODE_PACKAGE, node.version)) && installed(ROOT, node.version);
+  if (!stands()) {
+    const { lock } = await import('./lock.mjs');
+    const name = `poolgate-set-up-${createHash('sha256').update(realpathSync(ROOT)).digest('hex').slice(0, 16)}`;
+    const release = await lock(name, () => say('waiting for another set-up of this directory to end'));
+    try {
+      if (node.brought && !installed(NODE_PACKAGE, node.version)) await bringNode(node, env);
+      if (!installed(ROOT, node.version)) await installPackages(node, env);
+    } finally {
+      release();
+    }
+  }
+  return { node, env };
+}
+
+/** @typedef {ReturnType<typeof nodeFor>} Node */
+
+/** @type {(node: Node, env: NodeJS.ProcessEnv) => Promise<void>} */
+async function bringNode(node, env) {
+  say(`this is Node ${process.versions.node}, poolgate needs ${OLDEST_NODE} or newer: bringing Node ${node.version} from npm`);
+  await install(NODE_PACKAGE, node.version, env, async () => {
+    await must(
+      [join(node.bin, 'node'), '--eval', ''],
+      env,
+      `The Node ${node.version} that npm brought does not run on this machine (it is built for glibc).\n` +
+        `Install Node ${OLDEST_NODE} or newer yourself, from your system's packages or https://nodejs.org/en/download, and try again.`,
+    );
+  });
+}
+
+/** @type {(node: Node, env: NodeJS.ProcessEnv) => Promise<void>} */
+async function installPackages(node, env) {
+  say('installing the packages of package-lock.json');
+  await install(ROOT, node.version, env, async () => {
+    say('building sqlite3: fetched ready-made where that is possible, else compiled, which takes about a minute');
+    const build = ['npm', 'rebuild', '--ignore-scripts=false', '--loglevel=error', ...BUILT_PACKAGES];
+    // The headers lie beside Node itself in most distributions; node-gyp would fetch them from nodejs.org.
+    const prefix = dirname(node.bin);
+    const headers = existsSync(join(prefix, 'include', 'node', 'node.h')) ? { npm_package_config_node_gyp_nodedir: prefix } : {};
+    const advice = /\s/.test(ROOT)
+      ? `sqlite3 could not be built: compilers do not get along with the space in ${ROOT}. Move the directory.`
+      : 'sqlite3 could not be built; the reason is above. Compiling it takes Python 3, make and a C++ compiler:\n' +
+        '  Debian, Ubuntu: apt-get install python3 make g++      Fedora: dnf install python3 make gcc-c++\n' +
+        '  Alpine: apk add python3 make g++                      macOS: xcode-select --install\n' +
+        "  Windows: Visual Studio Build Tools with 'Desktop development with C++'";
+    await must(build, { ...env, ...headers }, advice);
+    await must(['node', '--eval', 'require("sqlite3")'], env, advice);
+  });
+  say('done');
+}
+
+/**
+ * Installs what a directory's lockfile says, without running anybody's install scripts, then finishes; the stamp comes last, so that an
+ * installation that was interrupted is begun anew.
+ * @type {(directory: string, nodeVersion: string, env: NodeJS.ProcessEnv, finish: () => Promise<void>) => Promise<void>}
+ */
+async function install(directory, nodeVersion, env, finish) {
+  const stamp = stampOf(readFileSync(join(directory, 'package-lock.json'), 'utf8'), nodeVersion);
+  rmSync(stampFile(directory), { force: true });
+  const everything = ['--include=dev', '--include=optional'];
+  const quietly = ['--no-audit', '--no-fund', '--loglevel=error'];
+  await must(
+    ['npm', 'ci', '--prefix', relative(ROOT, directory) || '.', '--ignore-scripts', ...everything, ...quietly],
+    env,
+    'npm could not install the packages; its message is above. The first start needs the npm registry, later ones nothing.',
+  );
+  await finish();
+  writeFileSync(stampFile(directory), stamp);
+}
+
+/**
+ * Whether a directory's packages stand as its lockfile and this Node demand.
+ * @type {(directory: string, nodeVersion: string) => boolean}
+ */
+function installed(directory, nodeVersion) {
+  const lockfile = read(join(directory, 'package-lock.json'));
+  // A published package has no lockfile: whoever installed it installed its dependencies.
+  return lockfile === undefined || read(stampFile(directory)) === stampOf(lockfile, nodeVersion);
+}
+
+/** @param {string} directory */
+const stampFile = (directory) => join(directory, 'node_modules', '.poolgate-set-up');
+
+/**
+ * Runs one step, with all it prints on stderr, so that stdout has only what the caller asked for.
+ * @type {(command: readonly string[], env: NodeJS.ProcessEnv, advice: string) => Promise<void>}
+ */
+async function must(command, env, advice) {
+  const end = await launch(command, { cwd: ROOT, env, stdio: ['ignore', 2, 2] });
+  // npm and shells tell of a signal by a code above 128.
+  if (end.signal || (end.code ?? 0) > 128) throw new SetupError('stopped; the next start begins anew');
+  if (end.code !== 0) throw new SetupError(advice);
+}
+
+/** @param {string} file */
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} line */
+const say = (line) => process.stderr.write(`poolgate set-up: ${line}\n`);
+
+/**
+ * Runs `main`; what it throws ends the process with its message.
+ * @type {(main: () => Promise<void>) => Promise<void>}
+ */
+export async function asCommand(main) {
+  try {
+    await main();
+  } catch (error) {
+    if (error instanceof SetupError) say(error.message);
+    else console.error(error);
+    process.exitCode = 1;
+  }
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  await asCommand(async () => {
+    const command = process.argv.slice(2);
+    const { node, env } = await setUp();
+    if (command[0] === '--print-bin') console.log(node.bin);
+    else if (command[0]?.startsWith('-')) throw new SetupError(`unknown option ${command[0]}; the only one is --print-bin`);
+    else if (command.length > 0) endAs(await launch(command, { env }));
+  });
+}

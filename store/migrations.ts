@@ -1,0 +1,63 @@
+// The schema, as numbered steps that are never edited once released, and the one way to apply them.
+// Plain SQL that SQLite and PostgreSQL read alike: BIGINT for every number, TEXT for the rest (JSON too), booleans as 0 and 1.
+import type { Session } from './driver.ts';
+import { StoreError } from './errors.ts';
+
+const first = `
+  CREATE TABLE requests (
+    id TEXT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, family TEXT NOT NULL, endpoint TEXT NOT NULL, method TEXT NOT NULL,
+    status BIGINT NOT NULL, status_class TEXT NOT NULL, pool TEXT, pool_label TEXT, account TEXT, key_id TEXT, model TEXT, code TEXT,
+    retries BIGINT NOT NULL, duration_ms BIGINT NOT NULL, input_tokens BIGINT, cached_input_tokens BIGINT, output_tokens BIGINT,
+    tokens_estimated BIGINT NOT NULL, configured_mode TEXT, effective_mode TEXT, mode_source TEXT, reason_class TEXT, error_class TEXT,
+    payload_compression TEXT, upstream_error_param TEXT, why TEXT, outcome TEXT NOT NULL
+  );
+  CREATE INDEX requests_newest ON requests (at, id);
+  CREATE INDEX requests_newest_of_pool ON requests (pool, at, id);
+
+  CREATE TABLE attempts (
+    request_id TEXT NOT NULL, ordinal BIGINT NOT NULL, at BIGINT NOT NULL, account TEXT NOT NULL, cause TEXT NOT NULL, status BIGINT,
+    error_class TEXT, duration_ms BIGINT NOT NULL, upstream_error_param TEXT, PRIMARY KEY (request_id, ordinal)
+  );
+  CREATE INDEX attempts_oldest ON attempts (at);
+
+  CREATE TABLE catalog (account TEXT NOT NULL PRIMARY KEY, entries TEXT NOT NULL, etag TEXT, read_at BIGINT NOT NULL);
+
+  CREATE TABLE account_state (
+    account TEXT NOT NULL, model TEXT NOT NULL, health TEXT NOT NULL, cooldown_until BIGINT, streak BIGINT NOT NULL, cause TEXT,
+    windows TEXT, updated_at BIGINT NOT NULL, PRIMARY KEY (account, model)
+  );
+
+  CREATE TABLE pins (
+    kind TEXT NOT NULL, pool TEXT NOT NULL, key_id TEXT NOT NULL, hash TEXT NOT NULL, account TEXT NOT NULL, expires_at BIGINT NOT NULL,
+    PRIMARY KEY (kind, pool, key_id, hash)
+  );
+  CREATE INDEX pins_oldest ON pins (expires_at);
+
+  CREATE TABLE audit (
+    id TEXT NOT NULL PRIMARY KEY, at BIGINT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, target TEXT NOT NULL, pool TEXT,
+    fields TEXT NOT NULL
+  );
+  CREATE INDEX audit_newest ON audit (at, id);
+`;
+
+/** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
+const migrations: readonly string[] = [first];
+
+/**
+ * Brings a database up to date. The adapter has begun a transaction in which nobody else migrates, and commits it afterwards.
+ * @throws StoreError `too_new` where a newer program has been here: its rows may mean what this one does not know.
+ */
+export async function migrate(session: Session, clock: () => number): Promise<void> {
+  await session.script('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)');
+  const [newest] = await session.query('SELECT max(version) AS version FROM schema_version', []);
+  const version = Number(newest?.version ?? 0);
+  if (version > migrations.length) {
+    const known = `version ${migrations.length}`;
+    throw new StoreError('too_new', `the store has schema version ${version}, this program knows ${known}: start a newer poolgate on it`);
+  }
+  for (const [index, step] of migrations.entries()) {
+    if (index < version) continue;
+    await session.script(step);
+    await session.run('INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)', [index + 1, clock()]);
+  }
+}

@@ -1,0 +1,62 @@
+// Rows on their way to the disk, in order; a newer row of the same key takes the place of the one that still waits.
+import type { Batch } from './driver.ts';
+import type { Table } from './tables.ts';
+
+export interface Entry {
+  readonly table: Table;
+  row: object;
+  /** Present on rows of which only the last per key matters. */
+  readonly key?: string;
+  /** Present where somebody waits for this row to be on disk. */
+  settled?: PromiseWithResolvers<void>;
+}
+
+export class Queue {
+  #entries: Entry[] = [];
+  readonly #byKey = new Map<string, Entry>();
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  get last(): Entry | undefined {
+    return this.#entries.at(-1);
+  }
+
+  push(table: Table, row: object): void {
+    this.#entries.push({ table, row });
+  }
+
+  /** Puts the row behind all others, or in the place of a waiting one with its key. */
+  place(table: Table, row: object): Entry {
+    const fields = row as Readonly<Record<string, unknown>>;
+    const key = JSON.stringify([table.name, ...table.key.map((field) => fields[field])]);
+    const waiting = this.#byKey.get(key);
+    if (waiting) {
+      waiting.row = row;
+      return waiting;
+    }
+    const entry: Entry = { table, row, key };
+    this.#byKey.set(key, entry);
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  /** Removes the oldest entries; from here on a newer row of the same key is an entry of its own. */
+  take(count: number): readonly Entry[] {
+    const taken = this.#entries.splice(0, count);
+    for (const { key } of taken) if (key !== undefined) this.#byKey.delete(key);
+    return taken;
+  }
+}
+
+/** Groups entries by table, each table's rows in order. */
+export function batchOf(entries: readonly Entry[]): Batch {
+  const batch = new Map<Table, object[]>();
+  for (const { table, row } of entries) {
+    const rows = batch.get(table);
+    if (rows) rows.push(row);
+    else batch.set(table, [row]);
+  }
+  return batch;
+}

@@ -1,0 +1,77 @@
+// The store over any adapter: each table's verbs, as queued writes and portable queries.
+import { randomUUID } from 'node:crypto';
+import type { Driver } from './driver.ts';
+import { purge } from './purge.ts';
+import { equals, oneOf, select, where } from './query.ts';
+import type { AuditFilter, RequestFilter } from './rows.ts';
+import type { Store } from './store.ts';
+import { accountState, attempts, audit, catalog, pins, requests } from './tables.ts';
+import type { Writer } from './writer.ts';
+
+const DEADLINE_MS = 5_000;
+const LIST_ROWS = 100;
+const MOST_LIST_ROWS = 1_000;
+
+/** Keyset paging: a page starts behind the place where the last one ended, however many rows came meanwhile. */
+const page = ({ id, pools, since, before, limit = LIST_ROWS }: RequestFilter | AuditFilter) => ({
+  where: [
+    equals('id', id),
+    oneOf('pool', pools),
+    since === undefined ? undefined : where('at >= ?', since),
+    before && where('(at, id) < (?, ?)', before.at, before.id),
+  ],
+  order: 'at DESC, id DESC',
+  limit: Math.max(0, Math.min(limit, MOST_LIST_ROWS)),
+});
+
+export function repositories(driver: Driver, writer: Writer, clock: () => number): Store {
+  const unexpired = () => where('expires_at > ?', clock());
+  let closing: Promise<void> | undefined;
+  return {
+    requests: {
+      append: (row) => writer.append(requests, row),
+      list(filter) {
+        const { account, model, status_class, code } = filter;
+        const newest = page(filter);
+        const own = [equals('account', account), equals('model', model), equals('status_class', status_class), equals('code', code)];
+        return select(driver, requests, { ...newest, where: [...newest.where, ...own] });
+      },
+    },
+    attempts: {
+      append: (row) => writer.append(attempts, row),
+      list: (requestId) => select(driver, attempts, { where: [equals('request_id', requestId)], order: 'ordinal' }),
+    },
+    catalog: {
+      put: (row) => writer.put(catalog, row),
+      load: () => select(driver, catalog, {}),
+    },
+    accounts: {
+      put: (row) => writer.put(accountState, row),
+      load: () => select(driver, accountState, {}),
+    },
+    pins: {
+      put: (row) => writer.put(pins, row),
+      load: (limit) => select(driver, pins, { where: [unexpired()], order: 'expires_at DESC', limit }),
+      async find({ kind, pool, key_id, hash }) {
+        const key = [equals('kind', kind), equals('pool', pool), equals('key_id', key_id), equals('hash', hash)];
+        const [pin] = await select(driver, pins, { where: [...key, unexpired()] });
+        return pin;
+      },
+    },
+    audit: {
+      record: (row) => writer.save(audit, { ...row, id: randomUUID() }),
+      list(filter) {
+        const newest = page(filter);
+        const own = [equals('actor', filter.actor), equals('action', filter.action), equals('target', filter.target)];
+        return select(driver, audit, { ...newest, where: [...newest.where, ...own] });
+      },
+    },
+    purge: (limits) => purge(driver, limits),
+    stats: () => writer.stats(),
+    flush: (deadlineMs = DEADLINE_MS) => writer.flush(deadlineMs),
+    close(deadlineMs = DEADLINE_MS) {
+      closing ??= writer.close(deadlineMs).then(() => driver.close());
+      return closing;
+    },
+  };
+}

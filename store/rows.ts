@@ -1,0 +1,158 @@
+// The rows: what may be kept, field by field. Nothing that is not named here reaches the disk, whatever an object carries beside it.
+
+/** Safe metadata of one request or websocket turn. Texts come from closed vocabularies or the configuration, and are short. */
+export interface RequestRow {
+  /** The synthetic request-log id. One that sorts by time is cheaper to index. */
+  readonly id: string;
+  /** When the request began, Unix milliseconds, as all times here. */
+  readonly at: number;
+  /** Route family. */
+  readonly family: string;
+  /** Path template of the route, never the path that came. */
+  readonly endpoint: string;
+  readonly method: string;
+  readonly status: number;
+  /** `2xx` … `5xx`. */
+  readonly status_class: string;
+  /** Pool id: what an operator's visibility is decided by. Null where no key was recognised. */
+  readonly pool: string | null;
+  /** The Pool's label at that time. */
+  readonly pool_label: string | null;
+  /** Label of the account that answered or was tried last. */
+  readonly account: string | null;
+  readonly key_id: string | null;
+  readonly model: string | null;
+  /** Error code that the client got. */
+  readonly code: string | null;
+  readonly retries: number;
+  readonly duration_ms: number;
+  /** Null is unknown, which is not zero. */
+  readonly input_tokens: number | null;
+  readonly cached_input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly tokens_estimated: boolean;
+  readonly configured_mode: 'auto' | 'lite' | 'full' | null;
+  readonly effective_mode: 'lite' | 'full' | null;
+  readonly mode_source: 'catalog' | 'override' | null;
+  /** Websocket: `max_frame_size_exceeded`, `timeout`. */
+  readonly reason_class: string | null;
+  /** `full_upstream_rejection`, `upstream_rate_limited`, `upstream_status`, `upstream_timeout`, … */
+  readonly error_class: string | null;
+  readonly payload_compression: Readonly<Record<string, number>> | null;
+  readonly upstream_error_param: string | null;
+  readonly why: Why | null;
+  readonly outcome: Outcome;
+}
+
+export type Outcome = 'completed' | 'incomplete' | 'failed' | 'cut' | 'client_gone' | 'refused';
+
+/** Why this account: the reason for it, and how many of the others each reason ruled out. */
+export interface Why {
+  readonly reason: string;
+  readonly others: Readonly<Record<string, number>>;
+}
+
+/** One dispatch of a request to one account. */
+export interface AttemptRow {
+  readonly request_id: string;
+  /** 0 for the first. */
+  readonly ordinal: number;
+  readonly at: number;
+  /** The account's label. */
+  readonly account: string;
+  /** Why it was tried: `first`, the reason of a failover, `resend`. */
+  readonly cause: string;
+  /** Null where the account never answered. */
+  readonly status: number | null;
+  readonly error_class: string | null;
+  readonly duration_ms: number;
+  readonly upstream_error_param: string | null;
+}
+
+/** The catalog as one account last reported it. */
+export interface CatalogRow {
+  readonly account: string;
+  /** JSON text exactly as it came: pristine. */
+  readonly entries: string;
+  readonly etag: string | null;
+  readonly read_at: number;
+}
+
+/** Health and quota evidence of an account, as a whole or for one model. */
+export interface AccountStateRow {
+  readonly account: string;
+  /** Empty for the account as a whole. */
+  readonly model: string;
+  readonly health: 'active' | 'reauth_required' | 'failing';
+  readonly cooldown_until: number | null;
+  /** Failures in a row. */
+  readonly streak: number;
+  readonly cause: string | null;
+  /** Quota windows: plain data of the owner's shape; it comes back as it went in, to be checked like all that is read. */
+  readonly windows: object | null;
+  readonly updated_at: number;
+}
+
+export interface PinKey {
+  readonly kind: 'response' | 'header' | 'turn_state';
+  readonly pool: string;
+  /** Key id, or empty where the pin belongs to the whole Pool. */
+  readonly key_id: string;
+  /** Keyed digest of the value; the value itself is never kept. */
+  readonly hash: string;
+}
+
+/** Which account a continuation belongs to. */
+export interface PinRow extends PinKey {
+  readonly account: string;
+  readonly expires_at: number;
+}
+
+/** What an operator did. */
+export interface AuditRow {
+  readonly id: string;
+  readonly at: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly target: string;
+  /** The Pool it concerns; null for the installation as a whole. */
+  readonly pool: string | null;
+  /** What changed, secrets already replaced by the caller. */
+  readonly fields: readonly ChangedField[];
+}
+
+export interface ChangedField {
+  readonly path: string;
+  readonly from: string | number | boolean | null;
+  readonly to: string | number | boolean | null;
+}
+
+/** A place in a list, newest first. The last row of a page is the `before` of the next. */
+export interface Place {
+  readonly at: number;
+  readonly id: string;
+}
+
+interface ListFilter {
+  readonly id?: string | undefined;
+  /** Only rows of these Pools; an empty list matches nothing, and a row without a Pool matches no list. */
+  readonly pools?: readonly string[] | undefined;
+  /** At or after. */
+  readonly since?: number | undefined;
+  readonly before?: Place | undefined;
+  /** 100 unless told, 1,000 at most. */
+  readonly limit?: number | undefined;
+}
+
+export interface RequestFilter extends ListFilter {
+  readonly account?: string | undefined;
+  readonly model?: string | undefined;
+  readonly status_class?: string | undefined;
+  readonly code?: string | undefined;
+}
+
+export interface AuditFilter extends ListFilter {
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly target?: string | undefined;
+}

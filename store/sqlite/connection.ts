@@ -1,0 +1,90 @@
+// One SQLite connection: promises for callbacks, and failures in the store's own words.
+import sqlite3 from 'sqlite3';
+import type { Session, Value } from '../driver.ts';
+import { StoreError, type StoreErrorCode } from '../errors.ts';
+
+const codes: Readonly<Record<string, StoreErrorCode>> = {
+  SQLITE_BUSY: 'locked',
+  SQLITE_LOCKED: 'locked',
+  SQLITE_FULL: 'full',
+  SQLITE_READONLY: 'not_writable',
+  SQLITE_CANTOPEN: 'not_writable',
+  SQLITE_PERM: 'not_writable',
+  SQLITE_CORRUPT: 'corrupt',
+  SQLITE_NOTADB: 'corrupt',
+  SQLITE_CONSTRAINT: 'bad_row',
+  SQLITE_MISMATCH: 'bad_row',
+  SQLITE_TOOBIG: 'bad_row',
+};
+
+type Callback<Result> = (error: Error | null, result: Result) => void;
+
+const told = <Result>(act: (done: Callback<Result>) => void): Promise<Result> => {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  act((error, result) => {
+    if (!error) return resolve(result);
+    const native = 'code' in error && typeof error.code === 'string' ? error.code : 'SQLITE_ERROR';
+    reject(new StoreError(codes[native] ?? 'failed', `SQLite: ${native}`, { cause: error }));
+  });
+  return promise;
+};
+
+export class Connection implements Session {
+  readonly #database: sqlite3.Database;
+  readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
+
+  private constructor(database: sqlite3.Database) {
+    this.#database = database;
+  }
+
+  /** Opens the file, creating it where it is missing. Nothing is read before the first statement. */
+  static async open(path: string): Promise<Connection> {
+    let database: sqlite3.Database | undefined;
+    await told<void>((done) => {
+      database = new sqlite3.Database(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE, (error) => done(error));
+    });
+    return new Connection(database as sqlite3.Database);
+  }
+
+  async script(sql: string): Promise<void> {
+    await told<void>((done) => this.#database.exec(sql, (error) => done(error)));
+  }
+
+  query(sql: string, values: readonly Value[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    return told((done) => this.#database.all<Record<string, unknown>>(sql, values, done));
+  }
+
+  run(sql: string, values: readonly Value[]): Promise<number> {
+    return told((done) =>
+      this.#database.run(sql, values, function (this: sqlite3.RunResult, error) {
+        done(error, this.changes);
+      }),
+    );
+  }
+
+  /** Like `run`, for statements that come again and again: compiled once, kept until the connection closes. */
+  async repeat(sql: string, values: readonly Value[]): Promise<void> {
+    const statement = await this.#prepared(sql);
+    await told<void>((done) => statement.run(values, (error: Error | null) => done(error)));
+  }
+
+  async close(): Promise<void> {
+    const statements = await Promise.allSettled(this.#statements.values());
+    this.#statements.clear();
+    for (const statement of statements) {
+      if (statement.status === 'fulfilled') await told<void>((done) => statement.value.finalize(() => done(null)));
+    }
+    await told<void>((done) => this.#database.close(done));
+  }
+
+  #prepared(sql: string): Promise<sqlite3.Statement> {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = told<sqlite3.Statement>((done) => {
+      const made: sqlite3.Statement = this.#database.prepare(sql, (error) => done(error, made));
+    });
+    this.#statements.set(sql, statement);
+    statement.catch(() => this.#statements.delete(sql));
+    return statement;
+  }
+}

@@ -1,0 +1,123 @@
+// The embedded adapter: one file in WAL mode, one connection that writes and one that reads.
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Batch, Driver } from '../driver.ts';
+import { StoreError } from '../errors.ts';
+import { migrate } from '../migrations.ts';
+import { jsonOf, type Table } from '../tables.ts';
+import { Connection } from './connection.ts';
+
+const MEMORY = ':memory:';
+
+/** How long one statement waits inside SQLite for another process; the writer tries again after that. */
+const BUSY_MS = 1_000;
+
+/** Opens the database, makes it where it is missing, and brings it up to date. */
+export async function openSqlite(path: string, clock: () => number): Promise<Driver> {
+  if (path !== MEMORY) await touch(path);
+  const open: Connection[] = [];
+  try {
+    const connect = async (): Promise<Connection> => {
+      const connection = await Connection.open(path);
+      open.push(connection);
+      await configure(connection, path);
+      return connection;
+    };
+    const writing = await connect();
+    await inTransaction(writing, () => migrate(writing, clock));
+    const reading = path === MEMORY ? writing : await connect();
+    return driver(writing, reading);
+  } catch (error) {
+    await Promise.allSettled(open.map((connection) => connection.close()));
+    if (!(error instanceof StoreError)) throw error;
+    throw new StoreError(error.code, `store ${path}: ${error.message}`, { cause: error.cause });
+  }
+}
+
+/** Makes sure that the file is there and ours to write; a fresh one is nobody else's to read. SQLite's side files follow its mode. */
+async function touch(path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await (await open(path, 'a', 0o600)).close();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new StoreError('not_writable', `store ${path}: cannot be written (${code})`, { cause: error });
+  }
+}
+
+/** SQLite answers a pragma that it did not follow with the old value and no error, so every answer is checked. */
+async function configure(connection: Connection, path: string): Promise<void> {
+  const pragma = async (name: string, value: string | number, answer: string | number = value): Promise<void> => {
+    await connection.query(`PRAGMA ${name} = ${value}`, []);
+    const [row] = await connection.query(`PRAGMA ${name}`, []);
+    const got = Object.values(row ?? {})[0];
+    if (got !== answer) throw new StoreError('failed', `SQLite: ${name} is ${String(got)} and cannot be made ${value}`);
+  };
+  await connection.query(`PRAGMA busy_timeout = ${BUSY_MS}`, []);
+  await patiently(() => pragma('journal_mode', 'wal', path === MEMORY ? 'memory' : 'wal'));
+  // FULL: a commit is on the disk when it returns, not only in the system's cache. It is paid off the main thread, once a batch.
+  await pragma('synchronous', 'full', 2);
+  await pragma('journal_size_limit', 64 << 20);
+}
+
+/** The change to WAL does not wait for other processes by itself. */
+async function patiently(act: () => Promise<void>): Promise<void> {
+  for (let left = 50; ; left--) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === 'locked') || left === 0) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+async function inTransaction(connection: Connection, act: () => Promise<void>): Promise<void> {
+  await connection.repeat('BEGIN IMMEDIATE', []);
+  try {
+    await act();
+    await connection.repeat('COMMIT', []);
+  } catch (error) {
+    // Some failures end the transaction by themselves; then there is nothing to roll back.
+    await connection.repeat('ROLLBACK', []).catch(() => {});
+    throw error;
+  }
+}
+
+function driver(writing: Connection, reading: Connection): Driver {
+  let last: Promise<unknown> = Promise.resolve();
+  /** One at a time: what runs on the connection between BEGIN and COMMIT belongs to that transaction. */
+  const alone = <Result>(act: () => Promise<Result>): Promise<Result> => {
+    const mine = last.then(act);
+    last = mine.catch(() => {});
+    return mine;
+  };
+  return {
+    query: (sql, values) => reading.query(sql, values),
+    run: (sql, values) => alone(() => writing.run(sql, values)),
+    // A single statement is a transaction already.
+    write: (batch) => alone(() => (batch.size === 1 ? insert(writing, batch) : inTransaction(writing, () => insert(writing, batch)))),
+    async close() {
+      await alone(async () => {
+        if (reading !== writing) await reading.close();
+        await writing.close();
+      });
+    },
+  };
+}
+
+async function insert(connection: Connection, batch: Batch): Promise<void> {
+  for (const [table, rows] of batch) await connection.repeat(insertion(table), [jsonOf(table, rows)]);
+}
+
+/** One statement takes a whole batch as a single JSON text: far cheaper on the main thread than binding each value. */
+function insertion({ name, columns, key, again }: Table): string {
+  const values = columns.map((_, index) => `value ->> ${index}`);
+  const update = columns.map((column) => `${column} = excluded.${column}`);
+  // `WHERE true` tells the parser that ON CONFLICT is no join condition; jsonb_each hands over parsed rows where json_each would
+  // write each one out as text again for every column.
+  return (
+    `INSERT INTO ${name} (${columns.join(', ')}) SELECT ${values.join(', ')} FROM jsonb_each(?) WHERE true ` +
+    `ON CONFLICT (${key.join(', ')}) DO ${again === 'keep' ? 'NOTHING' : `UPDATE SET ${update.join(', ')}`}`
+  );
+}

@@ -1,0 +1,141 @@
+// The tables: each row type's columns in order, its key, and how a row becomes values and comes back. Adapters write their SQL from this.
+import { StoreError } from './errors.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, PinRow, RequestRow } from './rows.ts';
+
+type ColumnType = 'text' | 'integer' | 'boolean' | 'json';
+
+export interface Table<Row extends object = object> {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly key: readonly string[];
+  /** What a second row of the same key does: the first stays, or the last wins. */
+  readonly again: 'keep' | 'replace';
+  /** The row's values in the order of `columns`: what is no column is left behind here. */
+  values(row: Row): unknown[];
+  /** The row of a database record. */
+  row(record: Readonly<Record<string, unknown>>): Row;
+}
+
+interface Shape<Row> {
+  readonly key: readonly (keyof Row & string)[];
+  readonly again: 'keep' | 'replace';
+  /** Every field of the row, and nothing else: the compiler sees to it. */
+  readonly columns: { readonly [Field in keyof Row]-?: ColumnType };
+}
+
+const decoders: Readonly<Record<ColumnType, (stored: unknown) => unknown>> = {
+  text: (stored) => stored,
+  integer: (stored) => stored,
+  boolean: (stored) => Boolean(stored),
+  json: (stored) => (typeof stored === 'string' ? JSON.parse(stored) : null),
+};
+
+/** `(row) => [row.id, row.at, …]`, written out: an eighth of the time of a loop over the names, on every request's path. */
+const compiled = (names: readonly string[]): ((row: object) => unknown[]) =>
+  new Function('row', `return [${names.map((name) => `row.${name}`)}];`) as (row: object) => unknown[];
+
+const table = <Row extends object>(name: string, { key, again, columns }: Shape<Row>): Table<Row> => {
+  const names = Object.keys(columns) as (keyof Row & string)[];
+  const fields = names.map((field) => ({ field, decode: decoders[columns[field]] }));
+  return {
+    name,
+    columns: names,
+    key,
+    again,
+    values: compiled(names),
+    row: (record) => Object.fromEntries(fields.map(({ field, decode }) => [field, decode(record[field])])) as Row,
+  };
+};
+
+/** A batch of one table as a JSON list of lists, in the order of its columns. */
+export function jsonOf(table: Table, rows: readonly object[]): string {
+  try {
+    return JSON.stringify(rows.map(table.values));
+  } catch (cause) {
+    throw new StoreError('bad_row', `a row of ${table.name} is no plain data`, { cause });
+  }
+}
+
+export const requests = table<RequestRow>('requests', {
+  key: ['id'],
+  again: 'keep',
+  columns: {
+    id: 'text',
+    at: 'integer',
+    family: 'text',
+    endpoint: 'text',
+    method: 'text',
+    status: 'integer',
+    status_class: 'text',
+    pool: 'text',
+    pool_label: 'text',
+    account: 'text',
+    key_id: 'text',
+    model: 'text',
+    code: 'text',
+    retries: 'integer',
+    duration_ms: 'integer',
+    input_tokens: 'integer',
+    cached_input_tokens: 'integer',
+    output_tokens: 'integer',
+    tokens_estimated: 'boolean',
+    configured_mode: 'text',
+    effective_mode: 'text',
+    mode_source: 'text',
+    reason_class: 'text',
+    error_class: 'text',
+    payload_compression: 'json',
+    upstream_error_param: 'text',
+    why: 'json',
+    outcome: 'text',
+  },
+});
+
+export const attempts = table<AttemptRow>('attempts', {
+  key: ['request_id', 'ordinal'],
+  again: 'keep',
+  columns: {
+    request_id: 'text',
+    ordinal: 'integer',
+    at: 'integer',
+    account: 'text',
+    cause: 'text',
+    status: 'integer',
+    error_class: 'text',
+    duration_ms: 'integer',
+    upstream_error_param: 'text',
+  },
+});
+
+export const catalog = table<CatalogRow>('catalog', {
+  key: ['account'],
+  again: 'replace',
+  columns: { account: 'text', entries: 'text', etag: 'text', read_at: 'integer' },
+});
+
+export const accountState = table<AccountStateRow>('account_state', {
+  key: ['account', 'model'],
+  again: 'replace',
+  columns: {
+    account: 'text',
+    model: 'text',
+    health: 'text',
+    cooldown_until: 'integer',
+    streak: 'integer',
+    cause: 'text',
+    windows: 'json',
+    updated_at: 'integer',
+  },
+});
+
+export const pins = table<PinRow>('pins', {
+  key: ['kind', 'pool', 'key_id', 'hash'],
+  again: 'replace',
+  columns: { kind: 'text', pool: 'text', key_id: 'text', hash: 'text', account: 'text', expires_at: 'integer' },
+});
+
+export const audit = table<AuditRow>('audit', {
+  key: ['id'],
+  again: 'keep',
+  columns: { id: 'text', at: 'integer', actor: 'text', action: 'text', target: 'text', pool: 'text', fields: 'json' },
+});

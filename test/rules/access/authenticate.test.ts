@@ -1,0 +1,54 @@
+// The key rule alone: which headers open a route, and that nothing tells unknown from absent.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Refusal } from '../../../proxy/refusal.ts';
+import type { Turn } from '../../../proxy/turn.ts';
+import { authenticate } from '../../../rules/access/authenticate.ts';
+import { KEY, turnOf } from '../../support/turn.ts';
+import { AUTHENTICATION, type AuthenticationCase, NOW } from './authenticate.cases.ts';
+
+const SECRET = 'pk-abc.DEF_123~+/=';
+
+/** A turn before authentication: its key is out of reach until the secret matched. */
+function arriving({ authorization, key }: AuthenticationCase): Turn {
+  const known = { ...KEY, ...key };
+  const headers = authorization === undefined ? {} : { authorization: authorization.replaceAll('<KEY>', SECRET) };
+  return { ...turnOf({ headers }), at: NOW, identify: (secret) => (secret === SECRET ? known : undefined) };
+}
+
+function refusalOn(turn: Turn): Refusal | undefined {
+  try {
+    authenticate.admit?.(turn);
+    return undefined;
+  } catch (thrown) {
+    assert.ok(thrown instanceof Refusal);
+    return thrown;
+  }
+}
+
+for (const one of AUTHENTICATION) {
+  test(one.name, () => {
+    const refusal = refusalOn(arriving(one));
+    assert.equal(refusal?.code, one.code);
+    if (refusal) assert.deepEqual([refusal.status, refusal.headers['www-authenticate']], [401, 'Bearer']);
+  });
+}
+
+test('[AU1] absent, malformed and unknown credentials get the very same answer', () => {
+  const answers = AUTHENTICATION.filter(({ code }) => code === 'invalid_api_key').map((one) =>
+    JSON.stringify(refusalOn(arriving(one))?.error),
+  );
+  assert.equal(new Set(answers).size, 1);
+});
+
+test('[AU2] /mcp has a credential of its own, so this rule lets it by', () => {
+  const turn = turnOf();
+  assert.equal(refusalOn({ ...turn, headers: {}, route: { ...turn.route, family: 'mcp', kind: 'mcp' } }), undefined);
+});
+
+test('a header of many blanks costs no more than its length', () => {
+  const turn = turnOf({ headers: { authorization: `Bearer ${' '.repeat(32_000)}, ${' '.repeat(32_000)}` } });
+  const began = performance.now();
+  assert.equal(refusalOn(turn)?.code, 'invalid_api_key');
+  assert.ok(performance.now() - began < 100);
+});

@@ -1,0 +1,51 @@
+// One row of a rule's case table, and how it runs against rules alone; the same rows are meant to run over HTTP, SSE and websocket.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Json, JsonObject, ModeDecision } from '../../../proxy/turn.ts';
+import type { Rule } from '../../../rules/rule.ts';
+import { refusalBy, run, type TurnOptions } from '../../support/turn.ts';
+
+export interface ExpectedRefusal {
+  readonly code: string;
+  readonly status: number;
+  readonly param?: string;
+}
+
+export interface Case {
+  /** A sentence that begins with the clause. */
+  readonly name: string;
+  readonly options?: TurnOptions;
+  readonly body: JsonObject;
+  /** The refusal that the client gets; nothing goes out then. */
+  readonly refusal?: ExpectedRefusal;
+  /** Top-level members that go out different from how they came; undefined: not at all. All others go out as they came. */
+  readonly changes?: JsonObject;
+}
+
+export const LITE: ModeDecision = { configured: 'lite', effective: 'lite', source: 'override' };
+export const AUTO_LITE: ModeDecision = { configured: 'auto', effective: 'lite', source: 'catalog' };
+export const FULL: ModeDecision = { configured: 'full', effective: 'full', source: 'override' };
+export const AUTO_FULL: ModeDecision = { configured: 'auto', effective: 'full', source: 'catalog' };
+
+/** What a case expects to go out. */
+export const expectedBody = ({ body, changes }: Case): Json => plain({ ...body, ...changes });
+
+/** As JSON sees it: without undefined members. */
+export const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
+
+export function testCases(rules: readonly Rule[], cases: readonly Case[]): void {
+  for (const one of cases) {
+    test(one.name, async () => {
+      if (one.refusal) {
+        const refusal = await refusalBy(rules, one.body, one.options);
+        const { code, status, param } = one.refusal;
+        assert.deepEqual(refusal && [refusal.code, refusal.status, refusal.error.param], [code, status, param ?? null]);
+        return;
+      }
+      const { body } = await run(rules, one.body, one.options);
+      assert.deepEqual(plain(body), expectedBody(one));
+      const again = await run(rules, plain(body), one.options);
+      assert.deepEqual(plain(again.body), plain(body), 'a second pass changes nothing');
+    });
+  }
+}

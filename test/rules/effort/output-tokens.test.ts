@@ -1,0 +1,16 @@
+// The output-token policy alone.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dropFields } from '../../../rules/dialect/drop-fields.ts';
+import { outputTokens } from '../../../rules/effort/output-tokens.ts';
+import { run } from '../../support/turn.ts';
+import { testCases } from '../dialect/case.ts';
+import { OUTPUT_TOKENS } from './output-tokens.cases.ts';
+
+testCases([outputTokens], OUTPUT_TOKENS);
+
+test('[Q15] an account whose provider refuses the field does not get the one that the policy added', async () => {
+  const ran = await run([outputTokens, dropFields], { input: [] }, { key: { output_tokens: { max: 10 } } });
+  assert.equal('max_output_tokens' in ran.attempt({ drop_fields: ['max_output_tokens'] }).body, false);
+  assert.equal(ran.attempt().body.max_output_tokens, 10, 'another account gets it');
+});

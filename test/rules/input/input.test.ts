@@ -1,0 +1,34 @@
+// Runs the tables of input shapes.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { audio } from '../../../rules/input/audio.ts';
+import { decodedBytes } from '../../../rules/input/base64.ts';
+import { inputLists } from '../../../rules/input/input-lists.ts';
+import { reasoningContext } from '../../../rules/input/reasoning-context.ts';
+import { unsupportedParameters } from '../../../rules/input/unsupported-parameters.ts';
+import { refusalBy } from '../../support/turn.ts';
+import { asks, testCases } from '../tools/case.ts';
+import { AUDIO, INPUT_LISTS, REASONING_CONTEXT, UNSUPPORTED_PARAMETERS } from './input.cases.ts';
+
+testCases(
+  [inputLists, unsupportedParameters, reasoningContext, audio],
+  [...INPUT_LISTS, ...UNSUPPORTED_PARAMETERS, ...REASONING_CONTEXT, ...AUDIO],
+);
+
+test('the size of base64 is what decoding it gives', () => {
+  for (let bytes = 1; bytes < 300; bytes += 1) {
+    assert.equal(decodedBytes(Buffer.alloc(bytes, 0xfb).toString('base64'), 300), bytes);
+  }
+});
+
+test('[F1.2] audio of 52,428,800 bytes passes, one byte more does not', async () => {
+  for (const [bytes, param] of [
+    [52_428_800, undefined],
+    [52_428_801, 'input.0.content.0.input_audio.data'],
+  ] as const) {
+    const data = Buffer.alloc(bytes).toString('base64');
+    const content = [{ type: 'input_audio', input_audio: { data, format: 'wav' } }];
+    const refusal = await refusalBy([audio], asks({ input: [{ role: 'user', content }] }), { kind: 'public-responses' });
+    assert.equal(refusal?.error.param, param);
+  }
+});

@@ -1,0 +1,58 @@
+// One row of a rule's case table: a whole request, and what becomes of it. The tables are data, so that they also run over the wire.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteKind } from '../../../proxy/config/config.ts';
+import type { ErrorCode } from '../../../proxy/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn.ts';
+import type { Rule } from '../../../rules/rule.ts';
+import { refusalBy, run, type TurnOptions } from '../../support/turn.ts';
+
+export interface Case {
+  /** The clause of the contract, or of the decisions, that the row shows. */
+  readonly clause: string;
+  readonly name: string;
+  readonly kind: RouteKind;
+  readonly body: JsonObject;
+  readonly refused?: Refused;
+  /** Top-level members as they leave, undefined for one that is gone. Every other member leaves as it came. */
+  readonly sends?: Readonly<Record<string, Json | undefined>>;
+  /** A smaller limit on decoded audio. */
+  readonly audioBytes?: number;
+}
+
+export interface Refused {
+  readonly code: ErrorCode;
+  readonly param: string;
+}
+
+export const invalidAt = (param: string): Refused => ({ code: 'invalid_request', param });
+
+/** A request that lacks nothing, with these members beside or instead of its own. */
+export function asks(members: JsonObject): JsonObject {
+  return { model: 'model-a', input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }], ...members };
+}
+
+export const titleOf = ({ clause, name, kind }: Case): string => `[${clause}] ${kind}: ${name}`;
+
+/** Runs each row through the rules in both ways that a client may be connected: a rule must not know which. */
+export function testCases(rules: readonly Rule[], cases: readonly Case[]): void {
+  for (const row of cases) {
+    for (const client of row.kind === 'chat' ? (['http'] as const) : (['http', 'websocket'] as const)) {
+      test(`${titleOf(row)}, over ${client}`, async () => {
+        const body = asSent(row.body);
+        const options: TurnOptions = { kind: row.kind, client, ...(row.audioBytes === undefined ? {} : { audioBytes: row.audioBytes }) };
+        const taking = rules.filter((rule) => rule.routes === '*' || rule.routes.includes(row.kind));
+        if (row.refused) await refuses(taking, body, row.refused, options);
+        else assert.deepEqual((await run(taking, body, options)).body, asSent({ ...row.body, ...row.sends }));
+      });
+    }
+  }
+}
+
+async function refuses(rules: readonly Rule[], body: JsonObject, refused: Refused, options: TurnOptions): Promise<void> {
+  const refusal = await refusalBy(rules, body, options);
+  assert.deepEqual({ status: refusal?.status, code: refusal?.code, param: refusal?.error.param }, { status: 400, ...refused });
+}
+
+/** Through JSON, where undefined members are gone and `__proto__` is a plain one. */
+const asSent = (body: JsonObject): JsonObject => JSON.parse(JSON.stringify(body)) as JsonObject;

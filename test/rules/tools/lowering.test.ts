@@ -1,0 +1,100 @@
+// Runs the table of lowered schemas, and tries the promises of lowering on made-up ones.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Refusal } from '../../../proxy/refusal.ts';
+import type { Json } from '../../../proxy/turn.ts';
+import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
+import { lowerParameters } from '../../../rules/tools/lowering.ts';
+import { KEYWORDS, MAX_SCHEMA_DEPTH } from '../../../rules/tools/schema.ts';
+import { frozen, turnOf } from '../../support/turn.ts';
+import { asks, testCases } from './case.ts';
+import { LOWERED_TOOLS, LOWERINGS } from './lowering.cases.ts';
+import { deepSchema, randomOf, schemaOf } from './schemas.ts';
+
+const SEEDS = Array.from({ length: 3000 }, (_, seed) => seed);
+
+testCases([lowerSchemas], LOWERED_TOOLS);
+
+test('[F5.1] lowering what is lowered returns the same object', () => {
+  for (const { name, before } of LOWERINGS) {
+    const once = lowerParameters(before, 'p');
+    assert.equal(lowerParameters(frozen(once), 'p'), once, name);
+  }
+  for (const seed of SEEDS) {
+    const once = lowerParameters(frozen(schemaOf(randomOf(seed))), 'p');
+    assert.equal(lowerParameters(frozen(once), 'p'), once, `seed ${seed}`);
+  }
+});
+
+test('[F5.1] a lowered schema has only what the backend accepts, at every depth', () => {
+  for (const seed of SEEDS) {
+    const lowered = lowerParameters(schemaOf(randomOf(seed)), 'p');
+    if (typeof lowered !== 'object' || lowered === null || Array.isArray(lowered)) continue;
+    assert.equal((lowered as { type?: Json }).type, 'object', `seed ${seed}`);
+    accepted(lowered, `seed ${seed}`);
+  }
+});
+
+function accepted(schema: Json | undefined, where: string): void {
+  assert.notEqual(typeof schema, 'boolean', where);
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
+  const members = schema as Readonly<Record<string, Json>>;
+  const types = [members.type].flat();
+  if (types.includes('object')) assert.ok(members.properties !== undefined, where);
+  if (types.includes('array')) assert.ok(members.items !== undefined, where);
+  for (const [keyword, value] of Object.entries(members)) {
+    const kind = KEYWORDS.get(keyword);
+    assert.ok(kind, `${where}: ${keyword}`);
+    if (kind === 'map') for (const one of Object.values(value as object)) accepted(one as Json, where);
+    if (kind === 'list' && Array.isArray(value)) for (const one of value) accepted(one, where);
+    if (kind === 'schema' && !(keyword === 'additionalProperties' && typeof value === 'boolean')) {
+      for (const one of Array.isArray(value) ? value : [value]) accepted(one, where);
+    }
+  }
+}
+
+test('[F5.1] a strict function leaves as the very same object', () => {
+  const tools = frozen(SEEDS.map((seed) => ({ type: 'function', name: `f${seed}`, strict: true, parameters: schemaOf(randomOf(seed)) })));
+  for (const declared of [tools, [{ type: 'namespace', name: 'n', tools }]]) {
+    const work = { body: { ...asks({ tools: declared as Json }) } };
+    lowerSchemas.request?.(work, turnOf());
+    assert.equal(work.body.tools, declared);
+  }
+});
+
+test('where nothing is lowered, the list of tools is the very same object', () => {
+  const tools = frozen([
+    { type: 'function', name: 'f', parameters: { type: 'object', properties: { a: { type: 'array', items: {} } } } },
+    { type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'g', parameters: { type: 'object', properties: {} } }] },
+  ]);
+  const work = { body: { ...asks({ tools }) } };
+  lowerSchemas.request?.(work, turnOf());
+  assert.equal(work.body.tools, tools);
+});
+
+test('a schema may nest up to the limit, and is refused beyond it', () => {
+  for (const wrap of [
+    (inner: Json) => ({ properties: { a: inner } }),
+    (inner: Json) => ({ items: inner }),
+    (inner: Json) => ({ items: [inner] }),
+    (inner: Json) => ({ anyOf: [inner] }),
+    (inner: Json) => ({ additionalProperties: inner }),
+    (inner: Json) => ({ $defs: { a: inner } }),
+  ]) {
+    lowerParameters(deepSchema(MAX_SCHEMA_DEPTH, wrap), 'p');
+    for (const levels of [MAX_SCHEMA_DEPTH + 1, 100_000]) {
+      assert.throws(
+        () => lowerParameters(deepSchema(levels, wrap), 'tools.3.parameters'),
+        (thrown) =>
+          thrown instanceof Refusal && thrown.code === 'invalid_function_parameters' && thrown.error.param === 'tools.3.parameters',
+      );
+    }
+  }
+});
+
+test('depth outside schemas is no concern of lowering', () => {
+  let value: Json = 1;
+  for (let i = 0; i < 100_000; i += 1) value = [value];
+  const lowered = lowerParameters({ type: 'object', properties: { a: { enum: [value], items: value, anyOf: value } } }, 'p');
+  assert.ok(lowered);
+});

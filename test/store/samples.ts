@@ -1,0 +1,79 @@
+// Rows for the store's tests: whole ones, of which a test names only what it is about.
+import type { AccountStateRow, AttemptRow, AuditRow, PinRow, RequestRow } from '../../store/store.ts';
+
+export const requestRow = (given: Partial<RequestRow> = {}): RequestRow => ({
+  id: 'req_1',
+  at: 1_000,
+  family: '/backend-api/agent',
+  endpoint: '/backend-api/agent/responses',
+  method: 'POST',
+  status: 200,
+  status_class: '2xx',
+  pool: 'team',
+  pool_label: 'Team',
+  account: 'North',
+  key_id: 'ci',
+  model: 'model-a',
+  code: null,
+  retries: 0,
+  duration_ms: 1_234,
+  input_tokens: 1_000,
+  cached_input_tokens: 500,
+  output_tokens: 200,
+  tokens_estimated: false,
+  configured_mode: 'auto',
+  effective_mode: 'lite',
+  mode_source: 'catalog',
+  reason_class: null,
+  error_class: null,
+  payload_compression: { saved_tokens: 100, saved_percent: 12.5 },
+  upstream_error_param: null,
+  why: { reason: 'headroom', others: { cooling: 1, at_capacity: 2 } },
+  outcome: 'completed',
+  ...given,
+});
+
+export const attemptRow = (given: Partial<AttemptRow> = {}): AttemptRow => ({
+  request_id: 'req_1',
+  ordinal: 0,
+  at: 1_000,
+  account: 'North',
+  cause: 'first',
+  status: 429,
+  error_class: 'upstream_rate_limited',
+  duration_ms: 87,
+  upstream_error_param: 'input[0].content',
+  ...given,
+});
+
+export const accountRow = (given: Partial<AccountStateRow> = {}): AccountStateRow => ({
+  account: 'north',
+  model: '',
+  health: 'active',
+  cooldown_until: null,
+  streak: 0,
+  cause: null,
+  windows: [{ minutes: 300, used_percent: 41.5, resets_at: 9_000 }],
+  updated_at: 1_000,
+  ...given,
+});
+
+export const pinRow = (given: Partial<PinRow> = {}): PinRow => ({
+  kind: 'response',
+  pool: 'team',
+  key_id: '',
+  hash: 'ab12',
+  account: 'north',
+  expires_at: 10_000,
+  ...given,
+});
+
+export const auditEntry = (given: Partial<Omit<AuditRow, 'id'>> = {}): Omit<AuditRow, 'id'> => ({
+  at: 1_000,
+  actor: 'ops',
+  action: 'mode.set',
+  target: 'team/model-a',
+  pool: 'team',
+  fields: [{ path: 'pools[0].serving_modes.model-a', from: 'auto', to: 'lite' }],
+  ...given,
+});

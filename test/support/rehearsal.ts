@@ -1,0 +1,206 @@
+// The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of what arrived.
+import type { WireWords } from '../../proxy/config/config.ts';
+import type { RehearsalAccount } from '../../proxy/rehearsal/account.ts';
+import type { ArrivedRequest } from '../../proxy/rehearsal/arrived.ts';
+import type { Clock } from '../../proxy/rehearsal/clock.ts';
+import type { Fault } from '../../proxy/rehearsal/fault.ts';
+import type { Closing } from '../../proxy/rehearsal/play.ts';
+import { type Provider, startProvider } from '../../proxy/rehearsal/provider.ts';
+import { readScript } from '../../proxy/rehearsal/script.ts';
+import type { JsonObject } from '../../proxy/turn.ts';
+
+/** Faults as data, or in the fault script's words: `refuse 503`, `cr framing + cut after 3 events`, `steady`. */
+export type Script = string | Fault | readonly Fault[];
+
+export interface UpstreamOptions {
+  /** Default: `north` and `south`. A string is an account with nothing special about it. */
+  readonly accounts?: readonly (string | RehearsalAccount)[];
+  readonly wire?: WireWords;
+  readonly clock?: Clock;
+  /** False: every account that does not say otherwise takes anything. Default true. */
+  readonly strict?: boolean;
+  /** The catalog of every account that has none of its own. */
+  readonly models?: readonly JsonObject[];
+}
+
+/** A request as it arrived, and what became of it. */
+export interface Arrival extends ArrivedRequest {
+  /** Undefined while it is being answered. */
+  readonly closing: Closing | undefined;
+  /** The client left before the answer was over. */
+  readonly aborted: boolean;
+}
+
+interface Waiter {
+  readonly isMet: () => boolean;
+  readonly resolve: () => void;
+}
+
+/** Longer than anything on loopback takes: only a test that would hang meets it. */
+const patienceMs = 5_000;
+
+export class Upstream {
+  private readonly provider: Provider;
+  private readonly inbox: Inbox;
+
+  /** Use `startUpstream`. */
+  constructor(provider: Provider, inbox: Inbox) {
+    this.provider = provider;
+    this.inbox = inbox;
+  }
+
+  /** The account's base URL, without trailing slash. */
+  urlOf(account: string): string {
+    return this.provider.urlOf(account);
+  }
+
+  /** What the account's next turns get, one script each. A turn without a script is answered as ever. */
+  next(account: string, ...scripts: readonly Script[]): void {
+    this.inbox.queue(`${account} turn`, scripts);
+  }
+
+  /** The same for the next requests of one path, which is no turn: `/backend-api/agent/models`. */
+  nextOn(account: string, path: string, ...scripts: readonly Script[]): void {
+    this.inbox.queue(`${account} ${path}`, scripts);
+  }
+
+  /** What every turn of the account gets once its queue is empty; `steady` ends it. */
+  always(account: string, script: Script): void {
+    this.inbox.standing.set(account, script);
+  }
+
+  /** Every request so far, of one account or of all, in order of arrival. */
+  requests(account?: string): readonly Arrival[] {
+    return this.inbox.arrivals.filter((arrival) => account === undefined || arrival.account === account);
+  }
+
+  /** The turns among them. */
+  turns(account?: string): readonly Arrival[] {
+    return this.requests(account).filter(({ turn }) => turn > 0);
+  }
+
+  /** Resolves with the turns as soon as there are that many. */
+  async arrived(count: number, account?: string): Promise<readonly Arrival[]> {
+    const of = account === undefined ? '' : ` at ${account}`;
+    await this.inbox.until(
+      () => this.turns(account).length >= count,
+      () => `${this.turns(account).length} of ${count} turns arrived${of}`,
+    );
+    return this.turns(account);
+  }
+
+  /** Resolves as soon as that many answers of the account stand still (`stall …`). */
+  stalled(account: string, count = 1): Promise<void> {
+    const { stalls } = this.provider;
+    return inTime(stalls.reached(account, count), () => `${stalls.count(account)} of ${count} answers of ${account} stand still`);
+  }
+
+  /** Lets stalled answers go on: the account's, or all. */
+  release(account?: string): void {
+    this.provider.stalls.release(account);
+  }
+
+  /** Ends the account's connections and refuses new ones. */
+  hangUp(account: string): Promise<void> {
+    return this.provider.hangUp(account);
+  }
+
+  /** Takes connections again, at the same address. */
+  pickUp(account: string): Promise<void> {
+    return this.provider.pickUp(account);
+  }
+
+  /** Forgets what arrived and what was scripted, and releases what stands still. */
+  clear(): void {
+    this.inbox.clear();
+    this.release();
+  }
+
+  close(): Promise<void> {
+    return this.provider.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Queues and records; what the provider asks and tells. */
+class Inbox {
+  readonly arrivals: Arrival[] = [];
+  readonly standing = new Map<string, Script>();
+  private readonly queues = new Map<string, Script[]>();
+  private readonly waiters = new Set<Waiter>();
+
+  queue(key: string, scripts: readonly Script[]): void {
+    this.queues.set(key, [...(this.queues.get(key) ?? []), ...scripts]);
+  }
+
+  scriptFor({ account, path, turn }: ArrivedRequest): readonly Fault[] | undefined {
+    const queued = this.queues.get(turn > 0 ? `${account} turn` : `${account} ${path}`)?.shift();
+    const script = queued ?? (turn > 0 ? this.standing.get(account) : undefined);
+    if (script === undefined) return undefined;
+    if (typeof script === 'string') return readScript(script, account);
+    return 'kind' in script ? [script] : script;
+  }
+
+  record(request: ArrivedRequest): void {
+    let closing: Closing | undefined;
+    void request.closed.then((how) => {
+      closing = how;
+    });
+    this.arrivals.push({
+      ...request,
+      get closing() {
+        return closing;
+      },
+      get aborted() {
+        return closing === 'left';
+      },
+    });
+    for (const waiter of [...this.waiters]) if (waiter.isMet()) waiter.resolve();
+  }
+
+  async until(isMet: () => boolean, state: () => string): Promise<void> {
+    if (isMet()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter = { isMet, resolve };
+    this.waiters.add(waiter);
+    try {
+      await inTime(promise, state);
+    } finally {
+      this.waiters.delete(waiter);
+    }
+  }
+
+  clear(): void {
+    this.arrivals.length = 0;
+    this.standing.clear();
+    this.queues.clear();
+  }
+}
+
+async function inTime<T>(promise: Promise<T>, state: () => string): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`the rehearsal upstream waited in vain: ${state()}`)), patienceMs);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Starts an upstream for a test; `await using` closes it. */
+export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
+  const { accounts = ['north', 'south'], strict, models, wire, clock } = options;
+  const inbox = new Inbox();
+  const common = { ...(strict === undefined ? {} : { strict }), ...(models === undefined ? {} : { models }) };
+  const provider = await startProvider({
+    accounts: accounts.map((account) => ({ ...common, ...(typeof account === 'string' ? { id: account } : account) })),
+    behaviour: (request) => inbox.scriptFor(request),
+    observe: (request) => inbox.record(request),
+    ...(wire === undefined ? {} : { wire }),
+    ...(clock === undefined ? {} : { clock }),
+  });
+  return new Upstream(provider, inbox);
+}

@@ -1,0 +1,151 @@
+// A turn without a gateway: what a rule's case table needs to run the rule alone.
+import type { KeyConfig, PoolConfig, RouteKind } from '../../proxy/config/config.ts';
+import { Refusal } from '../../proxy/refusal.ts';
+import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn.ts';
+import type { Rule } from '../../rules/rule.ts';
+
+export interface TurnOptions {
+  readonly kind?: RouteKind;
+  readonly headers?: Headers;
+  readonly key?: Partial<KeyConfig>;
+  readonly pool?: Partial<PoolConfig>;
+  /** The turn's model; its id defaults to the body's `model`. */
+  readonly model?: Partial<ModelView>;
+  readonly client?: 'http' | 'websocket';
+  readonly audioBytes?: number;
+}
+
+export const POOL: PoolConfig = {
+  id: 'team',
+  label: 'Team',
+  strategy: 'headroom',
+  max_attempts: 3,
+  allow_image_generation: true,
+  request_compression_enabled: false,
+  prompt_cache_locality: true,
+  hide_account_quota: false,
+  serving_modes: {},
+  models: {},
+  assignments: [],
+};
+
+export const KEY: KeyConfig = { id: 'ci', pool: 'team', secret_sha256: [], status: 'active', limits: {} };
+
+export const ACCOUNT: AccountView = { id: 'north', label: 'North', models: {}, drop_fields: [], compact: 'route' };
+
+/** A turn after authentication and model access; `noted` collects what rules noted. */
+export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Partial<SafeFields> } {
+  const kind = options.kind ?? 'responses';
+  const publicSurface = kind !== 'responses' && kind !== 'compact';
+  const route: Route = {
+    kind,
+    method: 'POST',
+    template: publicSurface ? '/v1/responses' : '/backend-api/agent/responses',
+    family: publicSurface ? 'v1' : 'backend-agent',
+    status: 'supported',
+    class: 'stream',
+    upstream: '/backend-api/agent/responses',
+  };
+  const model: ModelView = {
+    id: 'model-a',
+    entry: { slug: 'model-a' },
+    routable: true,
+    mode: { configured: 'auto', effective: 'full', source: 'catalog' },
+    ...options.model,
+  };
+  const key = { ...KEY, ...options.key };
+  const noted: Partial<SafeFields> = {};
+  return {
+    id: 'req_test',
+    route,
+    client: options.client ?? 'http',
+    headers: options.headers ?? {},
+    at: 0,
+    wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' },
+    limits: {
+      header_bytes: 32768,
+      request_body_bytes: 75_497_472,
+      compressed_body_bytes: 33_554_432,
+      expansion_ratio: 200,
+      bodies_in_memory_bytes: 536_870_912,
+      audio_bytes: options.audioBytes ?? 52_428_800,
+      file_bytes: 26_214_400,
+      upload_bytes: 104_857_600,
+      upstream_event_bytes: 67_108_864,
+    },
+    key,
+    pool: { ...POOL, ...options.pool },
+    identify: () => key,
+    findModel: (id) => (id === model.id ? model : undefined),
+    model,
+    note: (field, value) => {
+      noted[field] = value;
+    },
+    noted,
+  };
+}
+
+/** Freezes all that is nested, so that a rule which edits in place fails its test. */
+export function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    for (const member of Object.values(value)) frozen(member);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+export interface Ran {
+  readonly body: Body;
+  readonly turn: Turn & { readonly noted: Partial<SafeFields> };
+  /** The body and headers of one attempt, after the rules' `attempt` phases. */
+  attempt(account?: Partial<AccountView>, carrier?: Outgoing['carrier'], headers?: Record<string, string>): Outgoing;
+  /** One reply event through the rules' `event` phases, last rule first. */
+  event(event: Event): readonly Event[];
+}
+
+/** Runs the request phases of `rules`, in order, on a copy of `body`. Throws the Refusal of the rule that refused. */
+export async function run(rules: readonly Rule[], body: unknown, options: TurnOptions = {}): Promise<Ran> {
+  const turn = turnOf(options);
+  const input = structuredClone(body) as Body;
+  for (const member of Object.values(input)) frozen(member);
+  const work = { body: input };
+  const memories = new Map<Rule, unknown>();
+  for (const rule of rules) {
+    if (!rule.request) memories.set(rule, null);
+    else {
+      const memory = await rule.request(work, turn);
+      if (memory !== undefined) memories.set(rule, memory);
+    }
+  }
+  return {
+    body: work.body,
+    turn,
+    attempt: (account = {}, carrier = 'http', headers = {}) => {
+      const out: Outgoing = { account: { ...ACCOUNT, ...account }, carrier, path: turn.route.upstream, headers, body: { ...work.body } };
+      for (const [rule, memory] of memories) rule.attempt?.(out, memory, turn);
+      return out;
+    },
+    event: (event) => {
+      let events: readonly Event[] = [event];
+      for (const [rule, memory] of [...memories].reverse()) {
+        if (!rule.event) continue;
+        events = events.flatMap((one) => {
+          if (rule.events !== '*' && !rule.events?.includes(one.type)) return [one];
+          return rule.event?.(one, memory, turn) ?? [];
+        });
+      }
+      return events;
+    },
+  };
+}
+
+/** What a rule refused with, or undefined. */
+export async function refusalBy(rules: readonly Rule[], body: unknown, options: TurnOptions = {}): Promise<Refusal | undefined> {
+  try {
+    await run(rules, body, options);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return thrown;
+    throw thrown;
+  }
+}
