@@ -93,6 +93,14 @@ export class Gateway {
     return { main, admin: second };
   }
 
+  /** Takes a new configuration for every turn from now on; turns in flight keep theirs. Resolves once its accounts were read. */
+  async reload(loaded: LoadedConfig): Promise<void> {
+    this.#upstreams.configure(loaded.config, (account) => this.#urlOf(account));
+    this.#generation = new Generation(loaded);
+    this.log.level = loaded.config.log.level;
+    await this.catalog.reload(loaded.config.accounts);
+  }
+
   /** Readiness off, running turns end, hard stop at `drain_ms`; then everything is written and closed. */
   async close(): Promise<void> {
     this.#accepting = false;

@@ -182,8 +182,9 @@ function endOfRow(text: string, offset: number, dash: number): number {
   }
 }
 
-/** Before the line break. */
-function lineEnd(text: string, offset: number): number {
+/** Before the line break. A text block counts the break that ends it as its own: that is not the line after it. */
+function lineEnd(text: string, end: number): number {
+  const offset = text[end - 1] === '\n' ? text.slice(0, end).trimEnd().length : end;
   const at = text.indexOf('\n', offset);
   if (at < 0) return text.length;
   return text[at - 1] === '\r' && at > offset ? at - 1 : at;

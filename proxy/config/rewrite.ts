@@ -5,39 +5,57 @@ import type { Config } from './config.ts';
 import { type Edit, EditError, edited } from './edit.ts';
 import { ConfigError, isError } from './finding.ts';
 import { inspect, readConfig } from './load.ts';
+import { parseYaml } from './yaml.ts';
 
 /** How long another edit of the same file is waited for. */
 const PATIENCE_MS = 3000;
+
+export interface Subject {
+  readonly config: Config;
+  /** The file's content as it is written: no defaults, nothing dropped. */
+  readonly content: unknown;
+}
 
 /**
  * Reads the file, applies edits, checks the result as `check` would (but for secrets, which may not be readable here), and puts it in
  * the file's place. Where the path is a link, the file that it leads to is replaced.
  * @param choose Given the configuration as it is, the edits to make; none leaves the file alone.
- * @throws {ConfigError} when the file is invalid, or would be.
- * @throws {EditError} when the file cannot be edited or written.
+ * @returns Whether the file was changed.
+ * @throws {ConfigError} when the file is invalid.
+ * @throws {EditRefused} when the edit would make it so.
+ * @throws {EditError} when the file cannot be edited or replaced.
  */
-export async function rewriteConfig(path: string, choose: (config: Config) => readonly Edit[]): Promise<void> {
+export async function rewriteConfig(path: string, choose: (subject: Subject) => readonly Edit[]): Promise<boolean> {
   const target = await realpath(path).catch(() => path);
+  const text = await readConfig(path);
   const draft = `${target}.edit`;
   const lock = await locked(draft);
+  let replaced = false;
   try {
-    const text = await readConfig(path);
     const { config, findings } = await inspect(text, { path, secrets: false });
     if (!config) throw new ConfigError(findings.filter(isError));
-    const edits = choose(config);
-    if (edits.length === 0) return;
+    const edits = choose({ config, content: parseYaml(text, path).document.toJS() });
+    if (edits.length === 0) return false;
     const result = edits.reduce(edited, text);
     const after = await inspect(result, { path, secrets: false });
-    if (!after.config) throw new ConfigError(after.findings.filter(isError));
+    if (!after.config) throw new EditRefused(after.findings.filter(isError));
     await lock.writeFile(result);
     await keepOwner(lock, target);
     await lock.sync();
+    // An editor knows nothing of our lock: what it saved meanwhile is not overwritten.
+    if ((await readConfig(path)) !== text) throw new EditError('the file was changed meanwhile; please try again');
     await rename(draft, target);
+    replaced = true;
+    return true;
   } finally {
     await lock.close();
-    await rm(draft, { force: true });
+    // Once renamed, a draft of this name is somebody else's.
+    if (!replaced) await rm(draft, { force: true });
   }
 }
+
+/** The findings are those of the file as it would have become. */
+export class EditRefused extends ConfigError {}
 
 /** The draft is the lock: whoever creates it edits, and renaming it into place releases it. */
 async function locked(draft: string): Promise<FileHandle> {

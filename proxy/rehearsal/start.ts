@@ -34,7 +34,7 @@ export async function startRehearsal(
   }
   // The seed keeps ids apart from those of earlier runs, which the store may remember.
   const workerData: WorkerData = { accounts, wire, seed: Date.now().toString(36) };
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData, execArgv: [] });
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData });
   const [listening] = (await once(worker, 'message')) as [Listening];
   const urls = new Map(listening.urls);
   // The gateway outlives its rehearsal: what dies there is an upstream that no longer answers.

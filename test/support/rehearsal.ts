@@ -1,16 +1,12 @@
 // The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of what arrived.
 import type { WireWords } from '../../proxy/config/config.ts';
 import type { RehearsalAccount } from '../../proxy/rehearsal/account.ts';
-import type { ArrivedRequest } from '../../proxy/rehearsal/arrived.ts';
 import type { Clock } from '../../proxy/rehearsal/clock.ts';
-import type { Fault } from '../../proxy/rehearsal/fault.ts';
-import type { Closing } from '../../proxy/rehearsal/play.ts';
 import { type Provider, startProvider } from '../../proxy/rehearsal/provider.ts';
-import { readScript } from '../../proxy/rehearsal/script.ts';
 import type { JsonObject } from '../../proxy/turn.ts';
+import { type Arrival, Inbox, inTime, type Script } from './rehearsal-inbox.ts';
 
-/** Faults as data, or in the fault script's words: `refuse 503`, `cr framing + cut after 3 events`, `steady`. */
-export type Script = string | Fault | readonly Fault[];
+export type { Arrival, Script };
 
 export interface UpstreamOptions {
   /** Default: `north` and `south`. A string is an account with nothing special about it. */
@@ -22,22 +18,6 @@ export interface UpstreamOptions {
   /** The catalog of every account that has none of its own. */
   readonly models?: readonly JsonObject[];
 }
-
-/** A request as it arrived, and what became of it. */
-export interface Arrival extends ArrivedRequest {
-  /** Undefined while it is being answered. */
-  readonly closing: Closing | undefined;
-  /** The client left before the answer was over. */
-  readonly aborted: boolean;
-}
-
-interface Waiter {
-  readonly isMet: () => boolean;
-  readonly resolve: () => void;
-}
-
-/** Longer than anything on loopback takes: only a test that would hang meets it. */
-const patienceMs = 5_000;
 
 export class Upstream {
   private readonly provider: Provider;
@@ -122,71 +102,6 @@ export class Upstream {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-}
-
-/** Queues and records; what the provider asks and tells. */
-class Inbox {
-  readonly arrivals: Arrival[] = [];
-  readonly standing = new Map<string, Script>();
-  private readonly queues = new Map<string, Script[]>();
-  private readonly waiters = new Set<Waiter>();
-
-  queue(key: string, scripts: readonly Script[]): void {
-    this.queues.set(key, [...(this.queues.get(key) ?? []), ...scripts]);
-  }
-
-  scriptFor({ account, path, turn }: ArrivedRequest): readonly Fault[] | undefined {
-    const queued = this.queues.get(turn > 0 ? `${account} turn` : `${account} ${path}`)?.shift();
-    const script = queued ?? (turn > 0 ? this.standing.get(account) : undefined);
-    if (script === undefined) return undefined;
-    if (typeof script === 'string') return readScript(script, account);
-    return 'kind' in script ? [script] : script;
-  }
-
-  record(request: ArrivedRequest): void {
-    let closing: Closing | undefined;
-    void request.closed.then((how) => {
-      closing = how;
-    });
-    this.arrivals.push({
-      ...request,
-      get closing() {
-        return closing;
-      },
-      get aborted() {
-        return closing === 'left';
-      },
-    });
-    for (const waiter of [...this.waiters]) if (waiter.isMet()) waiter.resolve();
-  }
-
-  async until(isMet: () => boolean, state: () => string): Promise<void> {
-    if (isMet()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiter = { isMet, resolve };
-    this.waiters.add(waiter);
-    try {
-      await inTime(promise, state);
-    } finally {
-      this.waiters.delete(waiter);
-    }
-  }
-
-  clear(): void {
-    this.arrivals.length = 0;
-    this.standing.clear();
-    this.queues.clear();
-  }
-}
-
-async function inTime<T>(promise: Promise<T>, state: () => string): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`the rehearsal upstream waited in vain: ${state()}`)), patienceMs);
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -198,6 +198,30 @@ test('a reload during a round asks anew: what the old configuration read counts 
   assert.deepEqual([known('a'), catalog.ready], [['model-new'], true]);
 });
 
+test('stored entries that arrive after a read are too late', async () => {
+  const clock = new HandClock();
+  const load = Promise.withResolvers<readonly CatalogRow[]>();
+  const catalog = new Catalog({ clock, read: async () => good('model-new'), store: { load: () => load.promise, save: () => undefined } });
+  const started = catalog.start([account('a')]);
+  await catalog.reload([account('a')]);
+  load.resolve([row('a', [entry('model-old')])]);
+  await started;
+  assert.deepEqual([...(catalog.accounts.get('a')?.models.keys() ?? [])], ['model-new']);
+});
+
+test('whatever set off a round, the next one is due 30 minutes later, once', async () => {
+  const { catalog, directory, pool, clock, reads } = await started([account('a')], { a: good('model-a') });
+  await clock.advance(20 * 60_000);
+  await directory.find(pool, 'model-x');
+  await clock.advance(5 * 60_000);
+  await catalog.reload([account('a')]);
+  assert.equal(clock.pending, 1);
+  await clock.advance(30 * 60_000 - 1);
+  assert.equal(reads.length, 3);
+  await clock.advance(1);
+  assert.equal(reads.length, 4);
+});
+
 test('at most 32 accounts are read at once', async () => {
   const { catalog, hanging, reads } = setUp();
   await catalog.start(Array.from({ length: 40 }, (_, index) => account(`a${index}`)));

@@ -217,6 +217,7 @@ test('[A1] an account that joins, leaves or hides without changing the body leav
 
 test('bodies are made once per policy and state', () => {
   const { lists, health } = world({ a: [entry('model-a')] });
+  assert.equal(lists.backend(key({ models: ['x', 'y'] })), lists.backend(key({ models: ['y', 'x', 'x'] })));
   const body = lists.backend(KEY);
   assert.equal(lists.backend(key({ id: 'another', limits: { concurrent: 1 } })), body);
   health.down = ['b'];

@@ -117,6 +117,7 @@ const NAMES: readonly (readonly [string, Readonly<Record<string, string>>, reado
   ['a model exposed under its own name too', { a: 'a', x: 'a' }, ['a'], ['a', 'x']],
   ['two names exchanged', { a: 'b', b: 'a' }, ['a', 'b'], ['b', 'a']],
   ['a name that is exposed for another model', { a: 'b' }, ['a', 'b'], ['a']],
+  ['a name that is exposed for another model, listed last', { a: 'b' }, ['b', 'a'], ['a']],
   ['a name that the account does not list', { x: 'gone' }, ['a'], ['a']],
 ];
 

@@ -61,10 +61,10 @@ test('selection prefers the cohort and overflows to sources whose window is no s
 });
 
 test('an operator that promises less lets more sources overflow; one that promises more asks no more of them', () => {
-  const read = { a: from('a'), b: from('b'), small: from('small', SMALL) };
+  const read = { a: from('a'), b: from('b'), small: from('small', SMALL), large: from('large', LARGE) };
   const overflow = (context_window: number): readonly string[] =>
     world(read, { pool: { models: { 'model-a': { context_window, suppressed: false } } } }).models.candidates('model-a').overflow;
-  assert.deepEqual([overflow(100000), overflow(200000), overflow(900000)], [['small'], [], []]);
+  assert.deepEqual([overflow(100000), overflow(200000), overflow(900000)], [['small', 'large'], ['large'], ['large']]);
 });
 
 test('candidates leave out inactive, ineligible and invisible sources; health is not theirs to judge', () => {
@@ -95,10 +95,12 @@ test('a model that only invisible accounts list is known, and its entry is their
 });
 
 test('[MC3] an invisible source has no say while a visible one is left', () => {
-  const { models } = world(
+  const { models, health } = world(
     { a: from('a', LARGE), b: from('b', LARGE), c: from('c') },
     { accounts: { a: { visible: false }, b: { visible: false } } },
   );
+  assert.equal(speaker(models), 'c');
+  health.down = ['c'];
   assert.equal(speaker(models), 'c');
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../../proxy/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn.ts';
+import { isObject } from '../../../rules/tools/json.ts';
 import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
 import { MAX_SCHEMA_DEPTH } from '../../../rules/tools/schema.ts';
 import { strictRepair } from '../../../rules/tools/strict-repair.ts';
@@ -37,9 +38,11 @@ test('[F5.6] a repair only adds types, and only once', () => {
   }
 });
 
-function onlyTypesAdded(before: Json | undefined, after: Json | undefined, where: string): void {
-  if (typeof before !== 'object' || before === null || Array.isArray(before)) return assert.deepEqual(after, before, where);
-  const [was, is] = [before as JsonObject, after as JsonObject];
+function onlyTypesAdded(was: Json | undefined, is: Json | undefined, where: string): void {
+  if (!isObject(was) || !isObject(is)) {
+    assert.deepEqual(is, was, where);
+    return;
+  }
   for (const name of Object.keys(is)) {
     if (Object.hasOwn(was, name)) onlyTypesAdded(was[name], is[name], where);
     else assert.ok(name === 'type' && (is.type === 'object' || is.type === 'array'), where);

@@ -1,0 +1,54 @@
+// The dialect rules alone, each with its table of cases.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { backendShape } from '../../../rules/dialect/backend-shape.ts';
+import { dialectShape } from '../../../rules/dialect/dialect-shape.ts';
+import { liftInstructions } from '../../../rules/dialect/lift-instructions.ts';
+import { liteRewrite } from '../../../rules/dialect/lite-rewrite.ts';
+import { liteToolChoice } from '../../../rules/dialect/lite-tool-choice.ts';
+import { servingMode } from '../../../rules/dialect/serving-mode.ts';
+import { run } from '../../support/turn.ts';
+import { AUTO_FULL, AUTO_LITE, FULL, LITE, testCases } from './case.ts';
+import { LIFT } from './lift.cases.ts';
+import { FULL_PASS, IMAGE_DETAIL, LITE_REWRITE } from './lite.cases.ts';
+import { BACKEND_SHAPE, SHAPES, TOOL_CHOICE } from './shape.cases.ts';
+
+testCases([liteToolChoice], TOOL_CHOICE);
+testCases([dialectShape], SHAPES);
+testCases([liftInstructions], LIFT);
+// A rule is compiled only into the routes that it names, so compact is left out of what stands on none of its routes.
+testCases(
+  [backendShape],
+  BACKEND_SHAPE.filter(({ options }) => options?.kind !== 'compact'),
+);
+testCases([liteRewrite], [...LITE_REWRITE, ...IMAGE_DETAIL, ...FULL_PASS]);
+
+test('[F1.4] compact dispatch is not among the routes that get reasoning and include', () => {
+  assert.deepEqual(backendShape.routes, ['responses', 'public-responses', 'chat']);
+});
+
+test('[F2.9] a list without images to change is not copied', async () => {
+  const body = {
+    input: [
+      { type: 'additional_tools', role: 'developer', tools: [] },
+      { type: 'message', role: 'user', content: [{ type: 'input_image' }] },
+    ],
+  };
+  const first = await run([liteRewrite], body, { model: { mode: LITE } });
+  const list = first.body.input;
+  const again = { body: first.body };
+  liteRewrite.request?.(again, first.turn);
+  assert.equal(again.body.input, list);
+});
+
+test('[RM1] the row gets the configured mode, the effective one and its source', async () => {
+  for (const mode of [LITE, AUTO_LITE, FULL, AUTO_FULL]) {
+    const { turn } = await run([servingMode], {}, { model: { mode } });
+    assert.deepEqual(turn.noted, { configured_mode: mode.configured, effective_mode: mode.effective, mode_source: mode.source });
+  }
+});
+
+test('[MC7] the row of an unresolved pair gets no mode', async () => {
+  const { turn } = await run([servingMode], {}, { model: { routable: false, mode: undefined } });
+  assert.deepEqual(turn.noted, {});
+});

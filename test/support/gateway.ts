@@ -1,0 +1,178 @@
+// A running gateway for a test: real sockets, the rehearsal provider behind it, every port 0, one temporary store.
+import { hash } from 'node:crypto';
+import { stringify } from 'yaml';
+import { inspect } from '../../proxy/config/load.ts';
+import type { LoadedConfig } from '../../proxy/config/config.ts';
+import { Gateway } from '../../proxy/gateway.ts';
+import { Log } from '../../proxy/log.ts';
+import type { Clock } from '../../proxy/pool/catalog/clock.ts';
+import type { AttemptRow, RequestRow } from '../../store/store.ts';
+import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
+
+export const KEY = 'pg-test-key';
+export const DIGEST = hash('sha256', KEY, 'hex');
+
+/** The secret of each account `NAME` in tests: the credential that must never be seen anywhere but at its own account. */
+export const bearerOf = (account: string): string => `bearer-of-${account}`;
+
+/** config.yaml as an object: what a test changes of it. */
+// biome-ignore lint/suspicious/noExplicitAny: a draft of a file may be wrong in any way a test wants
+export type Draft = Record<string, any>;
+
+export interface GatewayOptions {
+  readonly upstream?: UpstreamOptions;
+  /** Edits the configuration before it is loaded. */
+  readonly config?: (draft: Draft) => void;
+  readonly clock?: Clock;
+  readonly store?: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
+  readonly json: any;
+}
+
+export class TestGateway {
+  readonly gateway: Gateway;
+  readonly upstream: Upstream;
+  readonly url: string;
+  readonly adminUrl: string;
+  /** Every line that the operator log got. */
+  readonly logged: readonly string[];
+  readonly #draft: Draft;
+
+  constructor(parts: { gateway: Gateway; upstream: Upstream; url: string; adminUrl: string; logged: readonly string[]; draft: Draft }) {
+    this.gateway = parts.gateway;
+    this.upstream = parts.upstream;
+    this.url = parts.url;
+    this.adminUrl = parts.adminUrl;
+    this.logged = parts.logged;
+    this.#draft = parts.draft;
+  }
+
+  /** A request with the test key. A body that is no string goes out as JSON. */
+  async fetch(path: string, init: { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal } = {}): Promise<Response> {
+    const { body, headers = {}, method = body === undefined ? 'GET' : 'POST', signal } = init;
+    const text = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    return fetch(this.url + path, {
+      method,
+      headers: { authorization: `Bearer ${KEY}`, ...type, ...headers },
+      ...(text === undefined ? {} : { body: text }),
+      ...(signal ? { signal } : {}),
+    });
+  }
+
+  /** The whole answer of such a request. */
+  async send(path: string, init: Parameters<TestGateway['fetch']>[1] = {}): Promise<Reply> {
+    const response = await this.fetch(path, init);
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, json: jsonOrUndefined(text) };
+  }
+
+  /** Every request row so far, oldest first. */
+  async rows(): Promise<readonly RequestRow[]> {
+    await this.gateway.store.flush();
+    return [...(await this.gateway.store.requests.list({ limit: 1000 }))].reverse();
+  }
+
+  attempts(requestId: string): Promise<readonly AttemptRow[]> {
+    return this.gateway.store.attempts.list(requestId);
+  }
+
+  /** Edits the running configuration, as an operator's saved file would. */
+  async reconfigure(edit: (draft: Draft) => void): Promise<void> {
+    edit(this.#draft);
+    await this.gateway.reload(await loadedFrom(this.#draft));
+  }
+
+  async close(): Promise<void> {
+    await this.gateway.close();
+    await this.upstream.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Starts a gateway and its upstream; `await using` stops both. */
+export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const named = options.upstream?.accounts ?? ['north', 'south'];
+  const accounts = named.map((account) => {
+    const { id, ...rest } = typeof account === 'string' ? { id: account } : account;
+    return { credential: bearerOf(id), ...rest, id };
+  });
+  const upstream = await startUpstream({ ...options.upstream, accounts });
+  const draft = draftFor(
+    accounts.map(({ id }) => id),
+    upstream,
+    options,
+  );
+  options.config?.(draft);
+  const logged: string[] = [];
+  const gateway = await Gateway.open({
+    loaded: await loadedFrom(draft),
+    log: new Log('debug', (line) => void logged.push(line)),
+    ...(options.clock ? { clock: options.clock } : {}),
+  });
+  const { main, admin } = await gateway.listen();
+  await gateway.catalog.whenReady;
+  const url = `http://127.0.0.1:${main.port}`;
+  return new TestGateway({ gateway, upstream, url, adminUrl: `http://127.0.0.1:${admin?.port}`, logged, draft });
+}
+
+function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sqlite::memory:' }: GatewayOptions): Draft {
+  return {
+    listen: { host: '127.0.0.1', port: 0 },
+    admin: { host: '127.0.0.1', port: 0 },
+    store,
+    timeouts: { drain_ms: 1000 },
+    accounts: accounts.map((id) => ({
+      id,
+      label: id.toUpperCase(),
+      base_url: upstream.urlOf(id),
+      credential: { bearer: { env: `BEARER_${id.toUpperCase()}` } },
+    })),
+    pools: [{ id: 'team', label: 'Team', assignments: accounts.map((account) => ({ account })) }],
+    keys: [{ id: 'ci', pool: 'team', secret_sha256: [DIGEST] }],
+  };
+}
+
+export async function loadedFrom(draft: Draft): Promise<LoadedConfig> {
+  const env = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
+  const { config, bearers, findings } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
+  if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
+  return { config, bearers, path: '/test/config.yaml' };
+}
+
+export interface SseEvent {
+  readonly event: string | undefined;
+  /** Parsed JSON, or the text itself where it is none, as in `[DONE]`. */
+  // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
+  readonly data: any;
+}
+
+/** The events of an SSE text; comments are left out. */
+export function eventsOf(text: string): readonly SseEvent[] {
+  return text
+    .split(/\r\n\r\n|\n\n|\r\r/)
+    .map((block) => block.split(/\r\n|\n|\r/))
+    .flatMap((lines) => {
+      const field = (name: string): string[] =>
+        lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ''));
+      const data = field('data');
+      return data.length === 0 ? [] : [{ event: field('event')[0], data: jsonOrUndefined(data.join('\n')) ?? data.join('\n') }];
+    });
+}
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
