@@ -1,8 +1,9 @@
 // Compiles the ordered rules of a route kind, and carries one turn through their phases.
+
+import type { Rule, UpstreamRefusal } from '../rules/rule.ts';
 import type { RouteKind } from './config/config.ts';
 import type { Refusal } from './refusal.ts';
 import type { Event, Head, JsonObject, Outcome, Outgoing, Turn, Work } from './turn.ts';
-import type { Rule, UpstreamRefusal } from '../rules/rule.ts';
 
 const PHASES = ['admit', 'request', 'attempt', 'head', 'refused', 'event', 'answer', 'end'] as const;
 

@@ -1,6 +1,6 @@
 // The running program: one generation of configuration at a time over the parts that outlive it.
 import type { AddressInfo } from 'node:net';
-import { type Store, openStore } from '../store/store.ts';
+import { openStore, type Store } from '../store/store.ts';
 import { Counters } from './admin/counters.ts';
 import { AdminServer, adminJson } from './admin/server.ts';
 import { catalogAnswers, modelAnswers } from './answers/models.ts';
@@ -72,7 +72,12 @@ export class Gateway {
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
     });
     this.models = new ModelDirectory(this.catalog, { routable: () => true, version: 0 });
-    this.#server = new PublicServer({ generation: () => this.#generation, host: this.#host(), handlers: this.#handlers(), counters: this.counters });
+    this.#server = new PublicServer({
+      generation: () => this.#generation,
+      host: this.#host(),
+      handlers: this.#handlers(),
+      counters: this.counters,
+    });
     this.#admin = new AdminServer({
       'GET /healthz': () => adminJson(200, { status: 'ok' }),
       'GET /readyz': () => (this.ready ? adminJson(200, { status: 'ready' }) : adminJson(503, { status: 'not ready' })),

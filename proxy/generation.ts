@@ -1,9 +1,9 @@
 // One loaded configuration, compiled for look-ups; a reload swaps the whole of it, and turns in flight keep theirs.
 import { hash } from 'node:crypto';
+import { RULES } from '../rules/index.ts';
 import { Chains } from './chain.ts';
 import type { AccountConfig, Config, KeyConfig, LoadedConfig, OperatorConfig, PoolConfig } from './config/config.ts';
 import { RouteTable } from './routes.ts';
-import { RULES } from '../rules/index.ts';
 
 export class Generation {
   readonly loaded: LoadedConfig;

@@ -58,11 +58,16 @@ export class RouteTable {
 
   #rowsOf(template: string): Rows {
     if (!template.includes('{')) {
-      let rows = this.#exact.get(template);
-      if (!rows) this.#exact.set(template, (rows = new Map()));
+      const rows: Rows = this.#exact.get(template) ?? new Map();
+      this.#exact.set(template, rows);
       return rows;
     }
-    const expression = new RegExp(`^${template.split(/\{[^}]+\}/).map(literal).join(PARAMETER)}$`);
+    const expression = new RegExp(
+      `^${template
+        .split(/\{[^}]+\}/)
+        .map(literal)
+        .join(PARAMETER)}$`,
+    );
     const known = this.#patterns.find((pattern) => pattern.expression.source === expression.source);
     if (known) return known.rows;
     const names = [...template.matchAll(/\{([^}]+)\}/g)].map((found) => found[1] ?? '');

@@ -1,14 +1,5 @@
 // The vocabulary of one turn: what rules and the core say to each other about a request, its attempts, and its reply.
-import type {
-  AdmissionClass,
-  KeyConfig,
-  Limits,
-  PoolConfig,
-  RouteKind,
-  RouteStatus,
-  ServingMode,
-  WireWords,
-} from './config/config.ts';
+import type { AdmissionClass, KeyConfig, Limits, PoolConfig, RouteKind, RouteStatus, ServingMode, WireWords } from './config/config.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 

@@ -1,7 +1,7 @@
 // The two model lists, answered from catalog state; no upstream request is ever made for them (ML3, D1, A1).
 import type { Answer, Handler } from '../intake/http-turn.ts';
-import type { Listing } from '../pool/catalog/listings.ts';
 import type { ModelDirectory } from '../pool/catalog/directory.ts';
+import type { Listing } from '../pool/catalog/listings.ts';
 
 /** `GET /backend-api/agent/models` and its alias: with the ETag that native turns repeat (Q14). */
 export function catalogAnswers(models: ModelDirectory): Handler {

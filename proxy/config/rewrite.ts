@@ -26,12 +26,13 @@ export interface Subject {
  * @throws {EditError} when the file cannot be edited or replaced.
  */
 export async function rewriteConfig(path: string, choose: (subject: Subject) => readonly Edit[]): Promise<boolean> {
-  const target = await realpath(path).catch(() => path);
-  const text = await readConfig(path);
+  // Of a file that is not there, reading tells it best.
+  const target = await realpath(path).catch(async () => readConfig(path).then(() => path));
   const draft = `${target}.edit`;
   const lock = await locked(draft);
   let replaced = false;
   try {
+    const text = await readConfig(path);
     const { config, findings } = await inspect(text, { path, secrets: false });
     if (!config) throw new ConfigError(findings.filter(isError));
     const edits = choose({ config, content: parseYaml(text, path).document.toJS() });

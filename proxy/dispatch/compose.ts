@@ -1,6 +1,7 @@
 // One attempt's request: the turn's body and headers, as this account must get them.
-import { nativeRequestHeaders, publicRequestHeaders } from '../intake/headers.ts';
+
 import type { AccountConfig, LoadedConfig } from '../config/config.ts';
+import { nativeRequestHeaders, publicRequestHeaders } from '../intake/headers.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { Outgoing, Work } from '../turn.ts';
 import type { CarrierRequest } from '../upstream/carrier.ts';
@@ -18,7 +19,12 @@ export function compose(turn: LiveTurn, work: Work, account: AccountConfig): Car
   headers.accept ??= out.body.stream === true ? 'text/event-stream' : 'application/json';
   headers['content-type'] = 'application/json';
   headers['accept-encoding'] = 'identity';
-  return { method: 'POST', path: out.path, headers: withCredential(headers, account, turn.generation.loaded), body: JSON.stringify(out.body) };
+  return {
+    method: 'POST',
+    path: out.path,
+    headers: withCredential(headers, account, turn.generation.loaded),
+    body: JSON.stringify(out.body),
+  };
 }
 
 /** The account's own headers win over the client's, its credential over both. */

@@ -80,7 +80,15 @@ export class Dispatch {
     // The row stands before the attempt ends, so that a turn which ends inside it is recorded with it.
     const slot = turn.attempts.push({ ...row, status: null, error_class: null, duration_ms: 0, upstream_error_param: null }) - 1;
     try {
-      const attempted = await attempt({ turn, client, counters, carrier: upstream.carrier, request, retries, ownHeaders: ownHeaders(turn) });
+      const attempted = await attempt({
+        turn,
+        client,
+        counters,
+        carrier: upstream.carrier,
+        request,
+        retries,
+        ownHeaders: ownHeaders(turn),
+      });
       const failure = attempted.verdict.kind === 'failed' ? attempted.verdict.failure : undefined;
       turn.attempts[slot] = {
         ...row,
@@ -114,8 +122,8 @@ export class Dispatch {
   }
 
   #budgetOf(pool: string): RetryBudget {
-    let budget = this.#budgets.get(pool);
-    if (!budget) this.#budgets.set(pool, (budget = new RetryBudget()));
+    const budget = this.#budgets.get(pool) ?? new RetryBudget();
+    this.#budgets.set(pool, budget);
     return budget;
   }
 }

@@ -133,7 +133,8 @@ function errorIn(json: JsonObject | undefined): ProviderError {
   };
 }
 
-const resetFields = (json: JsonObject | undefined): JsonObject | undefined => object(json?.error) ?? object(object(json?.response)?.error) ?? json;
+const resetFields = (json: JsonObject | undefined): JsonObject | undefined =>
+  object(json?.error) ?? object(object(json?.response)?.error) ?? json;
 
 const hasReset = (json: JsonObject | undefined): boolean => {
   const fields = resetFields(json);

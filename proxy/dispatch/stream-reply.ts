@@ -1,16 +1,19 @@
 // A reply of events: held until it shows something, then passed on, each event parsed only when somebody wants it.
 import type { Counters } from '../admin/counters.ts';
-import { Refusal, refusalOf } from '../refusal.ts';
 import type { LiveTurn } from '../live-turn.ts';
+import { Refusal, refusalOf } from '../refusal.ts';
 import type { Event, Head, JsonObject, OutcomeKind } from '../turn.ts';
-import { EventTooLarge, SseSplitter, dataOf, type SseEvent } from '../upstream/sse.ts';
 import type { CarrierFailure, Sending } from '../upstream/carrier.ts';
+import { dataOf, EventTooLarge, type SseEvent, SseSplitter } from '../upstream/sse.ts';
 import { carrierFailure, type Failure, inBandFailure, mayTryAnother } from './failure.ts';
 import { endOf, isHeld } from './hold.ts';
 import type { Sink } from './sink.ts';
 
 /** How an attempt ended: the client has its answer, or nothing was shown and this is why. */
-export type Verdict = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly failure: Failure } | { readonly kind: 'refused'; readonly refusal: Refusal };
+export type Verdict =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 /** What every reader of a reply works with. */
 export interface ReplyContext {

@@ -41,7 +41,12 @@ export class HttpClient implements Client {
   }
 }
 
-export function writeAnswer(response: ServerResponse, status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {
+export function writeAnswer(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer | string,
+): void {
   if (response.destroyed || response.headersSent) return;
   response.writeHead(status, { 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) });
   response.end(body);

@@ -1,10 +1,10 @@
 // Turns with a JSON body: read, parsed, run through the request rules, dispatched.
 import type { Dispatch } from '../dispatch/dispatch.ts';
-import type { Answer, Exchange, Handler } from './http-turn.ts';
+import { Refusal } from '../refusal.ts';
 import { type BodyOptions, readBody } from './body.ts';
 import { HttpClient } from './http-client.ts';
+import type { Answer, Exchange, Handler } from './http-turn.ts';
 import { parseBody } from './json.ts';
-import { Refusal } from '../refusal.ts';
 
 export type BodyTools = Pick<BodyOptions, 'guard' | 'counters'>;
 

@@ -37,6 +37,9 @@ export class SseSplitter {
   /** Whether the bytes so far end in a line ending, and in a CR whose LF may still come. */
   #lineEmpty = true;
   #afterCr = false;
+  /** A stream of CRLF: an event whose last CR has come waits for the LF, which belongs to it. */
+  #crlf = false;
+  #awaitsLf = false;
   /** Once a CR was seen, every byte is looked at; plain LF framing is found by memchr. */
   #anyCr = false;
   #lastType = '';
@@ -45,11 +48,6 @@ export class SseSplitter {
   constructor(maxEventBytes: number, onEvent: (event: SseEvent) => void) {
     this.#maxEventBytes = maxEventBytes;
     this.#onEvent = onEvent;
-  }
-
-  /** Whether an event has begun that has not ended. */
-  get partial(): boolean {
-    return this.#pendingBytes > 0;
   }
 
   /** @throws EventTooLarge */
@@ -85,10 +83,16 @@ export class SseSplitter {
 
   /** The same for any mix of LF, CRLF and CR. */
   #boundary(chunk: Buffer, from: number): number {
+    if (this.#awaitsLf) {
+      this.#awaitsLf = false;
+      this.#afterCr = false;
+      return chunk[from] === LF ? from + 1 : from;
+    }
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at];
       if (byte === LF && this.#afterCr) {
         this.#afterCr = false;
+        this.#crlf = true;
         continue;
       }
       this.#afterCr = byte === CR;
@@ -100,12 +104,12 @@ export class SseSplitter {
         this.#lineEmpty = true;
         continue;
       }
-      // The LF of a closing CRLF belongs to this event, where it is already here.
       if (byte === CR && chunk[at + 1] === LF) {
         this.#afterCr = false;
         return at + 2;
       }
-      return at + 1;
+      this.#awaitsLf = byte === CR && this.#crlf && at + 1 === chunk.length;
+      return this.#awaitsLf ? -1 : at + 1;
     }
     return -1;
   }

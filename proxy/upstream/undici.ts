@@ -89,7 +89,11 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
     if (this.#over) controller.abort(new Error('client gone'));
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
     if (this.#over || status < 200) return;
     this.#idle = setTimeout(() => this.#silent(), this.#idleMs);
     this.#handler.head(status, joined(headers));

@@ -1,8 +1,8 @@
 // A running gateway for a test: real sockets, the rehearsal provider behind it, every port 0, one temporary store.
 import { hash } from 'node:crypto';
 import { stringify } from 'yaml';
-import { inspect } from '../../proxy/config/load.ts';
 import type { LoadedConfig } from '../../proxy/config/config.ts';
+import { inspect } from '../../proxy/config/load.ts';
 import { Gateway } from '../../proxy/gateway.ts';
 import { Log } from '../../proxy/log.ts';
 import type { Clock } from '../../proxy/pool/catalog/clock.ts';
@@ -54,7 +54,10 @@ export class TestGateway {
   }
 
   /** A request with the test key. A body that is no string goes out as JSON. */
-  async fetch(path: string, init: { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal } = {}): Promise<Response> {
+  async fetch(
+    path: string,
+    init: { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal } = {},
+  ): Promise<Response> {
     const { body, headers = {}, method = body === undefined ? 'GET' : 'POST', signal } = init;
     const text = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
     const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };

@@ -23,10 +23,6 @@ testCases(
 );
 testCases([liteRewrite], [...LITE_REWRITE, ...IMAGE_DETAIL, ...FULL_PASS]);
 
-test('[F1.4] compact dispatch is not among the routes that get reasoning and include', () => {
-  assert.deepEqual(backendShape.routes, ['responses', 'public-responses', 'chat']);
-});
-
 test('[F2.9] a list without images to change is not copied', async () => {
   const body = {
     input: [

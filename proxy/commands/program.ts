@@ -1,0 +1,88 @@
+// The command line: every command with its options, and exit codes 0 (done), 1 (findings) and 2 (usage).
+import { Command, CommanderError } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { EditError } from '../config/edit.ts';
+import { ConfigError, type Finding, formatFinding } from '../config/finding.ts';
+import { EditRefused } from '../config/rewrite.ts';
+import { addAccountCommands } from './account.ts';
+import { addCheck } from './check.ts';
+import { addCommand } from './command.ts';
+import { addDiff } from './diff.ts';
+import { addExplain } from './explain.ts';
+import { CommandFailure, type Common, type Io, json } from './io.ts';
+import { addKeyCommands } from './key.ts';
+import { addModeCommands } from './mode.ts';
+import { addReload } from './reload.ts';
+import { addRoutes } from './routes.ts';
+import { addStatus } from './status.ts';
+import { addTokenCommands } from './token.ts';
+
+/**
+ * Runs one command line.
+ * @param args Without the program's own name.
+ * @returns The exit code; `serve` returns 0 once it serves.
+ */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  try {
+    await programOf(io).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const failure = failureOf(error);
+    if (!failure) throw error;
+    if (args.includes('--json')) io.out(json({ error: failure.message, findings: failure.findings }));
+    else
+      io.err(
+        [failure.message, ...failure.findings.map(formatFinding)]
+          .filter((line) => line !== '')
+          .join('\n')
+          .concat('\n'),
+      );
+    return failure.exitCode;
+  }
+}
+
+function programOf(io: Io): Command {
+  const program = new Command('poolgate')
+    .description('A self-hosted gateway that shares several provider accounts behind stable Pool API keys.')
+    .version(manifest.version, '-V, --version')
+    .exitOverride()
+    .configureOutput({ writeOut: io.out, writeErr: io.err, outputError: (text, write) => write(text.replace(/^error: /, '')) })
+    .showHelpAfterError('(add --help for examples and options)')
+    .addHelpText(
+      'before',
+      `Examples:
+  poolgate serve                              run the gateway on config.yaml
+  poolgate check --config /etc/poolgate.yaml  every mistake of a file, with its line
+  poolgate explain POST /v1/responses         what happens to a request, rule by rule
+  poolgate diff && poolgate reload            what would change, then change it
+  poolgate key create ci --pool team          a Pool API key, shown once
+  poolgate mode set team model-a lite         a serving mode
+`,
+    );
+
+  addCommand(program, {
+    usage: 'serve',
+    description: 'run the gateway',
+    examples: ['poolgate serve', 'poolgate serve --config /etc/poolgate.yaml'],
+    json: false,
+  }).action(async ({ config }: Common) => {
+    // Everything but serving does without the gateway's modules.
+    const { serve } = await import('./serve.ts');
+    await serve({ config });
+  });
+  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus]) add(program, io);
+  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands]) add(program, io);
+  return program;
+}
+
+function failureOf(
+  error: unknown,
+): { readonly message: string; readonly exitCode: number; readonly findings: readonly Finding[] } | undefined {
+  if (error instanceof CommandFailure) return error;
+  if (error instanceof EditRefused)
+    return { message: 'the file was left as it was; with this edit it would be invalid:', exitCode: 1, findings: error.findings };
+  if (error instanceof ConfigError) return { message: '', exitCode: 1, findings: error.findings };
+  if (error instanceof EditError) return { message: error.message, exitCode: 1, findings: [] };
+  return undefined;
+}

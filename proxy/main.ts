@@ -1,0 +1,14 @@
+// The `poolgate` command, started by scripts/poolgate.mjs.
+import { run } from './commands/program.ts';
+
+// `poolgate routes | head` closes our output early; that is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
+process.exitCode = await run(process.argv.slice(2), {
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  env: process.env,
+});

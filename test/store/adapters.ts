@@ -1,0 +1,20 @@
+// The adapters that the store's tests run against: each a name and a way to get an empty database that can be opened again and again.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+interface Adapter {
+  readonly name: string;
+  /** URL of an empty database that goes away with the test. */
+  fresh(test: TestContext): Promise<string>;
+}
+
+/** A folder that goes away with the test. */
+export async function folder(test: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'poolgate-store-'));
+  test.after(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+export const adapters: readonly Adapter[] = [{ name: 'sqlite', fresh: async (test) => `sqlite:${await folder(test)}/data/poolgate.db` }];

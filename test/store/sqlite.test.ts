@@ -1,0 +1,147 @@
+// What is SQLite's own: the file, its schema, and other processes at it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Connection } from '../../store/sqlite/connection.ts';
+import { openStore, type StoreErrorCode } from '../../store/store.ts';
+import * as tables from '../../store/tables.ts';
+import { folder } from './adapters.ts';
+import { auditEntry, requestRow } from './samples.ts';
+
+const clock = () => 5_000;
+const database = async (context: TestContext): Promise<string> => `${await folder(context)}/poolgate.db`;
+const refused = (code: StoreErrorCode, text: RegExp) => (error: Error & { readonly code?: string }) => {
+  assert.equal(error.code, code);
+  assert.match(error.message, text);
+  return true;
+};
+const otherProcess = (...args: readonly string[]) =>
+  spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('other-process.ts', import.meta.url)), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+
+test('what was flushed outlives kill -9', { timeout: 20_000 }, async (context) => {
+  const path = await database(context);
+  const child = otherProcess('hang', `sqlite:${path}`, 'row');
+  const exit = once(child, 'exit');
+  await once(child.stdout, 'data');
+  await sleep(20);
+  child.kill('SIGKILL');
+  await exit;
+  const store = await openStore(`sqlite:${path}`, { clock });
+  const rows = await store.requests.list({ limit: 1_000 });
+  assert.ok(rows.length >= 300);
+  for (let n = 0; n < 300; n++) assert.equal((await store.requests.list({ id: `row_${n}` })).length, 1);
+  const [state] = await store.accounts.load();
+  assert.equal(state?.cooldown_until, 9_999);
+  await store.close();
+});
+
+test('two processes write to one file at once, also to a fresh one, and nothing is lost', { timeout: 20_000 }, async (context) => {
+  const url = `sqlite:${await database(context)}`;
+  const others = ['one', 'two'].map((name) => once(otherProcess('add', url, name), 'exit'));
+  const store = await openStore(url, { clock });
+  for (let n = 0; n < 300; n++) store.requests.append(requestRow({ id: `here_${n}` }));
+  for (const exit of others) assert.deepEqual(await exit, [0, null]);
+  await store.flush();
+  assert.equal((await store.requests.list({ limit: 1_000 })).length, 900);
+  assert.equal(store.stats().dropped, 0);
+  await store.close();
+});
+
+test('a fresh database is readable by its owner alone, in a folder that was made for it', async (context) => {
+  const path = `${await folder(context)}/a/b/poolgate.db`;
+  const store = await openStore(`sqlite:${path}`, { clock });
+  await store.audit.record(auditEntry());
+  for (const file of [path, `${path}-wal`]) assert.equal((await stat(file)).mode & 0o777, 0o600);
+  assert.equal((await stat(`${path}/..`.replace(/\/[^/]+\/\.\.$/, ''))).mode & 0o777, 0o700);
+  await store.close();
+});
+
+test('[S4] no byte of a field that is none reaches the file', async (context) => {
+  const path = await database(context);
+  const store = await openStore(`sqlite:${path}`, { clock });
+  store.requests.append({ ...requestRow(), ...{ body: 'CANARY-IN-A-BODY' } });
+  await store.flush();
+  const bytes = Buffer.concat([await readFile(path), await readFile(`${path}-wal`)]);
+  assert.equal(bytes.includes('CANARY-IN-A-BODY'), false);
+  assert.equal(bytes.includes('/backend-api/agent/responses'), true);
+  await store.close();
+});
+
+test('an empty file gets the schema, and the tables have exactly the columns that the program knows', async (context) => {
+  const path = await database(context);
+  await writeFile(path, '');
+  await (await openStore(`sqlite:${path}`, { clock })).close();
+  const connection = await Connection.open(path);
+  for (const table of Object.values(tables)) {
+    if (typeof table === 'function') continue;
+    const columns = await connection.query(`SELECT name FROM pragma_table_info('${table.name}')`, []);
+    assert.deepEqual(
+      columns.map(({ name }) => name),
+      table.columns,
+    );
+  }
+  assert.deepEqual(await connection.query('SELECT version, applied_at FROM schema_version', []), [{ version: 1, applied_at: 5_000 }]);
+  await connection.close();
+});
+
+test('a database of a newer program is refused and left as it is', async (context) => {
+  const path = await database(context);
+  await (await openStore(`sqlite:${path}`, { clock })).close();
+  const connection = await Connection.open(path);
+  await connection.run('INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)', [99, 1]);
+  await connection.close();
+  await assert.rejects(
+    openStore(`sqlite:${path}`, { clock }),
+    refused('too_new', /poolgate\.db: the store has schema version 99.*newer poolgate/),
+  );
+});
+
+test('what cannot be opened is refused with a reason', async (context) => {
+  const path = await folder(context);
+  await writeFile(`${path}/text`, 'this is no database, but long enough to look at: '.repeat(100));
+  await mkdir(`${path}/folder`);
+  await assert.rejects(openStore(`sqlite:${path}/text`, { clock }), refused('corrupt', /text: SQLite: SQLITE_NOTADB/));
+  await assert.rejects(openStore(`sqlite:${path}/folder`, { clock }), refused('not_writable', /folder: cannot be written \(EISDIR\)/));
+  await assert.rejects(openStore(`sqlite:${path}/text/poolgate.db`, { clock }), refused('not_writable', /cannot be written \(E/));
+  await assert.rejects(openStore('sqlite:', { clock }), refused('bad_url', /sqlite:PATH/));
+  await assert.rejects(openStore('mysql://x', { clock }), refused('bad_url', /sqlite:PATH/));
+});
+
+test('rows wait while another process holds the file, and arrive when it lets go', { timeout: 10_000 }, async (context) => {
+  const path = await database(context);
+  const store = await openStore(`sqlite:${path}`, { clock });
+  const other = await Connection.open(path);
+  await other.script('BEGIN IMMEDIATE');
+  store.requests.append(requestRow());
+  const saved = store.audit.record(auditEntry());
+  assert.equal(await store.flush(1_200), false);
+  assert.equal(store.stats().last_error, 'locked');
+  assert.deepEqual(await store.requests.list({}), [], 'readers are not held up');
+  await other.script('COMMIT');
+  await other.close();
+  await saved;
+  assert.equal((await store.requests.list({})).length, 1);
+  assert.equal(store.stats().failing_since, null);
+  await store.close();
+});
+
+test('a full disk is told as such', async (context) => {
+  const connection = await Connection.open(await database(context));
+  await connection.script('CREATE TABLE filler (text TEXT); PRAGMA max_page_count = 3');
+  await assert.rejects(connection.run('INSERT INTO filler VALUES ($1)', ['x'.repeat(100_000)]), refused('full', /SQLITE_FULL/));
+  await connection.close();
+});
+
+test('a store in memory serves tests', async () => {
+  const store = await openStore('sqlite::memory:', { clock });
+  store.requests.append(requestRow());
+  await store.flush();
+  assert.deepEqual(await store.requests.list({}), [requestRow()]);
+  await store.close();
+});

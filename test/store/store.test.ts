@@ -1,0 +1,245 @@
+// What every adapter keeps and gives back.
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { openStore, type RequestRow, type Store, StoreError } from '../../store/store.ts';
+import { adapters } from './adapters.ts';
+import { accountRow, attemptRow, auditEntry, pinRow, requestRow } from './samples.ts';
+
+const NOW = 5_000;
+const clock = () => NOW;
+
+for (const adapter of adapters) {
+  const open = async (context: TestContext, url?: string): Promise<Store> => {
+    const store = await openStore(url ?? (await adapter.fresh(context)), { clock });
+    context.after(() => store.close());
+    return store;
+  };
+  const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+  const fill = async (store: Store, rows: readonly RequestRow[]) => {
+    for (const row of rows) store.requests.append(row);
+    assert.equal(await store.flush(), true);
+  };
+
+  suite(`store on ${adapter.name}`, () => {
+    test('[S5] everything that was written is there after closing and opening again', async (context) => {
+      const url = await adapter.fresh(context);
+      const before = await open(context, url);
+      const bare = requestRow({
+        id: 'req_2',
+        pool: null,
+        account: null,
+        model: null,
+        input_tokens: null,
+        why: null,
+        tokens_estimated: true,
+      });
+      const second = attemptRow({ ordinal: 1, account: 'South', cause: 'rate_limited', status: null, error_class: null });
+      before.requests.append(requestRow({ at: 2_000 }));
+      before.requests.append(bare);
+      before.attempts.append(second);
+      before.attempts.append(attemptRow());
+      before.accounts.put(accountRow());
+      before.catalog.put({ account: 'north', entries: '{"models": [ {"id":1.0} ]}', etag: 'W/"x"', read_at: 7 });
+      before.pins.put(pinRow());
+      await before.audit.record(auditEntry());
+      await before.close();
+
+      const store = await open(context, url);
+      assert.deepEqual(await store.requests.list({}), [requestRow({ at: 2_000 }), bare]);
+      assert.deepEqual(await store.attempts.list('req_1'), [attemptRow(), second]);
+      assert.deepEqual(await store.accounts.load(), [accountRow()]);
+      assert.deepEqual(await store.catalog.load(), [
+        { account: 'north', entries: '{"models": [ {"id":1.0} ]}', etag: 'W/"x"', read_at: 7 },
+      ]);
+      assert.deepEqual(await store.pins.load(10), [pinRow()]);
+      const [{ id, ...entry } = { id: '' }] = await store.audit.list({});
+      assert.deepEqual(entry, auditEntry());
+      assert.match(id, /^[0-9a-f-]{36}$/);
+    });
+
+    test('[S4] what is no field of a row is not stored, whatever the object carries', async (context) => {
+      const store = await open(context);
+      const leaking = { ...requestRow(), authorization: 'Bearer secret', body: { prompt: 'secret' } };
+      await fill(store, [leaking]);
+      assert.deepEqual(await store.requests.list({}), [requestRow()]);
+    });
+
+    test('an audit row is on disk when its promise resolves [S9]', async (context) => {
+      const url = await adapter.fresh(context);
+      const store = await open(context, url);
+      await store.audit.record(auditEntry());
+      const other = await open(context, url);
+      assert.equal((await other.audit.list({})).length, 1);
+    });
+
+    test('of several states of one account and model the last one counts, and models do not mix', async (context) => {
+      const store = await open(context);
+      for (let streak = 0; streak < 300; streak++) store.accounts.put(accountRow({ streak }));
+      await store.flush();
+      assert.equal(store.stats().written, 1);
+      store.accounts.put(accountRow({ streak: 1_000, health: 'failing', cooldown_until: 9_000, cause: 'rate_limit', windows: null }));
+      store.accounts.put(accountRow({ model: 'model-a', streak: 2 }));
+      await store.flush();
+      const states = await store.accounts.load();
+      assert.deepEqual(new Map(states.map(({ model, streak }) => [model, streak])), new Map(Object.entries({ '': 1_000, 'model-a': 2 })));
+    });
+
+    test('a pin is found by kind, Pool, key and hash until it expires, and moves when put again', async (context) => {
+      const store = await open(context);
+      store.pins.put(pinRow());
+      store.pins.put(pinRow({ kind: 'header', key_id: 'ci', account: 'south' }));
+      store.pins.put(pinRow({ hash: 'old', expires_at: NOW }));
+      await store.flush();
+      const { kind, pool, key_id, hash } = pinRow();
+      assert.deepEqual(await store.pins.find({ kind, pool, key_id, hash }), pinRow());
+      assert.equal(await store.pins.find({ kind, pool: 'other', key_id, hash }), undefined);
+      assert.equal(await store.pins.find({ kind, pool, key_id, hash: 'old' }), undefined);
+      assert.equal((await store.pins.find({ kind: 'header', pool, key_id: 'ci', hash }))?.account, 'south');
+      store.pins.put(pinRow({ account: 'east', expires_at: 20_000 }));
+      await store.flush();
+      assert.equal((await store.pins.find({ kind, pool, key_id, hash }))?.account, 'east');
+      assert.equal((await store.pins.load(10)).length, 2);
+      assert.deepEqual(await store.pins.load(1), [pinRow({ account: 'east', expires_at: 20_000 })]);
+    });
+
+    test('requests are filtered by every filter, alone and together', async (context) => {
+      const store = await open(context);
+      await fill(store, [
+        requestRow({ id: 'a', at: 1, pool: 'team' }),
+        requestRow({ id: 'b', at: 2, pool: 'other', account: 'South' }),
+        requestRow({ id: 'c', at: 3, pool: null, account: null, model: null, status: 401, status_class: '4xx', code: 'invalid_api_key' }),
+        requestRow({ id: 'd', at: 4, pool: 'team', model: 'model-b' }),
+      ]);
+      const found = async (filter: Parameters<Store['requests']['list']>[0]) => ids(await store.requests.list(filter)).join('');
+      assert.equal(await found({}), 'dcba');
+      assert.equal(await found({ id: 'b' }), 'b');
+      assert.equal(await found({ pools: ['team', 'nowhere'] }), 'da');
+      assert.equal(await found({ pools: [] }), '');
+      assert.equal(await found({ pools: ['team'], id: 'b' }), '');
+      assert.equal(await found({ account: 'South' }), 'b');
+      assert.equal(await found({ model: 'model-b' }), 'd');
+      assert.equal(await found({ status_class: '4xx' }), 'c');
+      assert.equal(await found({ code: 'invalid_api_key' }), 'c');
+      assert.equal(await found({ since: 3 }), 'dc');
+      assert.equal(await found({ pools: ['team', 'other'], since: 2, limit: 1 }), 'd');
+      assert.equal(await found({ pools: ['team', 'other'], since: 2, model: 'model-a' }), 'b');
+    });
+
+    test('pages neither repeat nor skip rows of the same millisecond, also when new ones arrive', async (context) => {
+      const store = await open(context);
+      const rows = Array.from({ length: 25 }, (_, n) => requestRow({ id: `req_${String(n).padStart(2, '0')}`, at: Math.floor(n / 10) }));
+      await fill(store, rows);
+      const seen: string[] = [];
+      for (let page = await store.requests.list({ limit: 7 }); page.length > 0; ) {
+        seen.push(...ids(page));
+        await fill(store, [requestRow({ id: `new_${seen.length}`, at: 99 })]);
+        page = await store.requests.list({ limit: 7, before: page.at(-1) });
+      }
+      assert.deepEqual(seen, ids(rows).reverse());
+    });
+
+    test('audit rows are filtered and paged alike [S9]', async (context) => {
+      const store = await open(context);
+      for (const [at, actor] of [...'abc'].entries())
+        await store.audit.record(auditEntry({ at, actor, pool: actor === 'a' ? null : 'team' }));
+      const actors = async (filter: Parameters<Store['audit']['list']>[0]) =>
+        (await store.audit.list(filter)).map(({ actor }) => actor).join('');
+      assert.equal(await actors({}), 'cba');
+      assert.equal(await actors({ pools: ['team'] }), 'cb');
+      assert.equal(await actors({ actor: 'b' }), 'b');
+      assert.equal(await actors({ action: 'key.create' }), '');
+      assert.equal(await actors({ target: 'team/model-a', before: (await store.audit.list({ limit: 1 }))[0] }), 'ba');
+    });
+
+    test('hostile texts come back as they went in and are never read as SQL', async (context) => {
+      const store = await open(context);
+      const hostile = [
+        `'); DROP TABLE requests; --`,
+        '"; ? $1 :a @b',
+        '\\u0000 \\ " \n\r\t',
+        '%_[]',
+        '🦄 é ‮ \u{10ffff}',
+        '',
+        'x'.repeat(100_000),
+      ];
+      await fill(
+        store,
+        hostile.map((text, n) => requestRow({ id: `req_${n}`, at: n, model: text, why: { reason: text, others: { [text]: 1 } } })),
+      );
+      for (const [n, text] of hostile.entries()) {
+        const [row] = await store.requests.list({ model: text });
+        assert.deepEqual(row, requestRow({ id: `req_${n}`, at: n, model: text, why: { reason: text, others: { [text]: 1 } } }));
+      }
+    });
+
+    test('texts that no database can hold do not stop the rows around them', async (context) => {
+      const store = await open(context);
+      await fill(store, [
+        requestRow({ id: 'a', model: 'nul\0nul' }),
+        requestRow({ id: 'b', model: 'lone \ud800' }),
+        requestRow({ id: 'c' }),
+      ]);
+      assert.equal((await store.requests.list({})).length, 3);
+      assert.deepEqual(await store.requests.list({ id: 'c' }), [requestRow({ id: 'c' })]);
+    });
+
+    test('the first of two requests with one id stays, and the second spoils nothing', async (context) => {
+      const store = await open(context);
+      await fill(store, [requestRow(), requestRow({ status: 500 }), requestRow({ id: 'req_2' })]);
+      await fill(store, [requestRow({ status: 502 })]);
+      assert.deepEqual(ids(await store.requests.list({ status_class: '2xx' })), ['req_2', 'req_1']);
+      assert.equal((await store.requests.list({ id: 'req_1' }))[0]?.status, 200);
+    });
+
+    test('purging removes what is older than the limits, in chunks, and nothing else', async (context) => {
+      const store = await open(context);
+      for (let at = 0; at < 1_203; at++) {
+        store.requests.append(requestRow({ id: `req_${at}`, at }));
+        store.attempts.append(attemptRow({ request_id: `req_${at}`, at }));
+        store.pins.put(pinRow({ hash: String(at), expires_at: at }));
+      }
+      await store.audit.record(auditEntry({ at: 1 }));
+      await store.flush();
+      assert.deepEqual(await store.purge({}), { requests: 0, attempts: 0, audit: 0, pins: 0 });
+      assert.deepEqual(await store.purge({ requestsBefore: 1_200, pinsBefore: 1_000 }), {
+        requests: 1_200,
+        attempts: 1_200,
+        audit: 0,
+        pins: 1_000,
+      });
+      assert.deepEqual(ids(await store.requests.list({})), ['req_1202', 'req_1201', 'req_1200']);
+      assert.deepEqual(await store.purge({ auditBefore: 2 }), { requests: 0, attempts: 0, audit: 1, pins: 0 });
+    });
+
+    test('writing, reading and purging at once lose nothing', async (context) => {
+      const store = await open(context);
+      await fill(
+        store,
+        Array.from({ length: 1_000 }, (_, n) => requestRow({ id: `old_${n}`, at: 1 })),
+      );
+      const work: Promise<unknown>[] = [store.purge({ requestsBefore: 2 })];
+      for (let n = 0; n < 1_000; n++) {
+        store.requests.append(requestRow({ id: `new_${n}`, at: 3 }));
+        if (n % 100 === 0) work.push(store.flush(), store.requests.list({}), store.audit.record(auditEntry()));
+      }
+      await Promise.all(work);
+      await store.flush();
+      assert.equal((await store.requests.list({ limit: 10_000 })).length, 1_000);
+      assert.equal((await store.audit.list({})).length, 10);
+      assert.deepEqual(
+        { ...store.stats(), written: 0 },
+        { queued: 0, written: 0, dropped: 0, rejected: 0, failures: 0, last_error: null, failing_since: null },
+      );
+    });
+
+    test('a closed store takes no more rows, counts them, and may be closed again', async (context) => {
+      const store = await open(context);
+      store.requests.append(requestRow());
+      await Promise.all([store.close(), store.flush(), store.close()]);
+      assert.equal(store.stats().written, 1);
+      store.requests.append(requestRow({ id: 'late' }));
+      assert.equal(store.stats().dropped, 1);
+      await assert.rejects(store.audit.record(auditEntry()), (error) => error instanceof StoreError && error.code === 'closed');
+    });
+  });
+}

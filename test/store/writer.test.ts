@@ -1,0 +1,206 @@
+// The batched writer alone, before a disk that does what the test says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreError } from '../../store/errors.ts';
+import { attempts, audit, pins, requests } from '../../store/tables.ts';
+import { Writer, type WriterOptions } from '../../store/writer.ts';
+import { attemptRow, auditEntry, pinRow, requestRow } from './samples.ts';
+
+/** A disk that keeps what it is given, one array of ids or hashes per batch, and fails while `error` is set. */
+function disk() {
+  const state = {
+    batches: [] as string[][],
+    error: undefined as StoreError | undefined,
+    tries: 0,
+    busy: false,
+    async write(batch: ReadonlyMap<unknown, readonly object[]>) {
+      assert.equal(state.busy, false, 'one batch at a time');
+      state.busy = true;
+      state.tries++;
+      await sleep(1);
+      state.busy = false;
+      const rows = [...batch.values()].flat() as { readonly id?: string; readonly hash?: string; readonly request_id?: string }[];
+      const names = rows.map(({ id, hash, request_id }) => id ?? hash ?? request_id ?? '');
+      if (names.includes('bad')) throw new StoreError('bad_row', 'SQLite: SQLITE_CONSTRAINT');
+      if (state.error) throw state.error;
+      state.batches.push(names);
+    },
+  };
+  return state;
+}
+
+const full = new StoreError('full', 'SQLite: SQLITE_FULL');
+const writerOn = (write: ReturnType<typeof disk>['write'], given: Partial<WriterOptions> = {}) =>
+  new Writer(write, { clock: () => 77, queueRows: 1_000, batchRows: 200, flushMs: 20, retryMs: [5, 20], ...given });
+const auditRow = (id: string) => ({ ...auditEntry(), id });
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => requestRow({ id: `r${n}` }));
+const sizes = (batches: readonly (readonly string[])[]) => batches.map(({ length }) => length);
+
+test('a batch goes out with 200 rows, or when its first row has waited long enough', async () => {
+  const { write, batches } = disk();
+  const writer = writerOn(write, { flushMs: 50 });
+  for (const row of numbered(450)) writer.append(requests, row);
+  await sleep(30);
+  assert.deepEqual(sizes(batches), [200, 200]);
+  await sleep(60);
+  assert.deepEqual(sizes(batches), [200, 200, 50]);
+  assert.deepEqual(
+    batches.flat(),
+    numbered(450).map(({ id }) => id),
+  );
+  assert.equal(writer.stats().written, 450);
+});
+
+test('199 rows wait for the timer, the 200th does not', async () => {
+  const { write, batches } = disk();
+  const writer = writerOn(write, { flushMs: 10_000 });
+  for (const row of numbered(199)) writer.append(requests, row);
+  await sleep(15);
+  assert.deepEqual(sizes(batches), []);
+  writer.append(requests, requestRow({ id: 'last' }));
+  await sleep(15);
+  assert.deepEqual(sizes(batches), [200]);
+});
+
+test('a waiting writer does not keep the process alive', () => {
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  writerOn(disk().write).append(requests, requestRow());
+  assert.equal(timers(), before);
+});
+
+test('a full queue drops log rows only, and counts them', async () => {
+  const state = disk();
+  state.error = full;
+  const writer = writerOn(state.write, { queueRows: 10 });
+  for (const row of numbered(15)) writer.append(requests, row);
+  writer.append(attempts, attemptRow());
+  writer.put(pins, pinRow({ hash: 'p' }));
+  const saved = writer.save(audit, auditRow('a'));
+  await sleep(5);
+  assert.equal(writer.stats().dropped, 6);
+  state.error = undefined;
+  await saved;
+  assert.deepEqual(state.batches.flat(), [...numbered(10).map(({ id }) => id), 'p', 'a']);
+});
+
+test('a failing disk is tried again with longer and longer pauses, throws nowhere, and shows in the counters', async () => {
+  const state = disk();
+  state.error = full;
+  const writer = writerOn(state.write, { flushMs: 1, retryMs: [10, 40] });
+  writer.append(requests, requestRow());
+  await sleep(100);
+  const { failures, ...stats } = writer.stats();
+  assert.deepEqual(stats, { queued: 1, written: 0, dropped: 0, rejected: 0, last_error: 'full', failing_since: 77 });
+  assert.ok(failures >= 2 && failures <= 5, `${failures} tries in 100 ms`);
+  state.error = undefined;
+  assert.equal(await writer.flush(1_000), true);
+  assert.deepEqual(writer.stats(), { queued: 0, written: 1, dropped: 0, rejected: 0, failures, last_error: 'full', failing_since: null });
+});
+
+test('of the rows of one key that wait only the last is written, in the place of the first', async () => {
+  const { write, batches } = disk();
+  const seen: object[] = [];
+  const writer = writerOn(async (batch) => {
+    seen.push(...(batch.get(pins) ?? []));
+    await write(batch);
+  });
+  writer.put(pins, pinRow({ account: 'one' }));
+  writer.append(requests, requestRow({ id: 'r' }));
+  writer.put(pins, pinRow({ account: 'two' }));
+  await writer.flush(1_000);
+  writer.put(pins, pinRow({ account: 'three' }));
+  await writer.flush(1_000);
+  assert.deepEqual(batches, [['ab12', 'r'], ['ab12']]);
+  assert.deepEqual(seen, [pinRow({ account: 'two' }), pinRow({ account: 'three' })]);
+});
+
+test('a newer row of a key whose older row is being written comes after it, also when that had to be tried again', async () => {
+  const state = disk();
+  const seen: string[] = [];
+  const writer = writerOn(async (batch) => {
+    await state.write(batch);
+    for (const row of batch.get(pins) ?? []) seen.push((row as { readonly account: string }).account);
+  });
+  state.error = full;
+  const first = writer.save(pins, pinRow({ account: 'one' }));
+  await sleep(3);
+  const second = writer.save(pins, pinRow({ account: 'two' }));
+  state.error = undefined;
+  await Promise.all([first, second]);
+  assert.deepEqual(seen, ['one', 'two']);
+});
+
+test('a row that can never be written is rejected alone', async () => {
+  const { write, batches } = disk();
+  const writer = writerOn(write);
+  for (const row of numbered(150)) writer.append(requests, row);
+  const bad = writer.save(audit, auditRow('bad'));
+  const good = writer.save(audit, auditRow('good'));
+  await assert.rejects(bad, { code: 'bad_row' });
+  await good;
+  assert.deepEqual(batches.flat(), [...numbered(150).map(({ id }) => id), 'good']);
+  const { written, rejected, queued, failing_since } = writer.stats();
+  assert.deepEqual({ written, rejected, queued, failing_since }, { written: 151, rejected: 1, queued: 0, failing_since: null });
+});
+
+test('flush says whether it was done before its deadline', async () => {
+  const state = disk();
+  const writer = writerOn(state.write);
+  assert.equal(await writer.flush(1), true);
+  state.error = full;
+  writer.append(requests, requestRow());
+  assert.equal(await writer.flush(15), false);
+  state.error = undefined;
+  assert.equal(await writer.flush(1_000), true);
+});
+
+test('flush waits for what was there when it was called, not for what keeps coming', async () => {
+  const { write, batches } = disk();
+  const writer = writerOn(write, { batchRows: 2, flushMs: 10_000 });
+  writer.append(requests, requestRow({ id: 'r' }));
+  const coming = setInterval(() => writer.append(requests, requestRow({ id: 'more' })), 0);
+  assert.equal(await writer.flush(1_000), true);
+  clearInterval(coming);
+  assert.equal(batches[0]?.[0], 'r');
+  await writer.close(1_000);
+});
+
+test('many flushes, saves and a close at once end together, with every row written once', async () => {
+  const { write, batches } = disk();
+  const writer = writerOn(write, { batchRows: 7 });
+  const work: Promise<unknown>[] = [];
+  for (let n = 0; n < 100; n++) {
+    writer.append(requests, requestRow({ id: `r${n}` }));
+    if (n % 9 === 0) work.push(writer.flush(1_000), writer.save(audit, auditRow(`a${n}`)));
+  }
+  work.push(writer.close(1_000), writer.close(1_000), writer.flush(1_000));
+  await Promise.all(work);
+  assert.equal(new Set(batches.flat()).size, 112);
+  assert.equal(batches.flat().length, 112);
+  assert.deepEqual(writer.stats(), {
+    queued: 0,
+    written: 112,
+    dropped: 0,
+    rejected: 0,
+    failures: 0,
+    last_error: null,
+    failing_since: null,
+  });
+});
+
+test('close gives up at its deadline, counts what is lost, and tells those who wait', async () => {
+  const state = disk();
+  state.error = full;
+  const writer = writerOn(state.write, { batchRows: 10 });
+  for (const row of numbered(25)) writer.append(requests, row);
+  const saved = assert.rejects(writer.save(audit, auditRow('a')), { code: 'closed' });
+  await writer.close(20);
+  await saved;
+  const { queued, written, dropped } = writer.stats();
+  assert.deepEqual({ queued, written, dropped }, { queued: 0, written: 0, dropped: 26 });
+  const { tries } = state;
+  await sleep(50);
+  assert.equal(state.tries, tries);
+});
