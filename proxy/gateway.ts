@@ -2,7 +2,8 @@
 import type { AddressInfo } from 'node:net';
 import { openStore, type Store } from '../store/store.ts';
 import { Counters } from './admin/counters.ts';
-import { AdminServer, adminJson } from './admin/server.ts';
+import { adminRoutes } from './admin/routes.ts';
+import { AdminServer } from './admin/server.ts';
 import { catalogAnswers, modelAnswers } from './answers/models.ts';
 import type { AccountConfig, Config, LoadedConfig } from './config/config.ts';
 import { withCredential } from './dispatch/compose.ts';
@@ -18,6 +19,7 @@ import { ModelDirectory } from './pool/catalog/directory.ts';
 import type { CatalogAnswer } from './pool/catalog/round.ts';
 import { Selection } from './pool/select.ts';
 import { type Rehearsal, rehearsalName, startRehearsal } from './rehearsal/start.ts';
+import { ConfigFollower } from './reload.ts';
 import { worded } from './routes.ts';
 import { PublicServer } from './server.ts';
 import { call } from './upstream/call.ts';
@@ -42,11 +44,13 @@ export class Gateway {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly models: ModelDirectory;
+  readonly follower: ConfigFollower;
+  readonly startedAt: number;
   readonly #clock: Clock;
   readonly #upstreams = new Upstreams();
   readonly #server: PublicServer;
   readonly #admin: AdminServer;
-  readonly #rehearsal: Rehearsal | undefined;
+  #rehearsal: Rehearsal | undefined;
   #generation: Generation;
   #accepting = false;
 
@@ -61,6 +65,7 @@ export class Gateway {
   private constructor(options: GatewayOptions, clock: Clock, store: Store, rehearsal: Rehearsal | undefined) {
     const { loaded } = options;
     this.#clock = clock;
+    this.startedAt = clock.now();
     this.#rehearsal = rehearsal;
     this.store = store;
     this.log = options.log ?? new Log(loaded.config.log.level);
@@ -78,10 +83,13 @@ export class Gateway {
       handlers: this.#handlers(),
       counters: this.counters,
     });
-    this.#admin = new AdminServer({
-      'GET /healthz': () => adminJson(200, { status: 'ok' }),
-      'GET /readyz': () => (this.ready ? adminJson(200, { status: 'ready' }) : adminJson(503, { status: 'not ready' })),
-    });
+    this.follower = new ConfigFollower(this, loaded, () => clock.now());
+    this.#admin = new AdminServer(adminRoutes(this));
+  }
+
+  /** The configuration that turns begin with now. */
+  get loaded(): LoadedConfig {
+    return this.#generation.loaded;
   }
 
   get ready(): boolean {
@@ -100,6 +108,7 @@ export class Gateway {
 
   /** Takes a new configuration for every turn from now on; turns in flight keep theirs. Resolves once its accounts were read. */
   async reload(loaded: LoadedConfig): Promise<void> {
+    await this.#rehearseAnew(loaded.config);
     this.#upstreams.configure(loaded.config, (account) => this.#urlOf(account));
     this.#generation = new Generation(loaded);
     this.log.level = loaded.config.log.level;
@@ -113,6 +122,14 @@ export class Gateway {
     this.catalog.stop();
     await this.#upstreams.destroy();
     await Promise.all([this.#admin.close(), this.#rehearsal?.close(), this.store.close()]);
+  }
+
+  /** Other rehearsal accounts need another provider; the old one goes on for its turns until the gateway ends. */
+  async #rehearseAnew(next: Config): Promise<void> {
+    if (JSON.stringify(rehearsalAccounts(next)) === JSON.stringify(rehearsalAccounts(this.#generation.config))) return;
+    const old = this.#rehearsal;
+    this.#rehearsal = await rehearse(next);
+    if (old) this.#clock.after(next.timeouts.drain_ms, () => void old.close());
   }
 
   #host(): TurnHost {
@@ -163,9 +180,12 @@ export class Gateway {
 
 /** Only a configuration with rehearsal accounts pays for the provider. */
 async function rehearse(config: Config): Promise<Rehearsal | undefined> {
-  const accounts = config.accounts.flatMap(({ id, base_url }) => {
+  const accounts = rehearsalAccounts(config);
+  return accounts.length > 0 ? startRehearsal(accounts, config.wire) : undefined;
+}
+
+const rehearsalAccounts = ({ accounts }: Config): { readonly id: string; readonly temperament: string }[] =>
+  accounts.flatMap(({ id, base_url }) => {
     const temperament = rehearsalName(base_url);
     return temperament === undefined ? [] : [{ id, temperament }];
   });
-  return accounts.length > 0 ? startRehearsal(accounts, config.wire) : undefined;
-}

@@ -42,8 +42,10 @@ export class Queue {
     return entry;
   }
 
-  /** Removes the oldest entries; from here on a newer row of the same key is an entry of its own. */
-  take(count: number): readonly Entry[] {
+  /** Removes the oldest entries that fill a batch; from here on a newer row of the same key is an entry of its own. */
+  take(weight: number): readonly Entry[] {
+    let count = 0;
+    for (let sum = 0; sum < weight && count < this.#entries.length; count++) sum += this.#entries[count]?.table.weight ?? 0;
     const taken = this.#entries.splice(0, count);
     for (const { key } of taken) if (key !== undefined) this.#byKey.delete(key);
     return taken;

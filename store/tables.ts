@@ -10,6 +10,8 @@ export interface Table<Row extends object = object> {
   readonly key: readonly string[];
   /** What a second row of the same key does: the first stays, or the last wins. */
   readonly again: 'keep' | 'replace';
+  /** How many ordinary rows one of these counts for when a batch is filled. */
+  readonly weight: number;
   /** The row's values in the order of `columns`: what is no column is left behind here. */
   values(row: Row): unknown[];
   /** The row of a database record. */
@@ -19,6 +21,7 @@ export interface Table<Row extends object = object> {
 interface Shape<Row> {
   readonly key: readonly (keyof Row & string)[];
   readonly again: 'keep' | 'replace';
+  readonly weight?: number;
   /** Every field of the row, and nothing else: the compiler sees to it. */
   readonly columns: { readonly [Field in keyof Row]-?: ColumnType };
 }
@@ -34,7 +37,7 @@ const decoders: Readonly<Record<ColumnType, (stored: unknown) => unknown>> = {
 const compiled = (names: readonly string[]): ((row: object) => unknown[]) =>
   new Function('row', `return [${names.map((name) => `row.${name}`)}];`) as (row: object) => unknown[];
 
-const table = <Row extends object>(name: string, { key, again, columns }: Shape<Row>): Table<Row> => {
+const table = <Row extends object>(name: string, { key, again, weight = 1, columns }: Shape<Row>): Table<Row> => {
   const names = Object.keys(columns) as (keyof Row & string)[];
   const fields = names.map((field) => ({ field, decode: decoders[columns[field]] }));
   return {
@@ -42,6 +45,7 @@ const table = <Row extends object>(name: string, { key, again, columns }: Shape<
     columns: names,
     key,
     again,
+    weight,
     values: compiled(names),
     row: (record) => Object.fromEntries(fields.map(({ field, decode }) => [field, decode(record[field])])) as Row,
   };
@@ -110,6 +114,7 @@ export const attempts = table<AttemptRow>('attempts', {
 export const catalog = table<CatalogRow>('catalog', {
   key: ['account'],
   again: 'replace',
+  weight: 50, // texts of some 100 KB: a full batch of them would hold up the main thread
   columns: { account: 'text', entries: 'text', etag: 'text', read_at: 'integer' },
 });
 

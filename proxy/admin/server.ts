@@ -51,6 +51,9 @@ export class AdminServer {
   async #answer(route: AdminRoutes[string] | undefined, request: IncomingMessage): Promise<AdminAnswer> {
     // A page in the operator's browser must not reach it by rebinding a name to loopback, or by a cross-site form.
     if (request.headers.origin !== undefined) return adminJson(403, { error: 'no cross-origin requests' });
+    if (request.method === 'POST' && request.headers['x-poolgate-command'] === undefined) {
+      return adminJson(403, { error: 'the header x-poolgate-command is missing' });
+    }
     if (!route) return adminJson(404, { error: 'unknown path' });
     try {
       return await route();

@@ -66,9 +66,7 @@ const OBJECT_EVIDENCE: ReadonlySet<string> = new Set(['properties', 'required', 
  */
 function evidentType(node: JsonObject): 'object' | 'array' | undefined {
   const members = Object.keys(node);
-  if (members.length === OBJECT_EVIDENCE.size && members.every((member) => OBJECT_EVIDENCE.has(member))) {
-    return isClosedObject(node) ? 'object' : undefined;
-  }
+  if (isClosedObject(node)) return members.every((member) => OBJECT_EVIDENCE.has(member)) ? 'object' : undefined;
   const { items } = node;
   return members.length === 1 && isObject(items) && Object.keys(items).length > 0 ? 'array' : undefined;
 }

@@ -9,8 +9,11 @@ import { Connection } from './connection.ts';
 
 const MEMORY = ':memory:';
 
-/** How long one statement waits inside SQLite for another process; the writer tries again after that. */
-const BUSY_MS = 1_000;
+/** How long a statement waits inside SQLite for another process. It holds one of the few threads meanwhile; the writer tries again. */
+const BUSY_MS = 250;
+
+/** How long opening waits for another process, such as one that migrates. */
+const PATIENCE_MS = 5_000;
 
 /** Opens the database, makes it where it is missing, and brings it up to date. */
 export async function openSqlite(path: string, clock: () => number): Promise<Driver> {
@@ -24,7 +27,7 @@ export async function openSqlite(path: string, clock: () => number): Promise<Dri
       return connection;
     };
     const writing = await connect();
-    await inTransaction(writing, () => migrate(writing, clock));
+    await patiently(() => inTransaction(writing, () => migrate(writing, clock)));
     const reading = path === MEMORY ? writing : await connect();
     return driver(writing, reading);
   } catch (error) {
@@ -60,13 +63,14 @@ async function configure(connection: Connection, path: string): Promise<void> {
   await pragma('journal_size_limit', 64 << 20);
 }
 
-/** The change to WAL does not wait for other processes by itself. */
+/** The change to WAL does not wait for others at all, and a transaction not for long. */
 async function patiently(act: () => Promise<void>): Promise<void> {
-  for (let left = 50; ; left--) {
+  const end = performance.now() + PATIENCE_MS;
+  for (;;) {
     try {
       return await act();
     } catch (error) {
-      if (!(error instanceof StoreError && error.code === 'locked') || left === 0) throw error;
+      if (!(error instanceof StoreError && error.code === 'locked') || performance.now() > end) throw error;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -58,7 +59,7 @@ test('a fresh database is readable by its owner alone, in a folder that was made
   const store = await openStore(`sqlite:${path}`, { clock });
   await store.audit.record(auditEntry());
   for (const file of [path, `${path}-wal`]) assert.equal((await stat(file)).mode & 0o777, 0o600);
-  assert.equal((await stat(`${path}/..`.replace(/\/[^/]+\/\.\.$/, ''))).mode & 0o777, 0o700);
+  assert.equal((await stat(dirname(path))).mode & 0o777, 0o700);
   await store.close();
 });
 
@@ -120,9 +121,9 @@ test('rows wait while another process holds the file, and arrive when it lets go
   await other.script('BEGIN IMMEDIATE');
   store.requests.append(requestRow());
   const saved = store.audit.record(auditEntry());
-  assert.equal(await store.flush(1_200), false);
+  assert.equal(await store.flush(400), false);
   assert.equal(store.stats().last_error, 'locked');
-  assert.deepEqual(await store.requests.list({}), [], 'readers are not held up');
+  assert.deepEqual(await store.requests.list({}), [], 'reading goes on');
   await other.script('COMMIT');
   await other.close();
   await saved;

@@ -21,7 +21,7 @@ for (const adapter of adapters) {
   };
 
   suite(`store on ${adapter.name}`, () => {
-    test('[S5] everything that was written is there after closing and opening again', async (context) => {
+    test('every field of every row is there after closing and opening again', async (context) => {
       const url = await adapter.fresh(context);
       const before = await open(context, url);
       const bare = requestRow({
@@ -64,7 +64,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await store.requests.list({}), [requestRow()]);
     });
 
-    test('an audit row is on disk when its promise resolves [S9]', async (context) => {
+    test('an audit row is on disk when its promise resolves', async (context) => {
       const url = await adapter.fresh(context);
       const store = await open(context, url);
       await store.audit.record(auditEntry());
@@ -138,7 +138,7 @@ for (const adapter of adapters) {
       assert.deepEqual(seen, ids(rows).reverse());
     });
 
-    test('audit rows are filtered and paged alike [S9]', async (context) => {
+    test('audit rows are filtered and paged alike', async (context) => {
       const store = await open(context);
       for (const [at, actor] of [...'abc'].entries())
         await store.audit.record(auditEntry({ at, actor, pool: actor === 'a' ? null : 'team' }));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError } from '../../store/errors.ts';
-import { attempts, audit, pins, requests } from '../../store/tables.ts';
+import { attempts, audit, catalog, pins, requests } from '../../store/tables.ts';
 import { Writer, type WriterOptions } from '../../store/writer.ts';
 import { attemptRow, auditEntry, pinRow, requestRow } from './samples.ts';
 
@@ -12,19 +12,19 @@ function disk() {
   const state = {
     batches: [] as string[][],
     error: undefined as StoreError | undefined,
-    tries: 0,
+    triedAt: [] as number[],
     busy: false,
     async write(batch: ReadonlyMap<unknown, readonly object[]>) {
       assert.equal(state.busy, false, 'one batch at a time');
       state.busy = true;
-      state.tries++;
+      state.triedAt.push(performance.now());
       await sleep(1);
       state.busy = false;
       const rows = [...batch.values()].flat() as { readonly id?: string; readonly hash?: string; readonly request_id?: string }[];
-      const names = rows.map(({ id, hash, request_id }) => id ?? hash ?? request_id ?? '');
-      if (names.includes('bad')) throw new StoreError('bad_row', 'SQLite: SQLITE_CONSTRAINT');
+      const seen = rows.map(({ id, hash, request_id }) => id ?? hash ?? request_id ?? '');
+      if (seen.includes('bad')) throw new StoreError('bad_row', 'SQLite: SQLITE_CONSTRAINT');
       if (state.error) throw state.error;
-      state.batches.push(names);
+      state.batches.push(seen);
     },
   };
   return state;
@@ -35,32 +35,43 @@ const writerOn = (write: ReturnType<typeof disk>['write'], given: Partial<Writer
   new Writer(write, { clock: () => 77, queueRows: 1_000, batchRows: 200, flushMs: 20, retryMs: [5, 20], ...given });
 const auditRow = (id: string) => ({ ...auditEntry(), id });
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => requestRow({ id: `r${n}` }));
+const names = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+const until = async (holds: () => boolean) => {
+  while (!holds()) await sleep(1);
+};
 const sizes = (batches: readonly (readonly string[])[]) => batches.map(({ length }) => length);
 
-test('a batch goes out with 200 rows, or when its first row has waited long enough', async () => {
-  const { write, batches } = disk();
-  const writer = writerOn(write, { flushMs: 50 });
-  for (const row of numbered(450)) writer.append(requests, row);
-  await sleep(30);
-  assert.deepEqual(sizes(batches), [200, 200]);
-  await sleep(60);
-  assert.deepEqual(sizes(batches), [200, 200, 50]);
-  assert.deepEqual(
-    batches.flat(),
-    numbered(450).map(({ id }) => id),
-  );
-  assert.equal(writer.stats().written, 450);
-});
-
-test('199 rows wait for the timer, the 200th does not', async () => {
+test('every 200 rows are a batch, and what is left of them waits for the timer', async () => {
   const { write, batches } = disk();
   const writer = writerOn(write, { flushMs: 10_000 });
-  for (const row of numbered(199)) writer.append(requests, row);
-  await sleep(15);
-  assert.deepEqual(sizes(batches), []);
-  writer.append(requests, requestRow({ id: 'last' }));
-  await sleep(15);
-  assert.deepEqual(sizes(batches), [200]);
+  for (const row of numbered(450)) writer.append(requests, row);
+  await until(() => batches.length === 2);
+  await sleep(10);
+  assert.deepEqual(sizes(batches), [200, 200]);
+  for (const row of numbered(149)) writer.append(requests, row);
+  await sleep(10);
+  assert.equal(batches.length, 2, '199 rows wait');
+  writer.append(requests, requestRow({ id: 'the 200th' }));
+  await until(() => batches.length === 3);
+  assert.deepEqual(batches[2], [...names(numbered(450)).slice(400), ...names(numbered(149)), 'the 200th']);
+  assert.equal(writer.stats().written, 600);
+});
+
+test('a row that stays alone is written when it has waited long enough', async () => {
+  const { write, batches } = disk();
+  const writer = writerOn(write, { flushMs: 30 });
+  const start = performance.now();
+  writer.append(requests, requestRow());
+  await until(() => batches.length === 1);
+  assert.ok(performance.now() - start >= 29);
+});
+
+test('rows that are large fill a batch sooner', async () => {
+  const { write, batches } = disk();
+  const writer = writerOn(write);
+  for (let n = 0; n < 10; n++) writer.put(catalog, { account: `a${n}`, entries: '[]', etag: null, read_at: 1 });
+  await writer.flush(1_000);
+  assert.deepEqual(sizes(batches), [4, 4, 2]);
 });
 
 test('a waiting writer does not keep the process alive', () => {
@@ -82,21 +93,30 @@ test('a full queue drops log rows only, and counts them', async () => {
   assert.equal(writer.stats().dropped, 6);
   state.error = undefined;
   await saved;
-  assert.deepEqual(state.batches.flat(), [...numbered(10).map(({ id }) => id), 'p', 'a']);
+  assert.deepEqual(state.batches.flat(), [...names(numbered(10)), 'p', 'a']);
 });
 
 test('a failing disk is tried again with longer and longer pauses, throws nowhere, and shows in the counters', async () => {
   const state = disk();
   state.error = full;
-  const writer = writerOn(state.write, { flushMs: 1, retryMs: [10, 40] });
+  const writer = writerOn(state.write, { flushMs: 1, retryMs: [10, 20] });
   writer.append(requests, requestRow());
-  await sleep(100);
-  const { failures, ...stats } = writer.stats();
-  assert.deepEqual(stats, { queued: 1, written: 0, dropped: 0, rejected: 0, last_error: 'full', failing_since: 77 });
-  assert.ok(failures >= 2 && failures <= 5, `${failures} tries in 100 ms`);
+  await until(() => state.triedAt.length === 4);
+  const gaps = state.triedAt.slice(1).map((at, n) => at - (state.triedAt[n] ?? 0));
+  for (const [n, least] of [10, 20, 20].entries()) assert.ok((gaps[n] ?? 0) >= least - 1, `pauses of ${gaps}`);
+  await sleep(2);
+  assert.deepEqual(writer.stats(), { queued: 1, written: 0, dropped: 0, rejected: 0, failures: 4, last_error: 'full', failing_since: 77 });
   state.error = undefined;
   assert.equal(await writer.flush(1_000), true);
-  assert.deepEqual(writer.stats(), { queued: 0, written: 1, dropped: 0, rejected: 0, failures, last_error: 'full', failing_since: null });
+  assert.deepEqual(writer.stats(), {
+    queued: 0,
+    written: 1,
+    dropped: 0,
+    rejected: 0,
+    failures: 4,
+    last_error: 'full',
+    failing_since: null,
+  });
 });
 
 test('of the rows of one key that wait only the last is written, in the place of the first', async () => {
@@ -140,7 +160,7 @@ test('a row that can never be written is rejected alone', async () => {
   const good = writer.save(audit, auditRow('good'));
   await assert.rejects(bad, { code: 'bad_row' });
   await good;
-  assert.deepEqual(batches.flat(), [...numbered(150).map(({ id }) => id), 'good']);
+  assert.deepEqual(batches.flat(), [...names(numbered(150)), 'good']);
   const { written, rejected, queued, failing_since } = writer.stats();
   assert.deepEqual({ written, rejected, queued, failing_since }, { written: 151, rejected: 1, queued: 0, failing_since: null });
 });
@@ -200,7 +220,7 @@ test('close gives up at its deadline, counts what is lost, and tells those who w
   await saved;
   const { queued, written, dropped } = writer.stats();
   assert.deepEqual({ queued, written, dropped }, { queued: 0, written: 0, dropped: 26 });
-  const { tries } = state;
+  const tries = state.triedAt.length;
   await sleep(50);
-  assert.equal(state.tries, tries);
+  assert.equal(state.triedAt.length, tries);
 });

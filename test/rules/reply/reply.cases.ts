@@ -11,7 +11,10 @@ export interface FilledCase {
   readonly filled?: Json;
 }
 
-const [a, b, c] = ['a', 'b', 'c'].map((id) => ({ type: 'message', id })) as [JsonObject, JsonObject, JsonObject];
+const message = (id: string): JsonObject => ({ type: 'message', id });
+const a = message('a');
+const b = message('b');
+const c = message('c');
 
 export const FILLED: readonly FilledCase[] = [
   { name: '[Q15] an empty output is filled', items: [{ output_index: 0, item: a }], output: [], filled: [a] },

@@ -18,11 +18,11 @@ testCases([lowerSchemas], LOWERED_TOOLS);
 test('[F5.1] lowering what is lowered returns the same object', () => {
   for (const { name, before } of LOWERINGS) {
     const once = lowerParameters(before, 'p');
-    assert.equal(lowerParameters(frozen(once), 'p'), once, name);
+    assert.ok(lowerParameters(frozen(once), 'p') === once, name);
   }
   for (const seed of SEEDS) {
     const once = lowerParameters(frozen(schemaOf(randomOf(seed))), 'p');
-    assert.equal(lowerParameters(frozen(once), 'p'), once, `seed ${seed}`);
+    assert.ok(lowerParameters(frozen(once), 'p') === once, `seed ${seed}`);
   }
 });
 
@@ -58,7 +58,7 @@ test('[F5.1] a strict function leaves as the very same object', () => {
   for (const declared of [tools, [{ type: 'namespace', name: 'n', tools }]]) {
     const work = { body: { ...asks({ tools: declared as Json }) } };
     lowerSchemas.request?.(work, turnOf());
-    assert.equal(work.body.tools, declared);
+    assert.ok(work.body.tools === declared);
   }
 });
 
@@ -69,7 +69,7 @@ test('where nothing is lowered, the list of tools is the very same object', () =
   ]);
   const work = { body: { ...asks({ tools }) } };
   lowerSchemas.request?.(work, turnOf());
-  assert.equal(work.body.tools, tools);
+  assert.ok(work.body.tools === tools);
 });
 
 test('a schema may nest up to the limit, and is refused beyond it', () => {

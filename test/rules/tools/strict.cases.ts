@@ -160,6 +160,18 @@ const NODES: readonly (readonly [string, (node: Json) => JsonObject])[] = [
   ['a property of a node that is not repaired', (node) => closed({ a: { description: 'x', properties: { b: node } } })],
 ];
 
+/** Roots that only a strict function may not have. */
+export const LOOSE_PARAMETERS: readonly Case[] = (['public-responses', 'chat'] as const).flatMap((kind) =>
+  ([undefined, null, false, 'true', 1] as const).map(
+    (flag): Case => ({
+      clause: 'Q16',
+      kind,
+      name: `strict ${JSON.stringify(flag)} leaves the root alone`,
+      body: asks({ tools: [{ ...strict({ type: 'object', properties: {}, anyOf: [ROOT] }), strict: flag }] }),
+    }),
+  ),
+);
+
 export const TYPE_VALUES: readonly Case[] = [
   ...BAD_TYPES.flatMap((type) =>
     NODES.map(
@@ -271,6 +283,9 @@ export const STRICT_REPAIR: readonly Case[] = [
   unrepaired('public-responses', 'definition tables', [strict({ ...ROOT, $defs: { d: BARE_OBJECT }, definitions: { d: BARE_ARRAY } })]),
   unrepaired('public-responses', 'the older wrapper', [
     { type: 'function', function: { name: 'f', strict: true, parameters: closed({ a: BARE_OBJECT }) } },
+  ]),
+  unrepaired('public-responses', 'a flat function beside the older wrapper', [
+    { ...strict(closed({ a: BARE_OBJECT })), function: { name: 'f' } },
   ]),
   unrepaired('public-responses', 'a child of a namespace', [
     { type: 'namespace', name: 'crm', tools: [strict(closed({ a: BARE_OBJECT }))] },

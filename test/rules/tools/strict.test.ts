@@ -11,9 +11,12 @@ import { strictSchemas } from '../../../rules/tools/strict-schemas.ts';
 import { frozen, turnOf } from '../../support/turn.ts';
 import { asks, testCases } from './case.ts';
 import { deepSchema, randomOf, schemaOf } from './schemas.ts';
-import { STRICT_FORMATS, STRICT_PARAMETERS, STRICT_REPAIR, TYPE_VALUES } from './strict.cases.ts';
+import { LOOSE_PARAMETERS, STRICT_FORMATS, STRICT_PARAMETERS, STRICT_REPAIR, TYPE_VALUES } from './strict.cases.ts';
 
-testCases([strictSchemas, strictRepair, lowerSchemas], [...STRICT_FORMATS, ...STRICT_PARAMETERS, ...TYPE_VALUES, ...STRICT_REPAIR]);
+testCases(
+  [strictSchemas, strictRepair, lowerSchemas],
+  [...STRICT_FORMATS, ...STRICT_PARAMETERS, ...LOOSE_PARAMETERS, ...TYPE_VALUES, ...STRICT_REPAIR],
+);
 
 /** The parameters as they leave, or undefined where the rule refused. */
 function repaired(parameters: Json): Json | undefined {
@@ -52,6 +55,15 @@ function onlyTypesAdded(was: Json | undefined, is: Json | undefined, where: stri
     where,
   );
 }
+
+test('a function that is not strict is not repaired, but lowered', () => {
+  const tools = [
+    { type: 'function', name: 'f', strict: 'true', parameters: { type: 'object', properties: { a: { items: { type: 'string' } } } } },
+  ];
+  const work = { body: { ...asks({ tools }) } };
+  strictRepair.request?.(work, turnOf({ kind: 'public-responses' }));
+  assert.equal(work.body.tools, tools);
+});
 
 test('strict parameters may nest up to the limit, and are refused beyond it', () => {
   for (const wrap of [

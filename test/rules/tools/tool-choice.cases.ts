@@ -15,6 +15,7 @@ const TOOLS = [
   },
   { type: 'function', function: { name: 'older' } },
   { type: 'web_search' },
+  { type: 'function', description: 'without a name' },
 ];
 const allowed = (...tools: Json[]): Json => ({ type: 'allowed_tools', mode: 'auto', tools });
 
@@ -56,6 +57,7 @@ const DANGLING: readonly Json[] = [
   { type: 'custom', custom: { name: 'apply_patch' } },
   { type: 'function', name: 'apply_patch' },
   { type: 'function', name: 'nobody' },
+  { type: 'function' },
   { type: 'image_generation' },
   { type: 'mcp', server_label: 'far' },
   { type: 'constructor' },
