@@ -20,7 +20,7 @@ export interface Change {
 const PRIVATE: ReadonlySet<string> = new Set(['base_url', 'credential', 'headers', 'secret_sha256', 'store_key', 'token_sha256']);
 
 /** What stands for a private value: equal marks mean equal values, and a mark tells nothing else of them. */
-const MARK = /^\(private [0-9a-f]{8}\)$/;
+const isMark = (value: Json | undefined): boolean => typeof value === 'string' && /^\(private [0-9a-f]{8}\)$/.test(value);
 
 const RESTART: readonly string[] = [...settings()].filter(({ node }) => node.restart === true).map(({ path }) => path);
 
@@ -35,7 +35,7 @@ function masked(value: Json): Json {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
       const empty = isMapping(inner) && Object.keys(inner).length === 0;
-      return [key, PRIVATE.has(key) && !empty && !MARK.test(String(inner)) ? `(private ${fingerprint(inner).slice(0, 8)})` : masked(inner)];
+      return [key, PRIVATE.has(key) && !empty && !isMark(inner) ? `(private ${fingerprint(inner).slice(0, 8)})` : masked(inner)];
     }),
   );
 }
@@ -65,7 +65,7 @@ function* changes(from: Json, to: Json, path: string): Generator<Change> {
   } else if (isRows(from) && isRows(to)) {
     yield* rowChanges(from, to, path);
   } else if (canonical(from) !== canonical(to)) {
-    const hidden = MARK.test(String(from)) || MARK.test(String(to));
+    const hidden = isMark(from) || isMark(to);
     yield { path, kind: 'changed', ...(hidden ? {} : { from, to }), restart: needsRestart(path) };
   }
 }
@@ -111,7 +111,7 @@ function rowId(row: Row): string {
 const isRows = (value: Json): value is readonly Row[] =>
   isList(value) && value.every((item) => isMapping(item) && ['id', 'account', 'method'].some((name) => typeof item[name] === 'string'));
 
-const isShown = (value: Json): boolean => (isList(value) ? !isRows(value) : !isMapping(value) && !MARK.test(String(value)));
+const isShown = (value: Json): boolean => (isList(value) ? !isRows(value) : !isMapping(value) && !isMark(value));
 
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
 

@@ -1,7 +1,7 @@
-// A load generator that costs next to nothing: sends one request over N connections, again whenever its reply has ended.
+// A load generator that costs next to nothing: sends the requests of a file over N connections, the next whenever a reply has ended.
 //
-//   client PORT REQUEST_FILE CONNECTIONS WARM_SECONDS SECONDS
-//   client PORT REQUEST_FILE stall
+//   client PORT REQUESTS_FILE CONNECTIONS WARM_SECONDS SECONDS
+//   client PORT REQUESTS_FILE stall
 //
 // Prints `steady` once every connection has seen some of a body and the warm-up is over, then one line of JSON about the seconds after
 // it. With `stall` it stops reading at the first bytes of the body, until a line comes on stdin, and reports at the reply's end.
@@ -31,8 +31,11 @@ struct series {
 
 static struct connection *connections;
 static int epoll, port, wanted, shown;
-static char *request;
-static size_t request_length;
+static struct request {
+  const char *at;
+  size_t length;
+} *requests;
+static size_t request_count, next_request;
 static struct series replies, events;
 static uint64_t reply_count, event_count, byte_count, error_count;
 
@@ -57,7 +60,22 @@ static void begin(struct connection *c) {
   c->head_length = 0;
   c->digits = -1;
   c->began = now_ns();
-  if (write(c->fd, request, request_length) != (ssize_t)request_length) die("write");
+  struct request request = requests[next_request++ % request_count];
+  if (write(c->fd, request.at, request.length) != (ssize_t)request.length) die("write");
+}
+
+/** The requests of a file lie one behind the other; each says the length of its body. */
+static void load_requests(const char *path) {
+  size_t length;
+  const char *at = read_file(path, &length), *end = at + length;
+  while (at < end) {
+    const char *body = strstr(at, "\r\n\r\n"), *body_length = strcasestr(at, "\r\ncontent-length:");
+    if (!body) die("a request without an end");
+    size_t whole = body + 4 - at + (body_length && body_length < body ? strtoul(body_length + 17, NULL, 10) : 0);
+    if (!(request_count & (request_count - 1))) requests = realloc(requests, sizeof *requests * (request_count ? request_count * 2 : 1));
+    requests[request_count++] = (struct request){at, whole};
+    at += whole;
+  }
 }
 
 static void dial(struct connection *c) {
@@ -182,13 +200,11 @@ static void say_steady(void) {
 }
 
 static void stall(void) {
-  struct connection *c = connections;
   while (shown == 0) turn_of_events(-1);
   say_steady();
   getchar();
   int64_t began = now_ns();
   while (reply_count == 0 && error_count == 0) turn_of_events(-1);
-  (void)c;
   report((double)(now_ns() - began) / SECOND);
 }
 
@@ -204,14 +220,14 @@ static void load(double warm, double seconds) {
 
 int main(int argc, char **argv) {
   int stalls = argc == 4 && strcmp(argv[3], "stall") == 0;
-  if (!stalls && argc != 6) return fprintf(stderr, "usage: client PORT REQUEST_FILE (CONNECTIONS WARM SECONDS | stall)\n"), 2;
+  if (!stalls && argc != 6) return fprintf(stderr, "usage: client PORT REQUESTS_FILE (CONNECTIONS WARM SECONDS | stall)\n"), 2;
   signal(SIGPIPE, SIG_IGN);
   struct rlimit most;
   getrlimit(RLIMIT_NOFILE, &most);
   most.rlim_cur = most.rlim_max;
   setrlimit(RLIMIT_NOFILE, &most);
   port = atoi(argv[1]);
-  request = read_file(argv[2], &request_length);
+  load_requests(argv[2]);
   wanted = stalls ? 1 : atoi(argv[3]);
   connections = calloc(wanted, sizeof *connections);
   replies.values = malloc(SAMPLES * sizeof(uint32_t));
