@@ -122,12 +122,17 @@ export class Passage {
     return answer;
   }
 
-  end(outcome: Outcome): (Event | Refusal)[] {
+  /** Every rule's end runs, whatever another one threw: it may be what settles an account. */
+  end(outcome: Outcome, fault: (thrown: unknown) => void): (Event | Refusal)[] {
     const closing: (Event | Refusal)[] = [];
     for (let i = this.#listeners.length - 1; i >= 0; i--) {
       const { rule, memory } = this.#listeners[i] as Listener;
-      const last = rule.end?.(outcome, memory, this.#turn);
-      if (last) closing.push(...last);
+      try {
+        const last = rule.end?.(outcome, memory, this.#turn);
+        if (last) closing.push(...last);
+      } catch (thrown) {
+        fault(thrown);
+      }
     }
     return closing;
   }

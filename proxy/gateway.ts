@@ -12,7 +12,7 @@ import { Generation } from './generation.ts';
 import { BodyGuard } from './intake/body.ts';
 import { jsonTurns } from './intake/json-turn.ts';
 import type { LiveTurn, TurnHost } from './live-turn.ts';
-import { Log } from './log.ts';
+import { Log, placeOf } from './log.ts';
 import { Catalog } from './pool/catalog/catalog.ts';
 import { type Clock, systemClock } from './pool/catalog/clock.ts';
 import { ModelDirectory } from './pool/catalog/directory.ts';
@@ -135,10 +135,17 @@ export class Gateway {
   #host(): TurnHost {
     return {
       now: () => this.#clock.now(),
+      after: (ms, run) => this.#clock.after(ms, run),
       findModel: (_generation, pool, id) => this.models.find(pool, id),
       record: (row, attempts) => {
         this.store.requests.append(row);
         for (const attempt of attempts) this.store.attempts.append(attempt);
+        const { id, endpoint, method, status, code, account, duration_ms } = row;
+        this.log.debug('request', { id, endpoint, method, status, code, account, duration_ms });
+      },
+      fault: (thrown, requestId) => {
+        this.counters.add('server_errors');
+        this.log.error('unforeseen', { request_id: requestId, ...placeOf(thrown) });
       },
     };
   }

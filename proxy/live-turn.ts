@@ -10,9 +10,13 @@ import type { Event, Headers, ModelView, Outcome, Route, SafeFields, Turn } from
 /** What a turn asks of the process around it. */
 export interface TurnHost {
   readonly now: () => number;
+  /** Runs once after `ms` milliseconds; what it returns cancels it. */
+  readonly after: (ms: number, run: () => void) => () => void;
   findModel(generation: Generation, pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
   /** Takes the one log row of an ended turn, and its attempts. Never throws, never waits. */
   record(row: RequestRow, attempts: readonly AttemptRow[]): void;
+  /** Takes what nobody foresaw, of the turn with this id. Never throws. */
+  fault(thrown: unknown, requestId: string): void;
 }
 
 export interface Arrival {
@@ -90,6 +94,15 @@ export class LiveTurn implements Turn {
     return this.#host.now();
   }
 
+  after(ms: number, run: () => void): () => void {
+    return this.#host.after(ms, run);
+  }
+
+  /** Tells operators that something unforeseen happened in this turn. */
+  fault(thrown: unknown): void {
+    this.#host.fault(thrown, this.id);
+  }
+
   identify(secret: string): KeyConfig | undefined {
     const key = this.generation.keyOf(secret);
     const pool = key && this.generation.pools.get(key.pool);
@@ -106,19 +119,23 @@ export class LiveTurn implements Turn {
     this.#noted[field] = value;
   }
 
-  /** The turn is decided: runs the rules' end phases. A second call does nothing. */
+  /** The turn is decided: runs the rules' end phases. A second call does nothing. Never throws. */
   end(ending: Ending): readonly (Event | Refusal)[] {
     if (this.#ending) return [];
     this.#ending = ending;
-    return this.passage.end(ending.outcome);
+    return this.passage.end(ending.outcome, (thrown) => this.fault(thrown));
   }
 
-  /** Leaves the one log row, once everything that belongs to the turn is over. */
+  /** Leaves the one log row, once everything that belongs to the turn is over. Never throws. */
   record(): void {
     if (!this.#ending || this.#recorded) return;
     this.#recorded = true;
     const { outcome, status, code } = this.#ending;
-    this.#host.record(this.#row(outcome, status, code), this.attempts);
+    try {
+      this.#host.record(this.#row(outcome, status, code), this.attempts);
+    } catch (thrown) {
+      this.fault(thrown);
+    }
   }
 
   #known(): { readonly key: KeyConfig; readonly pool: PoolConfig } {

@@ -4,7 +4,7 @@ import type { Config } from './config/config.ts';
 export type LogLevel = Config['log']['level'];
 
 /** What a line may carry: numbers, ids, codes and labels; never text that a client or provider sent. */
-export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 const ORDER: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
@@ -37,4 +37,17 @@ export class Log {
     if (ORDER[level] < ORDER[this.level]) return;
     this.#write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`);
   }
+}
+
+/**
+ * What an unforeseen error may tell an operator: its class, its code, and the place in the program. Never its message, which may
+ * quote what a client or a provider sent (S4).
+ */
+export function placeOf(thrown: unknown): LogFields {
+  if (!(thrown instanceof Error)) return { thrown: typeof thrown };
+  const { name, message, stack = '' } = thrown;
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+  const frames = stack.slice(stack.indexOf(message) + message.length);
+  const at = /\/((?:proxy|rules|store|node_modules)\/[\w@./-]+:\d+)/.exec(frames)?.[1];
+  return { thrown: name, code, place: at };
 }

@@ -106,17 +106,29 @@ export class Refusal extends Error {
   get code(): string | null {
     return this.error.code;
   }
+
+  /** The code as rows and logs keep it: always of a closed vocabulary. */
+  get loggedCode(): string | null {
+    return this.code;
+  }
 }
 
 /** A provider's error that may be shown on the compatible surface: status kept, texts sanitised by the caller (Q3). */
 export class RelayedRefusal extends Refusal {
   override readonly status: number;
   override readonly error: ErrorBody;
+  readonly #loggedCode: string;
 
-  constructor(status: number, error: ErrorBody) {
+  /** @param loggedCode the provider's code where it is a known one: any other might be a client's text in disguise (S4) */
+  constructor(status: number, error: ErrorBody, loggedCode: string) {
     super('upstream_error');
     this.status = status;
     this.error = error;
+    this.#loggedCode = loggedCode;
+  }
+
+  override get loggedCode(): string {
+    return this.#loggedCode;
   }
 }
 

@@ -16,7 +16,25 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>;
 }
 
+/** A path that exists, asked with a method that it does not have. */
+export interface NoMethod {
+  readonly allow: readonly string[];
+  /** One of the path's rows: its name and family are what logs call the request. */
+  readonly like: Route;
+}
+
 const NO_PARAMS: Readonly<Record<string, string>> = {};
+
+/** What logs say of a request that no row takes: its path is a client's text (S4). */
+export const NO_ROUTE: Route = Object.freeze({
+  kind: undefined,
+  method: '*',
+  template: '(none)',
+  family: 'none',
+  status: 'unsupported',
+  class: 'http',
+  upstream: '',
+});
 
 /** What a path parameter may be: no encodings, no separators, so that it can go upstream as it came. */
 const PARAMETER = '([A-Za-z0-9._-]{1,256})';
@@ -31,7 +49,7 @@ export class RouteTable {
   }
 
   /** The row that serves this method and raw path, the methods that the path has, or undefined for an unknown path. */
-  find(method: string, path: string): Match | { readonly allow: readonly string[] } | undefined {
+  find(method: string, path: string): Match | NoMethod | undefined {
     const exact = this.#exact.get(path);
     if (exact) return match(exact, method, NO_PARAMS);
     for (const { expression, names, rows } of this.#patterns) {
@@ -77,11 +95,12 @@ export class RouteTable {
   }
 }
 
-function match(rows: Rows, method: string, params: Match['params']): Match | { readonly allow: readonly string[] } {
+function match(rows: Rows, method: string, params: Match['params']): Match | NoMethod {
   // A plain GET on a websocket row belongs to that row: it is told to upgrade (426), not that the method is wrong.
   const route = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
   if (route) return { route, params };
-  return { allow: [...new Set([...rows.keys()].map((known) => (known === 'WS' ? 'GET' : known)))] };
+  const allow = [...new Set([...rows.keys()].map((known) => (known === 'WS' ? 'GET' : known)))];
+  return { allow, like: rows.values().next().value as Route };
 }
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -13,7 +13,8 @@ export interface Body {
   [member: string]: Json | undefined;
 }
 
-export type RouteFamily = 'backend-agent' | 'backend' | 'usage' | 'v1' | 'mcp';
+/** `none`: what is in no row of the route table. */
+export type RouteFamily = 'backend-agent' | 'backend' | 'usage' | 'v1' | 'mcp' | 'none';
 
 export interface Route {
   readonly kind: RouteKind | undefined;

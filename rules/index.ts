@@ -49,23 +49,23 @@ export const RULES: readonly Rule[] = [
   fillOutput, // on the way back after namespaceRestoration: it collects the items as clients get them
 
   modelAccess, // the model's policy before anything of its content (Q4)
+  servingMode, // the row of a turn that is refused further down says its mode as well (RM1)
   unsupportedParameters, // parameters that would be refused whatever they hold
   inputLists, // every rule below finds lists
   remoteMcp, // on both surfaces, before the public list of types says less clearly the same
   toolTypes, // the closed list, before the shape of each type
   customTools, // shapes, before names are compared
   toolNames, // unique names, before a choice is looked up among them
+  liteToolChoice, // Lite takes no map at all, declared or not (F2.12, F5.3)
   toolChoice, // resolves to something declared
-  liteToolChoice, // the mode's own refusal (F2.12)
-  strictRepair, // fills what is evident, before roots are judged
-  strictSchemas, // judged as the client wrote them, before lowering
+  strictSchemas, // roots are judged as the client wrote them
+  strictRepair, // fills what is evident below a sound root
   namespaceRestoration, // remembers declared names
   audio, // the last look at content
   reasoningContext, // normalised before Lite forces its own
   dialectShape, // members that the dialects below will edit
   effortPolicy, // after model denial (F4.4)
   outputTokens, // Q4
-  servingMode, // what the row says of the mode
   eligibility, // the last refusal that costs nothing (SM5)
 
   lowerSchemas, // before Lite moves the tools

@@ -10,7 +10,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   let fewest = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const known = plain(candidate);
-    const slips = known === typed ? 0 : slipsBetween(typed, known);
+    const slips = known === typed ? 0 : begins(typed, known) ? 1 : slipsBetween(typed, known);
     if (slips < fewest && slips <= Math.max(1, Math.floor(known.length / 3))) {
       best = candidate;
       fewest = slips;
@@ -27,6 +27,9 @@ export function suggestion(word: string, candidates: readonly string[]): string 
 
 /** Case, dashes and underscores are no difference: `maxAttempts` and `max-attempts` both mean `max_attempts`. */
 const plain = (word: string): string => word.toLowerCase().replace(/[-_ ]/g, '');
+
+/** `warning` means `warn`, and `max` means `max_attempts`: one begins with the whole of the other. */
+const begins = (a: string, b: string): boolean => Math.min(a.length, b.length) >= 3 && (a.startsWith(b) || b.startsWith(a));
 
 /** Damerau–Levenshtein distance (optimal string alignment). */
 function slipsBetween(a: string, b: string): number {

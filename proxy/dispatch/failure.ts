@@ -35,6 +35,8 @@ export interface Failure {
   readonly retryAfterMs: number | undefined;
   /** Unix seconds at which a quota comes back. */
   readonly resetsAt: number | undefined;
+  /** No connection within its time. */
+  readonly timedOut?: boolean;
   /** What a native client may be shown. */
   readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
 }
@@ -59,11 +61,51 @@ const REQUEST_CODES = new Set([
   'array_above_max_length',
   'previous_response_not_found',
 ]);
+
+/** Codes of providers that say enough by their name to be kept in rows. */
+const OTHER_CODES = new Set([
+  'invalid_request_error',
+  'invalid_request',
+  'invalid_prompt',
+  'invalid_type',
+  'invalid_value',
+  'invalid_json',
+  'invalid_encrypted_content',
+  'invalid_turn_state',
+  'missing_required_parameter',
+  'unknown_parameter',
+  'unsupported_parameter',
+  'unsupported_value',
+  'unsupported_content_encoding',
+  'not_found',
+  'server_error',
+  'internal_server_error',
+  'server_is_overloaded',
+  'service_unavailable',
+  'slow_down',
+  'timeout',
+]);
+
+/** What a row may keep of a provider's code. Any other text may be what its request said, echoed (S4). */
+export function loggedCode(code: string | null): string {
+  const known = [QUOTA_CODES, RATE_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES].some((codes) => codes.has(code ?? ''));
+  return code !== null && known ? code : 'upstream_error';
+}
 const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
 
+const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
+  connect: 'connect',
+  connect_timeout: 'connect',
+  network: 'network',
+  first_byte: 'timeout',
+  idle: 'network',
+  malformed: 'malformed',
+};
+
 export function carrierFailure(failure: CarrierFailure): Failure {
-  const cause = failure === 'first_byte' ? 'timeout' : failure === 'idle' ? 'network' : failure;
-  return { cause, status: 0, error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined };
+  const timedOut = failure === 'connect_timeout' ? { timedOut: true } : {};
+  const nothing = { status: 0, error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined };
+  return { cause: CARRIER_CAUSES[failure], ...nothing, ...timedOut };
 }
 
 /** Of an answer with a status from 300 on. */

@@ -3,7 +3,7 @@ import { nativeAnswerHeaders } from '../intake/headers.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import { Refusal, RelayedRefusal } from '../refusal.ts';
 import type { Json } from '../turn.ts';
-import type { Failure } from './failure.ts';
+import { type Failure, loggedCode } from './failure.ts';
 import { jsonWithoutOwner, safeCode, safeParam, withoutOwner } from './sanitise.ts';
 
 /** A provider's own refusal, as a native client may see it. */
@@ -11,6 +11,8 @@ export interface RelayedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** What the row keeps of its code. */
+  readonly code: string;
 }
 
 /** Statuses of a provider that mean the same on the compatible surface. */
@@ -23,9 +25,10 @@ export function told(failures: readonly Failure[], turn: LiveTurn): Refusal | Re
   const own = last.status > 0 ? turn.passage.refused({ status: last.status, code: last.error.code, param: last.error.param }) : undefined;
   if (own) return own;
   switch (last.cause) {
-    case 'connect':
     case 'timeout':
-      return new Refusal(last.cause === 'timeout' ? 'upstream_timeout' : 'upstream_error');
+      return new Refusal('upstream_timeout');
+    case 'connect':
+      return new Refusal(last.timedOut ? 'upstream_timeout' : 'upstream_error');
     case 'network':
     case 'malformed':
     case 'credential':
@@ -52,12 +55,13 @@ function relayed(failure: Failure, answer: NonNullable<Failure['answer']>, turn:
   } catch {
     body = withoutOwner(text);
   }
-  return { status: failure.status, headers, body };
+  return { status: failure.status, headers, body, code: loggedCode(failure.error.code) };
 }
 
 function onCompatibleSurface(failure: Failure): Refusal {
   const { status, error, cause } = failure;
-  if (cause === 'rate' || cause === 'quota') {
+  // A refusal inside a 200 blames the request, or it is a failed reply like any other (Q3).
+  if (status !== 200 && (cause === 'rate' || cause === 'quota')) {
     return new Refusal('rate_limit_exceeded', {
       message: 'The provider limits the rate of this request.',
       ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }),
@@ -65,10 +69,11 @@ function onCompatibleSurface(failure: Failure): Refusal {
   }
   const shared = status === 200 ? (cause === 'request' ? 400 : undefined) : SHARED_STATUSES.has(status) ? status : undefined;
   if (shared === undefined || (error.message === null && error.code === null)) return new Refusal('upstream_error');
-  return new RelayedRefusal(shared, {
+  const shown = {
     message: error.message === null ? 'The provider refused the request.' : withoutOwner(error.message),
     type: 'invalid_request_error',
     code: safeCode(error.code),
     param: safeParam(error.param),
-  });
+  };
+  return new RelayedRefusal(shared, shown, loggedCode(error.code));
 }

@@ -10,10 +10,10 @@ export interface CarrierRequest {
 }
 
 /**
- * Why an attempt brought no whole answer: `connect` (no connection), `network` (it died), `first_byte` (sent, no answer in
- * time), `idle` (the answer fell silent), `malformed` (not HTTP, or an event past every bound).
+ * Why an attempt brought no whole answer: `connect` (no connection), `connect_timeout` (none in time), `network` (it died),
+ * `first_byte` (sent, no answer in time), `idle` (the answer fell silent), `malformed` (not HTTP, or an event past every bound).
  */
-export type CarrierFailure = 'connect' | 'network' | 'first_byte' | 'idle' | 'malformed';
+export type CarrierFailure = 'connect' | 'connect_timeout' | 'network' | 'first_byte' | 'idle' | 'malformed';
 
 /** Called in order: head, data…, then exactly one of end or fail; nothing after `abort`. */
 export interface ReplyHandler {

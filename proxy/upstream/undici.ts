@@ -13,14 +13,12 @@ export interface UndiciTimeouts {
 
 /** Errors that happen before a connection stands: the request was never sent, so it may be sent elsewhere. */
 const CONNECT_ERRORS = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
   'EADDRNOTAVAIL',
-  'ETIMEDOUT',
   'CERT_HAS_EXPIRED',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -151,6 +149,7 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
 function failureOf(error: Error & { code?: string }): CarrierFailure {
   const code = error.code ?? '';
   if (CONNECT_ERRORS.has(code)) return 'connect';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'connect_timeout';
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'first_byte';
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
   return 'network';

@@ -1,7 +1,7 @@
 // Lowering: what the backend accepts of a non-strict function schema, at every depth (Q31).
 import type { Json, JsonObject } from '../../proxy/turn.ts';
 import { isList, isObject, mapList, mapMembers } from './json.ts';
-import { KEYWORDS, type KeywordKind, refuseDepth } from './schema.ts';
+import { KEYWORDS, type KeywordKind, namesType, refuseDepth } from './schema.ts';
 
 /**
  * The lowered parameters; the same object where there was nothing to lower, so lowering twice is lowering once. What is no schema at
@@ -67,11 +67,11 @@ function fillIn(schema: Record<string, Json>): boolean {
     schema.type = implied;
     whole = false;
   }
-  if (schema.properties === undefined && names(schema.type, 'object')) {
+  if (schema.properties === undefined && namesType(schema.type, 'object')) {
     schema.properties = {};
     whole = false;
   }
-  if (schema.items === undefined && names(schema.type, 'array')) {
+  if (schema.items === undefined && namesType(schema.type, 'array')) {
     schema.items = {};
     whole = false;
   }
@@ -82,5 +82,3 @@ function impliedType({ properties, required, additionalProperties, items }: Read
   if (properties !== undefined || required !== undefined || additionalProperties !== undefined) return 'object';
   return items === undefined ? undefined : 'array';
 }
-
-const names = (type: Json | undefined, word: string): boolean => type === word || (isList(type) && type.includes(word));

@@ -1,5 +1,7 @@
 // A JSON schema as tools carry it: which keywords hold schemas, and how deep they may go.
 import { Refusal } from '../../proxy/refusal.ts';
+import type { Json } from '../../proxy/turn.ts';
+import { isList } from './json.ts';
 
 /** What a keyword's value is: a schema or a list of them, a list of schemas, schemas by name, or plain data. */
 export type KeywordKind = 'schema' | 'list' | 'map' | 'data';
@@ -23,6 +25,11 @@ export const KEYWORDS: ReadonlyMap<string, KeywordKind> = new Map([
 
 /** Alternatives and indirections: where one stands, the node's own members do not tell all of it. */
 export const INDIRECTIONS = ['$ref', 'anyOf', 'oneOf', 'allOf'] as const;
+
+/** Whether a `type` is this word, or a list with it. */
+export function namesType(type: Json | undefined, word: 'object' | 'array'): boolean {
+  return type === word || (isList(type) && type.includes(word));
+}
 
 /**
  * Schemas within schemas. Providers take about ten levels of a strict schema; a limit far above what anybody writes keeps a hostile

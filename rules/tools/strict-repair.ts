@@ -4,11 +4,11 @@ import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 import { isStrict, parametersOf } from './executable.ts';
 import { isList, isObject, mapList, mapMembers } from './json.ts';
-import { INDIRECTIONS } from './schema.ts';
+import { INDIRECTIONS, namesType } from './schema.ts';
 import { hasObjectRoot } from './strict-schemas.ts';
 import { refuseTypeValues } from './type-values.ts';
 
-/** Stands after `strict-schemas`, so that a root is a direct object here. */
+/** Its refusals and those of `strict-schemas` have one code and one place, so that either may stand first. */
 export const strictRepair = rule({
   name: 'strict-repair',
   routes: ['public-responses'],
@@ -30,27 +30,27 @@ function repairTool(tool: Json): Json {
   if (!isObject(tool) || tool.type !== 'function' || tool.strict !== true || tool.function !== undefined) return tool;
   const { parameters } = tool;
   if (!hasObjectRoot(parameters)) return tool;
-  const repaired = repairWithin(parameters);
+  const repaired = repairWithin(parameters, parameters.type);
   return repaired === parameters ? tool : { ...tool, parameters: repaired };
 }
 
 /** `type` values were checked before, which also bounded the depth. */
 function repairNode(node: Json): Json {
   if (!isObject(node) || INDIRECTIONS.some((keyword) => node[keyword] !== undefined)) return node;
-  if (node.type !== undefined) return repairWithin(node);
+  if (node.type !== undefined) return repairWithin(node, node.type);
   const type = evidentType(node);
-  return type === undefined ? node : { type, ...repairWithin(node) };
+  return type === undefined ? node : { type, ...repairWithin(node, type) };
 }
 
 /** Nested schemas are reached through `properties` of an object and `items` of an array alone: not through definitions or alternatives. */
-function repairWithin(node: JsonObject): JsonObject {
+function repairWithin(node: JsonObject, type: Json | undefined): JsonObject {
   const { properties, items } = node;
   let repaired = node;
-  if (isObject(properties)) {
+  if (isObject(properties) && namesType(type, 'object')) {
     const after = mapMembers(properties, repairNode);
     if (after !== properties) repaired = { ...repaired, properties: after };
   }
-  if (isObject(items)) {
+  if (isObject(items) && namesType(type, 'array')) {
     const after = repairNode(items);
     if (after !== items) repaired = { ...repaired, items: after };
   }

@@ -41,7 +41,7 @@ function declaredChoices(body: Body): ReadonlySet<string | undefined> {
 /** Functions, custom tools and namespaces are chosen by type and exact name, hosted tools by their type. */
 function meaningOf(tool: JsonObject): string | undefined {
   const { type } = tool;
-  if (typeof type !== 'string' || !NAMED.has(type)) return typeof type === 'string' ? type : undefined;
+  if (typeof type !== 'string' || !NAMED.has(type)) return typeof type === 'string' ? `hosted ${type}` : undefined;
   const name = tool.name ?? (type === 'function' ? wrappedFunction(tool)?.name : undefined);
   return typeof name === 'string' ? `${type} ${name}` : undefined;
 }

@@ -42,5 +42,5 @@ const listed = (ids: readonly string[]): string => ids.slice(0, 8).join(', ') + 
 
 function idsOf(data: unknown, list: string): readonly string[] {
   if (!isMapping(data)) return [];
-  return rowsOf(data, list).flatMap(({ row }) => text(row.id) ?? []);
+  return [...new Set(rowsOf(data, list).flatMap(({ row }) => text(row.id) ?? []))];
 }

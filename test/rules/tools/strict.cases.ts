@@ -261,6 +261,8 @@ const IN_DOUBT: readonly (readonly [string, Json])[] = [
   ['definitions', { ...BARE_OBJECT, $defs: {} }],
   ['inside a combinator', { anyOf: [BARE_OBJECT, BARE_ARRAY] }],
   ['inside an object with a combinator', { ...closed({ b: BARE_OBJECT }), allOf: [LEAF] }],
+  ['inside a string', { type: 'string', properties: { b: BARE_OBJECT } }],
+  ['the items of an object', { ...closed({}), items: BARE_OBJECT }],
   ['inside a node in doubt', { description: 'x', ...untyped(closed({ b: BARE_OBJECT })) }],
   ['items that say nothing', { items: {} }],
   ['boolean items', { items: true }],

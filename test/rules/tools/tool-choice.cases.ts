@@ -61,6 +61,7 @@ const DANGLING: readonly Json[] = [
   { type: 'image_generation' },
   { type: 'mcp', server_label: 'far' },
   { type: 'constructor' },
+  { type: 'custom apply_patch' },
   { type: 'allowed_tools', mode: 'auto' },
   allowed(),
   allowed(null),

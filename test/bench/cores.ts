@@ -1,0 +1,33 @@
+// Which processor each part runs on: what is measured has one of its own, where the machine allows.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+export type Part = 'relay' | 'upstream' | 'load';
+
+export interface Cores {
+  /** As for a reader. */
+  readonly description: string;
+  /** A command, bound to the core of its part. */
+  pinned(part: Part, command: readonly string[]): readonly string[];
+}
+
+export function planCores(): Cores {
+  const allowed = allowedCores();
+  const [relay, upstream, load = upstream] = allowed;
+  const mayPin = relay !== undefined && upstream !== undefined && spawnSync('taskset', ['-c', String(relay), 'true']).status === 0;
+  if (!mayPin) return { description: 'nothing pinned: no second core, or no taskset', pinned: (_part, command) => command };
+  const core = { relay, upstream, load } as const;
+  return {
+    description: `relay on core ${relay}, upstream on ${upstream}, load on ${load}`,
+    pinned: (part, command) => ['taskset', '-c', String(core[part]), ...command],
+  };
+}
+
+/** Of this process, which may be confined: `0-3,8`. */
+function allowedCores(): readonly number[] {
+  const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+  return list.split(',').flatMap((range) => {
+    const [first = 0, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  });
+}

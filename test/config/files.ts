@@ -1,0 +1,35 @@
+// Configuration files for tests: a small valid one, and a folder of its own for each test.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** SHA-256 of `test`. */
+export const HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
+
+export const SMALL = `accounts:
+  - id: north
+    base_url: "rehearsal:"
+pools:
+  - id: team
+    assignments:
+      - account: north
+keys:
+  - id: ci
+    pool: team
+    secret_sha256: [${HASH}]
+`;
+
+/** A folder that goes away with the test. */
+export function folderFor(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'poolgate-config-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** @returns The path of a file with this text, in a folder of its own. */
+export function fileWith(context: TestContext, text: string): string {
+  const path = join(folderFor(context), 'config.yaml');
+  writeFileSync(path, text);
+  return path;
+}

@@ -1,0 +1,29 @@
+// What each kind of mistake is told: every file in findings/ with its expected text beside it, line, column and all.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { formatFinding } from '../../proxy/config/finding.ts';
+import { inspect } from '../../proxy/config/load.ts';
+
+const folder = new URL('./findings/', import.meta.url);
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith('.yaml'))
+  .map((file) => file.replace('.yaml', ''));
+
+const env = { SET_VARIABLE: 'secret', EMPTY_VARIABLE: '', BROKEN_VARIABLE: 'hunter2 hunter2' };
+
+for (const name of names) {
+  const text = readFileSync(new URL(`${name}.yaml`, folder), 'utf8');
+  // The first line of a file says what it shows.
+  const title = text.slice(2, text.indexOf('\n'));
+  const clause = name === 'serving-modes' ? '[PL6] ' : '';
+
+  test(`${clause}${title}`, async () => {
+    const expected = readFileSync(new URL(`${name}.txt`, folder), 'utf8');
+    const { config, findings } = await inspect(text, { path: `${name}.yaml`, env });
+    const told = findings.map(formatFinding).join('\n').concat('\n');
+    assert.equal(told, expected);
+    assert.equal(config === undefined, name !== 'warnings');
+    assert.ok(!told.includes('hunter2'), 'a message repeats a secret');
+  });
+}

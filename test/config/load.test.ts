@@ -1,0 +1,146 @@
+// What a valid file becomes: defaults, absolute paths, secrets resolved, everything frozen.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { ConfigError } from '../../proxy/config/finding.ts';
+import { loadConfig } from '../../proxy/config/load.ts';
+import { fileWith, folderFor, HASH, SMALL } from './files.ts';
+
+const load = async (context: TestContext, text: string, env: NodeJS.ProcessEnv = {}) => {
+  const { loaded } = await loadConfig(fileWith(context, text), { env });
+  return loaded;
+};
+
+test('[PL2] a Pool that says nothing compresses nothing, and gets the other defaults of the schema', async (context) => {
+  const { config } = await load(context, SMALL);
+  assert.deepEqual(
+    { ...config.pools[0], serving_modes: { ...config.pools[0]?.serving_modes }, models: { ...config.pools[0]?.models } },
+    {
+      id: 'team',
+      label: 'team',
+      strategy: 'headroom',
+      max_attempts: 3,
+      allow_image_generation: true,
+      request_compression_enabled: false,
+      prompt_cache_locality: true,
+      hide_account_quota: false,
+      serving_modes: {},
+      models: {},
+      assignments: [{ account: 'north', active: true, eligible: true, weight: 1 }],
+    },
+  );
+  assert.deepEqual(config.listen, { host: '127.0.0.1', port: 4000 });
+  assert.equal(config.timeouts.websocket_idle_timeout_ms, 1_800_000);
+  assert.deepEqual(config.admission.mcp, { running: 64, waiting: 64, wait_ms: 5000 });
+  assert.equal(config.keys[0]?.status, 'active');
+});
+
+test('[PL3] auto, lite and full are taken, and auto is no override', async (context) => {
+  const modes = 'pools: [{ id: team, serving_modes: { model-a: auto, model-b: lite, model-c: full } }]';
+  const { config } = await load(context, `accounts: []\n${modes}\n`);
+  assert.deepEqual(Object.entries(config.pools[0]?.serving_modes ?? {}), [
+    ['model-b', 'lite'],
+    ['model-c', 'full'],
+  ]);
+});
+
+test('[PL6] no environment variable sets a serving mode, whatever it is called', async (context) => {
+  const { config } = await load(context, SMALL, { SERVING_MODE: 'lite', POOLGATE_SERVING_MODE: 'full', MODE: 'lite' });
+  assert.deepEqual(Object.entries(config.pools[0]?.serving_modes ?? {}), []);
+});
+
+test('relative paths start from the folder of the file', async (context) => {
+  const path = fileWith(context, `${SMALL}store: sqlite:state/gate.db\n`);
+  const { loaded } = await loadConfig(path, { env: {} });
+  assert.equal(loaded.config.store, `sqlite:${join(dirname(path), 'state/gate.db')}`);
+  assert.deepEqual(loaded.config.store_key, { file: join(dirname(path), 'data/store.key') });
+  assert.equal(loaded.path, path);
+  assert.equal((await load(context, `${SMALL}store: "sqlite::memory:"\n`)).config.store, 'sqlite::memory:');
+});
+
+test('bearers come from variables and from files, without the line break that ends a file', async (context) => {
+  const path = fileWith(
+    context,
+    `accounts:
+  - { id: a, base_url: "https://a.example/v1/", credential: { bearer: { env: TOKEN_A } }, headers: { X-Account-Id: abc } }
+  - { id: b, base_url: "https://b.example", credential: { bearer: { file: b.txt } } }
+  - { id: c, base_url: "https://c.example", credential: { oauth: { file: c.json, token_url: "https://auth.example/token", client_id: x } } }
+  - { id: d, base_url: "rehearsal:" }
+pools: []
+`,
+  );
+  writeFileSync(join(dirname(path), 'b.txt'), 'token-b\n');
+  writeFileSync(join(dirname(path), 'c.json'), '{"tokens":{"refresh_token":"r"}}');
+  const { loaded } = await loadConfig(path, { env: { TOKEN_A: 'token-a' } });
+  assert.deepEqual(
+    [...loaded.bearers],
+    [
+      ['a', 'token-a'],
+      ['b', 'token-b'],
+    ],
+  );
+  assert.equal(loaded.config.accounts[0]?.base_url, 'https://a.example/v1');
+  assert.equal(loaded.config.accounts[0]?.headers['x-account-id'], 'abc');
+  assert.deepEqual(loaded.config.accounts[2]?.credential, {
+    oauth: { file: join(dirname(path), 'c.json'), token_url: 'https://auth.example/token', client_id: 'x' },
+  });
+});
+
+test('an unset variable is an error unless it is said to be a warning', async (context) => {
+  const path = fileWith(
+    context,
+    'accounts: [{ id: a, base_url: "https://a.example", credential: { bearer: { env: TOKEN } } }]\npools: []\n',
+  );
+  await assert.rejects(loadConfig(path, { env: {} }), (error) => {
+    assert.ok(error instanceof ConfigError);
+    assert.equal(error.message, `${path}:1:74: accounts[a].credential.bearer.env: the environment variable TOKEN is not set`);
+    return true;
+  });
+  const { loaded, warnings } = await loadConfig(path, { env: {}, strictEnv: false });
+  assert.equal(loaded.bearers.size, 0);
+  assert.deepEqual(
+    warnings.map(({ line, column, severity }) => ({ line, column, severity })),
+    [{ line: 1, column: 74, severity: 'warning' }],
+  );
+});
+
+test('an expiry is a moment, whatever zone it is written in', async (context) => {
+  const { config } = await load(context, `${SMALL}    expires_at: 2027-01-01T01:00:00+01:00\n`);
+  assert.equal(config.keys[0]?.expires_at, Date.UTC(2027, 0, 1));
+});
+
+test('a model that a client calls constructor or __proto__ finds nothing in maps of models', async (context) => {
+  const { config } = await load(context, SMALL);
+  const pool = config.pools[0];
+  for (const word of ['constructor', '__proto__', 'toString']) {
+    assert.equal(pool?.serving_modes[word], undefined);
+    assert.equal(pool?.models[word], undefined);
+    assert.equal(config.accounts[0]?.models[word], undefined);
+  }
+});
+
+test('a configuration is frozen to the bottom', async (context) => {
+  const { config } = await load(context, SMALL);
+  const thawed: string[] = [];
+  const walk = (value: object, path: string) => {
+    if (!Object.isFrozen(value)) thawed.push(path);
+    for (const [key, inner] of Object.entries(value)) if (typeof inner === 'object' && inner !== null) walk(inner, `${path}.${key}`);
+  };
+  walk(config, 'config');
+  assert.deepEqual(thawed, []);
+});
+
+test('a file that is missing, a folder, or no text is a finding like any other', async (context) => {
+  const folder = folderFor(context);
+  writeFileSync(join(folder, 'latin1.yaml'), Buffer.from([0x61, 0x3a, 0x20, 0xe4, 0x0a]));
+  const told = async (path: string) => ((await loadConfig(path).catch((error: unknown) => error as Error)) as Error).message;
+  assert.equal(await told(join(folder, 'none.yaml')), `${join(folder, 'none.yaml')}:1:1: there is no such file`);
+  assert.equal(await told(folder), `${folder}:1:1: this is a folder, not a file`);
+  assert.equal(await told(join(folder, 'latin1.yaml')), `${join(folder, 'latin1.yaml')}:1:1: this file is not UTF-8 text`);
+});
+
+test('a byte order mark, Windows line ends and JSON are read like any YAML', async (context) => {
+  assert.equal((await load(context, `\uFEFF${SMALL.replaceAll('\n', '\r\n')}`)).config.keys[0]?.secret_sha256[0], HASH);
+  assert.deepEqual((await load(context, '{"accounts": [], "pools": [], "admin": false}')).config.admin, false);
+});

@@ -1,0 +1,145 @@
+// The shipped config.yaml: it is the documentation, so it is complete, true and valid.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { isMap, isPair, isScalar, isSeq, type Node, parseDocument } from 'yaml';
+import { runChecks } from '../../proxy/config/checks/all.ts';
+import { inspect } from '../../proxy/config/load.ts';
+import { schema, settings } from '../../proxy/config/schema.ts';
+import { validate } from '../../proxy/config/validate.ts';
+import { SMALL } from './files.ts';
+
+const text = readFileSync(new URL('../../config.yaml', import.meta.url), 'utf8');
+const content: unknown = parseDocument(text).toJS();
+const lines = text.split('\n');
+
+test('the shipped file has no findings', async () => {
+  const { config, findings } = await inspect(text, { path: 'config.yaml', env: {} });
+  assert.deepEqual(findings, []);
+  assert.deepEqual(
+    config?.accounts.map(({ id, base_url }) => [id, base_url]),
+    [
+      ['north', 'rehearsal:'],
+      ['south', 'rehearsal:flaky'],
+    ],
+  );
+});
+
+test('every setting of the schema stands in the shipped file, live or in a comment', () => {
+  const missing = [...settings()]
+    .map(({ path }) => path)
+    .filter((path) => !new RegExp(`(?:^|[\\s{#-])${path.slice(path.search(/[^.*[\]]+$/))}:`, 'm').test(text));
+  assert.deepEqual(missing, []);
+});
+
+test('every setting of the shipped file has a comment on its line, where it stands for the first time', () => {
+  const uncommented = new Set<string>();
+  const seen = new Set<string>();
+  const walk = (node: unknown, path: string) => {
+    if (isSeq(node)) for (const item of node.items) walk(item, `${path}[]`);
+    if (!isMap(node)) return;
+    for (const pair of node.items) {
+      if (!isPair(pair) || !isScalar(pair.key)) continue;
+      const name = `${path}.${pair.key.value}`;
+      const line = lines[text.slice(0, (pair.key as Node).range?.[0]).match(/\n/g)?.length ?? 0] ?? '';
+      const described = line.includes(' # ') || /: #|^store: /.test(line);
+      if (!seen.has(name) && !described && !/^\s*-? \{|\{ .*\}/.test(line)) uncommented.add(name);
+      seen.add(name);
+      walk(pair.value, name);
+    }
+  };
+  walk(parseDocument(text).contents, '');
+  assert.deepEqual([...uncommented], []);
+});
+
+test('what the shipped file says of listeners, limits, times and admission are the defaults', () => {
+  const bare: Record<string, unknown> = { accounts: [], pools: [] };
+  assert.deepEqual(validate(bare), []);
+  const shown = content as Record<string, unknown>;
+  for (const section of Object.keys(bare).filter((key) => !['accounts', 'pools', 'keys', 'operators'].includes(key))) {
+    const withDefaults = { accounts: [], pools: [], [section]: structuredClone(shown[section]) };
+    assert.deepEqual(validate(withDefaults), []);
+    assert.deepEqual(shown[section], section === 'routes' ? rowsOf(schema.properties?.routes?.default) : bare[section], section);
+  }
+});
+
+test('a file without a route table uses the very table of the shipped file', async () => {
+  const { config } = await inspect(SMALL, { path: 'config.yaml', env: {} });
+  const { config: shipped } = await inspect(text, { path: 'config.yaml', env: {} });
+  assert.ok(config && shipped);
+  assert.deepEqual(config.routes, shipped.routes);
+});
+
+/** Sections A to E and G of the contract: method, path, status. */
+const CONTRACT = `
+GET /backend-api/agent/models supported
+POST /backend-api/agent/responses supported
+WS /backend-api/agent/responses supported
+POST /backend-api/agent/responses/compact supported
+POST /backend-api/agent/images/generations supported
+POST /backend-api/agent/images/edits supported
+GET /backend-api/agent/v1/models supported
+POST /backend-api/agent/v1/responses supported
+WS /backend-api/agent/v1/responses supported
+POST /backend-api/agent/v1/responses/compact supported
+POST /backend-api/agent/v1/chat/completions translated
+GET /backend-api/agent/thread/goal/get unsupported
+POST /backend-api/agent/thread/goal/get unsupported
+POST /backend-api/agent/thread/goal/set unsupported
+POST /backend-api/agent/thread/goal/clear unsupported
+POST /backend-api/agent/analytics-events/events unsupported
+POST /backend-api/agent/memories/trace_summarize unsupported
+POST /backend-api/agent/alpha/search unsupported
+POST /backend-api/agent/safety/arc unsupported
+GET /backend-api/agent/agent-identities/jwks unsupported
+POST /backend-api/agent/realtime/calls unsupported
+POST /backend-api/files supported
+POST /backend-api/files/{file_id}/uploaded supported
+POST /backend-api/transcribe supported
+GET /api/agent/usage supported
+GET /meter/usage supported
+GET /backend-api/meter/usage supported
+GET /backend-api/meter/agent-identities/jwks supported
+GET /v1/models supported
+POST /v1/responses translated
+WS /v1/responses partial
+POST /v1/chat/completions translated
+GET /v1/usage supported
+GET /v1/files supported
+POST /v1/files partial
+GET /v1/files/{file_id} supported
+GET /v1/files/{file_id}/content partial
+DELETE /v1/files/{file_id} partial
+POST /v1/audio/transcriptions translated
+POST /v1/images/generations translated
+POST /v1/images/edits translated
+POST /v1/responses/compact unsupported
+POST /v1/images/variations unsupported
+POST /v1/content_provenance_checks unsupported
+POST /v1/embeddings unsupported
+POST /v1/batches unsupported
+POST /v1/moderations unsupported
+POST /v1/fine_tuning/jobs unsupported
+GET /v1/responses/{response_id} unsupported
+POST /v1/responses/{response_id}/cancel unsupported
+DELETE /v1/responses/{response_id} unsupported
+POST /mcp supported
+GET /mcp partial
+OPTIONS /mcp supported
+`;
+
+test('the shipped route table is that of the contract, row by row, and has no other', async () => {
+  const { config } = await inspect(text, { path: 'config.yaml', env: {} });
+  const rows = config?.routes.map(({ method, path, status }) => `${method} ${path} ${status}`);
+  assert.deepEqual(rows, CONTRACT.trim().split('\n'));
+});
+
+test('an operator may mark every row of the shipped table with any of the four statuses, but for rows that nothing serves', () => {
+  const served = (content as { readonly routes: readonly { readonly serve?: string }[] }).routes.filter((row) => row.serve !== undefined);
+  for (const status of ['supported', 'translated', 'partial', 'unsupported']) {
+    const data = { accounts: [], pools: [], routes: served.map((row) => ({ ...row, status })) };
+    assert.deepEqual([...validate(data), ...runChecks(data, 0)], []);
+  }
+});
+
+const rowsOf = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
