@@ -1,9 +1,9 @@
 // The store over any adapter: each table's verbs, as queued writes and portable queries.
 import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
+import type { AuditFilter, RequestFilter } from './filters.ts';
 import { purge } from './purge.ts';
 import { equals, oneOf, select, where } from './query.ts';
-import type { AuditFilter, RequestFilter } from './rows.ts';
 import type { Store } from './store.ts';
 import { accountState, attempts, audit, catalog, pins, requests } from './tables.ts';
 import type { Writer } from './writer.ts';

@@ -126,33 +126,3 @@ export interface ChangedField {
   readonly from: string | number | boolean | null;
   readonly to: string | number | boolean | null;
 }
-
-/** A place in a list, newest first. The last row of a page is the `before` of the next. */
-export interface Place {
-  readonly at: number;
-  readonly id: string;
-}
-
-interface ListFilter {
-  readonly id?: string | undefined;
-  /** Only rows of these Pools; an empty list matches nothing, and a row without a Pool matches no list. */
-  readonly pools?: readonly string[] | undefined;
-  /** At or after. */
-  readonly since?: number | undefined;
-  readonly before?: Place | undefined;
-  /** 100 unless told, 1,000 at most. */
-  readonly limit?: number | undefined;
-}
-
-export interface RequestFilter extends ListFilter {
-  readonly account?: string | undefined;
-  readonly model?: string | undefined;
-  readonly status_class?: string | undefined;
-  readonly code?: string | undefined;
-}
-
-export interface AuditFilter extends ListFilter {
-  readonly actor?: string | undefined;
-  readonly action?: string | undefined;
-  readonly target?: string | undefined;
-}

@@ -1,11 +1,13 @@
 // What the rest of the program knows of storage, and the one way to open it. No SQL is written outside this folder.
 import { StoreError } from './errors.ts';
+import type { AuditFilter, RequestFilter } from './filters.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import { repositories } from './repositories.ts';
-import type { AccountStateRow, AttemptRow, AuditFilter, AuditRow, CatalogRow, PinKey, PinRow, RequestFilter, RequestRow } from './rows.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, PinKey, PinRow, RequestRow } from './rows.ts';
 import { Writer, type WriterOptions, type WriterStats } from './writer.ts';
 
 export { StoreError, type StoreErrorCode } from './errors.ts';
+export type * from './filters.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
 export type { WriterStats as StoreStats } from './writer.ts';

@@ -1,22 +1,20 @@
-// Every write goes through here: one batch at a time reaches the disk, in order, and is tried until it does.
+// Every write goes through here: rows queue up and leave in batches, one at a time and in order.
 import type { Batch } from './driver.ts';
-import { StoreError, type StoreErrorCode } from './errors.ts';
+import { StoreError } from './errors.ts';
 import { batchOf, type Entry, Queue } from './queue.ts';
+import { Retry, type RetryOptions, type RetryStats } from './retry.ts';
 import type { Table } from './tables.ts';
 
-export interface WriterOptions {
-  readonly clock: () => number;
+export interface WriterOptions extends RetryOptions {
   /** Rows waiting at most; past it log rows are dropped and counted, all others still get in. */
   readonly queueRows: number;
   /** A batch goes out when it has this many rows, */
   readonly batchRows: number;
   /** or when its first row has waited this long. */
   readonly flushMs: number;
-  /** First and longest pause after a failure. */
-  readonly retryMs: readonly [first: number, longest: number];
 }
 
-export interface WriterStats {
+export interface WriterStats extends RetryStats {
   /** Waiting, the batch that is being written included. */
   readonly queued: number;
   readonly written: number;
@@ -24,15 +22,10 @@ export interface WriterStats {
   readonly dropped: number;
   /** Rows that no disk would take, such as one with a bigint in it. */
   readonly rejected: number;
-  /** Batches that failed and were tried again. */
-  readonly failures: number;
-  readonly last_error: StoreErrorCode | null;
-  /** Since when nothing could be written; null while all is well. */
-  readonly failing_since: number | null;
 }
 
 export class Writer {
-  readonly #write: (batch: Batch) => Promise<void>;
+  readonly #retry: Retry;
   readonly #options: WriterOptions;
   readonly #queue = new Queue();
   #inFlight: readonly Entry[] = [];
@@ -40,15 +33,11 @@ export class Writer {
   #awaited = 0;
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
-  #endPause: (() => void) | undefined;
   #closing: Promise<void> | undefined;
-  #abandoned = false;
-  readonly #counts = { written: 0, dropped: 0, rejected: 0, failures: 0 };
-  #lastError: StoreErrorCode | null = null;
-  #failingSince: number | null = null;
+  readonly #counts = { written: 0, dropped: 0, rejected: 0 };
 
   constructor(write: (batch: Batch) => Promise<void>, options: WriterOptions) {
-    this.#write = write;
+    this.#retry = new Retry(write, options);
     this.#options = options;
   }
 
@@ -98,7 +87,7 @@ export class Writer {
 
   stats(): WriterStats {
     const queued = this.#queue.length + this.#inFlight.length;
-    return { queued, ...this.#counts, last_error: this.#lastError, failing_since: this.#failingSince };
+    return { queued, ...this.#counts, ...this.#retry.stats };
   }
 
   #schedule(): void {
@@ -109,7 +98,7 @@ export class Writer {
 
   #due(): boolean {
     const { length } = this.#queue;
-    return length >= this.#options.batchRows || (length > 0 && (this.#awaited > 0 || this.#abandoned));
+    return length >= this.#options.batchRows || (length > 0 && (this.#awaited > 0 || this.#retry.abandoned));
   }
 
   #arrival(entry: Entry): Promise<void> {
@@ -117,7 +106,7 @@ export class Writer {
       entry.settled = Promise.withResolvers();
       this.#awaited++;
     }
-    this.#endPause?.();
+    this.#retry.hurry();
     this.#start();
     return entry.settled.promise;
   }
@@ -139,7 +128,7 @@ export class Writer {
 
   /** Sees a batch to its end; one with a bad row in it is halved until that row stands alone. */
   async #settle(entries: readonly Entry[]): Promise<void> {
-    const failure = await this.#persist(batchOf(entries));
+    const failure = await this.#retry.write(batchOf(entries), () => this.#awaited > 0);
     if (failure?.code === 'bad_row' && entries.length > 1) {
       const middle = entries.length >> 1;
       await this.#settle(entries.slice(0, middle));
@@ -156,42 +145,9 @@ export class Writer {
     }
   }
 
-  /** Tries until the rows are on disk; else the reason why they never will be. */
-  async #persist(batch: Batch): Promise<StoreError | undefined> {
-    const [first, longest] = this.#options.retryMs;
-    for (let pause = first; !this.#abandoned; pause = Math.min(pause * 2, longest)) {
-      try {
-        await this.#write(batch);
-        this.#failingSince = null;
-        return undefined;
-      } catch (error) {
-        const failure = error instanceof StoreError ? error : new StoreError('failed', 'the store could not write', { cause: error });
-        this.#lastError = failure.code;
-        if (failure.code === 'bad_row') return failure;
-        this.#counts.failures++;
-        this.#failingSince ??= this.#options.clock();
-      }
-      await this.#pause(pause);
-    }
-    return new StoreError('closed', 'the store closed before it could write');
-  }
-
-  #pause(ms: number): Promise<void> {
-    if (this.#abandoned) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    if (this.#awaited === 0) timer.unref();
-    this.#endPause = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    return promise;
-  }
-
   async #drain(deadlineMs: number): Promise<void> {
     await this.flush(deadlineMs);
-    this.#abandoned = true;
-    this.#endPause?.();
+    this.#retry.abandon();
     this.#schedule();
     await this.#working;
   }

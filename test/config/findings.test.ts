@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { formatFinding } from '../../proxy/config/finding.ts';
 import { inspect } from '../../proxy/config/load.ts';
 
@@ -20,8 +21,8 @@ for (const name of names) {
 
   test(`${clause}${title}`, async () => {
     const expected = readFileSync(new URL(`${name}.txt`, folder), 'utf8');
-    const { config, findings } = await inspect(text, { path: `${name}.yaml`, env });
-    const told = findings.map(formatFinding).join('\n').concat('\n');
+    const { config, findings } = await inspect(text, { path: fileURLToPath(new URL(`${name}.yaml`, folder)), env });
+    const told = findings.map((finding) => `${formatFinding({ ...finding, file: `${name}.yaml` })}\n`).join('');
     assert.equal(told, expected);
     assert.equal(config === undefined, name !== 'warnings');
     assert.ok(!told.includes('hunter2'), 'a message repeats a secret');

@@ -94,14 +94,14 @@ test('an unset variable is an error unless it is said to be a warning', async (c
   );
   await assert.rejects(loadConfig(path, { env: {} }), (error) => {
     assert.ok(error instanceof ConfigError);
-    assert.equal(error.message, `${path}:1:74: accounts[a].credential.bearer.env: the environment variable TOKEN is not set`);
+    assert.equal(error.message, `${path}:1:81: accounts[a].credential.bearer.env: the environment variable TOKEN is not set`);
     return true;
   });
   const { loaded, warnings } = await loadConfig(path, { env: {}, strictEnv: false });
   assert.equal(loaded.bearers.size, 0);
   assert.deepEqual(
     warnings.map(({ line, column, severity }) => ({ line, column, severity })),
-    [{ line: 1, column: 74, severity: 'warning' }],
+    [{ line: 1, column: 81, severity: 'warning' }],
   );
 });
 

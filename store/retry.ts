@@ -1,0 +1,83 @@
+// A batch is tried, with longer and longer pauses, until it is on disk, can never be, or everything is given up.
+import type { Batch } from './driver.ts';
+import { StoreError, type StoreErrorCode } from './errors.ts';
+
+export interface RetryOptions {
+  readonly clock: () => number;
+  /** First and longest pause after a failure. */
+  readonly retryMs: readonly [first: number, longest: number];
+}
+
+export interface RetryStats {
+  /** Batches that failed and were tried again. */
+  readonly failures: number;
+  readonly last_error: StoreErrorCode | null;
+  /** Since when nothing could be written; null while all is well. */
+  readonly failing_since: number | null;
+}
+
+export class Retry {
+  readonly #write: (batch: Batch) => Promise<void>;
+  readonly #options: RetryOptions;
+  #endPause: (() => void) | undefined;
+  #abandoned = false;
+  #failures = 0;
+  #lastError: StoreErrorCode | null = null;
+  #failingSince: number | null = null;
+
+  constructor(write: (batch: Batch) => Promise<void>, options: RetryOptions) {
+    this.#write = write;
+    this.#options = options;
+  }
+
+  get stats(): RetryStats {
+    return { failures: this.#failures, last_error: this.#lastError, failing_since: this.#failingSince };
+  }
+
+  get abandoned(): boolean {
+    return this.#abandoned;
+  }
+
+  /** Resolves with nothing when the batch is on disk, else with the reason why it never will be. */
+  async write(batch: Batch, isAwaited: () => boolean): Promise<StoreError | undefined> {
+    const [first, longest] = this.#options.retryMs;
+    for (let pause = first; !this.#abandoned; pause = Math.min(pause * 2, longest)) {
+      try {
+        await this.#write(batch);
+        this.#failingSince = null;
+        return undefined;
+      } catch (error) {
+        const failure = error instanceof StoreError ? error : new StoreError('failed', 'the store could not write', { cause: error });
+        this.#lastError = failure.code;
+        if (failure.code === 'bad_row') return failure;
+        this.#failures++;
+        this.#failingSince ??= this.#options.clock();
+      }
+      if (!this.#abandoned) await this.#pause(pause, isAwaited);
+    }
+    return new StoreError('closed', 'the store closed before it could write');
+  }
+
+  /** Ends the pause that is going on, if any. */
+  hurry(): void {
+    this.#endPause?.();
+  }
+
+  /** Nothing is tried from now on. */
+  abandon(): void {
+    this.#abandoned = true;
+    this.hurry();
+  }
+
+  /** Keeps the process alive only while somebody waits for what is to be written. */
+  #pause(ms: number, isAwaited: () => boolean): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    if (!isAwaited()) timer.unref();
+    this.#endPause = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
+  }
+}

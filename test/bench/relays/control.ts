@@ -1,0 +1,30 @@
+// Loaded into every Node process that is measured: collects garbage, and profiles a stretch of time, when its parent asks.
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+
+export type Order = { readonly order: 'collect' } | { readonly order: 'profile' } | { readonly order: 'profiled'; readonly file: string };
+
+const profiler = new Session();
+
+async function obey(asked: Order): Promise<void> {
+  if (asked.order === 'collect') {
+    // What one collection makes unreachable, finalisers let go of before the second.
+    for (let i = 0; i < 2; i++) {
+      globalThis.gc?.();
+      await new Promise(setImmediate);
+    }
+  } else if (asked.order === 'profile') {
+    profiler.connect();
+    await profiler.post('Profiler.enable');
+    await profiler.post('Profiler.start');
+  } else {
+    const { profile } = await profiler.post('Profiler.stop');
+    writeFileSync(asked.file, JSON.stringify(profile));
+    profiler.disconnect();
+  }
+  process.send?.('done');
+}
+
+process.on('message', (order: Order) => void obey(order));
+// The parent's ear must not keep a process alive that would end.
+process.channel?.unref();

@@ -1,0 +1,90 @@
+// The gateway as its users run it: a configuration file, a store on disk, every rule on.
+import { hash } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import type { Stage } from '../stage.ts';
+import { requestOf } from '../wire.ts';
+import { type Relay, startNode } from './relay.ts';
+
+export const KEY = 'pg-bench-key';
+/** Of a Pool none of whose accounts may serve. */
+export const CLOSED_KEY = 'pg-bench-key-of-a-closed-pool';
+/** May ask once a day. */
+export const LIMITED_KEY = 'pg-bench-key-that-is-spent';
+
+export const keyNumber = (number: number): string => (number === 0 ? KEY : `pg-bench-key-${number}`);
+
+export interface Size {
+  readonly accounts: number;
+  readonly keys: number;
+}
+
+export const USUAL: Size = { accounts: 2, keys: 2 };
+
+const MANY = 100_000_000;
+const ROOT = new URL('../../..', import.meta.url);
+const MAIN = fileURLToPath(new URL('proxy/main.ts', ROOT));
+
+/** A configuration file in a directory of its own; its path. */
+export function writeConfig(stage: Stage, { accounts, keys }: Size, port = 0): string {
+  const directory = mkdtempSync(join(stage.directory, 'gateway-'));
+  const ids = Array.from({ length: accounts }, (_, i) => `account-${i}`);
+  const assignments = ids.map((account) => ({ account }));
+  const key = (secret: string, pool: string): object => ({ id: secret, pool, secret_sha256: [hash('sha256', secret, 'hex')] });
+  const limits = { requests_per_minute: MANY, tokens_per_day: MANY * 100, concurrent: 100_000 };
+  const policy = { models: ['model-a', 'model-mini'], reasoning_effort: { allow_up_to: 'high' }, output_tokens: { max: 32_000 } };
+  const config = {
+    listen: { port },
+    admin: { port: 0 },
+    store: `sqlite:${directory}/poolgate.db`,
+    store_key: { file: `${directory}/store.key` },
+    log: { level: 'warn' },
+    accounts: ids.map((id) => ({
+      id,
+      label: id,
+      base_url: `http://127.0.0.1:${stage.upstream.port}`,
+      credential: { bearer: { env: 'BENCH_BEARER' } },
+      max_concurrent: 100_000,
+    })),
+    pools: [
+      { id: 'team', label: 'Team', assignments },
+      { id: 'closed', label: 'Closed', assignments: assignments.slice(0, 1).map((one) => ({ ...one, eligible: false })) },
+    ],
+    keys: [
+      ...Array.from({ length: keys }, (_, i) => ({ ...key(keyNumber(i), 'team'), ...policy, limits })),
+      key(CLOSED_KEY, 'closed'),
+      { ...key(LIMITED_KEY, 'team'), limits: { requests_per_day: 1 } },
+    ],
+  };
+  const file = join(directory, 'config.yaml');
+  writeFileSync(file, stringify(config, { aliasDuplicateObjects: false }));
+  return file;
+}
+
+export const GATEWAY_ENV = { BENCH_BEARER: 'bench-bearer' };
+
+/** Ready: it has read its accounts' catalogs and answers a turn. */
+export async function startGateway(stage: Stage, size: Size = USUAL): Promise<Relay> {
+  const program = ['--import', import.meta.resolve('tsx/esm'), MAIN, 'serve', '--config', writeConfig(stage, size)];
+  const relay = await startNode(stage, program, GATEWAY_ENV);
+  for (let tries = 0; tries < 200; tries++) {
+    if ((await firstAnswer(relay.port)) === 200) return relay;
+    await sleep(50);
+  }
+  throw new Error('the gateway does not answer');
+}
+
+/** The status of one turn; 0 while nobody listens. */
+export async function firstAnswer(port: number): Promise<number> {
+  const { path, headers, body } = requestOf({ path: '/backend-api/agent/responses', key: KEY });
+  return fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body }).then(
+    async (response) => {
+      await response.arrayBuffer();
+      return response.status;
+    },
+    () => 0,
+  );
+}

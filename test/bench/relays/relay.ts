@@ -1,0 +1,39 @@
+// A process under measurement: how it is started, what it has used, and how it is stopped.
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { cpuMicroseconds, residentBytes } from '../accounting.ts';
+import { Child } from '../children.ts';
+import type { Stage } from '../stage.ts';
+import type { Order } from './control.ts';
+
+export interface Relay {
+  readonly port: number;
+  readonly child: Child;
+  /** Whether it takes orders, as Node processes do. */
+  readonly obeys: boolean;
+}
+
+const CONTROL = fileURLToPath(new URL('control.ts', import.meta.url));
+
+/** Starts a Node program on the relays' core; it says on which port it serves. */
+export async function startNode(stage: Stage, program: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Relay> {
+  const command = stage.cores.pinned('relay', [process.execPath, '--expose-gc', '--import', CONTROL, ...program]);
+  const child = new Child(command, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], env: { ...process.env, ...env } });
+  const [, port] = await child.line(/^(?:ready|poolgate serves http:\S+:)\s*(\d+)/);
+  return { port: Number(port), child, obeys: true };
+}
+
+export const cpuOf = ({ child }: Relay): number => cpuMicroseconds(child.pid);
+
+/** Resident bytes, once everything that can be collected has been. */
+export async function residentOf(relay: Relay): Promise<number> {
+  await order(relay, { order: 'collect' });
+  return residentBytes(relay.child.pid);
+}
+
+export async function order({ child, obeys }: Relay, what: Order): Promise<void> {
+  if (!obeys) return;
+  const done = once(child.process, 'message');
+  child.process.send(what);
+  await done;
+}

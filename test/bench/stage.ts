@@ -1,0 +1,41 @@
+// What every measurement stands on: the upstream, the generators compiled for this machine, a directory that goes at the end.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Child, installed, outputOf } from './children.ts';
+import { type Cores, planCores } from './cores.ts';
+import { writeAnswers } from './wire.ts';
+
+export interface Stage {
+  readonly cores: Cores;
+  readonly directory: string;
+  readonly upstream: { readonly port: number };
+  /** The compiled load generator. */
+  readonly client: string;
+  /** Directory for CPU profiles of the measured stretches; undefined: none. */
+  readonly profiles: string | undefined;
+}
+
+const NATIVE = fileURLToPath(new URL('native/', import.meta.url));
+
+/** @throws Error that says what is missing on this machine */
+export async function openStage(profiles: string | undefined): Promise<Stage> {
+  if (process.platform !== 'linux') throw new Error('the measurements read /proc and need Linux');
+  if (!(await installed('cc'))) throw new Error('the load generator is C: apt-get install gcc libc6-dev');
+  const directory = mkdtempSync(join(tmpdir(), 'poolgate-bench-'));
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  if (profiles) mkdirSync(profiles, { recursive: true });
+  const cores = planCores();
+  const [upstream, client] = await Promise.all([compiled(directory, 'upstream'), compiled(directory, 'client')]);
+  writeAnswers(directory);
+  const child = new Child(cores.pinned('upstream', [upstream, directory]));
+  const [, port] = await child.line(/^ready (\d+)$/);
+  return { cores, directory, upstream: { port: Number(port) }, client, profiles };
+}
+
+async function compiled(directory: string, program: string): Promise<string> {
+  const binary = join(directory, program);
+  await outputOf(['cc', '-O2', '-o', binary, join(NATIVE, `${program}.c`)]);
+  return binary;
+}

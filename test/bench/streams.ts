@@ -1,0 +1,64 @@
+// Load from the generator in C: streams, and single requests whose time is measured to the microsecond.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Child } from './children.ts';
+import type { Stage } from './stage.ts';
+import { rawRequest, type Wire } from './wire.ts';
+
+/** Of the measured seconds; times in microseconds. */
+export interface Report {
+  readonly seconds: number;
+  readonly replies: number;
+  readonly errors: number;
+  readonly events: number;
+  readonly bytes: number;
+  readonly reply_p50: number;
+  readonly reply_p99: number;
+  readonly event_p50: number;
+  readonly event_p99: number;
+}
+
+export interface Load {
+  readonly port: number;
+  /** Sent in turn. */
+  readonly requests: readonly Wire[];
+  readonly connections: number;
+  readonly warmSeconds: number;
+  readonly seconds: number;
+}
+
+/** A generator whose every connection has seen some of a reply. */
+export interface Loading {
+  /** What it measured, at its end. */
+  report(): Promise<Report>;
+  /** Lets a reader that stalls read on. */
+  resume(): void;
+  stop(): Promise<void>;
+}
+
+const MARGIN_MS = 60_000;
+let files = 0;
+
+export function startLoad(stage: Stage, { port, requests, connections, warmSeconds, seconds }: Load): Promise<Loading> {
+  return run(stage, port, requests, [connections, warmSeconds, seconds].map(String), (warmSeconds + seconds) * 1_000);
+}
+
+/** One stream whose reader stops at its first bytes. */
+export function startStalled(stage: Stage, port: number, request: Wire): Promise<Loading> {
+  return run(stage, port, [request], ['stall'], 0);
+}
+
+async function run(stage: Stage, port: number, requests: readonly Wire[], options: readonly string[], ms: number): Promise<Loading> {
+  const file = join(stage.directory, `requests-${files++}`);
+  writeFileSync(file, requests.map(rawRequest).join(''));
+  const child = new Child(stage.cores.pinned('load', [stage.client, String(port), file, ...options]));
+  await child.line(/^steady$/, ms + MARGIN_MS);
+  return {
+    async report() {
+      const [line] = await child.line(/^\{.*\}$/, ms + MARGIN_MS);
+      return JSON.parse(line) as Report;
+    },
+    resume: () => void child.process.stdin?.end('\n'),
+    stop: () => child.kill(),
+  };
+}
