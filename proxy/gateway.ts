@@ -10,6 +10,7 @@ import { withCredential } from './dispatch/compose.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
 import { Generation } from './generation.ts';
 import { BodyGuard } from './intake/body.ts';
+import { forwarding } from './intake/forward.ts';
 import { jsonTurns } from './intake/json-turn.ts';
 import type { LiveTurn, TurnHost } from './live-turn.ts';
 import { Log, placeOf } from './log.ts';
@@ -17,9 +18,11 @@ import { Catalog } from './pool/catalog/catalog.ts';
 import { type Clock, systemClock } from './pool/catalog/clock.ts';
 import { ModelDirectory } from './pool/catalog/directory.ts';
 import type { CatalogAnswer } from './pool/catalog/round.ts';
+import { passChoice } from './pool/pass-choice.ts';
 import { Selection } from './pool/select.ts';
 import { type Rehearsal, rehearsalName, startRehearsal } from './rehearsal/start.ts';
 import { ConfigFollower } from './reload.ts';
+import { keepRetention } from './retention.ts';
 import { worded } from './routes.ts';
 import { PublicServer } from './server.ts';
 import { call } from './upstream/call.ts';
@@ -53,6 +56,7 @@ export class Gateway {
   #rehearsal: Rehearsal | undefined;
   #generation: Generation;
   #accepting = false;
+  #forgetRetention = (): void => undefined;
 
   /** Opens the store and starts what must run before the first turn. @throws StoreError */
   static async open(options: GatewayOptions): Promise<Gateway> {
@@ -103,6 +107,7 @@ export class Gateway {
     const main = await this.#server.listen(listen.host, listen.port);
     const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
     this.#accepting = true;
+    this.#forgetRetention = keepRetention(this.store, this.#clock, this.log, () => this.loaded.config.retention);
     return { main, admin: second };
   }
 
@@ -120,6 +125,7 @@ export class Gateway {
     this.#accepting = false;
     await this.#server.drain(this.#generation.config.timeouts.drain_ms);
     this.catalog.stop();
+    this.#forgetRetention();
     await this.#upstreams.destroy();
     await Promise.all([this.#admin.close(), this.#rehearsal?.close(), this.store.close()]);
   }
@@ -155,10 +161,11 @@ export class Gateway {
     const dispatch = new Dispatch({ selection, counters: this.counters, ownHeaders: (turn) => this.#ownHeaders(turn) });
     const turns = jsonTurns(dispatch, { guard: new BodyGuard(), counters: this.counters });
     return {
-      catalog: catalogAnswers(this.models),
-      models: modelAnswers(this.models),
+      catalog: catalogAnswers(this.models, this.catalog.whenReady),
+      models: modelAnswers(this.models, this.catalog.whenReady),
       responses: turns,
       'public-responses': turns,
+      forward: forwarding(passChoice(this.#upstreams, () => true)),
     };
   }
 

@@ -2,10 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import type { AttemptRow, RequestRow, Why } from '../store/rows.ts';
 import { Passage } from './chain.ts';
-import type { KeyConfig, Limits, PoolConfig, WireWords } from './config/config.ts';
+import type { AccountConfig, KeyConfig, Limits, PoolConfig, WireWords } from './config/config.ts';
 import type { Generation } from './generation.ts';
 import type { Refusal } from './refusal.ts';
 import type { Event, Headers, ModelView, Outcome, Route, SafeFields, Turn } from './turn.ts';
+
+/** Shorter values are words, and would be found in every text. */
+const SHORTEST_SECRET = 8;
 
 /** What a turn asks of the process around it. */
 export interface TurnHost {
@@ -47,7 +50,7 @@ export class LiveTurn implements Turn {
   readonly passage: Passage;
   model: ModelView | undefined;
   /** The account that answered, or was tried last. */
-  account: { readonly label: string } | undefined;
+  account: Pick<AccountConfig, 'id' | 'label' | 'headers'> | undefined;
   why: Why | undefined;
   readonly attempts: AttemptRow[] = [];
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
@@ -87,11 +90,19 @@ export class LiveTurn implements Turn {
 
   /** Q2, Q15, Q17: native streams are relayed, all others are the compatible surface. */
   get native(): boolean {
-    return this.route.kind === 'responses' || this.route.kind === 'compact';
+    return this.route.kind === 'responses' || this.route.kind === 'compact' || this.route.kind === 'forward';
   }
 
   now(): number {
     return this.#host.now();
+  }
+
+  /** What the account was sent of its own: never to be shown, whoever says it. */
+  secrets(): readonly string[] {
+    if (!this.account) return [];
+    const bearer = this.generation.loaded.bearers.get(this.account.id);
+    const own = Object.values(this.account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
+    return bearer === undefined ? own : [bearer, ...own];
   }
 
   after(ms: number, run: () => void): () => void {

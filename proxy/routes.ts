@@ -48,7 +48,7 @@ export class RouteTable {
     this.all = rows.map((row) => this.#add(row, wire));
   }
 
-  /** The row that serves this method and raw path, the methods that the path has, or undefined for an unknown path. */
+  /** The row that serves this method and raw path; what the path has instead; or undefined for an unknown path. */
   find(method: string, path: string): Match | NoMethod | undefined {
     const exact = this.#exact.get(path);
     if (exact) return match(exact, method, NO_PARAMS);

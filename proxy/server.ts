@@ -4,12 +4,14 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Counters } from './admin/counters.ts';
 import type { RouteKind } from './config/config.ts';
 import type { Generation } from './generation.ts';
+import { BODY_MALFORMED } from './intake/body.ts';
 import { checkFraming, pathOf } from './intake/framing.ts';
 import { clientHeaders } from './intake/headers.ts';
-import { writeRefusal } from './intake/http-client.ts';
-import { type Handler, serveTurn } from './intake/http-turn.ts';
+import { type Handler, refuseTurn, serveTurn } from './intake/http-turn.ts';
+import { endRaw, refusalOfBytes } from './intake/raw.ts';
 import { LiveTurn, requestId, type TurnHost } from './live-turn.ts';
-import { jsonOf, Refusal, refusalOf } from './refusal.ts';
+import { Refusal, refusalOf } from './refusal.ts';
+import { type Match, NO_ROUTE } from './routes.ts';
 
 export interface ServerOptions {
   readonly generation: () => Generation;
@@ -22,10 +24,24 @@ export interface ServerOptions {
 const KEEP_ALIVE_MS = 75_000;
 const TIMEOUT_CHECK_MS = 1_000;
 
+/** While stopping: how often connections that have become idle are closed, and how long turns that were cut may take for their rows. */
+const SWEEP_MS = 50;
+const LAST_ROWS_MS = 250;
+
+/** A row of the table, and why the request gets no further than there. */
+type Found = Match & { readonly refusal?: Refusal };
+
+const nowhere = (refusal: Refusal, route = NO_ROUTE): Found => ({ route, params: {}, refusal });
+
 export class PublicServer {
   readonly #options: ServerOptions;
   readonly #server: Server;
-  readonly #running = new Set<Promise<void>>();
+  readonly #sockets = new Set<Socket>();
+  readonly #running = new Map<Promise<void>, ServerResponse>();
+  /** The request that a connection's parser came to last. */
+  readonly #latest = new WeakMap<Socket, { readonly request: IncomingMessage; readonly response: ServerResponse }>();
+  /** Connections that were refused for their bytes: nothing that still comes from them is a request. */
+  readonly #condemned = new WeakSet<Socket>();
   #draining = false;
 
   constructor(options: ServerOptions) {
@@ -42,10 +58,16 @@ export class PublicServer {
       requireHostHeader: false,
       noDelay: true,
     });
+    // Their bytes are limited; a limit on their number would drop the rest unseen, and one of those might frame the body.
+    this.#server.maxHeadersCount = 0;
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
-    this.#server.on('request', serve).on('checkContinue', serve);
-    this.#server.on('connect', (_request, socket: Socket) => this.#refuseRaw(socket, new Refusal('invalid_request')));
+    this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
+    this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#connect(request, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
   }
 
   /** Resolves with the address once connections are accepted. */
@@ -62,80 +84,101 @@ export class PublicServer {
   /** Refuses new turns, lets the running ones end, and cuts what is left after `ms`. */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
+    for (const response of this.#running.values()) response.shouldKeepAlive = false;
+    const stopped = Promise.withResolvers<void>();
+    const hardStop = setTimeout(() => {
+      this.#server.closeAllConnections();
+      setTimeout(stopped.resolve, LAST_ROWS_MS);
+    }, ms);
+    await Promise.race([this.#quiet(), stopped.promise]);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeIdleConnections();
-    const hardStop = setTimeout(() => this.#server.closeAllConnections(), ms);
-    await Promise.all(this.#running);
-    this.#server.closeIdleConnections();
-    await closed;
+    const sweep = setInterval(() => this.#sweep(), SWEEP_MS);
+    await Promise.race([closed, stopped.promise]);
+    clearInterval(sweep);
     clearTimeout(hardStop);
   }
 
+  async #quiet(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running.keys());
+  }
+
+  #sweep(): void {
+    this.#server.closeIdleConnections();
+    // Node takes a connection that never sent a byte for a busy one.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+  }
+
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    const { counters } = this.#options;
-    let work: Promise<void> | undefined;
-    try {
-      checkFraming(request);
-      counters.add('requests');
-      work = this.#route(request, response);
-    } catch (thrown) {
-      const refusal = refusalOf(thrown);
-      if (refusal.code === 'invalid_request') {
-        counters.add('framing_refused');
-        response.shouldKeepAlive = false;
-      }
-      writeRefusal(request, response, refusal, requestId(this.#options.host.now()));
+    const { generation: current, handlers } = this.#options;
+    const { socket } = request;
+    if (this.#condemned.has(socket)) return;
+    this.#latest.set(socket, { request, response });
+    // Errors of a connection that its client tore down say nothing that its closing does not say.
+    response.on('error', () => undefined);
+    const generation = current();
+    const { refusal, ...found } = this.#find(request, generation);
+    const exchange = { turn: this.#turn(request, found, generation), request, response };
+    if (this.#draining || this.#condemned.has(socket)) response.shouldKeepAlive = false;
+    if (refusal) {
+      refuseTurn(exchange, refusal);
+      return;
     }
-    if (!work) return;
-    this.#running.add(work);
+    const { kind } = found.route;
+    const work = serveTurn(exchange, kind && handlers[kind]);
+    this.#running.set(work, response);
     void work.finally(() => this.#running.delete(work));
   }
 
-  #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { generation: current, host, handlers, counters } = this.#options;
-    const generation = current();
-    const method = request.method ?? '';
-    const found = generation.routes.find(method, pathOf(request.url ?? ''));
-    if (!found) throw new Refusal('unknown_endpoint');
-    if ('allow' in found) throw new Refusal('method_not_allowed', { headers: { allow: found.allow.join(', ') } });
-    if (this.#draining) {
-      counters.add('drain_refused');
-      throw new Refusal('server_is_overloaded');
+  #find(request: IncomingMessage, generation: Generation): Found {
+    const { counters } = this.#options;
+    try {
+      checkFraming(request);
+    } catch (thrown) {
+      counters.add('framing_refused');
+      this.#condemned.add(request.socket);
+      return nowhere(refusalOf(thrown));
     }
-    const arrival = { ...found, client: 'http', method, headers: clientHeaders(request.headers) } as const;
-    const turn = new LiveTurn(arrival, generation, host);
-    const { kind } = found.route;
-    return serveTurn({ turn, request, response }, kind && handlers[kind], counters);
+    counters.add('requests');
+    const found = generation.routes.find(request.method ?? '', pathOf(request.url ?? ''));
+    if (!found) return nowhere(new Refusal('unknown_endpoint'));
+    if ('allow' in found) return nowhere(new Refusal('method_not_allowed', { headers: { allow: found.allow.join(', ') } }), found.like);
+    if (!this.#draining) return found;
+    counters.add('drain_refused');
+    return { ...found, refusal: new Refusal('server_is_overloaded') };
   }
 
-  /** Bytes that Node's parser refused: the error table's words, where the socket still takes them. */
+  #turn(request: IncomingMessage, { route, params }: Match, generation: Generation): LiveTurn {
+    const method = request.method ?? '';
+    const arrival = { route, params, client: 'http', method, headers: clientHeaders(request.headers) } as const;
+    return new LiveTurn(arrival, generation, this.#options.host);
+  }
+
+  #connect(request: IncomingMessage, socket: Socket): void {
+    this.#options.counters.add('framing_refused');
+    const refusal = new Refusal('invalid_request', { message: 'This method is not served.' });
+    const turn = this.#turn(request, nowhere(refusal), this.#options.generation());
+    turn.end({ outcome: { kind: 'refused', shown: false }, status: refusal.status, code: refusal.code });
+    turn.record();
+    this.#refuseBytes(socket, refusal, turn.id);
+  }
+
+  /** Bytes that Node's parser refused. */
   #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    const { counters } = this.#options;
+    if (this.#condemned.has(socket)) return;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    if (error.code === 'HPE_HEADER_OVERFLOW') {
-      counters.add('headers_too_large');
-      this.#refuseRaw(socket, new Refusal('invalid_request', { status: 431, message: 'The request headers are too large.' }));
-    } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-      counters.add('header_timeouts');
-      this.#refuseRaw(socket, new Refusal('request_timeout', { message: 'The request headers did not arrive in time.' }));
-    } else {
-      counters.add('framing_refused');
-      this.#refuseRaw(socket, new Refusal('invalid_request', { message: 'The request is not valid HTTP.' }));
-    }
+    const { counter, refusal } = refusalOfBytes(error);
+    this.#options.counters.add(counter);
+    this.#refuseBytes(socket, refusal, requestId(this.#options.host.now()));
   }
 
-  #refuseRaw(socket: Socket, refusal: Refusal): void {
-    const body = jsonOf(refusal);
-    const head = [
-      `HTTP/1.1 ${refusal.status} ${refusal.status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,
-      'content-type: application/json',
-      `content-length: ${Buffer.byteLength(body)}`,
-      `x-request-id: ${requestId(this.#options.host.now())}`,
-      'connection: close',
-    ];
-    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  #refuseBytes(socket: Socket, refusal: Refusal, id: string): void {
+    this.#condemned.add(socket);
+    const latest = this.#latest.get(socket);
+    if (!latest || latest.response.writableFinished) endRaw(socket, refusal, id);
+    // Inside a body they are its reader's to refuse. Behind a whole request any answer would be taken for that request's.
+    else if (latest.request.complete || !latest.request.emit(BODY_MALFORMED)) socket.destroy();
   }
 }

@@ -40,8 +40,12 @@ const first = `
   CREATE INDEX audit_newest ON audit (at, id);
 `;
 
+const credentials = `
+  CREATE TABLE credentials (account TEXT NOT NULL PRIMARY KEY, imported TEXT NOT NULL, sealed TEXT, updated_at BIGINT NOT NULL);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first];
+const migrations: readonly string[] = [first, credentials];
 
 /**
  * Brings a database up to date. The adapter has begun a transaction in which nobody else migrates, and commits it afterwards.

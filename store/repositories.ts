@@ -5,7 +5,7 @@ import type { AuditFilter, RequestFilter } from './filters.ts';
 import { purge } from './purge.ts';
 import { equals, oneOf, select, where } from './query.ts';
 import type { Store } from './store.ts';
-import { accountState, attempts, audit, catalog, pins, requests } from './tables.ts';
+import { accountState, attempts, audit, catalog, credentials, pins, requests } from './tables.ts';
 import type { Writer } from './writer.ts';
 
 const DEADLINE_MS = 5_000;
@@ -57,6 +57,14 @@ export function repositories(driver: Driver, writer: Writer, clock: () => number
         const [pin] = await select(driver, pins, { where: [...key, unexpired()] });
         return pin;
       },
+    },
+    credentials: {
+      save: (row) => writer.save(credentials, row),
+      async find(account) {
+        const [row] = await select(driver, credentials, { where: [equals('account', account)] });
+        return row;
+      },
+      load: () => select(driver, credentials, {}),
     },
     audit: {
       record: (row) => writer.save(audit, { ...row, id: randomUUID() }),

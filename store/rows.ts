@@ -93,6 +93,16 @@ export interface AccountStateRow {
   readonly updated_at: number;
 }
 
+/** The credential of an account as it was last imported, and as it was last refreshed. */
+export interface CredentialRow {
+  readonly account: string;
+  /** Keyed digest of what the operator's file or reference held when it was imported. */
+  readonly imported: string;
+  /** The refreshed tokens, encrypted by the caller; null where nothing is refreshed. */
+  readonly sealed: string | null;
+  readonly updated_at: number;
+}
+
 export interface PinKey {
   readonly kind: 'response' | 'header' | 'turn_state';
   readonly pool: string;

@@ -3,7 +3,7 @@ import { StoreError } from './errors.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import { repositories } from './repositories.ts';
-import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, PinKey, PinRow, RequestRow } from './rows.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, CredentialRow, PinKey, PinRow, RequestRow } from './rows.ts';
 import { Writer, type WriterOptions, type WriterStats } from './writer.ts';
 
 export { StoreError, type StoreErrorCode } from './errors.ts';
@@ -46,6 +46,13 @@ export interface Store {
     /** For what is not in memory; undefined when unknown or expired. */
     find(pin: PinKey): Promise<PinRow | undefined>;
   };
+  readonly credentials: {
+    /** Durable once it resolves: a refreshed credential must not be used before. */
+    save(row: CredentialRow): Promise<void>;
+    /** As it stands now: another process may have refreshed it. */
+    find(account: string): Promise<CredentialRow | undefined>;
+    load(): Promise<readonly CredentialRow[]>;
+  };
   readonly audit: {
     record(row: Omit<AuditRow, 'id'>): Promise<void>;
     /** Newest first. */
@@ -64,6 +71,7 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly clock: () => number;
 }
 
+/** 50,000 rows are ten seconds of 5,000 turns a second, and some 30 MB. */
 const defaults = { queueRows: 50_000, batchRows: 200, flushMs: 100, retryMs: [50, 2_000] } as const;
 
 /**

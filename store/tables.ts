@@ -1,6 +1,6 @@
 // The tables: each row type's columns in order, its key, and how a row becomes values and comes back. Adapters write their SQL from this.
 import { StoreError } from './errors.ts';
-import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, PinRow, RequestRow } from './rows.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, CredentialRow, PinRow, RequestRow } from './rows.ts';
 
 type ColumnType = 'text' | 'integer' | 'boolean' | 'json';
 
@@ -131,6 +131,12 @@ export const accountState = table<AccountStateRow>('account_state', {
     windows: 'json',
     updated_at: 'integer',
   },
+});
+
+export const credentials = table<CredentialRow>('credentials', {
+  key: ['account'],
+  again: 'replace',
+  columns: { account: 'text', imported: 'text', sealed: 'text', updated_at: 'integer' },
 });
 
 export const pins = table<PinRow>('pins', {

@@ -104,9 +104,9 @@ export class Writer {
   #arrival(entry: Entry): Promise<void> {
     if (!entry.settled) {
       entry.settled = Promise.withResolvers();
-      this.#awaited++;
+      // The first who waits ends the pause; one try for each of many would be no pause at all.
+      if (this.#awaited++ === 0) this.#retry.hurry();
     }
-    this.#retry.hurry();
     this.#start();
     return entry.settled.promise;
   }

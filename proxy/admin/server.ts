@@ -20,6 +20,7 @@ export const adminJson = (status: number, body: unknown): AdminAnswer => ({
 export class AdminServer {
   readonly #routes: AdminRoutes;
   readonly #server: Server;
+  #onLoopback = false;
 
   constructor(routes: AdminRoutes) {
     this.#routes = routes;
@@ -27,9 +28,13 @@ export class AdminServer {
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
+    this.#onLoopback = isLoopback(host);
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(port, host, () => resolve(this.#server.address() as AddressInfo));
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', reject);
+        resolve(this.#server.address() as AddressInfo);
+      });
     });
   }
 
@@ -49,8 +54,9 @@ export class AdminServer {
   }
 
   async #answer(route: AdminRoutes[string] | undefined, request: IncomingMessage): Promise<AdminAnswer> {
-    // A page in the operator's browser must not reach it by rebinding a name to loopback, or by a cross-site form.
+    // A page in the operator's browser must not reach it by a cross-site form, or by rebinding a name of its own to loopback.
     if (request.headers.origin !== undefined) return adminJson(403, { error: 'no cross-origin requests' });
+    if (this.#onLoopback && !isLoopback(nameOf(request.headers.host))) return adminJson(403, { error: 'this host is not served' });
     if (request.method === 'POST' && request.headers['x-poolgate-command'] === undefined) {
       return adminJson(403, { error: 'the header x-poolgate-command is missing' });
     }
@@ -62,3 +68,8 @@ export class AdminServer {
     }
   }
 }
+
+const isLoopback = (name: string): boolean => name === 'localhost' || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
+
+/** The host of a Host header, without port and brackets. */
+const nameOf = (host = ''): string => host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1').toLowerCase();

@@ -1,16 +1,35 @@
 // The two model lists, answered from catalog state; no upstream request is ever made for them (ML3, D1, A1).
 import type { Answer, Handler } from '../intake/http-turn.ts';
+import type { LiveTurn } from '../live-turn.ts';
 import type { ModelDirectory } from '../pool/catalog/directory.ts';
 import type { Listing } from '../pool/catalog/listings.ts';
 
+/** Native clients give a list 5 s, and take an empty one for the truth. */
+const FIRST_ROUND_MS = 4_000;
+
 /** `GET /backend-api/agent/models` and its alias: with the ETag that native turns repeat (Q14). */
-export function catalogAnswers(models: ModelDirectory): Handler {
-  return ({ turn }) => conditional(models.backendList(turn.pool, turn.key), turn.headers['if-none-match']);
+export function catalogAnswers(models: ModelDirectory, ready: Promise<void>): Handler {
+  return async ({ turn }) => {
+    await something(models, turn, ready);
+    return conditional(models.backendList(turn.pool, turn.key), turn.headers['if-none-match']);
+  };
 }
 
 /** `GET /v1/models`. */
-export function modelAnswers(models: ModelDirectory): Handler {
-  return ({ turn }) => ({ status: 200, headers: {}, body: models.publicList(turn.pool, turn.key).body });
+export function modelAnswers(models: ModelDirectory, ready: Promise<void>): Handler {
+  return async ({ turn }) => {
+    await something(models, turn, ready);
+    return { status: 200, headers: {}, body: models.publicList(turn.pool, turn.key).body };
+  };
+}
+
+/** A Pool that knows no model yet, right after its very first start, waits a little for the first round of catalogs. */
+async function something(models: ModelDirectory, turn: LiveTurn, ready: Promise<void>): Promise<void> {
+  if (models.models(turn.pool).all().length > 0) return;
+  const late = Promise.withResolvers<void>();
+  const cancel = turn.after(FIRST_ROUND_MS, late.resolve);
+  await Promise.race([ready, late.promise]);
+  cancel();
 }
 
 function conditional({ body, etag }: Listing, ifNoneMatch: string | undefined): Answer {

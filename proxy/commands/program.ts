@@ -30,16 +30,23 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const failure = failureOf(error);
     if (!failure) throw error;
-    if (args.includes('--json')) io.out(json({ error: failure.message, findings: failure.findings }));
-    else
-      io.err(
-        [failure.message, ...failure.findings.map(formatFinding)]
-          .filter((line) => line !== '')
-          .join('\n')
-          .concat('\n'),
-      );
+    tell(failure, { io, asJson: args.includes('--json') });
     return failure.exitCode;
   }
+}
+
+interface Failure {
+  readonly message: string;
+  readonly exitCode: 1 | 2;
+  readonly findings: readonly Finding[];
+}
+
+/** Of a failure without words the command has told already. */
+function tell({ message, findings }: Failure, { io, asJson }: { readonly io: Io; readonly asJson: boolean }): void {
+  const lines = [...(message === '' ? [] : [message]), ...findings.map(formatFinding)];
+  if (lines.length === 0) return;
+  if (asJson) io.out(json({ error: message, findings }));
+  else io.err(`${lines.join('\n')}\n`);
 }
 
 function programOf(io: Io): Command {
@@ -76,13 +83,18 @@ function programOf(io: Io): Command {
   return program;
 }
 
-function failureOf(
-  error: unknown,
-): { readonly message: string; readonly exitCode: number; readonly findings: readonly Finding[] } | undefined {
+/** What an operator can do something about; anything else is a fault of the program, and ends it with its stack. */
+function failureOf(error: unknown): Failure | undefined {
   if (error instanceof CommandFailure) return error;
-  if (error instanceof EditRefused)
-    return { message: 'the file was left as it was; with this edit it would be invalid:', exitCode: 1, findings: error.findings };
-  if (error instanceof ConfigError) return { message: '', exitCode: 1, findings: error.findings };
-  if (error instanceof EditError) return { message: error.message, exitCode: 1, findings: [] };
+  if (error instanceof EditRefused) return failure('the file was left as it was; with this edit it would be invalid:', error.findings);
+  if (error instanceof ConfigError) return failure('', error.findings);
+  if (error instanceof EditError) return failure(error.message);
+  if (error instanceof Error && error.name === 'StoreError') return failure(error.message);
+  if (isAddressError(error)) return failure(`cannot listen: ${error.message}`);
   return undefined;
 }
+
+const failure = (message: string, findings: readonly Finding[] = []): Failure => ({ message, exitCode: 1, findings });
+
+const isAddressError = (error: unknown): error is Error =>
+  error instanceof Error && 'syscall' in error && ['bind', 'getaddrinfo', 'listen'].includes(String(error.syscall));

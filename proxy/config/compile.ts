@@ -74,6 +74,23 @@ function wordMap<T>(entries: readonly (readonly [string, T])[]): Readonly<Record
   return map;
 }
 
+/** A configuration that came from another thread: what a copy loses is its frozenness and the maps without a prototype. */
+export function revived(config: Config): Config {
+  return frozen({
+    ...config,
+    accounts: config.accounts.map((account) => ({
+      ...account,
+      headers: wordMap(Object.entries(account.headers)),
+      models: wordMap(Object.entries(account.models)),
+    })),
+    pools: config.pools.map((pool) => ({
+      ...pool,
+      serving_modes: wordMap(Object.entries(pool.serving_modes)),
+      models: wordMap(Object.entries(pool.models)),
+    })),
+  });
+}
+
 function frozen<T extends object>(value: T): T {
   for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) frozen(inner);
   return Object.freeze(value);

@@ -67,9 +67,12 @@ function setting(file: File, path: Path, to: Plain): readonly Splice[] {
   if (!pair) return adding(file, path, to);
   const value = isNode(pair.value) ? pair.value : null;
   if (value && isCollection(value) && !value.flow) throw new EditError('a value of several lines is not replaced');
+  if (!value || isEmpty(value)) {
+    const from = behindColon(pair);
+    return [{ from, to: from, text: ` ${flow(to)}` }];
+  }
   const [from, end] = rangeOf(value);
-  // An empty value has no place of its own, and needs its space after the colon.
-  return [{ from, to: end, text: from === end ? ` ${flow(to)}` : flow(to) }];
+  return [{ from, to: end, text: flow(to) }];
 }
 
 /** Adds a pair to the mapping that lacks it, or the mapping to its own. */
@@ -102,7 +105,7 @@ function appending(file: File, path: Path, row: Plain): readonly Splice[] {
   if (!pair || !isNode(pair.key)) return adding(file, path, [row]);
   const parent = nodeAt(file.root, path.slice(0, -1));
   if (isMap(parent) && parent.flow) return setting(file, path, [row]);
-  const [from, end] = isNode(pair.value) ? rangeOf(pair.value) : [rangeOf(pair.key)[1] + 1, rangeOf(pair.key)[1] + 1];
+  const [from, end] = isCollection(pair.value) ? rangeOf(pair.value) : [behindColon(pair), behindColon(pair)];
   const start = file.text.slice(0, from).trimEnd().length;
   const at = lineEnd(file.text, end);
   const indent = columnOf(file.text, rangeOf(pair.key)[0]) + 2;
@@ -132,7 +135,7 @@ function removal(file: File, path: Path): readonly Splice[] {
   // The last row of a mapping leaves `{}` behind, lest its key be left with nothing.
   const holder = pairAt(file.root, path.slice(0, -1));
   if (!holder || !isNode(holder.key)) throw new EditError('the last setting of a file is not removed');
-  const colon = rangeOf(holder.key)[1] + 1;
+  const colon = behindColon(holder);
   return [{ from: colon, to: colon, text: ' {}' }, lines];
 }
 
@@ -165,10 +168,13 @@ function nodeAt(root: Node | null, path: Path): Node | null {
 
 /** Where the last character of a node's own text ends, without the comments and line breaks behind it. */
 function contentEnd(node: unknown): number {
-  if (isPair(node)) return isNode(node.value) && !isEmpty(node.value) ? contentEnd(node.value) : rangeOf(node.key as Node)[1] + 1;
+  if (isPair(node)) return isNode(node.value) && !isEmpty(node.value) ? contentEnd(node.value) : behindColon(node);
   if (isCollection(node) && !node.flow) return contentEnd(node.items.at(-1));
   return rangeOf(isNode(node) ? node : null)[1];
 }
+
+/** A value that is not written has no place of its own: it would stand here. */
+const behindColon = (pair: Pair): number => rangeOf(isNode(pair.key) ? pair.key : null)[1] + 1;
 
 const isEmpty = (node: Node): boolean => isScalar(node) && node.value === null && node.source === '';
 

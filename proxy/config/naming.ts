@@ -36,8 +36,8 @@ const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'token_url',
 ]);
 
-/** Short words may be repeated in messages; anything else may be a secret at the wrong place. */
-export const isWord = (text: string): boolean => /^[\w.:/-]{1,48}$/.test(text) && !looksSecret(text);
+/** Short words may be repeated in messages; anything else, and any long run of letters and digits, may be a secret at the wrong place. */
+export const isWord = (text: string): boolean => /^[\w.:/-]{1,48}$/.test(text) && !/[A-Za-z0-9]{20}/.test(text) && !looksSecret(text);
 
 /** Whether a text has the look of a key, a token or a signed-in URL: it must neither stand in the file nor be repeated. */
 export function looksSecret(text: string): boolean {

@@ -1,8 +1,9 @@
 // Reads the file again while the gateway runs: a valid one takes effect whole, a broken one changes nothing.
+import { loadConfigAside } from './aside.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type Change, diffConfigs, versionOf } from './diff.ts';
 import type { Finding } from './finding.ts';
-import { type LoadOptions, loadConfig } from './load.ts';
+import type { LoadOptions } from './load.ts';
 
 export interface Reloaded {
   /** `versionOf` what runs now. */
@@ -48,7 +49,7 @@ export class Reloader {
 
   async #reload(): Promise<Reloaded> {
     const running = this.#running;
-    const { loaded, warnings } = await loadConfig(running.path, this.#options);
+    const { loaded, warnings } = await loadConfigAside(running.path, this.#options);
     const changes = [...diffConfigs(running.config, loaded.config), ...rotatedSecrets(running, loaded)];
     if (changes.some(({ restart }) => !restart)) {
       const next = { ...loaded, config: stillRunning(running.config, loaded.config) };

@@ -19,7 +19,7 @@ export function block(value: Plain, indent: number): string {
   if (typeof value !== 'object' || isList(value)) return flow(value);
   const pad = ' '.repeat(indent);
   return Object.entries(value)
-    .map(([key, inner]) => `${flow(key)}: ${isRows(inner) ? rows(inner, indent + 2) : flow(inner)}`.trimEnd())
+    .map(([key, inner]) => `${flow(key)}:${isRows(inner) ? rows(inner, indent + 2) : ` ${flow(inner)}`}`)
     .join(`\n${pad}`);
 }
 

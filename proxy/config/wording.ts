@@ -33,6 +33,8 @@ export function bounds({ minimum, exclusiveMinimum, maximum, maxLength }: Schema
 export function hint(schema: SchemaNode, value: unknown): string {
   const node = resolved(schema);
   if (value === null) return '; nothing stands here: remove the key, or give it a value';
+  if ((typeof value === 'number' || typeof value === 'boolean') && node.type === 'string')
+    return `; YAML reads this as a ${typeof value}: quote it`;
   if (typeof value !== 'string') return '';
   if (value.includes('${')) return node.errorMessage?.includes('interpolated') ? '' : '; nothing is interpolated in this file';
   if (node.enum && isWord(value)) return suggestion(value, node.enum);

@@ -4,7 +4,7 @@ import { nativeAnswerHeaders, publicAnswerHeaders } from '../intake/headers.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { Head, Headers } from '../turn.ts';
 import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from '../upstream/carrier.ts';
-import { carrierFailure, type Failure } from './failure.ts';
+import { carrierFailure, type Failure, statusFailure } from './failure.ts';
 import type { Client } from './sink.ts';
 import { type ReplyContext, StreamReply, type Verdict } from './stream-reply.ts';
 import { WholeReply } from './whole-reply.ts';
@@ -49,16 +49,16 @@ class Attempt implements ReplyHandler {
 
   start(): void {
     const { client, carrier, request } = this.#options;
-    this.#forget = client.onGone(() => {
-      this.#sending?.abort();
-      this.#reply?.abandon();
-      this.#settle({ kind: 'gone' });
-    });
+    this.#forget = client.onGone(() => this.#gone());
     if (!this.#settled) this.#sending = carrier.send(request, this);
   }
 
   head(status: number, headers: Headers): void {
     this.#status = status;
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+      this.#refuseCoded(status, headers);
+      return;
+    }
     const { turn, client, counters, retries, ownHeaders } = this.#options;
     const head: Head = { status, headers: { ...answerHeaders(turn, headers), ...ownHeaders } };
     const context: ReplyContext = {
@@ -85,6 +85,22 @@ class Attempt implements ReplyHandler {
     if (failure === 'first_byte') this.#options.counters.add('upstream_first_byte_timeouts');
     if (this.#reply) this.#reply.fail(failure);
     else this.#settle({ kind: 'failed', failure: carrierFailure(failure) });
+  }
+
+  #gone(): void {
+    const shown = this.#reply?.shown ?? false;
+    this.#sending?.abort();
+    this.#reply?.abandon();
+    this.#options.turn.end({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
+    this.#settle({ kind: 'gone' });
+  }
+
+  /** Only identity was asked for: what is coded can be neither read nor passed on. Of a refusal the status says enough. */
+  #refuseCoded(status: number, headers: Headers): void {
+    this.#sending?.abort();
+    const now = this.#options.turn.now();
+    const failure = status < 300 ? carrierFailure('malformed') : statusFailure(status, headers, Buffer.alloc(0), now);
+    this.#settle({ kind: 'failed', failure });
   }
 
   #settle(verdict: Verdict | { readonly kind: 'gone' }): void {

@@ -1,6 +1,9 @@
 // What may be held back of a reply's head: events that show nothing of the work, so that a refusal behind them can be retried.
 const LIFECYCLE = new Set(['response.created', 'response.queued', 'response.in_progress', 'response.metadata', 'keepalive']);
 
+/** A head longer than this is no head: what comes after is passed on. */
+export const HELD_BYTES = 1_048_576;
+
 /** Whether an event of this type may wait before commit; comments (no data) may as well. */
 export function isHeld(type: string, hasData: boolean): boolean {
   return !hasData || LIFECYCLE.has(type) || type.endsWith('.response.metadata') || type.endsWith('.rate_limits');
@@ -15,7 +18,7 @@ const TERMINAL = {
 
 /** How a reply ends that has this event in it; undefined for all others. */
 export function endOf(type: string): 'completed' | 'incomplete' | 'failed' | undefined {
-  return TERMINAL[type as keyof typeof TERMINAL];
+  return Object.hasOwn(TERMINAL, type) ? TERMINAL[type as keyof typeof TERMINAL] : undefined;
 }
 
 export const TERMINAL_TYPES: ReadonlySet<string> = new Set(Object.keys(TERMINAL));

@@ -1,5 +1,7 @@
 // Takes out of a provider's error what identifies the account or its owner (Q3).
-import type { Json, JsonObject } from '../turn.ts';
+import type { ErrorBody } from '../refusal.ts';
+import type { Body, Json, JsonObject } from '../turn.ts';
+import type { ProviderError } from './failure.ts';
 
 /** Members that say whose account it is, at any depth. */
 const OWNER_MEMBERS = new Set([
@@ -32,21 +34,26 @@ const OWNER_TEXTS: readonly RegExp[] = [
 
 const MAX_TEXT = 2_000;
 
-export function withoutOwner(text: string): string {
-  let clean = text.slice(0, MAX_TEXT);
-  for (const pattern of OWNER_TEXTS) clean = clean.replace(pattern, '[redacted]');
+const REDACTED = '[redacted]';
+
+/** @param secrets what the account was sent of its own, which some providers repeat in their errors */
+export function withoutOwner(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) clean = clean.replaceAll(secret, REDACTED);
+  clean = clean.slice(0, MAX_TEXT);
+  for (const pattern of OWNER_TEXTS) clean = clean.replace(pattern, REDACTED);
   return clean;
 }
 
 /** A provider's JSON less the owner's members, its strings sanitised. */
-export function jsonWithoutOwner(value: Json, depth = 0): Json {
-  if (typeof value === 'string') return withoutOwner(value);
+export function jsonWithoutOwner(value: Json, secrets: readonly string[], depth = 0): Json {
+  if (typeof value === 'string') return withoutOwner(value, secrets);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > 32) return null;
-  if (Array.isArray(value)) return value.map((item: Json) => jsonWithoutOwner(item, depth + 1));
+  if (Array.isArray(value)) return value.map((item: Json) => jsonWithoutOwner(item, secrets, depth + 1));
   const kept: Record<string, Json> = {};
   for (const [name, member] of Object.entries(value as JsonObject)) {
-    if (!OWNER_MEMBERS.has(name) && member !== undefined) kept[name] = jsonWithoutOwner(member, depth + 1);
+    if (!OWNER_MEMBERS.has(name) && member !== undefined) kept[name] = jsonWithoutOwner(member, secrets, depth + 1);
   }
   return kept;
 }
@@ -60,3 +67,36 @@ export function safeParam(param: string | null): string | null {
 export function safeCode(code: string | null): string | null {
   return code !== null && /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? code : null;
 }
+
+/** A native failure event less what its error says of the account (Q3); the very same object where that is nothing. */
+export function failureWithoutOwner(data: JsonObject, secrets: readonly string[]): JsonObject {
+  const clean: Body = { ...data };
+  const { error, message, response } = data;
+  if (error !== undefined) clean.error = jsonWithoutOwner(error, secrets);
+  if (typeof message === 'string') clean.message = withoutOwner(message, secrets);
+  if (isObject(response) && response.error !== undefined) {
+    clean.response = { ...response, error: jsonWithoutOwner(response.error, secrets) };
+  }
+  return JSON.stringify(clean) === JSON.stringify(data) ? data : clean;
+}
+
+/** The same for the compatible surface: only the members that its error events have (Q2). */
+export function publicFailure(data: JsonObject, error: ProviderError, secrets: readonly string[]): JsonObject {
+  const { response, sequence_number } = data;
+  const { code, type, param, message } = publicError(error, secrets);
+  if (isObject(response)) return { ...data, response: { ...response, error: { code, message } } };
+  const numbered = sequence_number === undefined ? {} : { sequence_number };
+  return { type: 'error', ...numbered, code, message, param, error: { message, type, code, param } };
+}
+
+/** A provider's error with the four keys that every error has (Q1), each of them safe to show. */
+export function publicError({ code, type, param, message }: ProviderError, secrets: readonly string[]): ErrorBody & JsonObject {
+  return {
+    message: message === null ? 'The provider refused the request.' : withoutOwner(message, secrets),
+    type: safeCode(type) ?? 'server_error',
+    code: safeCode(code),
+    param: safeParam(param),
+  };
+}
+
+const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,9 +4,10 @@ import type { LiveTurn } from '../live-turn.ts';
 import { Refusal, refusalOf } from '../refusal.ts';
 import type { Event, Head, JsonObject, OutcomeKind } from '../turn.ts';
 import type { CarrierFailure, Sending } from '../upstream/carrier.ts';
-import { dataOf, EventTooLarge, type SseEvent, SseSplitter } from '../upstream/sse.ts';
-import { carrierFailure, type Failure, inBandFailure, mayTryAnother } from './failure.ts';
-import { endOf, isHeld } from './hold.ts';
+import { EventTooLarge, isDone, jsonOf, type SseEvent, SseSplitter } from '../upstream/sse.ts';
+import { carrierFailure, type Failure, inBandFailure, loggedCode, mayTryAnother } from './failure.ts';
+import { endOf, HELD_BYTES, isHeld } from './hold.ts';
+import { failureWithoutOwner, publicFailure } from './sanitise.ts';
 import type { Sink } from './sink.ts';
 
 /** How an attempt ended: the client has its answer, or nothing was shown and this is why. */
@@ -25,14 +26,21 @@ export interface ReplyContext {
   readonly settle: (verdict: Verdict) => void;
 }
 
+/** A reply whose terminal event has come is whole: a provider that keeps it open for longer than this is not waited for. */
+const LINGER_MS = 1_000;
+
 export class StreamReply {
   readonly #context: ReplyContext & { readonly sink: Sink };
   readonly #head: Head;
   readonly #splitter: SseSplitter;
-  readonly #holdTimer: NodeJS.Timeout;
+  #cancelTimer: () => void;
   #held: SseEvent[] = [];
+  #heldBytes = 0;
   #committed = false;
   #end: 'completed' | 'incomplete' | 'failed' | undefined;
+  /** What the row keeps of a failure that is passed on. */
+  #code = 'upstream_error';
+  #paused = false;
   #over = false;
 
   constructor(head: Head, sink: Sink, context: ReplyContext) {
@@ -40,14 +48,21 @@ export class StreamReply {
     this.#head = head;
     const { limits, timeouts } = context.turn.generation.config;
     this.#splitter = new SseSplitter(limits.upstream_event_bytes, (event) => this.#take(event));
-    this.#holdTimer = setTimeout(() => this.#holdExpired(), timeouts.hold_ms);
+    this.#cancelTimer = context.turn.after(timeouts.hold_ms, () => this.#holdExpired());
+  }
+
+  /** Whether anything reached the client that cannot be taken back. */
+  get shown(): boolean {
+    return this.#context.sink.shown;
   }
 
   data(chunk: Buffer): void {
+    const before = this.#end;
     this.#guarded(() => {
       this.#splitter.push(chunk);
       if (this.#committed && !this.#over) this.#flush();
     });
+    if (this.#end !== before && !this.#over) this.#linger();
   }
 
   end(): void {
@@ -56,10 +71,15 @@ export class StreamReply {
   }
 
   fail(failure: CarrierFailure): void {
-    if (failure === 'idle') this.#context.counters.add('upstream_idle_timeouts');
-    if (!this.#committed) this.#settle({ kind: 'failed', failure: carrierFailure(failure) });
+    const { turn, counters } = this.#context;
+    if (failure === 'idle') counters.add('upstream_idle_timeouts');
+    if (!this.#committed) {
+      this.#settle({ kind: 'failed', failure: carrierFailure(failure) });
+      return;
+    }
+    if (failure === 'idle' && !this.#end) turn.note('error_class', 'upstream_timeout');
     // A connection that dies behind the terminal event took nothing away.
-    else this.#finish(this.#end ?? 'cut', this.#end ? 'ended' : 'died');
+    this.#finish(this.#end ?? 'cut', this.#end ? 'ended' : 'died');
   }
 
   /** The client left: nothing is told to anybody. */
@@ -69,22 +89,37 @@ export class StreamReply {
 
   #take(event: SseEvent): void {
     if (this.#over) return;
-    if (event.type === '' && event.hasData) event.type = typeInside(event);
+    if (event.type === '' && event.hasData && !isDone(event)) event.type = typeInside(event);
     if (!this.#committed) {
-      if (isHeld(event.type, event.hasData)) {
-        this.#held.push({ ...event });
-        return;
+      const end = endOf(event.type);
+      if (end === undefined && this.#hold(event)) return;
+      if (end === 'failed') {
+        if (this.#refusesInside(event)) return;
+        // Public streams say first that the turn failed, and not that it began well (F1.8, Q17).
+        if (!this.#context.turn.native) this.#forgetHeld();
       }
-      if (this.#refusesInside(event)) return;
       this.#commit();
     }
     this.#pass(event);
   }
 
+  /** @returns whether this event waits for one that shows something */
+  #hold(event: SseEvent): boolean {
+    if (!isHeld(event.type, event.hasData) && !isDone(event)) return false;
+    this.#heldBytes += event.end - event.start;
+    if (this.#heldBytes > HELD_BYTES) return false;
+    this.#held.push({ ...event });
+    return true;
+  }
+
+  #forgetHeld(): void {
+    if (this.#held.some(({ hasData }) => hasData)) this.#context.sink.renumber();
+    this.#held = [];
+  }
+
   /** Whether this first event is a refusal that another account may not share. */
   #refusesInside(event: SseEvent): boolean {
-    if (endOf(event.type) !== 'failed') return false;
-    const data = parsed(event);
+    const data = jsonOf(event);
     const failure = data && inBandFailure(data, this.#context.turn.now());
     if (!failure || !mayTryAnother(failure) || !this.#context.retries(failure)) return false;
     this.#context.sending().abort();
@@ -102,7 +137,7 @@ export class StreamReply {
 
   #commit(): void {
     const { turn, sink } = this.#context;
-    clearTimeout(this.#holdTimer);
+    this.#cancelTimer();
     const first = turn.passage.head(this.#head);
     this.#committed = true;
     sink.open(this.#head.status, this.#head.headers);
@@ -114,50 +149,82 @@ export class StreamReply {
 
   #pass(event: SseEvent): void {
     const { turn, sink, counters } = this.#context;
-    this.#end ??= endOf(event.type);
-    if (!turn.passage.wants(event.type) && !sink.wants.has(event.type)) {
+    const end = endOf(event.type);
+    this.#end ??= end;
+    if (end !== 'failed' && !turn.passage.wants(event.type) && !sink.wants.has(event.type)) {
       sink.raw(event);
       return;
     }
     counters.add('events_parsed');
-    const data = parsed(event);
+    const data = jsonOf(event);
     if (!data) {
       sink.raw(event);
       return;
     }
-    const given: Event = { type: event.type, data };
+    const given: Event = { type: event.type, data: end === 'failed' ? this.#shownFailure(data) : data };
     const mapped = turn.passage.event(given);
     if (Array.isArray(mapped)) {
       // An event that bore no number leaves no gap.
       if (mapped.length > 1 || data.sequence_number !== undefined) sink.renumber();
       for (const one of mapped as readonly Event[]) sink.event(one);
-    } else if (mapped === given && !sink.wants.has(event.type)) sink.raw(event);
+    } else if (mapped === given && given.data === data && !sink.wants.has(event.type)) sink.raw(event);
     else sink.event(mapped as Event);
+  }
+
+  /** A provider's failure as its client may see it; a collecting sink tells it in an answer of ours. */
+  #shownFailure(data: JsonObject): JsonObject {
+    const { turn, sink } = this.#context;
+    const { error } = inBandFailure(data, turn.now());
+    this.#code = loggedCode(error.code);
+    if (turn.native) return failureWithoutOwner(data, turn.secrets());
+    return sink.wants.has('error') ? data : publicFailure(data, error, turn.secrets());
   }
 
   #flush(): void {
     const { sink, sending } = this.#context;
     if (sink.flush()) return;
+    this.#paused = true;
     sending().pause();
-    sink.onDrain(() => sending().resume());
+    sink.onDrain(() => {
+      this.#paused = false;
+      sending().resume();
+    });
+  }
+
+  #linger(): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#context.turn.after(LINGER_MS, () => {
+      // A slow client is the one to wait for: what it has not taken yet may be more than the terminal event.
+      if (this.#paused) return this.#linger();
+      this.#context.sending().abort();
+      this.#finish(this.#end ?? 'cut', 'ended');
+    });
   }
 
   #finish(kind: OutcomeKind, how: 'ended' | 'died'): void {
-    const { turn, sink } = this.#context;
+    const { turn, sink, settle } = this.#context;
     if (this.#over) return;
     this.#stop();
     const outcome = { kind, shown: sink.shown };
     try {
       sink.conclude(outcome);
+      const closing = turn.end({ outcome, status: this.#head.status, code: this.#codeOf(kind) });
+      if (how === 'died' && turn.native) sink.cut();
+      else sink.close(closing, outcome);
+      settle({ kind: 'done' });
     } catch (thrown) {
-      this.#context.settle({ kind: 'refused', refusal: refusalOf(thrown) });
-      return;
+      if (!(thrown instanceof Refusal)) turn.fault(thrown);
+      const refusal = refusalOf(thrown);
+      turn.end({ outcome, status: refusal.status, code: refusal.loggedCode });
+      settle({ kind: 'refused', refusal });
     }
-    const failed = kind === 'cut' || kind === 'failed';
-    const closing = turn.end({ outcome, status: this.#head.status, code: failed ? 'upstream_error' : null });
-    if (how === 'died' && turn.native) sink.cut();
-    else sink.close(closing, outcome);
-    this.#context.settle({ kind: 'done' });
+  }
+
+  /** A public stream that broke off says `server_error` itself (F1.8). */
+  #codeOf(kind: OutcomeKind): string | null {
+    if (kind === 'failed') return this.#code;
+    if (kind !== 'cut') return null;
+    return this.#context.turn.native ? 'upstream_error' : 'server_error';
   }
 
   /** Whatever goes wrong while a reply is read ends this reply, never the process. */
@@ -168,7 +235,7 @@ export class StreamReply {
     } catch (thrown) {
       const { counters, sending, sink, turn } = this.#context;
       if (thrown instanceof EventTooLarge) counters.add('upstream_events_too_large');
-      else if (!(thrown instanceof Refusal)) counters.add('server_errors');
+      else if (!(thrown instanceof Refusal)) turn.fault(thrown);
       sending().abort();
       if (sink.shown) this.#finish('cut', turn.native ? 'died' : 'ended');
       else if (thrown instanceof EventTooLarge) this.#settle({ kind: 'failed', failure: carrierFailure('malformed') });
@@ -184,21 +251,12 @@ export class StreamReply {
 
   #stop(): void {
     this.#over = true;
-    clearTimeout(this.#holdTimer);
-  }
-}
-
-function parsed(event: SseEvent): JsonObject | undefined {
-  try {
-    const data: unknown = JSON.parse(dataOf(event));
-    return typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as JsonObject) : undefined;
-  } catch {
-    return undefined;
+    this.#cancelTimer();
   }
 }
 
 /** The type of data that does not begin with it, and has no `event:` line either. */
 function typeInside(event: SseEvent): string {
-  const type = parsed(event)?.type;
+  const type = jsonOf(event)?.type;
   return typeof type === 'string' ? type : '';
 }

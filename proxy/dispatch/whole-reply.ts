@@ -3,7 +3,8 @@ import type { LiveTurn } from '../live-turn.ts';
 import { Refusal, refusalOf } from '../refusal.ts';
 import type { Head, Headers, JsonObject, OutcomeKind } from '../turn.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
-import { carrierFailure, inBandFailure, mayTryAnother, statusFailure } from './failure.ts';
+import { carrierFailure, type Failure, inBandFailure, loggedCode, mayTryAnother, statusFailure } from './failure.ts';
+import { failureWithoutOwner } from './sanitise.ts';
 import type { Client } from './sink.ts';
 import type { ReplyContext } from './stream-reply.ts';
 
@@ -58,6 +59,9 @@ export class WholeReply {
     else this.#context.settle({ kind: 'failed', failure: carrierFailure(failure) });
   }
 
+  /** Nothing of a whole answer is shown before it is judged, and then its turn is over. */
+  readonly shown = false;
+
   abandon(): void {
     this.#over = true;
   }
@@ -80,20 +84,22 @@ export class WholeReply {
       return;
     }
     try {
-      this.#answer(body, json, turn);
+      this.#answer(body, json, refusal, turn);
       settle({ kind: 'done' });
     } catch (thrown) {
-      if (!(thrown instanceof Refusal)) this.#context.counters.add('server_errors');
+      if (!(thrown instanceof Refusal)) turn.fault(thrown);
       settle({ kind: 'refused', refusal: refusalOf(thrown) });
     }
   }
 
-  #answer(body: Buffer, json: JsonObject | undefined, turn: LiveTurn): void {
+  /** @param refusal that a native client gets as the provider's answer */
+  #answer(body: Buffer, json: JsonObject | undefined, refusal: Failure | undefined, turn: LiveTurn): void {
     turn.passage.head(this.#head);
-    const answer = json && turn.passage.answer(json);
-    const kind = json ? kindOf(json) : 'completed';
-    turn.end({ outcome: { kind, shown: true }, status: this.#status, code: null });
+    const shown = json && refusal ? failureWithoutOwner(json, turn.secrets()) : json;
+    const answer = shown && turn.passage.answer(shown);
     this.#client.answer(this.#status, this.#head.headers, answer === json || answer === undefined ? body : JSON.stringify(answer));
+    const kind = json ? kindOf(json) : 'completed';
+    turn.end({ outcome: { kind, shown: true }, status: this.#status, code: refusal ? loggedCode(refusal.error.code) : null });
   }
 }
 

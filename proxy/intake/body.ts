@@ -2,21 +2,27 @@
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import type { Counters } from '../admin/counters.ts';
+import type { CounterName, Counters } from '../admin/counters.ts';
 import type { Limits, Timeouts } from '../config/config.ts';
 import { Refusal } from '../refusal.ts';
 
+/** `bytesWritten`: how much of the input the decoder has used. */
+type Decoder = Transform & { readonly bytesWritten: number };
+
 /** zlib's streams work on the thread pool, so a hostile body never blocks the event loop. */
-const DECODERS: Readonly<Record<string, () => Transform>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-};
+const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decoder>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+  ['zstd', createZstdDecompress],
+]);
 
 /** Small bodies may expand as they like: the ratio only guards what is worth guarding. */
 const RATIO_FREE_BYTES = 65_536;
+
+/** Emitted on a request whose body turned out not to be HTTP: its connection carries no further byte that means anything. */
+export const BODY_MALFORMED = Symbol('malformed body');
 
 /** Bytes of bodies being read at once, over all clients (Q4). */
 export class BodyGuard {
@@ -39,6 +45,8 @@ export interface BodyOptions {
   readonly timeouts: Timeouts;
   readonly guard: BodyGuard;
   readonly counters: Counters;
+  /** Runs once nothing that the headers say speaks against the body. */
+  readonly begin: () => void;
 }
 
 /**
@@ -46,77 +54,85 @@ export interface BodyOptions {
  * @throws Refusal `request_too_large`, `request_timeout`, `unsupported_content_encoding`, `server_is_overloaded`, or
  * `invalid_request` for bytes that do not decode and for a client that left.
  */
-export function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
   const { limits, counters } = options;
-  const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-  const decoder = DECODERS[coding];
-  if (!decoder && coding !== 'identity') return Promise.reject(new Refusal('unsupported_content_encoding'));
+  const coding = request.headers['content-encoding']?.trim().toLowerCase() || 'identity';
+  const decoder = DECODERS.get(coding);
+  if (!decoder && coding !== 'identity') throw new Refusal('unsupported_content_encoding');
   const arriving = decoder ? limits.compressed_body_bytes : limits.request_body_bytes;
   if (Number(request.headers['content-length'] ?? 0) > arriving) {
     counters.add('bodies_too_large');
-    return Promise.reject(new Refusal('request_too_large'));
+    throw new Refusal('request_too_large');
   }
+  options.begin();
   return collect(request, decoder?.(), options);
 }
 
-function collect(request: IncomingMessage, decoder: Transform | undefined, options: BodyOptions): Promise<Buffer> {
+function collect(request: IncomingMessage, decoder: Decoder | undefined, options: BodyOptions): Promise<Buffer> {
   const { limits, timeouts, guard, counters } = options;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let arrived = 0;
     let decoded = 0;
+    let ended = false;
     let done = false;
-    const idle = setTimeout(() => fail('body_timeouts', new Refusal('request_timeout')), timeouts.client_body_idle_ms);
+    const idle = setTimeout(() => fail(new Refusal('request_timeout'), 'body_timeouts'), timeouts.client_body_idle_ms);
 
     const settle = (): boolean => {
       if (done) return false;
       done = true;
       clearTimeout(idle);
       guard.give(decoded);
-      request.off('data', onArrived);
-      return true;
-    };
-    const fail = (counter: 'body_timeouts' | 'bodies_too_large' | 'bodies_guard_refused' | undefined, refusal: Refusal): void => {
-      if (!settle()) return;
-      if (counter) counters.add(counter);
+      request.off('data', onArrived).off('data', onDecoded).off('end', onEnd).off('close', onClose).off(BODY_MALFORMED, cutShort);
       if (decoder) {
         request.unpipe(decoder);
         decoder.destroy();
       }
+      return true;
+    };
+    const fail = (refusal: Refusal, counter?: CounterName): void => {
+      if (!settle()) return;
+      if (counter) counters.add(counter);
       reject(refusal);
+    };
+    const garbled = (): void => fail(new Refusal('invalid_request', { message: 'The request body could not be decoded.' }));
+    const cutShort = (): void => fail(new Refusal('invalid_request', { message: 'The request body ended early.' }));
+    // `complete` would not do: it only says that the bytes came as far as this process, and a client may leave behind them.
+    const onClose = (): void => {
+      if (!ended) cutShort();
     };
     const onArrived = (chunk: Buffer): void => {
       arrived += chunk.length;
       idle.refresh();
-      if (decoder && arrived > limits.compressed_body_bytes) fail('bodies_too_large', new Refusal('request_too_large'));
+      if (decoder && arrived > limits.compressed_body_bytes) fail(new Refusal('request_too_large'), 'bodies_too_large');
     };
     const onDecoded = (chunk: Buffer): void => {
       if (done) return;
       if (!guard.take(chunk.length, limits.bodies_in_memory_bytes)) {
-        fail('bodies_guard_refused', new Refusal('server_is_overloaded'));
+        fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
         return;
       }
       decoded += chunk.length;
       chunks.push(chunk);
       const bomb = decoder && decoded > RATIO_FREE_BYTES && decoded > arrived * limits.expansion_ratio;
-      if (decoded > limits.request_body_bytes || bomb) fail('bodies_too_large', new Refusal('request_too_large'));
+      if (decoded > limits.request_body_bytes || bomb) fail(new Refusal('request_too_large'), 'bodies_too_large');
     };
     const onEnd = (): void => {
+      // What stands behind the compressed data belongs to nothing: another reader might take it for the body.
+      if (decoder && decoder.bytesWritten < arrived) return garbled();
       const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, decoded);
       if (settle()) resolve(whole);
     };
 
-    request.on('data', onArrived);
-    const gone = (): void => fail(undefined, new Refusal('invalid_request', { message: 'The request body ended early.' }));
-    request.once('close', () => {
-      if (!request.complete) gone();
+    request.on('data', onArrived).once('close', onClose).once(BODY_MALFORMED, cutShort);
+    request.once('end', () => {
+      ended = true;
     });
     if (!decoder) {
-      request.on('data', onDecoded).once('end', onEnd).once('error', gone);
+      request.on('data', onDecoded).once('end', onEnd);
       return;
     }
-    decoder.on('data', onDecoded).once('end', onEnd);
-    decoder.once('error', () => fail(undefined, new Refusal('invalid_request', { message: 'The request body could not be decoded.' })));
+    decoder.on('data', onDecoded).once('end', onEnd).on('error', garbled);
     // Not `pipeline`: it would destroy the request, and with it the socket that the refusal has to go out on.
     request.pipe(decoder);
   });

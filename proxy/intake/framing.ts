@@ -39,6 +39,8 @@ export function checkFraming(request: IncomingMessage): void {
     if (request.httpVersionMajor === 1 && request.httpVersionMinor === 0) throw refuse('HTTP/1.0 has no Transfer-Encoding.');
     if (coding.toLowerCase() !== 'chunked' || length !== undefined) throw refuse('The framing of the body is ambiguous.');
   }
+  const { expect } = headers;
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw refuse('This expectation is not known.');
   if (BODYLESS.has(method) && (coding !== undefined || (length !== undefined && length !== '0'))) {
     throw refuse('This method takes no request body.');
   }

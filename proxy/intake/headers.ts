@@ -53,16 +53,28 @@ export function publicAnswerHeaders(headers: Headers): Record<string, string> {
   return pick(headers, (name) => PUBLIC_ANSWER.has(name));
 }
 
+/** What may stand in a header on both sides: anything else would fail where it is written. */
+const WRITABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 function pick(headers: Headers, keep: (name: string) => boolean): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const name in headers) {
     const value = headers[name];
-    if (value !== undefined && keep(name)) kept[name] = value;
+    if (value !== undefined && keep(name) && WRITABLE.test(value)) kept[name] = value;
   }
   return kept;
 }
 
-/** Node's headers with every value a string: only set-cookie comes as a list, and that is nobody's here. */
+/** Values of Connection that name no header. */
+const CONNECTION_WORDS = new Set(['keep-alive', 'close', 'upgrade']);
+
+/**
+ * Node's headers with every value a string: only set-cookie comes as a list, and that is nobody's here. What the client's
+ * Connection header names was for this hop alone, whatever it is called.
+ */
 export function clientHeaders(headers: IncomingHttpHeaders): Headers {
-  return headers as Headers;
+  const connection = headers.connection?.toLowerCase();
+  if (connection === undefined || CONNECTION_WORDS.has(connection)) return headers as Headers;
+  const named = connection.split(',').map((token) => token.trim());
+  return pick(headers as Headers, (name) => CONNECTION_WORDS.has(name) || !named.includes(name));
 }

@@ -1,15 +1,16 @@
 // One HTTP request on a row of the route table: admitted, then answered by what serves its kind; leaves one log row.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Counters } from '../admin/counters.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import { Refusal, refusalOf } from '../refusal.ts';
-import { writeAnswer, writeRefusal } from './http-client.ts';
+import { writeAnswer, writeRefusal } from './write.ts';
 
 /** A whole answer of a route that is served here, or a provider's refusal that passes. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** What the row keeps of a refusal's code. */
+  readonly code?: string | undefined;
 }
 
 export interface Exchange {
@@ -21,30 +22,41 @@ export interface Exchange {
 /** What serves a route kind. Undefined: the client has its answer already. @throws Refusal */
 export type Handler = (exchange: Exchange) => Answer | undefined | Promise<Answer | undefined>;
 
-export async function serveTurn(exchange: Exchange, handler: Handler | undefined, counters: Counters): Promise<void> {
-  const { turn, request, response } = exchange;
+/** Never rejects. */
+export async function serveTurn(exchange: Exchange, handler: Handler | undefined): Promise<void> {
+  const { turn } = exchange;
   try {
     turn.passage.admit();
     if (turn.route.method === 'WS') throw new Refusal('websocket_upgrade_required', { headers: { upgrade: 'websocket' } });
     if (!handler) throw new Refusal('unsupported_endpoint');
     const answer = await handler(exchange);
-    if (answer) {
-      const failed = answer.status >= 400;
-      turn.end({ outcome: { kind: failed ? 'failed' : 'completed', shown: true }, status: answer.status, code: null });
-      writeAnswer(response, answer.status, { ...answer.headers, 'x-request-id': turn.id }, answer.body);
-    }
+    if (answer) give(exchange, answer);
   } catch (thrown) {
-    if (!(thrown instanceof Refusal)) counters.add('server_errors');
-    const refusal = refusalOf(thrown);
-    const gone = response.destroyed;
-    turn.end({
-      outcome: { kind: gone ? 'client_gone' : 'refused', shown: response.headersSent },
-      status: gone ? 499 : refusal.status,
-      code: gone ? null : refusal.code,
-    });
-    if (response.headersSent) response.destroy();
-    else writeRefusal(request, response, refusal, turn.id);
+    refuse(exchange, thrown);
   } finally {
     turn.record();
   }
+}
+
+/** A request that gets no further than to this refusal; it leaves its row all the same (S5). */
+export function refuseTurn(exchange: Exchange, refusal: Refusal): void {
+  refuse(exchange, refusal);
+  exchange.turn.record();
+}
+
+function give({ turn, response }: Exchange, { status, headers, body, code }: Answer): void {
+  writeAnswer(response, status, { ...headers, 'x-request-id': turn.id }, body);
+  turn.end({ outcome: { kind: status >= 400 ? 'failed' : 'completed', shown: true }, status, code: code ?? null });
+}
+
+function refuse({ turn, request, response }: Exchange, thrown: unknown): void {
+  if (!(thrown instanceof Refusal)) turn.fault(thrown);
+  const refusal = refusalOf(thrown);
+  const shown = response.headersSent;
+  const { status, loggedCode: code } = refusal;
+  if (response.destroyed) turn.end({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
+  // What accounts were asked and failed to give is no refusal of ours.
+  else turn.end({ outcome: { kind: turn.attempts.length > 0 ? 'failed' : 'refused', shown }, status, code });
+  if (shown) response.destroy();
+  else writeRefusal(request, response, refusal, turn.id);
 }

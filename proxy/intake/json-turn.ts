@@ -2,6 +2,7 @@
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import { Refusal } from '../refusal.ts';
 import { type BodyOptions, readBody } from './body.ts';
+import { askForBody } from './expect.ts';
 import { HttpClient } from './http-client.ts';
 import type { Answer, Exchange, Handler } from './http-turn.ts';
 import { parseBody } from './json.ts';
@@ -11,10 +12,9 @@ export type BodyTools = Pick<BodyOptions, 'guard' | 'counters'>;
 export function jsonTurns(dispatch: Dispatch, tools: BodyTools): Handler {
   return async ({ turn, request, response }: Exchange): Promise<Answer | undefined> => {
     checkMediaType(request.headers['content-type']);
-    // Only now is the client asked for its body: every refusal above cost it nothing (Q4).
-    if (request.headers.expect !== undefined) response.writeContinue();
     const { limits, timeouts } = turn.generation.config;
-    const work = { body: parseBody(await readBody(request, { limits, timeouts, ...tools })) };
+    const begin = (): void => askForBody(request, response);
+    const work = { body: parseBody(await readBody(request, { limits, timeouts, ...tools, begin })) };
     const streams = work.body.stream === true ? 'stream' : 'answer';
     await turn.passage.request(work);
     const refused = await dispatch.run(turn, work, new HttpClient(turn, response, streams));

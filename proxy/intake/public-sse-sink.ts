@@ -1,23 +1,37 @@
 // The compatible surface's SSE stream: numbers without gaps, an end that says how it went.
+import type { ServerResponse } from 'node:http';
+import type { LiveTurn } from '../live-turn.ts';
 import { eventDataOf, Refusal } from '../refusal.ts';
-import type { Event, JsonObject, Outcome } from '../turn.ts';
-import { dataOf, type SseEvent } from '../upstream/sse.ts';
+import type { Event, Outcome } from '../turn.ts';
+import { isDone, jsonOf, type SseEvent } from '../upstream/sse.ts';
 import { SseSink } from './sse-sink.ts';
 
 /** An idle stream says that it lives (Q17). */
 const COMMENT_EVERY_MS = 15_000;
 
+const NUMBERED = '"sequence_number"';
+
 export class PublicSseSink extends SseSink {
-  #comments: NodeJS.Timeout | undefined;
-  /** The last event that carried on the numbering, unparsed until somebody needs its number. */
-  #last: { readonly bytes: Buffer; readonly start: number; readonly end: number } | number | undefined;
+  readonly #turn: LiveTurn;
+  #wroteAt = 0;
+  #cancelComment: () => void = () => undefined;
+  /** The last event with a number, unparsed until somebody needs it; or the number itself. */
+  #last: Pick<SseEvent, 'bytes' | 'start' | 'end' | 'dataStart' | 'dataEnd'> | number | undefined;
+  /** Whether events of a type bear numbers: looked up in the bytes of the first of them. */
+  readonly #numbered = new Map<string, boolean>();
   /** Set once numbers of our own are needed: the next one. */
   #next: number | undefined;
 
+  constructor(response: ServerResponse, turn: LiveTurn) {
+    super(response);
+    this.#turn = turn;
+  }
+
   override open(status: number, headers: Readonly<Record<string, string>>): void {
     super.open(status, headers);
-    this.#comments = setInterval(() => this.response.write(': keepalive\n\n'), COMMENT_EVERY_MS);
-    this.response.once('close', () => clearInterval(this.#comments));
+    this.#wroteAt = this.#turn.now();
+    this.#commentIn(COMMENT_EVERY_MS);
+    this.response.once('close', () => this.#cancelComment());
   }
 
   override raw(event: SseEvent): void {
@@ -25,7 +39,7 @@ export class PublicSseSink extends SseSink {
       super.raw(event);
       return;
     }
-    if (event.dataStart >= 0 && isDone(event)) return;
+    if (isDone(event)) return;
     if (this.#next !== undefined) {
       const data = jsonOf(event);
       if (data) {
@@ -33,7 +47,10 @@ export class PublicSseSink extends SseSink {
         return;
       }
     }
-    this.#last = { bytes: event.bytes, start: event.dataStart, end: event.dataEnd };
+    if (this.#isNumbered(event)) {
+      const { bytes, start, end, dataStart, dataEnd } = event;
+      this.#last = { bytes, start, end, dataStart, dataEnd };
+    }
     super.raw(event);
   }
 
@@ -52,11 +69,12 @@ export class PublicSseSink extends SseSink {
   }
 
   override flush(): boolean {
-    this.#comments?.refresh();
+    this.#wroteAt = this.#turn.now();
     return super.flush();
   }
 
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
+    this.#cancelComment();
     for (const last of closing) {
       if (last instanceof Refusal) this.write(`event: error\ndata: ${eventDataOf(last, this.#nextNumber())}\n\n`);
       else this.event(last);
@@ -65,30 +83,37 @@ export class PublicSseSink extends SseSink {
     super.close([], outcome);
   }
 
+  override cut(): void {
+    this.#cancelComment();
+    super.cut();
+  }
+
+  /** Re-armed rather than reset by every write: writes are many, silences few. */
+  #commentIn(ms: number): void {
+    this.#cancelComment = this.#turn.after(ms, () => {
+      const due = this.#wroteAt + COMMENT_EVERY_MS - this.#turn.now();
+      if (due <= 0) {
+        this.response.write(': keepalive\n\n');
+        this.#wroteAt = this.#turn.now();
+      }
+      this.#commentIn(due > 0 ? due : COMMENT_EVERY_MS);
+    });
+  }
+
+  #isNumbered({ type, bytes, start, end }: SseEvent): boolean {
+    const known = type === '' ? undefined : this.#numbered.get(type);
+    if (known !== undefined) return known;
+    const found = bytes.subarray(start, end).includes(NUMBERED);
+    this.#numbered.set(type, found);
+    return found;
+  }
+
   /** One after the last number that went out; parses one event, and only here. */
   #nextNumber(): number {
     if (this.#next !== undefined) return this.#next;
     const last = this.#last;
     if (last === undefined) return 0;
-    if (typeof last === 'number') return last + 1;
-    if (last.start < 0) return 0;
-    try {
-      const data = JSON.parse(last.bytes.toString('utf8', last.start, last.end)) as JsonObject | null;
-      return typeof data?.sequence_number === 'number' ? data.sequence_number + 1 : 0;
-    } catch {
-      return 0;
-    }
-  }
-}
-
-const isDone = (event: SseEvent): boolean =>
-  event.dataEnd - event.dataStart === 6 && event.bytes.toString('latin1', event.dataStart, event.dataEnd) === '[DONE]';
-
-function jsonOf(event: SseEvent): JsonObject | undefined {
-  try {
-    const data: unknown = JSON.parse(dataOf(event));
-    return typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as JsonObject) : undefined;
-  } catch {
-    return undefined;
+    const number = typeof last === 'number' ? last : jsonOf(last)?.sequence_number;
+    return typeof number === 'number' ? number + 1 : 0;
   }
 }

@@ -67,10 +67,12 @@ export class SseSink implements Sink {
     this.response.end();
   }
 
+  /** What was written still arrives, but not the final chunk: no reader takes the stream for whole (Q17). */
   cut(): void {
     this.flush();
-    // Without its final chunk, so that no reader takes the stream for whole (Q17).
-    this.response.destroy();
+    const { socket } = this.response;
+    if (socket) socket.destroySoon();
+    else this.response.destroy();
   }
 
   protected write(text: string): void {

@@ -20,6 +20,10 @@ export function call(carrier: Carrier, request: CarrierRequest, bounds: CallBoun
     const chunks: Buffer[] = [];
     let bytes = 0;
     let head: Pick<CallAnswer, 'status' | 'headers'> | undefined;
+    const deadline = setTimeout(() => {
+      sending.abort();
+      fail('timeout');
+    }, bounds.ms);
     const fail = (why: string): void => {
       clearTimeout(deadline);
       reject(new Error(why));
@@ -41,10 +45,6 @@ export function call(carrier: Carrier, request: CarrierRequest, bounds: CallBoun
       },
       fail,
     });
-    const deadline = setTimeout(() => {
-      sending.abort();
-      fail('timeout');
-    }, bounds.ms);
   });
 }
 

@@ -1,4 +1,5 @@
 // Splits an SSE byte stream into whole events and peeks their type in the bytes, without parsing them.
+import type { JsonObject } from '../turn.ts';
 
 /**
  * One event inside `bytes`; reused for every event, so it must not be kept.
@@ -191,12 +192,32 @@ function isField(bytes: Buffer, line: number, end: number, name: string): boolea
 
 const valueStart = (bytes: Buffer, at: number, end: number): number => (at < end && bytes[at] === SPACE ? at + 1 : at);
 
+/** What is needed of an event to read its data. */
+type EventData = Pick<SseEvent, 'bytes' | 'start' | 'end' | 'dataStart' | 'dataEnd'>;
+
 /** The data of an event as text, its lines joined as SSE says. */
-export function dataOf(event: SseEvent): string {
+export function dataOf(event: EventData): string {
   if (event.dataStart >= 0) return event.bytes.toString('utf8', event.dataStart, event.dataEnd);
   const lines: string[] = [];
   for (const line of event.bytes.toString('utf8', event.start, event.end).split(/\r\n|\r|\n/)) {
     if (line.startsWith('data:')) lines.push(line.slice(line[5] === ' ' ? 6 : 5));
   }
   return lines.join('\n');
+}
+
+/** The data of an event as the JSON object that it should be; undefined where it is none. */
+export function jsonOf(event: EventData): JsonObject | undefined {
+  try {
+    const data: unknown = JSON.parse(dataOf(event));
+    return typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const DONE = '[DONE]';
+
+/** The end mark of public streams. */
+export function isDone({ bytes, dataStart, dataEnd }: EventData): boolean {
+  return dataStart >= 0 && dataEnd - dataStart === DONE.length && bytes.toString('latin1', dataStart, dataEnd) === DONE;
 }

@@ -108,7 +108,7 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(failureOf(error as Error & { code?: string }));
+    this.#fail(failureOf(error));
   }
 
   pause(): void {
@@ -146,10 +146,10 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
   }
 }
 
-function failureOf(error: Error & { code?: string }): CarrierFailure {
+function failureOf(error: NodeJS.ErrnoException): CarrierFailure {
   const code = error.code ?? '';
   if (CONNECT_ERRORS.has(code)) return 'connect';
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'connect_timeout';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || (code === 'ETIMEDOUT' && error.syscall === 'connect')) return 'connect_timeout';
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'first_byte';
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
   return 'network';

@@ -1,14 +1,42 @@
 // The running side of accounts: their connections and what is in flight, kept through reloads of the configuration.
 import type { AccountConfig, Config } from '../config/config.ts';
 import type { Carrier } from './carrier.ts';
-import { UndiciCarrier } from './undici.ts';
+import { PassThrough } from './pass.ts';
+import { UndiciCarrier, type UndiciTimeouts } from './undici.ts';
 
-export interface Upstream {
-  /** What its carrier was made for; another description needs another carrier. */
+export class Upstream {
+  /** What its carriers were made for; another description needs others. */
   readonly made: string;
   readonly carrier: Carrier;
   /** Attempts under way. */
-  inFlight: number;
+  inFlight = 0;
+  readonly #url: string;
+  readonly #timeouts: UndiciTimeouts;
+  #pass: PassThrough | undefined;
+
+  constructor(made: string, url: string, timeouts: UndiciTimeouts) {
+    this.made = made;
+    this.#url = url;
+    this.#timeouts = timeouts;
+    this.carrier = new UndiciCarrier(url, timeouts);
+  }
+
+  /** Made at first need: most accounts never see a pass-through row. */
+  get pass(): PassThrough {
+    this.#pass ??= new PassThrough(this.#url, this.#timeouts);
+    return this.#pass;
+  }
+
+  /** Idle connections end now, the others with their answers. */
+  retire(): void {
+    void this.carrier.close();
+    this.#pass?.close();
+  }
+
+  async destroy(): Promise<void> {
+    this.#pass?.close();
+    await this.carrier.destroy();
+  }
 }
 
 export class Upstreams {
@@ -17,17 +45,17 @@ export class Upstreams {
   /** Takes the accounts of a configuration. Connections of accounts that are gone or moved end once their turns are over. */
   configure(config: Config, urlOf: (account: AccountConfig) => string): void {
     const { upstream_connect_ms: connectMs, upstream_first_byte_ms: firstByteMs, upstream_idle_ms: idleMs } = config.timeouts;
+    const timeouts = { connectMs, firstByteMs, idleMs };
     const next = new Map<string, Upstream>();
     for (const account of config.accounts) {
       const url = urlOf(account);
-      const made = JSON.stringify([url, connectMs, firstByteMs, idleMs]);
+      const made = JSON.stringify([url, timeouts]);
       const known = this.#byAccount.get(account.id);
-      const carrier = (): Carrier => new UndiciCarrier(url, { connectMs, firstByteMs, idleMs });
-      next.set(account.id, known?.made === made ? known : { made, carrier: carrier(), inFlight: 0 });
+      next.set(account.id, known?.made === made ? known : new Upstream(made, url, timeouts));
     }
     const old = [...this.#byAccount].filter(([id, upstream]) => next.get(id) !== upstream);
     this.#byAccount = next;
-    for (const [, upstream] of old) void upstream.carrier.close();
+    for (const [, upstream] of old) upstream.retire();
   }
 
   of(accountId: string): Upstream | undefined {
@@ -36,6 +64,6 @@ export class Upstreams {
 
   /** Ends all connections at once. */
   async destroy(): Promise<void> {
-    await Promise.all([...this.#byAccount.values()].map(({ carrier }) => carrier.destroy()));
+    await Promise.all([...this.#byAccount.values()].map((upstream) => upstream.destroy()));
   }
 }

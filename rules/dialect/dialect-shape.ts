@@ -1,8 +1,8 @@
 // Members that a dialect has to edit must have the shape that it edits; everything else stays the provider's to judge.
 import type { Body, Json } from '../../proxy/turn.ts';
+import { invalid } from '../invalid.ts';
+import { isAbsent, isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { invalid } from '../tools/invalid.ts';
-import { isAbsent, isList, isObject } from '../tools/json.ts';
 
 /**
  * Asks only for what this turn's normalisation will touch (F1.1, F1.4, F2.2, F2.5, F2.6): instructions and metadata of a native

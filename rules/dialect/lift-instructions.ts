@@ -1,7 +1,7 @@
 // System and developer texts of the compatible surface become top-level instructions in Full (F1.1, Q32, Q33).
 import type { Body, Json, JsonObject } from '../../proxy/turn.ts';
+import { isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { isList, isObject } from '../tools/json.ts';
 
 /** In Lite they stay where they are, since there instructions travel as developer messages anyway; native turns keep theirs (Q32). */
 export const liftInstructions = rule({

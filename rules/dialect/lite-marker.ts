@@ -1,7 +1,7 @@
 // The Lite marker is the gateway's word alone: a client's never travels, ours is added per attempt (F2.1 to F2.4).
 import type { Json, JsonObject, Turn } from '../../proxy/turn.ts';
+import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { isObject } from '../tools/json.ts';
 
 /** How a websocket frame spells a request header among its `client_metadata`. */
 const METADATA_PREFIX = 'ws_request_header_';

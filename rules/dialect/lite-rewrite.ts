@@ -1,7 +1,7 @@
 // Lite carries tools and instructions inside `input` (F2.5 to F2.10); Full is sent as it came (F2.7, F2.11), so no rule does it.
 import type { Body, Json, JsonObject } from '../../proxy/turn.ts';
+import { isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { isList, isObject } from '../tools/json.ts';
 import { withoutImageDetail } from './image-detail.ts';
 
 /** Normalising a normalised body changes nothing (F2.10). Compact bodies get it before their own projection (F2.15). */

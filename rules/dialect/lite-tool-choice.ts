@@ -1,7 +1,7 @@
 // Lite has no way to carry a map-shaped tool_choice: it follows the model's mode, not the endpoint (F2.12, F5.3).
 import { Refusal } from '../../proxy/refusal.ts';
+import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { isObject } from '../tools/json.ts';
 
 /** Chat keeps the name `tool_choice`, so one check serves it before its translation too. */
 export const liteToolChoice = rule({

@@ -1,9 +1,9 @@
 // The key's output-token policy: more is refused, and what a client leaves open is closed at the key's maximum (CR1).
 import type { RouteKind } from '../../proxy/config/config.ts';
 import { Refusal } from '../../proxy/refusal.ts';
+import { invalid } from '../invalid.ts';
+import { isAbsent } from '../json.ts';
 import { rule } from '../rule.ts';
-import { invalid } from '../tools/invalid.ts';
-import { isAbsent } from '../tools/json.ts';
 
 /** The names that the surface has for it; the first is the one that is filled in. */
 const fieldsOf = (kind: RouteKind | undefined): readonly [string, ...string[]] =>

@@ -1,8 +1,8 @@
 // Audio in a message is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
 import type { Json, JsonObject } from '../../proxy/turn.ts';
+import { invalid } from '../invalid.ts';
+import { isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { invalid } from '../tools/invalid.ts';
-import { isList, isObject } from '../tools/json.ts';
 import { decodedBytes } from './base64.ts';
 
 const FORMATS: ReadonlySet<Json | undefined> = new Set(['wav', 'mp3', 'm4a', 'webm', 'ogg']);

@@ -1,8 +1,8 @@
 // `input` and `tools` are lists; the public surface also takes a string as the user's one message (F1.6, Q15).
 import type { Body, Json } from '../../proxy/turn.ts';
+import { invalid } from '../invalid.ts';
+import { isAbsent, isList } from '../json.ts';
 import { rule } from '../rule.ts';
-import { invalid } from '../tools/invalid.ts';
-import { isAbsent, isList } from '../tools/json.ts';
 
 /** First of the shape rules: all that follow find a list or nothing. */
 export const inputLists = rule({

@@ -1,7 +1,8 @@
 // `reasoning.context` of public Responses is one of three words, whatever its case and the blanks around it (F1.7).
+
+import { invalid } from '../invalid.ts';
+import { isAbsent, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { invalid } from '../tools/invalid.ts';
-import { isAbsent, isObject } from '../tools/json.ts';
 
 const CONTEXTS: ReadonlySet<string> = new Set(['auto', 'current_turn', 'all_turns']);
 

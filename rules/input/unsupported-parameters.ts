@@ -1,8 +1,8 @@
 // Parameters of the public Responses API whose meaning would be lost here are refused when they ask for something (Q15).
 import { Refusal } from '../../proxy/refusal.ts';
 import type { Json } from '../../proxy/turn.ts';
+import { isAbsent } from '../json.ts';
 import { rule } from '../rule.ts';
-import { isAbsent } from '../tools/json.ts';
 
 const ASKS: ReadonlyMap<string, (value: Json) => boolean> = new Map<string, (value: Json) => boolean>([
   ['background', (value) => value === true],

@@ -1,7 +1,7 @@
 // A completed response with an empty `output` is filled from the items that its stream had finished (Q15).
 import type { Json, JsonObject } from '../../proxy/turn.ts';
+import { isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { isList, isObject } from '../tools/json.ts';
 
 /** Finished items by their output index; one without an index takes the place at which it came. */
 type Finished = Map<number, Json>;

@@ -1,7 +1,7 @@
 // Public answers and their lifecycle events bear the exposed model id, whatever the account calls the model (Q15).
 import type { JsonObject, Turn } from '../../proxy/turn.ts';
+import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { isObject } from '../tools/json.ts';
 
 export const publicModel = rule({
   name: 'public-model',

@@ -1,7 +1,7 @@
 // A turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
 import type { Json, JsonObject, Turn } from '../../proxy/turn.ts';
+import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
-import { isObject } from '../tools/json.ts';
 
 interface Expects {
   /** A websocket client's prewarm (`generate: false`) makes no tokens: without usage it is zero, where others are unknown. */

@@ -1,9 +1,9 @@
 // Custom tools have exactly the fields of the contract (F5.2, Q16).
 import type { Json, JsonObject } from '../../proxy/turn.ts';
+import { invalid } from '../invalid.ts';
+import { isList, isObject, isText } from '../json.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
-import { invalid } from './invalid.ts';
-import { isList, isObject, isText } from './json.ts';
 
 /** Native routes are left out: of a native client's tools only remote MCP is refused, also over its websocket (Q16). */
 export const customTools = rule({

@@ -1,6 +1,6 @@
 // Where a request declares tools: at the top level, in `additional_tools` input items, and inside namespaces of both.
 import type { Body, Json, JsonObject } from '../../proxy/turn.ts';
-import { isList, isObject } from './json.ts';
+import { isList, isObject } from '../json.ts';
 
 export interface ToolList {
   /** `tools`, or `input.0.tools`. */

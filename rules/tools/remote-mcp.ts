@@ -1,8 +1,9 @@
 // Remote MCP tools are nobody's to declare here: refused before dispatch, on every surface (F1.3).
+
+import { invalid } from '../invalid.ts';
+import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
-import { invalid } from './invalid.ts';
-import { isObject } from './json.ts';
 
 /** On native routes this is all that is refused of tools (Q16): their clients declare new types every other month. */
 export const remoteMcp = rule({

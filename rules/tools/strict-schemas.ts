@@ -1,10 +1,10 @@
 // Strict schemas on the compatible surface have a direct object at their root (F5.7).
 import { Refusal } from '../../proxy/refusal.ts';
 import type { Body, Json, JsonObject } from '../../proxy/turn.ts';
+import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 import { isStrict, parametersOf } from './executable.ts';
-import { isObject } from './json.ts';
 import { INDIRECTIONS } from './schema.ts';
 
 /** Chat bodies are checked as the client wrote them, so on that route this stands before their translation. */

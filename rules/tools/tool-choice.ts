@@ -1,10 +1,10 @@
 // A `tool_choice` names something that the request declares (F5.3, Q16).
 import type { Body, Json, JsonObject } from '../../proxy/turn.ts';
+import { invalid } from '../invalid.ts';
+import { isAbsent, isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 import { wrappedFunction } from './executable.ts';
-import { invalid } from './invalid.ts';
-import { isAbsent, isList, isObject } from './json.ts';
 
 const SCALARS: ReadonlySet<Json> = new Set(['auto', 'none', 'required']);
 

@@ -1,8 +1,9 @@
 // What can be called by name has a name of its own across the top level and all namespaces (F5.2).
+
+import { invalid } from '../invalid.ts';
 import { rule } from '../rule.ts';
 import { toolLists, toolsIn } from './declared-tools.ts';
 import { executableOf } from './executable.ts';
-import { invalid } from './invalid.ts';
 
 /** Each list for itself: a history may declare a tool again in a later `additional_tools` item. */
 export const toolNames = rule({

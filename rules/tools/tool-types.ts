@@ -1,9 +1,9 @@
 // The public surface takes a closed list of tool types, and namespaces only in one shape (F5.2, Q16).
 import type { Body, Json } from '../../proxy/turn.ts';
+import { invalid } from '../invalid.ts';
+import { isAbsent, isList, isObject, isText } from '../json.ts';
 import { rule } from '../rule.ts';
 import { type DeclaredTool, declaredTools, isNamespace } from './declared-tools.ts';
-import { invalid } from './invalid.ts';
-import { isAbsent, isList, isObject, isText } from './json.ts';
 
 const TOP_LEVEL: ReadonlySet<Json | undefined> = new Set(['function', 'custom', 'namespace', 'web_search', 'image_generation']);
 const IN_NAMESPACE: ReadonlySet<Json | undefined> = new Set(['function', 'custom']);

@@ -10,6 +10,7 @@ export interface JsonLoad {
   readonly port: number;
   readonly request: Wire;
   readonly connections: number;
+  /** Whole ones, as wrk wants them. */
   readonly seconds: number;
 }
 
@@ -29,7 +30,7 @@ async function withWrk(stage: Stage, { port, request, connections, seconds }: Js
   const script = join(stage.directory, 'request.lua');
   const lua = [
     `wrk.method = "POST"\nwrk.body = ${quoted(request.body)}`,
-    ...Object.entries(request.headers).map(([name, value]) => `wrk.headers[${quoted(name)}] = ${quoted(value)}`),
+    ...Object.entries(request.headers).map(([name, value]) => `wrk.headers[ ${quoted(name)} ] = ${quoted(value)}`),
     'function done(summary)',
     '  local e = summary.errors',
     `  print(string.format('{"requests":%d,"refused":%d}', summary.requests, e.status + e.connect + e.read + e.write + e.timeout))`,

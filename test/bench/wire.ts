@@ -116,7 +116,11 @@ const ANSWERS = {
     [
       event('response.created', { sequence_number: 0, response: RESPONSE }),
       event('response.in_progress', { sequence_number: 1, response: RESPONSE }),
-      event('response.output_item.added', { sequence_number: 2, output_index: 0, item: { ...MESSAGE, status: 'in_progress', content: [] } }),
+      event('response.output_item.added', {
+        sequence_number: 2,
+        output_index: 0,
+        item: { ...MESSAGE, status: 'in_progress', content: [] },
+      }),
       event('response.content_part.added', { sequence_number: 3, ...PLACE, part: { ...PART, text: '' } }),
     ]
       .map(chunk)

@@ -25,7 +25,7 @@ pools:
     assignments: [{ account: north, weight: 2 }, { account: south }]
 keys:
   - { id: ci, pool: team, secret_sha256: [${HASH}], models: [model-a] }
-  - { id: old, pool: team, secret_sha256: [${'0'.repeat(64)}] }
+  - { id: old, pool: team, secret_sha256: [${'a'.repeat(64)}] }
 routes:
   - { POST: /v1/embeddings, status: unsupported }
 `;
@@ -67,7 +67,7 @@ pools[team].assignments[north].weight: 2 -> 3
 keys[ci].secret_sha256: (changed)
 keys[ci].models: ["model-a"] -> ["model-a","model-b"]
 keys[ci].status: "active" -> "paused"
-keys[ci].expires_at: added "2027-01-01T00:00:00.000Z"
+keys[ci].expires_at: added 2027-01-01T00:00:00.000Z
 keys[old]: removed
 routes[POST /v1/embeddings].status: "unsupported" -> "supported"
 routes[POST /v1/embeddings].serve: added "forward"

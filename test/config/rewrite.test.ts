@@ -35,7 +35,7 @@ test('an edit that would make the file invalid is refused with its findings, and
     rewriteConfig(path, () => [{ set: ['keys', 0, 'pool'], to: 'taem' }]),
     (error) => {
       assert.ok(error instanceof EditRefused);
-      assert.equal(error.message, `${path}:9:11: keys[ci].pool: there is no Pool 'taem'; did you mean 'team'?`);
+      assert.equal(error.message, `${path}:10:11: keys[ci].pool: there is no Pool 'taem'; did you mean 'team'?`);
       return true;
     },
   );

@@ -1,5 +1,5 @@
 // Rows for the store's tests: whole ones, of which a test names only what it is about.
-import type { AccountStateRow, AttemptRow, AuditRow, PinRow, RequestRow } from '../../store/store.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CredentialRow, PinRow, RequestRow } from '../../store/store.ts';
 
 export const requestRow = (given: Partial<RequestRow> = {}): RequestRow => ({
   id: 'req_1',
@@ -65,6 +65,14 @@ export const pinRow = (given: Partial<PinRow> = {}): PinRow => ({
   hash: 'ab12',
   account: 'north',
   expires_at: 10_000,
+  ...given,
+});
+
+export const credentialRow = (given: Partial<CredentialRow> = {}): CredentialRow => ({
+  account: 'north',
+  imported: 'cd34',
+  sealed: 'v1.AAAA.BBBB',
+  updated_at: 1_000,
   ...given,
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type RequestRow, type Store, StoreError } from '../../store/store.ts';
 import { adapters } from './adapters.ts';
-import { accountRow, attemptRow, auditEntry, pinRow, requestRow } from './samples.ts';
+import { accountRow, attemptRow, auditEntry, credentialRow, pinRow, requestRow } from './samples.ts';
 
 const NOW = 5_000;
 const clock = () => NOW;
@@ -41,6 +41,7 @@ for (const adapter of adapters) {
       before.accounts.put(accountRow());
       before.catalog.put({ account: 'north', entries: '{"models": [ {"id":1.0} ]}', etag: 'W/"x"', read_at: 7 });
       before.pins.put(pinRow());
+      await before.credentials.save(credentialRow());
       await before.audit.record(auditEntry());
       await before.close();
 
@@ -52,6 +53,7 @@ for (const adapter of adapters) {
         { account: 'north', entries: '{"models": [ {"id":1.0} ]}', etag: 'W/"x"', read_at: 7 },
       ]);
       assert.deepEqual(await store.pins.load(10), [pinRow()]);
+      assert.deepEqual(await store.credentials.load(), [credentialRow()]);
       const [{ id, ...entry } = { id: '' }] = await store.audit.list({});
       assert.deepEqual(entry, auditEntry());
       assert.match(id, /^[0-9a-f-]{36}$/);
@@ -100,6 +102,17 @@ for (const adapter of adapters) {
       assert.equal((await store.pins.find({ kind, pool, key_id, hash }))?.account, 'east');
       assert.equal((await store.pins.load(10)).length, 2);
       assert.deepEqual(await store.pins.load(1), [pinRow({ account: 'east', expires_at: 20_000 })]);
+    });
+
+    test('a saved credential is on disk, and seen by another process, when its promise resolves', async (context) => {
+      const url = await adapter.fresh(context);
+      const store = await open(context, url);
+      const other = await open(context, url);
+      await store.credentials.save(credentialRow());
+      await store.credentials.save(credentialRow({ sealed: null, updated_at: 2_000 }));
+      await store.credentials.save(credentialRow({ account: 'south' }));
+      assert.deepEqual(await other.credentials.find('north'), credentialRow({ sealed: null, updated_at: 2_000 }));
+      assert.equal(await other.credentials.find('nobody'), undefined);
     });
 
     test('requests are filtered by every filter, alone and together', async (context) => {

@@ -119,6 +119,22 @@ test('a failing disk is tried again with longer and longer pauses, throws nowher
   });
 });
 
+test('many who wait for a failing disk do not make it busier', async () => {
+  const state = disk();
+  state.error = full;
+  const writer = writerOn(state.write, { retryMs: [30, 30] });
+  const start = performance.now();
+  const saved: Promise<void>[] = [];
+  for (let n = 0; n < 50; n++) {
+    saved.push(writer.save(audit, auditRow(`a${n}`)));
+    await sleep(1);
+  }
+  const tries = state.triedAt.length;
+  assert.ok(tries <= 3 + (performance.now() - start) / 30, `${tries} tries`);
+  state.error = undefined;
+  await Promise.all(saved);
+});
+
 test('of the rows of one key that wait only the last is written, in the place of the first', async () => {
   const { write, batches } = disk();
   const seen: object[] = [];

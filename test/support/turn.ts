@@ -103,14 +103,19 @@ export interface Ran {
   event(event: Event): readonly Event[];
 }
 
-/** Runs the request phases of `rules`, in order, on a copy of `body`. Throws the Refusal of the rule that refused. */
+/**
+ * Runs the request phases of those of `rules` that take part in the route of `options`, in order, on a copy of `body`.
+ * Throws the Refusal of the rule that refused.
+ */
 export async function run(rules: readonly Rule[], body: unknown, options: TurnOptions = {}): Promise<Ran> {
   const turn = turnOf(options);
+  const { kind } = turn.route;
+  const taking = rules.filter(({ routes }) => routes === '*' || (kind !== undefined && routes.includes(kind)));
   const input = structuredClone(body) as Body;
   for (const member of Object.values(input)) frozen(member);
   const work = { body: input };
   const memories = new Map<Rule, unknown>();
-  for (const rule of rules) {
+  for (const rule of taking) {
     if (!rule.request) memories.set(rule, null);
     else {
       const memory = await rule.request(work, turn);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import type { Stage } from '../stage.ts';
-import { requestOf } from '../wire.ts';
+import { type Post, requestOf } from '../wire.ts';
 import { type Relay, startNode } from './relay.ts';
 
 export const KEY = 'pg-bench-key';
@@ -33,7 +33,7 @@ export function writeConfig(stage: Stage, { accounts, keys }: Size, port = 0): s
   const directory = mkdtempSync(join(stage.directory, 'gateway-'));
   const ids = Array.from({ length: accounts }, (_, i) => `account-${i}`);
   const assignments = ids.map((account) => ({ account }));
-  const key = (secret: string, pool: string): object => ({ id: secret, pool, secret_sha256: [hash('sha256', secret, 'hex')] });
+  const key = (id: string, secret: string, pool: string): object => ({ id, pool, secret_sha256: [hash('sha256', secret, 'hex')] });
   const limits = { requests_per_minute: MANY, tokens_per_day: MANY * 100, concurrent: 100_000 };
   const policy = { models: ['model-a', 'model-mini'], reasoning_effort: { allow_up_to: 'high' }, output_tokens: { max: 32_000 } };
   const config = {
@@ -54,9 +54,9 @@ export function writeConfig(stage: Stage, { accounts, keys }: Size, port = 0): s
       { id: 'closed', label: 'Closed', assignments: assignments.slice(0, 1).map((one) => ({ ...one, eligible: false })) },
     ],
     keys: [
-      ...Array.from({ length: keys }, (_, i) => ({ ...key(keyNumber(i), 'team'), ...policy, limits })),
-      key(CLOSED_KEY, 'closed'),
-      { ...key(LIMITED_KEY, 'team'), limits: { requests_per_day: 1 } },
+      ...Array.from({ length: keys }, (_, i) => ({ ...key(`key-${i}`, keyNumber(i), 'team'), ...policy, limits })),
+      key('closed', CLOSED_KEY, 'closed'),
+      { ...key('limited', LIMITED_KEY, 'team'), limits: { requests_per_day: 1 } },
     ],
   };
   const file = join(directory, 'config.yaml');
@@ -71,15 +71,15 @@ export async function startGateway(stage: Stage, size: Size = USUAL): Promise<Re
   const program = ['--import', import.meta.resolve('tsx/esm'), MAIN, 'serve', '--config', writeConfig(stage, size)];
   const relay = await startNode(stage, program, GATEWAY_ENV);
   for (let tries = 0; tries < 200; tries++) {
-    if ((await firstAnswer(relay.port)) === 200) return relay;
+    if ((await firstStatus(relay.port, { path: '/backend-api/agent/responses', key: KEY })) === 200) return relay;
     await sleep(50);
   }
   throw new Error('the gateway does not answer');
 }
 
-/** The status of one turn; 0 while nobody listens. */
-export async function firstAnswer(port: number): Promise<number> {
-  const { path, headers, body } = requestOf({ path: '/backend-api/agent/responses', key: KEY });
+/** The status of one request; 0 while nobody listens. */
+export async function firstStatus(port: number, post: Post): Promise<number> {
+  const { path, headers, body } = requestOf(post);
   return fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body }).then(
     async (response) => {
       await response.arrayBuffer();

@@ -1,7 +1,7 @@
 // nginx and haproxy as relays, where they are installed: what a proxy in C pays for the same bytes.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child } from '../children.ts';
@@ -10,7 +10,7 @@ import type { Relay } from './relay.ts';
 
 const nginxConfig = (directory: string, port: number, upstream: number): string => `
 daemon off; master_process off; worker_processes 1; pid ${directory}/nginx.pid; error_log /dev/null;
-events { worker_connections 16384; }
+events { worker_connections 8192; }
 http {
   access_log off; tcp_nodelay on; keepalive_requests 1000000000;
   client_body_temp_path ${directory}; proxy_temp_path ${directory};
@@ -29,7 +29,7 @@ http {
 const haproxyConfig = (port: number, upstream: number): string => `
 global
   nbthread 1
-  maxconn 16384
+  maxconn 4096
 defaults
   mode http
   option http-no-delay
@@ -45,11 +45,21 @@ backend provider
 `;
 
 export function startNginx(stage: Stage): Promise<Relay> {
-  return startWith(stage, 'nginx.conf', (port) => nginxConfig(stage.directory, port, stage.upstream.port), (file) => ['nginx', '-c', file]);
+  return startWith(
+    stage,
+    'nginx.conf',
+    (port) => nginxConfig(stage.directory, port, stage.upstream.port),
+    (file) => ['nginx', '-c', file],
+  );
 }
 
 export function startHaproxy(stage: Stage): Promise<Relay> {
-  return startWith(stage, 'haproxy.cfg', (port) => haproxyConfig(port, stage.upstream.port), (file) => ['haproxy', '-db', '-f', file]);
+  return startWith(
+    stage,
+    'haproxy.cfg',
+    (port) => haproxyConfig(port, stage.upstream.port),
+    (file) => ['haproxy', '-db', '-f', file],
+  );
 }
 
 async function startWith(

@@ -1,7 +1,6 @@
 // One row of a rule's case table, and how it runs against rules alone; the same rows are meant to run over HTTP, SSE and websocket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RouteKind } from '../../../proxy/config/config.ts';
 import type { Json, JsonObject, ModeDecision } from '../../../proxy/turn.ts';
 import type { Rule } from '../../../rules/rule.ts';
 import { refusalBy, run, type TurnOptions } from '../../support/turn.ts';
@@ -34,14 +33,9 @@ export const expectedBody = ({ body, changes }: Case): Json => plain({ ...body, 
 /** As JSON sees it: without undefined members. */
 export const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
 
-/** The rules that are compiled into the route of a case. */
-export const onRoute = (rules: readonly Rule[], kind: RouteKind = 'responses'): readonly Rule[] =>
-  rules.filter(({ routes }) => routes === '*' || routes.includes(kind));
-
-export function testCases(all: readonly Rule[], cases: readonly Case[]): void {
+export function testCases(rules: readonly Rule[], cases: readonly Case[]): void {
   for (const one of cases) {
     test(one.name, async () => {
-      const rules = onRoute(all, one.options?.kind);
       if (one.refusal) {
         const refusal = await refusalBy(rules, one.body, one.options);
         const { code, status, param } = one.refusal;

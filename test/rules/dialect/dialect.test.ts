@@ -16,11 +16,7 @@ import { BACKEND_SHAPE, SHAPES, TOOL_CHOICE } from './shape.cases.ts';
 testCases([liteToolChoice], TOOL_CHOICE);
 testCases([dialectShape], SHAPES);
 testCases([liftInstructions], LIFT);
-// A rule is compiled only into the routes that it names, so compact is left out of what stands on none of its routes.
-testCases(
-  [backendShape],
-  BACKEND_SHAPE.filter(({ options }) => options?.kind !== 'compact'),
-);
+testCases([backendShape], BACKEND_SHAPE);
 testCases([liteRewrite], [...LITE_REWRITE, ...IMAGE_DETAIL, ...FULL_PASS]);
 
 test('[F2.9] a list without images to change is not copied', async () => {

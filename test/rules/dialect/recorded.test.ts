@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn.ts';
+import { RULES } from '../../../rules/index.ts';
 import { run, type TurnOptions } from '../../support/turn.ts';
-import { FULL, LITE, onRoute, plain } from './case.ts';
-import { ORDER } from './order.ts';
+import { FULL, LITE, plain } from './case.ts';
 
 /** `full` and `lite` are the bodies that must go out over the client's own kind of connection; none of these schemas has anything to
  *  lower (F5.1), so they hold with the tool rules and without. */
@@ -20,7 +20,6 @@ interface Recorded {
 const FOLDER = new URL('../../fixtures/native/', import.meta.url);
 const HEADER = 'x-internal-agent-responses-lite';
 const ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
-const RULES = onRoute(ORDER);
 
 for (const file of readdirSync(FOLDER)) {
   const { client, headers, body, ...expected } = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Recorded;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../../proxy/refusal.ts';
 import type { Json, JsonObject } from '../../../proxy/turn.ts';
-import { isObject } from '../../../rules/tools/json.ts';
+import { isObject } from '../../../rules/json.ts';
 import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
 import { MAX_SCHEMA_DEPTH } from '../../../rules/tools/schema.ts';
 import { strictRepair } from '../../../rules/tools/strict-repair.ts';

@@ -1,0 +1,58 @@
+// Writes whole answers to HTTP clients, refusals among them, and sees to what is still arriving of the request.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { jsonOf, type Refusal } from '../refusal.ts';
+import { waitsForLeave } from './expect.ts';
+
+export function writeAnswer(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer | string,
+): void {
+  if (response.destroyed || response.headersSent) return;
+  // No content: its length would be that of the answer with one.
+  if (status === 204 || status === 304) response.writeHead(status, headers).end();
+  else {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+  }
+}
+
+/** A body that is still arriving is read this far, so that the answer is not lost to a reset (Q4). */
+const DRAIN_BYTES = 65_536;
+const DRAIN_MS = 1_000;
+
+/** Answers a refusal. What is left of a short body is read, and the connection kept; behind any other it closes. */
+export function writeRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal, id: string): void {
+  if (response.destroyed || response.headersSent) return;
+  const body = jsonOf(refusal);
+  const fixed = { 'content-type': 'application/json', 'x-request-id': id, 'content-length': Buffer.byteLength(body) };
+  const headers = { ...refusal.headers, ...fixed };
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  if (request.complete || (length === undefined && coding === undefined)) {
+    response.writeHead(refusal.status, headers).end(body);
+  } else if (waitsForLeave(request)) {
+    response.writeHead(refusal.status, { ...headers, connection: 'close' }).end(body);
+  } else if (response.shouldKeepAlive && Number(length) <= DRAIN_BYTES) {
+    response.writeHead(refusal.status, headers).end(body);
+    drain(request, () => request.complete || request.destroy());
+  } else {
+    response.writeHead(refusal.status, { ...headers, connection: 'close' }).write(body);
+    drain(request, () => response.end());
+  }
+}
+
+/** Past its share the request is not read any more, but its client has the rest of the time to read the answer. */
+function drain(request: IncomingMessage, done: () => void): void {
+  let left = DRAIN_BYTES;
+  const finish = (): void => {
+    clearTimeout(timer);
+    request.off('data', count).off('end', finish).off('close', finish);
+    done();
+  };
+  const count = (chunk: Buffer): void => {
+    left -= chunk.length;
+    if (left < 0) request.pause();
+  };
+  const timer = setTimeout(finish, DRAIN_MS);
+  request.on('data', count).once('end', finish).once('close', finish).resume();
+}

@@ -1,0 +1,92 @@
+// `npm run bench`: measures the gateway next to other relays on this machine, and prints one table.
+import { writeFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
+import { parseArgs } from 'node:util';
+import { installed } from './children.ts';
+import { comparison } from './compare.ts';
+import { jsonGenerator } from './json-load.ts';
+import { judge, type Verdict } from './judge.ts';
+import { ROWS, type Row } from './rows.ts';
+import { type Effort, NotYet, type Scenario, Sheet } from './sheet.ts';
+import { openStage, type Stage } from './stage.ts';
+import { tableOf } from './table.ts';
+
+const HELP = `npm run bench -- [options]
+
+  --only ROW       only this row, or those whose names begin with it; may be given again
+  --quick          three short runs instead of five
+  --json FILE      writes every run of every row to FILE
+  --compare FILE   shows what changed since such a file
+  --profile DIR    writes a CPU profile of every measured stretch to DIR (and so makes it slower)
+
+Rows: ${ROWS.map(({ name }) => name).join(' ')}
+`;
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    compare: { type: 'string' },
+    profile: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+async function machine(stage: Stage): Promise<string> {
+  const parts = await Promise.all(
+    ['nginx', 'haproxy', 'wrk'].map(async (name) => ((await installed(name)) ? [] : [`${name === 'nginx' ? 'nginx-light' : name}`])),
+  );
+  const absent = parts.flat();
+  if (absent.length > 0) say(`not installed, so not compared: apt-get install ${absent.join(' ')}`);
+  const [{ model = 'unknown processor' } = {}, ...more] = cpus();
+  const day = new Date().toISOString().slice(0, 10);
+  return `${day}, ${more.length + 1} × ${model}, Linux ${release()}, Node ${process.version}; ${stage.cores.description}; JSON load by ${await jsonGenerator()}`;
+}
+
+/** Each scenario once; why those are missing that could not be measured. */
+async function measure(rows: readonly Row[], stage: Stage, effort: Effort, sheet: Sheet): Promise<ReadonlyMap<Scenario, string>> {
+  const missing = new Map<Scenario, string>();
+  for (const scenario of new Set(rows.map((row) => row.scenario))) {
+    const names = rows.filter((row) => row.scenario === scenario).map(({ name }) => name);
+    const began = performance.now();
+    try {
+      await scenario({ stage, effort, sheet });
+      say(`${names.join(', ')}: measured in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
+    } catch (error) {
+      missing.set(scenario, error instanceof NotYet ? 'not yet' : 'FAILED');
+      say(`${names.join(', ')}: ${error instanceof NotYet ? `not yet: ${error.message}` : error}`);
+    }
+  }
+  return missing;
+}
+
+async function bench(): Promise<number> {
+  const { only } = options;
+  const rows = only ? ROWS.filter(({ name }) => only.some((wanted) => name.startsWith(wanted))) : ROWS;
+  if (rows.length === 0) throw new Error(`no such row; there are: ${ROWS.map(({ name }) => name).join(' ')}`);
+  const effort = options.quick ? { runs: 3, seconds: 2 } : { runs: 5, seconds: 4 };
+  const stage = await openStage(options.profile);
+  const about = await machine(stage);
+  say(about);
+  const sheet = new Sheet();
+  const missing = await measure(rows, stage, effort, sheet);
+  const verdicts: readonly Verdict[] = rows.map((row) => judge(row, sheet, missing.get(row.scenario)));
+  console.log(`${about}; median of ${effort.runs} alternating runs (least–most)\n\n${tableOf(verdicts)}`);
+  if (options.compare) console.log(`\nsince ${options.compare}:\n${comparison(verdicts, options.compare)}`);
+  if (options.json) writeFileSync(options.json, `${JSON.stringify({ about, effort, rows: verdicts }, null, 1)}\n`);
+  return [...missing.values()].includes('FAILED') || verdicts.some(({ met }) => met === false) ? 1 : 0;
+}
+
+if (options.help) {
+  console.log(HELP);
+} else {
+  // Every child ends with this process.
+  const code = await bench().catch((error: unknown) => {
+    say(error instanceof Error ? error.message : String(error));
+    return 2;
+  });
+  process.exit(code);
+}

@@ -1,0 +1,96 @@
+// The rows of the table: what is measured, what it is compared to, and what it must reach.
+import { GATEWAY, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
+import { growth, LARGE, SMALL } from './scenarios/growth.ts';
+import { addedLatency, jsonTurns } from './scenarios/json.ts';
+import { idleStreams, stalledReader } from './scenarios/memory.ts';
+import { NODE, refusals } from './scenarios/refusals.ts';
+import { requestLog } from './scenarios/request-log.ts';
+import { JSON_ALONE, rulesCost } from './scenarios/rules.ts';
+import { chatStreams, flatStreams, pacedStreams } from './scenarios/sse.ts';
+import { startToFirstAnswer } from './scenarios/start.ts';
+import { NotYet, type Scenario } from './sheet.ts';
+
+/** A multiple of the reference in the same run, or the figure itself. */
+export type Bound = { readonly times: number } | { readonly most: number };
+
+export interface Row {
+  /** For `--only`. */
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  /** Several rows may read the figures of one scenario. */
+  readonly scenario: Scenario;
+  readonly figure: string;
+  readonly subject: string;
+  readonly reference: string | undefined;
+  readonly must: Bound;
+  readonly aim: Bound | undefined;
+}
+
+interface Against {
+  readonly reference?: string;
+  readonly subject?: string;
+  readonly aim?: Bound;
+}
+
+const times = (factor: number): Bound => ({ times: factor });
+const most = (value: number): Bound => ({ most: value });
+
+function row(name: string, title: string, unit: string, scenario: Scenario, figure: string, must: Bound, against: Against = {}): Row {
+  return { name, title, unit, scenario, figure, must, subject: GATEWAY, reference: undefined, aim: undefined, ...against };
+}
+
+const missing =
+  (what: string): Scenario =>
+  async () => {
+    throw new NotYet(what);
+  };
+
+const bare = (aim: number): Against => ({ reference: REFERENCE, aim: times(aim) });
+const few = { accounts: 10, keys: 10 };
+
+export const ROWS: readonly Row[] = [
+  row('json', 'CPU per JSON turn, 0.8 KB, 64 connections', 'µs', jsonTurns, 'cpu per turn', times(1), bare(0.75)),
+  row('json-v1', '… on /v1, collected from a stream', 'µs', jsonTurns, 'cpu per turn', times(1), { ...bare(0.75), subject: GATEWAY_V1 }),
+  row('latency', 'latency added at 1 connection, p50', 'µs', addedLatency, 'added latency', times(2), bare(1.3)),
+  row('sse-paced', 'CPU per million events, 200 streams × 50/s', 's', pacedStreams, 'cpu per paced event', times(1.15), bare(1)),
+  row('sse-flat', 'CPU per million events, flat out', 's', flatStreams, 'cpu per flat event', times(1.1), bare(0.8)),
+  row('chat', '… translated to Chat', 's', chatStreams, 'cpu per translated event', times(2), {
+    subject: 'poolgate chat',
+    reference: GATEWAY,
+    aim: times(1.5),
+  }),
+  row('sse-p99', 'event latency, paced, p99', 'ms', pacedStreams, 'paced event p99', times(2), bare(1)),
+  row('sse-memory', 'memory per idle SSE stream', 'KB', idleStreams, 'memory per idle stream', times(1.2), bare(1)),
+  row('ws-memory', 'memory per idle websocket, both sides', 'KB', missing('websockets'), '', most(60), { aim: most(45) }),
+  row('ws-turn', 'CPU per websocket turn, echoed', 'µs', missing('websockets'), '', times(3), { aim: times(2) }),
+  row('stalled', 'held for a stalled reader of 100 MB', 'MiB', stalledReader, 'held for a stalled reader', most(2)),
+  ...([401, 429, 503] as const).map((status) =>
+    row(`refuse-${status}`, `CPU per refusal, ${status}`, 'µs', refusals(status), `cpu per ${status}`, times(2), { reference: NODE }),
+  ),
+  row('log-lost', 'request rows lost at 5,000/s', 'rows', requestLog, 'rows lost', most(0)),
+  row('log-cpu', '… main thread per row', 'µs', requestLog, 'main thread per row', most(2)),
+  row('start', 'start to first answer, installed', 's', startToFirstAnswer, 'start', most(0.6), { aim: most(0.3) }),
+  row(
+    'grow-accounts',
+    'CPU per turn, 10 → 1,000 accounts',
+    'µs',
+    growth('accounts', few, { ...few, accounts: 1_000 }),
+    'accounts',
+    times(1.2),
+    {
+      subject: LARGE,
+      reference: SMALL,
+    },
+  ),
+  row('grow-keys', 'CPU per turn, 10 → 10,000 keys', 'µs', growth('keys', few, { ...few, keys: 10_000 }), 'keys', times(1.2), {
+    subject: LARGE,
+    reference: SMALL,
+  }),
+  row('grow-pins', 'CPU per turn, 1 → 10,000 pins', 'µs', missing('continuity pins'), '', times(1.2)),
+  ...(['full', 'lite'] as const).map((mode) =>
+    row(`rules-${mode}`, `rules of a 40 KB native turn, ${mode}`, 'µs', rulesCost, `rules of a ${mode} turn`, times(1.5), {
+      reference: JSON_ALONE,
+    }),
+  ),
+];

@@ -1,0 +1,47 @@
+// A JSON turn: processor time at 64 connections, and how much later an answer comes than without a relay.
+import { cost } from '../cost.ts';
+import { loadJson } from '../json-load.ts';
+import { type Contender, crewOf, NATIVE_PATH } from '../relays/crew.ts';
+import { KEY } from '../relays/gateway.ts';
+import { alternate, type Measurement } from '../sheet.ts';
+import { startLoad } from '../streams.ts';
+import { requestOf } from '../wire.ts';
+
+const CONNECTIONS = 64;
+const WARM_SECONDS = 2;
+
+export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<void> {
+  const crew = await crewOf(stage);
+  const load = async ({ relay, path, name }: Contender, seconds: number): Promise<number> => {
+    const request = requestOf({ path, key: KEY });
+    const { requests, refused } = await loadJson(stage, { port: relay.port, request, connections: CONNECTIONS, seconds });
+    if (refused > 0 || requests === 0) throw new Error(`${name}: ${refused} of ${requests} requests were refused`);
+    return requests;
+  };
+  for (const contender of crew) await load(contender, WARM_SECONDS);
+  await alternate(effort.runs, crew, async (contender) => {
+    let requests = 0;
+    const used = await cost(stage, contender.relay, `json-${contender.name}`, async () => {
+      requests = await load(contender, effort.seconds);
+    });
+    sheet.add('cpu per turn', contender.name, used / requests);
+  });
+}
+
+export async function addedLatency({ stage, effort, sheet }: Measurement): Promise<void> {
+  const crew = await crewOf(stage);
+  const ask = async (port: number, path: string): Promise<number> => {
+    const load = { port, requests: [requestOf({ path, key: KEY })], connections: 1, warmSeconds: 0.5, seconds: effort.seconds / 2 };
+    const { errors, reply_p50 } = await (await startLoad(stage, load)).report();
+    if (errors > 0) throw new Error(`${path}: ${errors} requests failed`);
+    return reply_p50;
+  };
+  const direct = 'direct';
+  const p50s = new Map<string, number[]>();
+  await alternate(effort.runs, [...crew, { name: direct, relay: stage.upstream, path: NATIVE_PATH }], async ({ name, relay, path }) => {
+    p50s.set(name, [...(p50s.get(name) ?? []), await ask(relay.port, path)]);
+  });
+  for (const { name } of crew) {
+    for (const [run, p50] of (p50s.get(name) ?? []).entries()) sheet.add('added latency', name, p50 - (p50s.get(direct)?.[run] ?? 0));
+  }
+}

@@ -1,0 +1,61 @@
+// Memory that streams hold: idle ones each, and one whose reader has stopped reading.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GATEWAY, NATIVE_PATH, REFERENCE, relaysOf } from '../relays/crew.ts';
+import { KEY } from '../relays/gateway.ts';
+import { type Relay, residentOf } from '../relays/relay.ts';
+import { alternate, type Measurement } from '../sheet.ts';
+import type { Stage } from '../stage.ts';
+import { startLoad, startStalled } from '../streams.ts';
+import { DELTA_BYTES, type Plan, requestOf } from '../wire.ts';
+
+const IDLE_STREAMS = 1_000;
+/** One delta, the next in three hours. */
+const IDLE: Plan = { deltas: 2, perSecond: 0.0001 };
+const LONG_BYTES = 100_000_000;
+const LONG: Plan = { deltas: Math.ceil(LONG_BYTES / DELTA_BYTES), perSecond: 0 };
+const WARM: Plan = { deltas: 2_000, perSecond: 0 };
+const LOOKS = 5;
+const LOOK_MS = 500;
+
+/** In a process of its own each time: what an earlier load left behind would hide what streams hold. */
+export async function idleStreams({ stage, effort, sheet }: Measurement): Promise<void> {
+  await alternate(effort.runs, [...(await relaysOf(stage))], async ([name, startRelay]) => {
+    const relay = await startRelay();
+    await warmUp(stage, relay, 100);
+    const before = await residentOf(relay);
+    const requests = [requestOf({ path: NATIVE_PATH, key: KEY, stream: IDLE })];
+    const load = { port: relay.port, requests, connections: IDLE_STREAMS, warmSeconds: 1, seconds: 3_600 };
+    const loading = await startLoad(stage, load);
+    const after = await residentOf(relay);
+    await loading.stop();
+    await relay.child.stop();
+    sheet.add('memory per idle stream', name, (after - before) / IDLE_STREAMS / 1_024);
+  });
+}
+
+export async function stalledReader({ stage, effort, sheet }: Measurement): Promise<void> {
+  const both = [...(await relaysOf(stage))].filter(([name]) => name === GATEWAY || name === REFERENCE);
+  await alternate(effort.runs, both, async ([name, startRelay]) => {
+    const relay = await startRelay();
+    await warmUp(stage, relay, 20);
+    const before = await residentOf(relay);
+    const stalled = await startStalled(stage, relay.port, requestOf({ path: NATIVE_PATH, key: KEY, stream: LONG }));
+    let most = 0;
+    for (let look = 0; look < LOOKS; look++) {
+      await sleep(LOOK_MS);
+      most = Math.max(most, await residentOf(relay));
+    }
+    stalled.resume();
+    const { bytes, errors } = await stalled.report();
+    if (errors > 0 || bytes < LONG.deltas * 200) throw new Error(`${name}: the stalled stream came back with ${bytes} bytes`);
+    await relay.child.stop();
+    sheet.add('held for a stalled reader', name, Math.max(0, most - before) / 1_048_576);
+  });
+}
+
+/** Code compiled and buffers grown, as in a process that has served for a while. */
+async function warmUp(stage: Stage, relay: Relay, connections: number): Promise<void> {
+  const requests = [requestOf({ path: NATIVE_PATH, key: KEY, stream: WARM })];
+  const loading = await startLoad(stage, { port: relay.port, requests, connections, warmSeconds: 1, seconds: 1 });
+  await loading.report();
+}

@@ -1,0 +1,44 @@
+// What saying no costs, next to Node's own server saying as much: clients repeat a refused request up to thirty times.
+import { cost } from '../cost.ts';
+import { loadJson } from '../json-load.ts';
+import { GATEWAY, NATIVE_PATH, startRefuser } from '../relays/crew.ts';
+import { CLOSED_KEY, firstStatus, LIMITED_KEY, startGateway } from '../relays/gateway.ts';
+import { alternate, type Measurement, NotYet, type Scenario } from '../sheet.ts';
+import { requestOf } from '../wire.ts';
+
+export const NODE = 'node';
+
+const CONNECTIONS = 64;
+const WARM_SECONDS = 1;
+/** Of a body of ours that says no. */
+const BODY_BYTES = 140;
+
+const KEYS: Readonly<Record<401 | 429 | 503, string>> = { 401: 'pg-nobody-has-this-key', 429: LIMITED_KEY, 503: CLOSED_KEY };
+
+export function refusals(status: 401 | 429 | 503): Scenario {
+  return async ({ stage, effort, sheet }: Measurement) => {
+    const post = { path: NATIVE_PATH, key: KEYS[status] };
+    const gateway = await startGateway(stage);
+    // The first may pass: it is the one that spends the limit.
+    await firstStatus(gateway.port, post);
+    if ((await firstStatus(gateway.port, post)) !== status) throw new NotYet(`a refusal with ${status}`);
+    const contenders = [
+      { name: GATEWAY, relay: gateway },
+      { name: NODE, relay: await startRefuser(stage, status, BODY_BYTES) },
+    ];
+    const load = async (port: number, seconds: number): Promise<number> => {
+      const { requests, refused } = await loadJson(stage, { port, request: requestOf(post), connections: CONNECTIONS, seconds });
+      if (refused < requests || requests === 0) throw new Error(`only ${refused} of ${requests} requests were refused`);
+      return requests;
+    };
+    for (const { relay } of contenders) await load(relay.port, WARM_SECONDS);
+    await alternate(effort.runs, contenders, async ({ name, relay }) => {
+      let requests = 0;
+      const used = await cost(stage, relay, `refuse-${status}-${name}`, async () => {
+        requests = await load(relay.port, effort.seconds / 2);
+      });
+      sheet.add(`cpu per ${status}`, name, used / requests);
+    });
+    for (const { relay } of contenders) await relay.child.stop();
+  };
+}

@@ -1,0 +1,42 @@
+// Run as a process of its own: writes request rows at a pace, and tells what they cost beyond being made.
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openStore, type RequestRow } from '../../../store/store.ts';
+import { requestRow } from '../../store/samples.ts';
+import type { Written } from './request-log.ts';
+
+const [directory = '.', rate = '5000', seconds = '2'] = process.argv.slice(2);
+const perSecond = Number(rate);
+const roundMs = Number(seconds) * 1_000;
+const TICK_MS = 5;
+
+let made = 0;
+const nextRow = (): RequestRow => {
+  const at = Date.now();
+  return requestRow({ id: `req_${at.toString(36)}${(made++).toString(36).padStart(6, '0')}`, at });
+};
+
+/** Microseconds of the main thread per row. */
+async function round(append: (row: RequestRow) => void): Promise<number> {
+  const before = { cpu: process.threadCpuUsage(), made };
+  const start = performance.now();
+  while (performance.now() - start < roundMs) {
+    const due = ((performance.now() - start) / 1_000) * perSecond;
+    while (made - before.made < due) append(nextRow());
+    await sleep(TICK_MS);
+  }
+  const { user, system } = process.threadCpuUsage(before.cpu);
+  return (user + system) / (made - before.made);
+}
+
+const store = await openStore(`sqlite:${join(mkdtempSync(join(directory, 'log-')), 'log.db')}`, { clock: Date.now });
+await round(store.requests.append);
+const warm = made;
+const idle = await round(() => {});
+const skipped = made - warm;
+const busy = await round(store.requests.append);
+await store.close();
+const lost = made - skipped - store.stats().written;
+const told: Written = { lost, mainMicroseconds: busy - idle };
+console.log(JSON.stringify(told));

@@ -1,0 +1,23 @@
+// The request log at 5,000 turns a second: the main thread's time per row, and whether every row arrives.
+import { fileURLToPath } from 'node:url';
+import { outputOf } from '../children.ts';
+import { GATEWAY } from '../relays/crew.ts';
+import { alternate, type Measurement } from '../sheet.ts';
+
+const WRITER = fileURLToPath(new URL('request-log-writer.ts', import.meta.url));
+const ROWS_PER_SECOND = 5_000;
+
+/** What the writer prints. */
+export interface Written {
+  readonly lost: number;
+  readonly mainMicroseconds: number;
+}
+
+export async function requestLog({ stage, effort, sheet }: Measurement): Promise<void> {
+  await alternate(effort.runs, [GATEWAY], async (name) => {
+    const command = [process.execPath, '--import', 'tsx/esm', WRITER, stage.directory, String(ROWS_PER_SECOND), String(effort.seconds)];
+    const { lost, mainMicroseconds } = JSON.parse(await outputOf(stage.cores.pinned('relay', command))) as Written;
+    sheet.add('rows lost', name, lost);
+    sheet.add('main thread per row', name, mainMicroseconds);
+  });
+}

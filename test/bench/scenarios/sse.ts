@@ -1,0 +1,61 @@
+// Streams: processor time per event at a provider's pace and flat out, and how late a paced event arrives.
+import { cost } from '../cost.ts';
+import { type Contender, crewOf, GATEWAY } from '../relays/crew.ts';
+import { firstStatus, KEY } from '../relays/gateway.ts';
+import { alternate, type Measurement, NotYet } from '../sheet.ts';
+import { type Report, startLoad } from '../streams.ts';
+import { type Plan, requestOf } from '../wire.ts';
+
+const PACED = { connections: 200, plan: { deltas: 1_000_000, perSecond: 50 } };
+const FLAT = { connections: 8, plan: { deltas: 10_000, perSecond: 0 } };
+const CHAT_PATH = '/v1/chat/completions';
+
+interface Streams {
+  readonly connections: number;
+  readonly plan: Plan;
+}
+
+export async function pacedStreams(measurement: Measurement): Promise<void> {
+  const { stage, effort, sheet } = measurement;
+  await alternate(effort.runs, await crewOf(stage), async (contender) => {
+    const { used, report } = await streamed(measurement, contender, PACED, 'paced');
+    sheet.add('cpu per paced event', contender.name, used / report.events);
+    sheet.add('paced event p99', contender.name, report.event_p99 / 1_000);
+  });
+}
+
+export async function flatStreams(measurement: Measurement): Promise<void> {
+  const { stage, effort, sheet } = measurement;
+  await alternate(effort.runs, await crewOf(stage), async (contender) => {
+    const { used, report } = await streamed(measurement, contender, FLAT, 'flat');
+    sheet.add('cpu per flat event', contender.name, used / report.events);
+  });
+}
+
+/** The same stream, translated, next to the native one. */
+export async function chatStreams(measurement: Measurement): Promise<void> {
+  const { stage, effort, sheet } = measurement;
+  const native = (await crewOf(stage)).find(({ name }) => name === GATEWAY) as Contender;
+  if ((await firstStatus(native.relay.port, { path: CHAT_PATH, key: KEY })) !== 200) throw new NotYet('Chat translation');
+  const both = [native, { ...native, name: 'poolgate chat', path: CHAT_PATH }];
+  await alternate(effort.runs, both, async (contender) => {
+    const { used, report } = await streamed(measurement, contender, FLAT, 'chat');
+    sheet.add('cpu per translated event', contender.name, used / report.events);
+  });
+}
+
+async function streamed(
+  { stage, effort }: Measurement,
+  { name, relay, path }: Contender,
+  { connections, plan }: Streams,
+  label: string,
+): Promise<{ readonly used: number; readonly report: Report }> {
+  const requests = [requestOf({ path, key: KEY, stream: plan })];
+  const loading = await startLoad(stage, { port: relay.port, requests, connections, warmSeconds: 1, seconds: effort.seconds });
+  let report: Report | undefined;
+  const used = await cost(stage, relay, `${label}-${name}`, async () => {
+    report = await loading.report();
+  });
+  if (!report || report.errors > 0 || report.events === 0) throw new Error(`${name}: streams broke: ${JSON.stringify(report)}`);
+  return { used, report };
+}

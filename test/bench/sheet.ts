@@ -1,0 +1,44 @@
+// Where measurements put their figures: figure, contender, one value a run.
+import type { Stage } from './stage.ts';
+import type { Runs } from './statistics.ts';
+
+export class Sheet {
+  readonly #figures = new Map<string, Map<string, number[]>>();
+
+  add(figure: string, contender: string, value: number): void {
+    const contenders = this.#figures.get(figure) ?? new Map<string, number[]>();
+    this.#figures.set(figure, contenders);
+    const runs = contenders.get(contender);
+    if (runs) runs.push(value);
+    else contenders.set(contender, [value]);
+  }
+
+  of(figure: string): ReadonlyMap<string, Runs> {
+    return this.#figures.get(figure) ?? new Map();
+  }
+}
+
+/** How long a run is, and how many there are. */
+export interface Effort {
+  readonly runs: number;
+  /** Even and whole. */
+  readonly seconds: number;
+}
+
+/** Thrown where the gateway does not have what is to be measured. */
+export class NotYet extends Error {}
+
+export interface Measurement {
+  readonly stage: Stage;
+  readonly effort: Effort;
+  readonly sheet: Sheet;
+}
+
+export type Scenario = (measurement: Measurement) => Promise<void>;
+
+/** Every contender once in each run, each run beginning with another one. */
+export async function alternate<C>(runs: number, contenders: readonly C[], measure: (contender: C) => Promise<void>): Promise<void> {
+  for (let run = 0; run < runs; run++) {
+    for (let i = 0; i < contenders.length; i++) await measure(contenders[(i + run) % contenders.length] as C);
+  }
+}

@@ -1,0 +1,252 @@
+// Control-plane rows and key sets: exact pass-through where a row is marked supported, refused where it is not.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { test } from 'node:test';
+import { bearerOf, type Draft, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
+
+interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+interface Control extends AsyncDisposable {
+  readonly gate: TestGateway;
+  readonly seen: readonly Seen[];
+}
+
+type Answer = { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: string };
+
+/** A gateway whose two accounts are one plain upstream that answers control-plane paths. */
+async function control(answer: (seen: Seen) => Answer, edit: (draft: Draft) => void = () => undefined): Promise<Control> {
+  const seen: Seen[] = [];
+  const upstream = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString('utf8');
+    if (request.url?.endsWith('/models')) return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"models":[]}');
+    const arrived = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body };
+    seen.push(arrived);
+    const { status = 200, headers = { 'content-type': 'application/json' }, body: text = '{"ok":true}' } = answer(arrived);
+    response.writeHead(status, headers).end(text);
+  }).listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  const { port } = upstream.address() as AddressInfo;
+  const gate = await startGateway({
+    config: (draft) => {
+      for (const account of draft.accounts) account.base_url = `http://127.0.0.1:${port}`;
+      edit(draft);
+    },
+  });
+  return {
+    gate,
+    seen,
+    [Symbol.asyncDispose]: async () => {
+      await gate.close();
+      upstream.closeAllConnections();
+      upstream.close();
+    },
+  };
+}
+
+const ROWS = [
+  ['GET', '/backend-api/agent/thread/goal/get'],
+  ['POST', '/backend-api/agent/thread/goal/get'],
+  ['POST', '/backend-api/agent/thread/goal/set'],
+  ['POST', '/backend-api/agent/thread/goal/clear'],
+  ['POST', '/backend-api/agent/analytics-events/events'],
+  ['POST', '/backend-api/agent/memories/trace_summarize'],
+  ['POST', '/backend-api/agent/alpha/search'],
+  ['POST', '/backend-api/agent/safety/arc'],
+  ['GET', '/backend-api/agent/agent-identities/jwks'],
+  ['POST', '/backend-api/agent/realtime/calls'],
+] as const;
+
+const supported = (draft: Draft): void => {
+  draft.routes = [
+    ...ROWS.map(([method, path]) => ({ [method]: path, status: 'supported', serve: 'forward', class: 'control' })),
+    { GET: '/v1/models', status: 'supported', serve: 'models' },
+  ];
+};
+
+const bodyOf = (method: string): { body?: string; headers?: Record<string, string> } =>
+  method === 'POST' ? { body: '{"a":1}', headers: { 'content-type': 'application/json' } } : {};
+
+test('[B1] [S8] every control-plane row is refused as shipped, and no account hears of it', async () => {
+  await using bench = await control(() => ({}));
+  for (const [method, path] of ROWS) {
+    const { status, json } = await bench.gate.send(path, { method, ...bodyOf(method) });
+    assert.deepEqual([status, json.error.code], [404, 'unsupported_endpoint'], `${method} ${path}`);
+  }
+  assert.deepEqual(bench.seen, []);
+});
+
+test('[B1] [S8] a row marked supported forwards to the same path of one account, and logs metadata alone', async () => {
+  await using bench = await control(() => ({}), supported);
+  for (const [method, path] of ROWS) {
+    const sent = path.endsWith('/realtime/calls') ? { body: 'v=0', headers: { 'content-type': 'application/sdp' } } : bodyOf(method);
+    const reply = await bench.gate.send(`${path}?q=secret-query`, { method, ...sent });
+    const arrived = bench.seen.at(-1);
+    assert.deepEqual([reply.status, reply.text], [200, '{"ok":true}'], `${method} ${path}`);
+    assert.deepEqual([arrived?.method, arrived?.url, arrived?.body], [method, `${path}?q=secret-query`, sent.body ?? '']);
+    assert.match(arrived?.headers.authorization ?? '', /^Bearer bearer-of-(north|south)$/);
+  }
+  const rows = await bench.gate.rows();
+  assert.equal(rows.length, ROWS.length);
+  assert.ok(
+    rows.every(
+      ({ status, outcome, account, family }) => status === 200 && outcome === 'completed' && account && family === 'backend-agent',
+    ),
+  );
+  assert.ok(!JSON.stringify(rows).includes('secret-query'));
+});
+
+test('[B2] thread/goal/get serves GET and POST and nothing else; realtime/calls takes SDP only', async () => {
+  await using bench = await control(
+    () => ({ status: 201, headers: { 'content-type': 'application/sdp', location: '/calls/rtc_1' }, body: 'v=0 answer' }),
+    supported,
+  );
+  const goal = '/backend-api/agent/thread/goal/get';
+  assert.equal((await bench.gate.send(goal)).status, 201);
+  assert.equal((await bench.gate.send(goal, { method: 'DELETE' })).status, 405);
+  const calls = '/backend-api/agent/realtime/calls';
+  const refused = await bench.gate.send(calls, { body: '{"sdp":"v=0"}' });
+  assert.deepEqual([refused.status, refused.json.error.code], [415, 'unsupported_media_type']);
+  const call = await bench.gate.send(calls, { body: 'v=0 offer', headers: { 'content-type': 'application/sdp; charset=utf-8' } });
+  assert.deepEqual([call.status, call.text, call.headers.get('location')], [201, 'v=0 answer', '/calls/rtc_1']);
+  assert.equal((await bench.gate.send(goal)).headers.get('location'), null, 'a location of another row names nothing of ours');
+  assert.deepEqual(
+    bench.seen.filter(({ url }) => url === calls).map(({ body }) => body),
+    ['v=0 offer'],
+  );
+});
+
+test('[B3] [E2] reset-credit and realtime paths are in no row', async () => {
+  await using bench = await control(() => ({}));
+  for (const [method, path] of [
+    ['POST', '/backend-api/agent/account/rateLimitResetCredit/consume'],
+    ['POST', '/account/rateLimitResetCredit/consume'],
+    ['GET', '/v1/realtime'],
+    ['POST', '/v1/realtime/sessions'],
+    ['POST', '/v1/realtime/client_secrets'],
+  ] as const) {
+    const { status, json } = await bench.gate.send(path, { method, ...bodyOf(method) });
+    assert.deepEqual([status, json.error.code], [404, 'unknown_endpoint'], path);
+  }
+  assert.deepEqual(bench.seen, []);
+});
+
+test('[C5] the key set is read from an account', async () => {
+  const keys = '{"keys":[{"kty":"OKP","kid":"1"}]}';
+  await using bench = await control(() => ({ body: keys }));
+  const { status, text, headers } = await bench.gate.send('/backend-api/meter/agent-identities/jwks');
+  assert.deepEqual([status, text, headers.get('content-type')], [200, keys, 'application/json']);
+  assert.equal(bench.seen[0]?.url, '/backend-api/meter/agent-identities/jwks');
+});
+
+test('[E1] [ER3] the ten unsupported routes answer the same to every valid key, before admission and dispatch', async () => {
+  await using bench = await control(() => ({}));
+  const answers = new Set<string>();
+  for (const [method, path] of [
+    ['POST', '/v1/responses/compact'],
+    ['POST', '/v1/images/variations'],
+    ['POST', '/v1/content_provenance_checks'],
+    ['POST', '/v1/embeddings'],
+    ['POST', '/v1/batches'],
+    ['POST', '/v1/moderations'],
+    ['POST', '/v1/fine_tuning/jobs'],
+    ['GET', '/v1/responses/resp_1'],
+    ['POST', '/v1/responses/resp_1/cancel'],
+    ['DELETE', '/v1/responses/resp_1'],
+  ] as const) {
+    for (const body of method === 'POST' ? ['{"model":"x"}', 'no json'] : [undefined]) {
+      const reply = await bench.gate.send(path, { method, ...(body === undefined ? {} : { body }) });
+      assert.equal(reply.status, 404, path);
+      answers.add(reply.text);
+    }
+    const stranger = await bench.gate.send(path, { method, headers: { authorization: 'Bearer nobody' } });
+    assert.deepEqual([stranger.status, stranger.json.error.code], [401, 'invalid_api_key']);
+  }
+  assert.equal(answers.size, 1);
+  assert.equal(JSON.parse([...answers][0] ?? '').error.code, 'unsupported_endpoint');
+  assert.deepEqual(bench.seen, []);
+});
+
+test('cookies, credentials, hop-by-hop, Connection-named and forwarding headers never reach an account', async () => {
+  await using bench = await control(() => ({}), supported);
+  const socket = connect(Number(new URL(bench.gate.url).port), '127.0.0.1');
+  socket.write(
+    [
+      'GET /backend-api/agent/thread/goal/get HTTP/1.1',
+      'Host: gateway',
+      `Authorization: Bearer ${KEY}`,
+      'Cookie: session=1',
+      'Connection: close, x-agent-private',
+      'x-agent-private: hop',
+      'x-agent-kept: yes',
+      'Keep-Alive: timeout=5',
+      'TE: trailers',
+      'Proxy-Authorization: Basic x',
+      'X-Forwarded-For: 10.0.0.1',
+      'Forwarded: for=10.0.0.1',
+      'Via: 1.1 x',
+      'Accept-Encoding: gzip',
+      'session-id: s',
+      '\r\n',
+    ].join('\r\n'),
+  );
+  await once(socket.resume(), 'close');
+  const { host, authorization, connection, ...rest } = bench.seen[0]?.headers ?? {};
+  assert.match(authorization ?? '', new RegExp(`^Bearer ${bearerOf('')}`));
+  assert.notEqual(host, 'gateway');
+  assert.equal(connection, 'keep-alive');
+  assert.deepEqual(rest, { 'x-agent-kept': 'yes', 'accept-encoding': 'identity' });
+});
+
+test('set-cookie, server and organisation headers never reach a client', async () => {
+  const leaks = { 'set-cookie': 'a=1', server: 'provider', 'openai-organization': 'org-x', 'x-request-id': 'req_upstream', 'cf-ray': '1' };
+  await using bench = await control(() => ({ headers: { 'content-type': 'application/json', 'x-agent-own': 'yes', ...leaks } }), supported);
+  const { headers } = await bench.gate.send('/backend-api/agent/thread/goal/get');
+  for (const name of ['set-cookie', 'server', 'openai-organization', 'cf-ray']) assert.equal(headers.get(name), null, name);
+  assert.equal(headers.get('x-agent-own'), 'yes');
+  assert.match(headers.get('x-request-id') ?? '', /^req_[0-9a-f]{32}$/);
+});
+
+test('a refusal of the account is told without its owner, and one that blames the account is ours', async () => {
+  const error = { error: { message: 'no goal for user-abc123def', code: 'goal_missing', account_id: 'acct_secret' } };
+  await using bench = await control(
+    ({ method }) => (method === 'GET' ? { status: 404, body: JSON.stringify(error) } : { status: 401, body: '{}' }),
+    supported,
+  );
+  const missing = await bench.gate.send('/backend-api/agent/thread/goal/get');
+  assert.deepEqual([missing.status, missing.json], [404, { error: { message: 'no goal for [redacted]', code: 'goal_missing' } }]);
+  const blamed = await bench.gate.send('/backend-api/agent/thread/goal/set', { body: '{}' });
+  assert.deepEqual([blamed.status, blamed.json.error.code], [502, 'upstream_error']);
+  assert.equal(bench.seen.filter(({ method }) => method === 'POST').length, 1, 'a body is never sent twice');
+});
+
+test('a bodyless request tries another account where the first is unreachable', async () => {
+  await using bench = await control(
+    () => ({}),
+    (draft) => {
+      supported(draft);
+      draft.accounts[0].base_url = 'http://127.0.0.1:9';
+    },
+  );
+  assert.equal((await bench.gate.send('/backend-api/agent/thread/goal/get')).status, 200);
+  assert.equal((await bench.gate.rows())[0]?.retries, 1);
+});
+
+test('[LI3] a body over the limit is refused while it streams', async () => {
+  await using bench = await control(
+    () => ({}),
+    (draft) => {
+      supported(draft);
+      draft.limits = { request_body_bytes: 1000 };
+    },
+  );
+  const { status, json } = await bench.gate.send('/backend-api/agent/thread/goal/set', { body: 'x'.repeat(100_000) });
+  assert.deepEqual([status, json.error.code], [413, 'request_too_large']);
+  assert.equal((await bench.gate.send('/backend-api/agent/thread/goal/get')).status, 200);
+});

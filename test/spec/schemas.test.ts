@@ -1,0 +1,12 @@
+// Schemas over the wire: lowered where they are loose, repaired where the evidence is whole, refused where their root is none.
+import { LOWERED_TOOLS } from '../rules/tools/lowering.cases.ts';
+import { LOOSE_PARAMETERS, STRICT_FORMATS, STRICT_PARAMETERS, STRICT_REPAIR, TYPE_VALUES } from '../rules/tools/strict.cases.ts';
+import { fromTools } from '../support/wire/case.ts';
+import { playTable } from '../support/wire/play.ts';
+
+playTable('[F5.1] loose function schemas are lowered, strict ones are left', fromTools(LOWERED_TOOLS));
+playTable('[F5.7] strict structured output has a direct object root', fromTools(STRICT_FORMATS));
+playTable('[F5.7] strict parameters have a direct object root', fromTools(STRICT_PARAMETERS));
+playTable('[F5.7] a root that is not strict is left alone', fromTools(LOOSE_PARAMETERS));
+playTable('[F5.6] bad type values of strict parameters are refused', fromTools(TYPE_VALUES));
+playTable('[F5.6] a missing nested type is filled on whole evidence and nowhere else', fromTools(STRICT_REPAIR));

@@ -1,0 +1,13 @@
+// Declared tools and tool choices over the wire: what may be declared, what may be chosen, and that nothing else is dispatched.
+
+import { TOOL_CHOICE } from '../rules/tools/tool-choice.cases.ts';
+import { CUSTOM_TOOLS, NATIVE_TOOLS, REMOTE_MCP, TOOL_NAMES, TOOL_TYPES } from '../rules/tools/tool-shapes.cases.ts';
+import { fromTools } from '../support/wire/case.ts';
+import { playTable } from '../support/wire/play.ts';
+
+playTable('[F1.3] remote MCP tools are declared nowhere', fromTools(REMOTE_MCP));
+playTable('[F5.2] native routes refuse remote MCP alone', fromTools(NATIVE_TOOLS));
+playTable('[F5.2] the public surface takes a closed list of tool types', fromTools(TOOL_TYPES));
+playTable('[F5.2] custom tools have exactly the fields of the contract', fromTools(CUSTOM_TOOLS));
+playTable('[F5.2] executable names are unique', fromTools(TOOL_NAMES));
+playTable('[F5.3] a tool_choice resolves to something declared', fromTools(TOOL_CHOICE));

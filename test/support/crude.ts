@@ -1,0 +1,69 @@
+// An account whose turns are answered by hand, on the bare socket: what no proper HTTP server would send.
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { rehearsalModels } from '../../proxy/rehearsal/catalog.ts';
+import type { Draft } from './gateway.ts';
+
+export interface CrudeTurn {
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly body: string;
+}
+
+export class Crude {
+  readonly url: string;
+  readonly turns: CrudeTurn[] = [];
+  readonly #close: () => Promise<void>;
+
+  constructor(url: string, close: () => Promise<void>) {
+    this.url = url;
+    this.#close = close;
+  }
+
+  /** For `startGateway`: the account's address is this one. */
+  as(account: string): (draft: Draft) => void {
+    return (draft) => {
+      for (const row of draft.accounts) if (row.id === account) row.base_url = this.url;
+    };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#close();
+  }
+}
+
+/** Answers model lists like any account, and leaves the socket of every turn to `answer`. */
+export async function startCrude(answer: (socket: Socket, turn: CrudeTurn) => void): Promise<Crude> {
+  const server = createServer((request, response) => {
+    if (request.method === 'GET') {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ models: rehearsalModels }));
+      return;
+    }
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const turn = { headers: request.headers, body: Buffer.concat(chunks).toString() };
+      crude.turns.push(turn);
+      request.socket.on('error', () => undefined);
+      answer(request.socket, turn);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  const crude = new Crude(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, close);
+  return crude;
+}
+
+/** The head of an answer, to be followed by its body. */
+export function crudeHead(status: number, headers: Readonly<Record<string, string | number>> = {}): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`;
+}
+
+/** A whole answer with this body. */
+export function crudeAnswer(status: number, body: string, headers: Readonly<Record<string, string | number>> = {}): string {
+  return crudeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers }) + body;
+}

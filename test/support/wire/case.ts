@@ -1,0 +1,69 @@
+// One row of a case table as it runs over the wire: the tables of the rules' own tests, in one shape.
+import type { KeyConfig, RouteKind } from '../../../proxy/config/config.ts';
+import type { Json, JsonObject, ModeDecision } from '../../../proxy/turn.ts';
+import type { Case as DialectCase } from '../../rules/dialect/case.ts';
+import { type Case as ToolCase, titleOf } from '../../rules/tools/case.ts';
+
+/** What a case needs to know of its model; each distinct one gets a model id of its own. */
+export interface ModelShape {
+  readonly mode: ModeDecision | undefined;
+  /** Members of the catalog entry that the case is about. */
+  readonly entry: JsonObject;
+  readonly routable: boolean;
+}
+
+export type KeyPolicy = Pick<KeyConfig, 'models' | 'reasoning_effort' | 'output_tokens'>;
+
+export interface WireCase {
+  /** A sentence that begins with the clause. */
+  readonly title: string;
+  readonly kind: RouteKind;
+  readonly body: JsonObject;
+  readonly key: KeyPolicy;
+  readonly model: ModelShape;
+  readonly audioBytes: number | undefined;
+  readonly refusal: { readonly code: string; readonly status: number; readonly param: string | null } | undefined;
+  /** Top-level members that go out different from how they came; undefined: not at all. */
+  readonly changes: Readonly<Record<string, Json | undefined>>;
+}
+
+const AUTO_FULL: ModeDecision = { configured: 'auto', effective: 'full', source: 'catalog' };
+
+/** Rows of the dialect, effort and access tables that are about HTTP. */
+export function fromRules(cases: readonly DialectCase[]): readonly WireCase[] {
+  return cases.flatMap(({ name, options = {}, body, refusal, changes }): readonly WireCase[] => {
+    if (options.client === 'websocket') return [];
+    const { mode, entry, routable } = { mode: AUTO_FULL, entry: {}, routable: true, ...options.model };
+    const { models, reasoning_effort, output_tokens } = options.key ?? {};
+    return [
+      {
+        title: name,
+        kind: options.kind ?? 'responses',
+        body,
+        key: {
+          ...(models ? { models } : {}),
+          ...(reasoning_effort ? { reasoning_effort } : {}),
+          ...(output_tokens ? { output_tokens } : {}),
+        },
+        model: { mode, entry, routable },
+        audioBytes: options.audioBytes,
+        refusal: refusal && { param: null, ...refusal },
+        changes: changes ?? {},
+      },
+    ];
+  });
+}
+
+/** Rows of the tool and input tables. */
+export function fromTools(cases: readonly ToolCase[]): readonly WireCase[] {
+  return cases.map((row) => ({
+    title: titleOf(row),
+    kind: row.kind,
+    body: row.body,
+    key: {},
+    model: { mode: AUTO_FULL, entry: {}, routable: true },
+    audioBytes: row.audioBytes,
+    refusal: row.refused && { status: 400, ...row.refused },
+    changes: row.sends ?? {},
+  }));
+}

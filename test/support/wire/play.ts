@@ -1,0 +1,148 @@
+// Plays a case table over real sockets: what reached the account, and what came back, on every door that the case's kind has.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { RouteKind } from '../../../proxy/config/config.ts';
+import type { Json, JsonObject } from '../../../proxy/turn.ts';
+import { bearerOf, eventsOf, type Reply } from '../gateway.ts';
+import type { WireCase } from './case.ts';
+import { dispatched, isPublic } from './dispatched.ts';
+import { Stage } from './stage.ts';
+
+/** How a client carries a turn; a websocket client would be one more. */
+export type Over = 'json' | 'sse';
+
+interface Door {
+  readonly over: Over;
+  readonly path: string;
+}
+
+const NATIVE = '/backend-api/agent/responses';
+const ALIAS = '/backend-api/agent/v1/responses';
+const PUBLIC = '/v1/responses';
+const MARKER = 'x-internal-agent-responses-lite';
+
+/** The doors of each kind that is served over HTTP; rows of other kinds are left to the tests of their routes. */
+const DOORS: Partial<Record<RouteKind, readonly Door[]>> = {
+  responses: [
+    { over: 'json', path: NATIVE },
+    { over: 'sse', path: NATIVE },
+    { over: 'sse', path: ALIAS },
+  ],
+  'public-responses': [
+    { over: 'json', path: PUBLIC },
+    { over: 'sse', path: PUBLIC },
+  ],
+};
+
+export interface PlayOptions {
+  readonly over?: readonly Over[];
+  /** `as-written`: the body's own model, also where it has none. Else each case names the model that was made for it. */
+  readonly model?: 'as-written';
+  /** `differs`: what went out is judged as such when it comes in again. */
+  readonly again?: 'differs';
+}
+
+/** One suite; its title says what the table shows. */
+export function playTable(title: string, table: readonly WireCase[], options: PlayOptions = {}): void {
+  const playable = table.filter(({ kind }) => DOORS[kind] !== undefined);
+  for (const audioBytes of new Set(playable.map((one) => one.audioBytes))) {
+    const cases = playable.filter((one) => one.audioBytes === audioBytes);
+    describe(audioBytes === undefined ? title : `${title}, of ${audioBytes} bytes at most`, () => playOn(cases, audioBytes, options));
+  }
+}
+
+function playOn(cases: readonly WireCase[], audioBytes: number | undefined, options: PlayOptions): void {
+  const stage = new Stage(cases);
+  const refused: { readonly id: string; readonly code: string }[] = [];
+  before(() => stage.set(audioBytes));
+  after(() => stage.strike());
+
+  for (const one of cases) {
+    test(one.title, async () => {
+      const model = options.model === 'as-written' ? {} : { model: stage.modelOf(one) };
+      const body = { ...one.body, ...model };
+      for (const door of DOORS[one.kind] ?? []) {
+        if (options.over?.includes(door.over) === false) continue;
+        const sent = bodyFor(door, body);
+        const reply = await send(stage, one, door, sent);
+        const refusal = refusalOf(one);
+        if (refusal) refused.push({ id: assertRefused(stage, reply, refusal), code: refusal.code });
+        else {
+          const arrived = arrival(stage, one, door, reply);
+          assert.deepEqual(arrived, dispatched(one, sent));
+          if (options.again !== 'differs') await assertSettled(stage, one, door, arrived);
+        }
+      }
+    });
+  }
+
+  test('[ER2] each refusal left its row, and nothing was attempted, spent or dispatched', async () => {
+    const { gateway } = stage.gate;
+    await gateway.store.flush();
+    for (const { id, code } of refused) {
+      const [row] = await gateway.store.requests.list({ id });
+      const spent = row && [row.input_tokens, row.output_tokens, row.account, row.retries, row.outcome];
+      assert.deepEqual([row?.code, spent], [code, [null, null, null, 0, 'refused']]);
+      assert.deepEqual(await gateway.store.attempts.list(id), []);
+    }
+  });
+}
+
+/** The case's body as this door takes it. */
+function bodyFor(door: Door, body: JsonObject): JsonObject {
+  if (door.over === 'sse') return { ...body, stream: true };
+  return body.stream === true ? { ...body, stream: false } : body;
+}
+
+function send(stage: Stage, one: WireCase, { path }: Door, body: JsonObject): Promise<Reply> {
+  stage.gate.upstream.clear();
+  return stage.gate.send(path, { body, headers: { authorization: stage.authorization(one) } });
+}
+
+/** Member names that no rule ever sees: the body is refused as it is parsed. */
+const FORBIDDEN = /"__proto__"\s*:/;
+
+function refusalOf({ refusal, body }: WireCase): WireCase['refusal'] {
+  return FORBIDDEN.test(JSON.stringify(body)) ? { code: 'invalid_request', status: 400, param: null } : refusal;
+}
+
+function assertRefused({ gate }: Stage, reply: Reply, { code, status, param }: NonNullable<WireCase['refusal']>): string {
+  const { error, ...beside } = reply.json ?? {};
+  assert.deepEqual([reply.status, error?.code, error?.param, beside], [status, code, param, {}], reply.text);
+  assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param', 'type']);
+  assert.match(reply.headers.get('content-type') ?? '', /^application\/json/);
+  assert.equal(gate.upstream.turns().length, 0, 'nothing reached an account');
+  return reply.headers.get('x-request-id') ?? assert.fail('a refusal without x-request-id');
+}
+
+/** F2.10: what went out goes out the same when it is sent again. */
+async function assertSettled(stage: Stage, one: WireCase, door: Door, arrived: JsonObject): Promise<void> {
+  const again = bodyFor(door, arrived);
+  const reply = await send(stage, one, door, again);
+  const { stream } = isPublic(one.kind) ? arrived : again;
+  assert.deepEqual(arrival(stage, one, door, reply), plain({ ...arrived, stream }), 'what went out goes out the same again');
+}
+
+/** What the one account got, its headers checked; and that the client got a whole answer. */
+function arrival({ gate }: Stage, one: WireCase, door: Door, reply: Reply): JsonObject {
+  assert.equal(reply.status, 200, reply.text);
+  if (door.over === 'sse') assertStream(reply, one);
+  else assert.equal(reply.json?.object, 'response', reply.text);
+  assert.ok(![...reply.headers.keys()].some((name) => name.includes('lite')), 'no marker in the answer');
+  const [turn, ...others] = gate.upstream.turns();
+  assert.equal(others.length, 0);
+  assert.equal(turn?.path, NATIVE);
+  assert.equal(turn.headers.authorization, `Bearer ${bearerOf('north')}`);
+  assert.equal(turn.headers[MARKER], one.model.mode?.effective === 'lite' ? 'true' : undefined);
+  return turn.json as JsonObject;
+}
+
+function assertStream(reply: Reply, { kind }: WireCase): void {
+  assert.match(reply.headers.get('content-type') ?? '', /^text\/event-stream/);
+  const events = eventsOf(reply.text);
+  const terminal = events.at(isPublic(kind) ? -2 : -1)?.event ?? '';
+  assert.ok(['response.completed', 'response.incomplete'].includes(terminal), terminal);
+  if (isPublic(kind)) assert.equal(events.at(-1)?.data, '[DONE]');
+}
+
+const plain = (value: JsonObject): Json => JSON.parse(JSON.stringify(value)) as Json;
