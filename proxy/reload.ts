@@ -40,14 +40,16 @@ export class ConfigFollower {
       const reloaded = await this.#reloader.reload();
       const { changes, version } = reloaded;
       for (const change of changes) log.info('config_changed', { actor, change: formatChange(change) });
-      if (changes.length > 0) {
+      // What waits for a restart is still the difference at the next save: it is audited when it takes effect.
+      const effective = changes.filter(({ restart }) => !restart);
+      if (effective.length > 0) {
         await store.audit.record({
           at: this.#now(),
           actor,
           action: 'config.reload',
           target: version,
           pool: null,
-          fields: changes.map(fieldOf),
+          fields: effective.map(fieldOf),
         });
       }
       return reloaded;

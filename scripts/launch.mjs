@@ -33,6 +33,8 @@ export function endAs({ code, signal }) {
 function forwardSignals(child) {
   let stopped = 0;
   const stop = (/** @type {NodeJS.Signals} */ signal) => {
+    // A terminal's Ctrl-C goes to its whole foreground group: the server has it already, and a second one means "at once".
+    if (signal === 'SIGINT' && process.stdin.isTTY) return;
     // One Ctrl-C arrives from the terminal and once more from npm: told once, lest it pass for an impatient second one.
     if (Date.now() - stopped < 250) return;
     stopped = Date.now();

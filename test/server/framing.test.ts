@@ -1,6 +1,6 @@
 // Framing, on raw sockets: what two HTTP parsers could read differently is refused before anything else looks at it.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -71,26 +71,6 @@ const REFUSED: Readonly<Record<string, string>> = {
   'no HTTP at all': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
 };
 
-for (const [what, bytes] of Object.entries(REFUSED)) {
-  test(`${what} is refused, the connection ends, and neither it nor what rides behind it reaches an account`, async () => {
-    gate.upstream.clear();
-    using client = await RawClient.connect(gate.url);
-    client.write(bytes + SMUGGLED);
-    const { status, headers, json, body } = await client.answer();
-    assert.equal(status, 400);
-    assert.equal(headers['content-type'], 'application/json');
-    assert.match(headers['x-request-id'] ?? '', /^req_[0-9a-f]{32}$/);
-    assert.equal(headers.connection, 'close');
-    if (body !== '') {
-      assert.deepEqual(Object.keys(json.error).sort(), ['code', 'message', 'param', 'type']);
-      assert.equal(json.error.code, 'invalid_request');
-      assert.equal(json.error.type, 'invalid_request_error');
-    }
-    assert.equal(await client.ended(), '', 'one answer, and no second one');
-    assert.deepEqual(gate.upstream.requests(), []);
-  });
-}
-
 const BAD_CHUNKS: Readonly<Record<string, string>> = {
   'a size that is no number': `xyz\r\n${TURN}\r\n0\r\n\r\n`,
   'a size with a sign': `-5\r\n${TURN}\r\n0\r\n\r\n`,
@@ -101,18 +81,40 @@ const BAD_CHUNKS: Readonly<Record<string, string>> = {
   'a bare CR inside the size line': `5;a\rb\r\nhello\r\n0\r\n\r\n`,
 };
 
-for (const [what, bytes] of Object.entries(BAD_CHUNKS)) {
-  test(`bad chunking, ${what}, is answered 400 at once and reaches no account`, async () => {
-    gate.upstream.clear();
-    using client = await RawClient.connect(gate.url);
-    client.write(post({ 'transfer-encoding': 'chunked' }, bytes) + SMUGGLED);
-    const { status, json } = await client.answer();
-    assert.equal(status, 400);
-    assert.equal(json.error.code, 'invalid_request');
-    assert.equal(await client.ended(), '');
-    assert.deepEqual(gate.upstream.requests(), []);
-  });
-}
+describe('what is refused for its framing', { concurrency: true }, () => {
+  before(() => gate.upstream.clear());
+
+  for (const [what, bytes] of Object.entries(REFUSED)) {
+    test(`${what} is refused, the connection ends, and neither it nor what rides behind it reaches an account`, async () => {
+      using client = await RawClient.connect(gate.url);
+      client.write(bytes + SMUGGLED);
+      const { status, headers, json, body } = await client.answer();
+      assert.equal(status, 400);
+      assert.equal(headers['content-type'], 'application/json');
+      assert.match(headers['x-request-id'] ?? '', /^req_[0-9a-f]{32}$/);
+      assert.equal(headers.connection, 'close');
+      if (body !== '') {
+        assert.deepEqual(Object.keys(json.error).sort(), ['code', 'message', 'param', 'type']);
+        assert.equal(json.error.code, 'invalid_request');
+        assert.equal(json.error.type, 'invalid_request_error');
+      }
+      assert.equal(await client.ended(), '', 'one answer, and no second one');
+      assert.deepEqual(gate.upstream.requests(), []);
+    });
+  }
+
+  for (const [what, bytes] of Object.entries(BAD_CHUNKS)) {
+    test(`bad chunking, ${what}, is answered 400 at once and reaches no account`, async () => {
+      using client = await RawClient.connect(gate.url);
+      client.write(post({ 'transfer-encoding': 'chunked' }, bytes) + SMUGGLED);
+      const { status, json } = await client.answer();
+      assert.equal(status, 400);
+      assert.equal(json.error.code, 'invalid_request');
+      assert.equal(await client.ended(), '');
+      assert.deepEqual(gate.upstream.requests(), []);
+    });
+  }
+});
 
 test('a chunked body in proper pieces, extensions and trailers included, is one turn', async () => {
   gate.upstream.clear();

@@ -109,6 +109,7 @@ export class Condition {
   /** The cooldown's time is over: after one that failures opened a probe decides. */
   pass(): void {
     this.#phase = this.#level > 0 && this.#cause !== 'quota' ? 'due' : 'closed';
+    if (this.#level === 0) this.#failures = 0;
   }
 
   /** The turn that passes now is the probe. */

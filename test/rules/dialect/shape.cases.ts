@@ -103,7 +103,7 @@ export const SHAPES: readonly Case[] = [
     body: { instructions: {} },
     refusal: invalid('instructions'),
   },
-  { name: '[F2.11] native Full leaves instructions to the provider', body: { instructions: ['x'], client_metadata: 'x', tools: {} } },
+  { name: '[F2.11] native Full leaves instructions to the provider', body: { instructions: ['x'], client_metadata: 'x' } },
   {
     name: '[F2.5] tools that are no list are refused in Lite, on compact too',
     options: { ...lite, kind: 'compact' },

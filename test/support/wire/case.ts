@@ -29,6 +29,9 @@ export interface WireCase {
 
 const AUTO_FULL: ModeDecision = { configured: 'auto', effective: 'full', source: 'catalog' };
 
+/** Where a turn without a routable source ends that nothing else refuses (SM5). */
+const UNROUTABLE = { code: 'no_eligible_account', status: 503, param: null };
+
 /** Rows of the dialect, effort and access tables that are about HTTP. */
 export function fromRules(cases: readonly DialectCase[]): readonly WireCase[] {
   return cases.flatMap(({ name, options = {}, body, refusal, changes }): readonly WireCase[] => {
@@ -47,7 +50,7 @@ export function fromRules(cases: readonly DialectCase[]): readonly WireCase[] {
         },
         model: { mode, entry, routable },
         audioBytes: options.audioBytes,
-        refusal: refusal && { param: null, ...refusal },
+        refusal: refusal ? { param: null, ...refusal } : routable ? undefined : UNROUTABLE,
         changes: changes ?? {},
       },
     ];

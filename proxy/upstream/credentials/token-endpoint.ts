@@ -1,0 +1,61 @@
+// Asks a token endpoint for new tokens, and tells a final refusal from a failure that may pass (Q9).
+import { call } from '../call.ts';
+import { UndiciCarrier } from '../undici.ts';
+import { refreshedBy, type Tokens } from './tokens.ts';
+
+/**
+ * `fresh`: the old refresh token is used up. `refused`: the account must log in again. `failed`: network, an overloaded endpoint,
+ * or an answer that means nothing; whether the refresh token was used up is not known.
+ */
+export type Exchanged =
+  | { readonly kind: 'fresh'; readonly tokens: Tokens }
+  | { readonly kind: 'refused'; readonly code: string }
+  | { readonly kind: 'failed'; readonly status: number | undefined };
+
+export interface TokenRequest {
+  readonly url: string;
+  readonly clientId: string;
+  readonly tokens: Tokens & { readonly refresh: string };
+  readonly now: number;
+}
+
+export type Exchange = (request: TokenRequest) => Promise<Exchanged>;
+
+const FINAL_CODES = new Set(['invalid_grant', 'refresh_token_expired', 'refresh_token_reused', 'refresh_token_invalidated']);
+const BYTES = 262_144;
+
+/** @param ms Longest silence of the endpoint; 10 s unless a test says otherwise. */
+export function tokenEndpoint(ms = 10_000): Exchange {
+  return async ({ url, clientId, tokens, now }) => {
+    const { origin, pathname } = new URL(url);
+    // Once in an hour: a connection of its own costs less than one that is kept.
+    const carrier = new UndiciCarrier(origin, { connectMs: ms, firstByteMs: ms, idleMs: ms });
+    const body = JSON.stringify({ client_id: clientId, grant_type: 'refresh_token', refresh_token: tokens.refresh });
+    const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'content-type': 'application/json' };
+    try {
+      const answer = await call(carrier, { method: 'POST', path: pathname, headers, body }, { bytes: BYTES, ms });
+      return judged(answer.status, answer.body, tokens, now);
+    } catch {
+      return { kind: 'failed', status: undefined };
+    } finally {
+      void carrier.destroy();
+    }
+  };
+}
+
+function judged(status: number, body: unknown, used: Tokens, now: number): Exchanged {
+  if (status >= 200 && status < 300) {
+    const tokens = refreshedBy(body, used, now);
+    return tokens ? { kind: 'fresh', tokens } : { kind: 'failed', status };
+  }
+  const code = codesIn(body).find((one) => FINAL_CODES.has(one));
+  if (status === 401 || (code !== undefined && status < 500)) return { kind: 'refused', code: code ?? 'unauthorized' };
+  return { kind: 'failed', status };
+}
+
+/** `{error: "…"}`, `{error: {code | type}}`, `{code}`: endpoints word it in every way. */
+function codesIn(body: unknown): readonly unknown[] {
+  const { error, code } = (body ?? {}) as { readonly error?: unknown; readonly code?: unknown };
+  const inner = (typeof error === 'object' && error !== null ? error : {}) as { readonly code?: unknown; readonly type?: unknown };
+  return [error, code, inner.code, inner.type];
+}
