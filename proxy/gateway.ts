@@ -8,22 +8,25 @@ import { catalogAnswers, modelAnswers } from './answers/models.ts';
 import type { AccountConfig, Config, LoadedConfig } from './config/config.ts';
 import { withCredential } from './dispatch/compose.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
+import { NO_RENEWAL } from './dispatch/renewal.ts';
 import { Generation } from './generation.ts';
 import { BodyGuard } from './intake/body.ts';
 import { forwarding } from './intake/forward.ts';
+import type { Handler } from './intake/http-turn.ts';
 import { jsonTurns } from './intake/json-turn.ts';
 import type { LiveTurn, TurnHost } from './live-turn.ts';
 import { Log, placeOf } from './log.ts';
+import { Capacity } from './pool/capacity.ts';
 import { Catalog } from './pool/catalog/catalog.ts';
 import { type Clock, systemClock } from './pool/catalog/clock.ts';
 import { ModelDirectory } from './pool/catalog/directory.ts';
 import type { CatalogAnswer } from './pool/catalog/round.ts';
 import { passChoice } from './pool/pass-choice.ts';
-import { Selection } from './pool/select.ts';
 import { type Rehearsal, rehearsalName, startRehearsal } from './rehearsal/start.ts';
 import { ConfigFollower } from './reload.ts';
 import { keepRetention } from './retention.ts';
 import { worded } from './routes.ts';
+import type { HttpKind } from './served.ts';
 import { PublicServer } from './server.ts';
 import { call } from './upstream/call.ts';
 import { Upstreams } from './upstream/upstreams.ts';
@@ -47,6 +50,7 @@ export class Gateway {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly models: ModelDirectory;
+  readonly capacity: Capacity;
   readonly follower: ConfigFollower;
   readonly startedAt: number;
   readonly #clock: Clock;
@@ -80,7 +84,17 @@ export class Gateway {
       read: (account) => this.#readCatalog(account),
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
     });
-    this.models = new ModelDirectory(this.catalog, { routable: () => true, version: 0 });
+    this.capacity = new Capacity({
+      clock,
+      counters: this.counters,
+      log: this.log,
+      store,
+      loaded: () => this.#generation.loaded,
+      catalog: this.catalog,
+      models: () => this.models,
+      upstream: (account) => this.#upstreams.of(account),
+    });
+    this.models = new ModelDirectory(this.catalog, this.capacity.health);
     this.#server = new PublicServer({
       generation: () => this.#generation,
       host: this.#host(),
@@ -103,6 +117,7 @@ export class Gateway {
   /** Accepts connections at once; `/readyz` follows the first round of catalogs. */
   async listen(): Promise<Addresses> {
     const { listen, admin, accounts } = this.#generation.config;
+    await this.capacity.start();
     await this.catalog.start(accounts);
     const main = await this.#server.listen(listen.host, listen.port);
     const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
@@ -116,6 +131,7 @@ export class Gateway {
     await this.#rehearseAnew(loaded.config);
     this.#upstreams.configure(loaded.config, (account) => this.#urlOf(account));
     this.#generation = new Generation(loaded);
+    this.capacity.configure();
     this.log.level = loaded.config.log.level;
     await this.catalog.reload(loaded.config.accounts);
   }
@@ -125,6 +141,7 @@ export class Gateway {
     this.#accepting = false;
     await this.#server.drain(this.#generation.config.timeouts.drain_ms);
     this.catalog.stop();
+    this.capacity.stop();
     this.#forgetRetention();
     await this.#upstreams.destroy();
     await Promise.all([this.#admin.close(), this.#rehearsal?.close(), this.store.close()]);
@@ -156,9 +173,15 @@ export class Gateway {
     };
   }
 
-  #handlers(): ConstructorParameters<typeof PublicServer>[0]['handlers'] {
-    const selection = new Selection(this.#upstreams, (turn) => this.models.candidates(turn.pool, turn.model?.id ?? ''));
-    const dispatch = new Dispatch({ selection, counters: this.counters, ownHeaders: (turn) => this.#ownHeaders(turn) });
+  #handlers(): Record<HttpKind, Handler> {
+    const { admission, selection } = this.capacity;
+    const dispatch = new Dispatch({
+      admission,
+      selection,
+      credentials: NO_RENEWAL,
+      counters: this.counters,
+      ownHeaders: (turn) => this.#ownHeaders(turn),
+    });
     const turns = jsonTurns(dispatch, { guard: new BodyGuard(), counters: this.counters });
     return {
       catalog: catalogAnswers(this.models, this.catalog.whenReady),

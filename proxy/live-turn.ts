@@ -4,6 +4,7 @@ import type { AttemptRow, RequestRow, Why } from '../store/rows.ts';
 import { Passage } from './chain.ts';
 import type { AccountConfig, KeyConfig, Limits, PoolConfig, WireWords } from './config/config.ts';
 import type { Generation } from './generation.ts';
+import type { Continuation } from './pool/continuity/continuity.ts';
 import type { Refusal } from './refusal.ts';
 import type { Event, Headers, ModelView, Outcome, Route, SafeFields, Turn } from './turn.ts';
 
@@ -52,6 +53,8 @@ export class LiveTurn implements Turn {
   /** The account that answered, or was tried last. */
   account: Pick<AccountConfig, 'id' | 'label' | 'headers'> | undefined;
   why: Why | undefined;
+  /** Set before an account is chosen. */
+  continuation: Continuation | undefined;
   readonly attempts: AttemptRow[] = [];
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   #ending: Ending | undefined;

@@ -2,12 +2,17 @@
 import type { RouteConfig, WireWords } from './config/config.ts';
 import type { Route, RouteFamily } from './turn.ts';
 
+/** A row of a path, with the names that its own template gives the parameters. */
+interface Row {
+  readonly route: Route;
+  readonly names: readonly string[];
+}
+
 /** The rows of one path, by method; `WS` is an upgrade on GET. */
-type Rows = Map<string, Route>;
+type Rows = Map<string, Row>;
 
 interface Pattern {
   readonly expression: RegExp;
-  readonly names: readonly string[];
   readonly rows: Rows;
 }
 
@@ -36,8 +41,8 @@ export const NO_ROUTE: Route = Object.freeze({
   upstream: '',
 });
 
-/** What a path parameter may be: no encodings, no separators, so that it can go upstream as it came. */
-const PARAMETER = '([A-Za-z0-9._-]{1,256})';
+/** What a path parameter may be: no encodings, no separators, no dot segment, so that it can go upstream as it came. */
+const PARAMETER = '((?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]{1,256})';
 
 export class RouteTable {
   readonly all: readonly Route[];
@@ -51,12 +56,17 @@ export class RouteTable {
   /** The row that serves this method and raw path; what the path has instead; or undefined for an unknown path. */
   find(method: string, path: string): Match | NoMethod | undefined {
     const exact = this.#exact.get(path);
-    if (exact) return match(exact, method, NO_PARAMS);
-    for (const { expression, names, rows } of this.#patterns) {
+    const served = exact && match(exact, method, []);
+    if (served) return served;
+    const others: Rows[] = exact ? [exact] : [];
+    for (const { expression, rows } of this.#patterns) {
       const found = expression.exec(path);
-      if (found) return match(rows, method, Object.fromEntries(names.map((name, i) => [name, found[i + 1] ?? ''])));
+      if (!found) continue;
+      const matched = match(rows, method, found.slice(1));
+      if (matched) return matched;
+      others.push(rows);
     }
-    return undefined;
+    return others.length > 0 ? noMethod(others) : undefined;
   }
 
   #add(row: RouteConfig, wire: WireWords): Route {
@@ -70,7 +80,8 @@ export class RouteTable {
       class: row.class,
       upstream: worded(row.to ?? row.path, wire),
     });
-    this.#rowsOf(template).set(row.method, route);
+    const names = [...template.matchAll(/\{([^}]+)\}/g)].map((found) => found[1] ?? '');
+    this.#rowsOf(template).set(row.method, { route, names });
     return route;
   }
 
@@ -88,19 +99,26 @@ export class RouteTable {
     );
     const known = this.#patterns.find((pattern) => pattern.expression.source === expression.source);
     if (known) return known.rows;
-    const names = [...template.matchAll(/\{([^}]+)\}/g)].map((found) => found[1] ?? '');
     const rows: Rows = new Map();
-    this.#patterns.push({ expression, names, rows });
+    this.#patterns.push({ expression, rows });
     return rows;
   }
 }
 
-function match(rows: Rows, method: string, params: Match['params']): Match | NoMethod {
+function match(rows: Rows, method: string, values: readonly string[]): Match | undefined {
   // A plain GET on a websocket row belongs to that row: it is told to upgrade (426), not that the method is wrong.
-  const route = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
-  if (route) return { route, params };
-  const allow = [...new Set([...rows.keys()].map((known) => (known === 'WS' ? 'GET' : known)))];
-  return { allow, like: rows.values().next().value as Route };
+  const row = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
+  if (!row) return undefined;
+  const { route, names } = row;
+  return { route, params: names.length === 0 ? NO_PARAMS : Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])) };
+}
+
+function noMethod(others: readonly Rows[]): NoMethod {
+  const known = others.flatMap((rows) => [...rows.keys()]);
+  return {
+    allow: [...new Set(known.map((method) => (method === 'WS' ? 'GET' : method)))],
+    like: (others[0] as Rows).values().next().value?.route ?? NO_ROUTE,
+  };
 }
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -60,6 +60,20 @@ export interface AccountView {
   readonly compact: 'route' | 'trigger';
 }
 
+/**
+ * How an account failed a turn (ER4). `upstream_rate_limited`: 429, or a refusal for quota or rate inside a reply. `upstream_status`:
+ * any other status. `upstream_refusal`: any other refusal inside a 200. `upstream_timeout`: no connection, no first byte or no next
+ * one in time. `upstream_connect`: no connection. `upstream_network`: it died. `upstream_malformed`: what came was no answer.
+ */
+export type UpstreamErrorClass =
+  | 'upstream_rate_limited'
+  | 'upstream_status'
+  | 'upstream_refusal'
+  | 'upstream_timeout'
+  | 'upstream_connect'
+  | 'upstream_network'
+  | 'upstream_malformed';
+
 /** Metadata that may be kept (contract: Observability); nothing outside this set can be noted. */
 export interface SafeFields {
   model: string;
@@ -70,7 +84,7 @@ export interface SafeFields {
   cached_input_tokens: number;
   output_tokens: number;
   tokens_estimated: boolean;
-  error_class: 'full_upstream_rejection' | 'upstream_rate_limited' | 'upstream_status' | 'upstream_timeout';
+  error_class: 'full_upstream_rejection' | UpstreamErrorClass;
   upstream_error_param: string;
   reason_class: 'max_frame_size_exceeded' | 'timeout';
   payload_compression: JsonObject;

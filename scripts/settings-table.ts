@@ -21,7 +21,7 @@ export function withSettingsTable(readme: string): string {
 }
 
 function line({ path, node, required }: Setting): string {
-  const note = node.restart === true ? `${node.description ?? ''} (restart)` : (node.description ?? '');
+  const note = [node.description, node.restart && '(restart)', node.inert && '(not yet)'].filter(Boolean).join(' ');
   return `| \`${path}\` | ${valuesOf(node)} | ${required ? 'required' : defaultOf(node)} | ${note.replaceAll('|', '\\|')} |`;
 }
 

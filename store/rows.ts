@@ -50,6 +50,8 @@ export type Outcome = 'completed' | 'incomplete' | 'failed' | 'cut' | 'client_go
 export interface Why {
   readonly reason: string;
   readonly others: Readonly<Record<string, number>>;
+  /** Where a soft pin yielded: what kept the turn from its session's account. */
+  readonly left_soft_pin?: string;
 }
 
 /** One dispatch of a request to one account. */

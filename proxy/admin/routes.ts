@@ -1,7 +1,12 @@
 // What the loopback listener answers (Q33): health, readiness, status, reload.
+import { checkInert } from '../config/checks/inert.ts';
+import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
 import { ConfigError } from '../config/finding.ts';
+import { nameOf } from '../config/naming.ts';
 import type { Gateway } from '../gateway.ts';
+import { RouteTable } from '../routes.ts';
+import { noteOf, servedOf } from '../served.ts';
 import { type AdminRoutes, adminJson } from './server.ts';
 
 export function adminRoutes(gateway: Gateway): AdminRoutes {
@@ -27,9 +32,19 @@ function statusOf(gateway: Gateway): Readonly<Record<string, unknown>> {
     started_at: new Date(gateway.startedAt).toISOString(),
     ready: gateway.ready,
     node: process.version,
+    warnings: warningsOf(config),
     catalogs: gateway.catalog.accounts.status(),
     store: gateway.store.stats(),
     counters: gateway.counters.values,
     config: redact(config),
   };
+}
+
+/** Where this version does less than its configuration says. */
+function warningsOf(config: Config): readonly string[] {
+  const rows = new RouteTable(config.routes, config.wire).all.filter((route) => servedOf(route) === 'not yet');
+  return [
+    ...checkInert(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`),
+    ...rows.map((route) => `${route.method} ${route.template}: ${noteOf(route)}`),
+  ];
 }

@@ -72,4 +72,8 @@ export class AdminServer {
 const isLoopback = (name: string): boolean => name === 'localhost' || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
 
 /** The host of a Host header, without port and brackets. */
-const nameOf = (host = ''): string => host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1').toLowerCase();
+const nameOf = (host = ''): string =>
+  host
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase();

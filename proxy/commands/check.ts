@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { type Finding, formatFinding, isError } from '../config/finding.ts';
 import { inspect, readConfig } from '../config/load.ts';
+import { servedOf } from '../served.ts';
 import { addCommand } from './command.ts';
 import { CommandFailure, type Common, type Io, json } from './io.ts';
 
@@ -30,12 +31,13 @@ function summary(path: string, findings: readonly Finding[], config: Config | un
   const found = [counted(errors, 'error'), counted(findings.length - errors, 'warning')].filter((text) => !text.startsWith('0')).join(', ');
   if (!config) return `${path}: ${found}`;
   const { accounts, pools, keys, operators, routes } = config;
+  const unserved = routes.filter(({ serve, ...row }) => servedOf({ ...row, kind: serve }) === 'not yet').length;
   const holds = [
     counted(accounts.length, 'account'),
     counted(pools.length, 'Pool'),
     counted(keys.length, 'key'),
     counted(operators.length, 'operator'),
-    counted(routes.length, 'route'),
+    `${counted(routes.length, 'route')}${unserved > 0 ? `, ${unserved} of them not served by this version` : ''}`,
   ];
   return `${path}: ${found || 'no findings'} (${holds.join(', ')})`;
 }

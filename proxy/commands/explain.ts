@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { nearest } from '../config/nearest.ts';
 import { RouteTable, worded } from '../routes.ts';
+import { noteOf } from '../served.ts';
 import { loadChains } from './chains.ts';
 import { addCommand } from './command.ts';
 import { inspectValid } from './file.ts';
@@ -18,11 +19,13 @@ export function addExplain(program: Command, io: Io): void {
     const route = routeOf(config, method.toUpperCase(), path);
     const rules = (await loadChains())(route.kind);
     const admission = config.admission[route.class];
-    if (asJson) return io.out(json({ ...route, admission, rules }));
+    const note = noteOf(route);
+    if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules }));
     const width = Math.max(0, ...rules.map(({ rule }) => rule.length));
     const lines = [
       `${route.method} ${route.template}`,
       `  status    ${route.status}`,
+      `  served    ${note ?? 'yes'}`,
       `  family    ${route.family}`,
       `  kind      ${route.kind ?? '-'}`,
       `  class     ${route.class}: ${admission.running} running, ${admission.waiting} waiting up to ${admission.wait_ms} ms`,

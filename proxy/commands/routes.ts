@@ -1,6 +1,7 @@
 // `routes`: the route table as clients see it.
 import type { Command } from 'commander';
 import { RouteTable } from '../routes.ts';
+import { noteOf, servedOf } from '../served.ts';
 import { loadChains } from './chains.ts';
 import { addCommand } from './command.ts';
 import { inspectValid } from './file.ts';
@@ -9,8 +10,8 @@ import { type Common, type Io, json, table } from './io.ts';
 export function addRoutes(program: Command, io: Io): void {
   addCommand(program, {
     usage: 'routes',
-    description: 'list every route with its status, and the rules that take part in it',
-    examples: ['poolgate routes', 'poolgate routes --json | jq \'.[] | select(.status == "unsupported")\''],
+    description: 'list every route with its status, whether this version serves it, and the rules that take part in it',
+    examples: ['poolgate routes', "poolgate routes --json | jq '.[] | select(.served | not)'"],
   }).action(async ({ config: path, json: asJson }: Common) => {
     const config = await inspectValid(path, io);
     const rulesOf = await loadChains();
@@ -18,13 +19,17 @@ export function addRoutes(program: Command, io: Io): void {
       method: route.method,
       path: route.template,
       status: route.status,
+      served: servedOf(route),
+      note: noteOf(route),
       family: route.family,
       class: route.class,
       kind: route.kind ?? null,
       rules: rulesOf(route.kind).map(({ rule }) => rule),
     }));
-    if (asJson) return io.out(json(rows));
-    const cells = rows.map((row) => [row.method, row.path, row.status, row.family, row.class, row.kind ?? '-', row.rules.join(' ')]);
-    return io.out(table(['METHOD', 'PATH', 'STATUS', 'FAMILY', 'CLASS', 'KIND', 'RULES'], cells));
+    if (asJson) return io.out(json(rows.map((row) => ({ ...row, served: row.served === 'yes' }))));
+    const cells = rows.map(({ method, path, status, served, family, class: admission, kind, rules }) => {
+      return [method, path, status, served, family, admission, kind ?? '-', rules.join(' ')];
+    });
+    return io.out(table(['METHOD', 'PATH', 'STATUS', 'SERVED', 'FAMILY', 'CLASS', 'KIND', 'RULES'], cells));
   });
 }

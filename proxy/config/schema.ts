@@ -1,7 +1,7 @@
 // The JSON Schema of config.yaml: the one place of its keys, their descriptions, bounds and defaults.
 import document from './schema.json' with { type: 'json' };
 
-/** The parts of JSON Schema that schema.json uses, and two words of its own. */
+/** The parts of JSON Schema that schema.json uses, and three words of its own. */
 export interface SchemaNode {
   readonly description?: string;
   readonly type?: string | readonly string[];
@@ -21,6 +21,8 @@ export interface SchemaNode {
   readonly errorMessage?: string;
   /** A change of this setting takes a restart. */
   readonly restart?: boolean;
+  /** This version accepts the setting and does not act on it. */
+  readonly inert?: boolean;
 }
 
 export const schema = document as unknown as SchemaNode & { readonly definitions: Readonly<Record<string, SchemaNode>> };

@@ -15,7 +15,7 @@ const ajv = new Ajv({
   allowUnionTypes: true,
   strictTypes: false,
 });
-ajv.addKeyword('errorMessage').addKeyword('restart');
+ajv.addKeyword('errorMessage').addKeyword('restart').addKeyword('inert');
 const check = ajv.compile(schema);
 
 /** Settings by their last key: a known key at a wrong place is told where it belongs. */

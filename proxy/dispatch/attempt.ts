@@ -16,6 +16,7 @@ export interface AttemptOptions {
   readonly carrier: Carrier;
   readonly request: CarrierRequest;
   readonly retries: (failure: Failure) => boolean;
+  readonly committed: () => void;
   /** Headers of ours on an answer of this turn. */
   readonly ownHeaders: Readonly<Record<string, string>>;
 }
@@ -59,12 +60,13 @@ class Attempt implements ReplyHandler {
       this.#refuseCoded(status, headers);
       return;
     }
-    const { turn, client, counters, retries, ownHeaders } = this.#options;
+    const { turn, client, counters, retries, committed, ownHeaders } = this.#options;
     const head: Head = { status, headers: { ...answerHeaders(turn, headers), ...ownHeaders } };
     const context: ReplyContext = {
       turn,
       counters,
       retries,
+      committed,
       sending: () => this.#sending as Sending,
       settle: (verdict) => this.#settle(verdict),
     };

@@ -1,22 +1,42 @@
-// A turn's attempts, one account after another: the only place that knows what may be tried again.
+// A turn's attempts, one account after another: the only place that knows what may be tried again (Q6).
 import type { Counters } from '../admin/counters.ts';
 import type { LiveTurn } from '../live-turn.ts';
-import type { Choice, Selection } from '../pool/select.ts';
+import type { Admission, Slot } from '../pool/admission/admission.ts';
+import type { Result } from '../pool/health/visit.ts';
+import type { Demand } from '../pool/selection/demand.ts';
+import type { Lease } from '../pool/selection/lease.ts';
+import type { Selection } from '../pool/selection/selection.ts';
 import { Refusal } from '../refusal.ts';
 import type { Work } from '../turn.ts';
 import { type Attempted, attempt } from './attempt.ts';
+import { type AttemptCause, beginAttempt } from './attempt-row.ts';
 import { compose } from './compose.ts';
+import { errorClassOf } from './error-class.ts';
 import { type Failure, mayTryAnother } from './failure.ts';
+import type { Renewing } from './renewal.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { safeParam } from './sanitise.ts';
 import type { Client } from './sink.ts';
 import { type RelayedAnswer, told } from './tell.ts';
 
 export interface DispatchOptions {
+  readonly admission: Admission;
   readonly selection: Selection;
+  readonly credentials: Renewing;
   readonly counters: Counters;
   /** Headers of ours on every answer of this turn that an account gave. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
+}
+
+/** One turn on its way. */
+interface Running {
+  readonly turn: LiveTurn;
+  readonly work: Work;
+  readonly client: Client;
+  readonly demand: Demand;
+  readonly tried: Set<string>;
+  readonly failures: Failure[];
+  readonly budget: RetryBudget;
 }
 
 export class Dispatch {
@@ -28,102 +48,150 @@ export class Dispatch {
   }
 
   /**
-   * Resolves when the client has its answer, or has left.
+   * Takes a slot, then an account (Q4). Resolves when the client has its answer, or has left.
    * @returns a provider's refusal for the client, where that is the answer
    * @throws Refusal when there is no other answer
    */
   async run(turn: LiveTurn, work: Work, client: Client): Promise<RelayedAnswer | undefined> {
-    const { selection, counters } = this.#options;
-    const budget = this.#budgetOf(turn.pool.id);
-    budget.turn(turn.now());
-    counters.add('turns');
-    const tried = new Set<string>();
-    const failures: Failure[] = [];
-    for (;;) {
-      const choice = selection.choose(turn, tried);
-      if (!choice) {
-        if (failures.length === 0) throw new Refusal('no_eligible_account');
-        return this.#tell(failures, turn);
-      }
-      tried.add(choice.account.id);
-      const retries = (failure: Failure): boolean => this.#mayRetry(turn, tried, failure, budget);
-      const { verdict } = await this.#attempt(turn, work, client, choice, failures.at(-1), retries);
-      if (verdict.kind === 'done') return undefined;
-      if (verdict.kind === 'gone') {
-        counters.add('client_gone');
-        turn.end({ outcome: { kind: 'client_gone', shown: true }, status: 499, code: null });
-        return undefined;
-      }
-      if (verdict.kind === 'refused') throw verdict.refusal;
-      failures.push(verdict.failure);
-      if (!retries(verdict.failure)) return this.#tell(failures, turn);
-      budget.retry(turn.now());
-      counters.add('retries');
+    const limits = turn.generation.config.admission[turn.route.class];
+    const onGone = (aborted: () => void): (() => void) => client.onGone(aborted);
+    const entering = this.#options.admission.enter({ class: turn.route.class, limits, onGone });
+    const slot = entering instanceof Promise ? await entering : entering;
+    if (!slot) return this.#gone(turn);
+    try {
+      return await this.#tryInTurn(this.#begin({ turn, work, client, slot, onGone }));
+    } finally {
+      slot.leave();
     }
   }
 
-  async #attempt(
-    turn: LiveTurn,
-    work: Work,
-    client: Client,
-    { account, upstream }: Choice,
-    before: Failure | undefined,
-    retries: (failure: Failure) => boolean,
-  ): Promise<Attempted> {
-    const { counters, ownHeaders } = this.#options;
-    turn.account = account;
-    counters.add('attempts');
-    const at = turn.now();
-    const row = { request_id: turn.id, ordinal: turn.attempts.length, at, account: account.label, cause: before?.cause ?? 'first' };
-    const request = compose(turn, work, account);
-    upstream.inFlight++;
-    // The row stands before the attempt ends, so that a turn which ends inside it is recorded with it.
-    const slot = turn.attempts.push({ ...row, status: null, error_class: null, duration_ms: 0, upstream_error_param: null }) - 1;
+  #begin(parts: Pick<Running, 'turn' | 'work' | 'client'> & { readonly slot: Slot; readonly onGone: Demand['onGone'] }): Running {
+    const { turn, work, client, slot, onGone } = parts;
+    const demand = this.#options.selection.demand({ turn, body: work.body, slot, onGone });
+    const budget = this.#budgets.get(turn.pool.id) ?? new RetryBudget();
+    this.#budgets.set(turn.pool.id, budget);
+    budget.turn(turn.now());
+    this.#options.counters.add('turns');
+    return { turn, work, client, demand, tried: new Set(), failures: [], budget };
+  }
+
+  async #tryInTurn(running: Running): Promise<RelayedAnswer | undefined> {
+    const { turn, tried, failures, budget } = running;
+    for (;;) {
+      const choosing = this.#choose(running);
+      const lease = choosing instanceof Promise ? await choosing : choosing;
+      if (lease === 'gone') return this.#gone(turn);
+      if (lease === 'none') return this.#tell(running);
+      tried.add(lease.account.id);
+      const { verdict, status } = await this.#attemptAt(lease, running);
+      if (verdict.kind === 'gone') return this.#gone(turn);
+      if (verdict.kind === 'refused') throw verdict.refusal;
+      if (verdict.kind === 'done') return undefined;
+      failures.push(verdict.failure);
+      if (!this.#mayRetry(running, verdict.failure, status)) return this.#tell(running);
+      budget.retry(turn.now());
+      this.#options.counters.add('retries');
+    }
+  }
+
+  /** `none` only after an attempt: its failure is what the client is told then. @throws Refusal before one */
+  #choose({ demand, tried, failures }: Running): Lease | 'gone' | 'none' | Promise<Lease | 'gone' | 'none'> {
+    const without = (thrown: unknown): 'none' => {
+      if (failures.length === 0 || !(thrown instanceof Refusal)) throw thrown;
+      return 'none';
+    };
     try {
-      const attempted = await attempt({
-        turn,
-        client,
-        counters,
-        carrier: upstream.carrier,
-        request,
-        retries,
-        ownHeaders: ownHeaders(turn),
-      });
-      const failure = attempted.verdict.kind === 'failed' ? attempted.verdict.failure : undefined;
-      turn.attempts[slot] = {
-        ...row,
-        status: attempted.status ?? null,
-        error_class: failure?.cause ?? null,
-        duration_ms: turn.now() - at,
-        upstream_error_param: failure ? safeParam(failure.error.param) : null,
-      };
+      const choosing = this.#options.selection.choose(demand, tried);
+      return choosing instanceof Promise ? choosing.then((lease) => lease ?? 'gone', without) : choosing;
+    } catch (thrown) {
+      return without(thrown);
+    }
+  }
+
+  /** At one account: an attempt, and one more where its credential could be renewed (Q5). */
+  async #attemptAt(lease: Lease, running: Running): Promise<Attempted> {
+    let result: Result = 'neutral';
+    try {
+      let attempted = await this.#attempt(lease, running, running.failures.at(-1)?.cause ?? 'first');
+      const refused = failureOf(attempted.verdict);
+      if (refused?.cause === 'credential' && refused.status === 401) {
+        const renewing = this.#options.credentials.refused(lease.account, attempted.authorization);
+        const renewal = renewing instanceof Promise ? await renewing : renewing;
+        if (renewal === 'renewed') attempted = await this.#attempt(lease, running, 'resend');
+        // Nobody knows yet whether the account must log in: its provider could not be asked.
+        if (renewal === 'failed') attempted = { ...attempted, verdict: { kind: 'failed', failure: { ...refused, cause: 'connect' } } };
+      }
+      result = resultOf(attempted.verdict);
       return attempted;
     } finally {
-      upstream.inFlight--;
+      lease.end(result);
     }
   }
 
-  #mayRetry(turn: LiveTurn, tried: ReadonlySet<string>, failure: Failure, budget: RetryBudget): boolean {
+  async #attempt(lease: Lease, running: Running, cause: AttemptCause): Promise<Attempted & { readonly authorization: string | undefined }> {
+    const { turn, work, client } = running;
+    const { counters, ownHeaders } = this.#options;
+    turn.account = lease.account;
+    const request = compose(turn, work, lease.account);
+    const complete = beginAttempt(turn, lease.account, cause);
+    counters.add('attempts');
+    if (lease.isProbe) counters.add('probes');
+    const attempted = await attempt({
+      turn,
+      client,
+      counters,
+      carrier: lease.upstream.carrier,
+      request,
+      retries: (failure) => this.#mayRetry(running, failure, failure.status),
+      committed: () => lease.answered(),
+      ownHeaders: ownHeaders(turn),
+    });
+    const failure = failureOf(attempted.verdict);
+    complete({ status: attempted.status, failure });
+    if (failure && attempted.verdict.kind !== 'failed') noteClass(turn, failure);
+    return { ...attempted, authorization: request.headers.authorization };
+  }
+
+  /** @param status the provider's, where one came */
+  #mayRetry({ turn, demand, tried, budget }: Running, failure: Failure, status: number | undefined): boolean {
+    const { selection, counters } = this.#options;
     if (!mayTryAnother(failure) || tried.size >= turn.pool.max_attempts) return false;
-    if (!this.#options.selection.choose(turn, tried)) return false;
+    // A compaction that a provider has begun may be done, and paid for.
+    if (turn.route.kind === 'compact' && status !== undefined && status > 0 && status < 300) return false;
+    if (!selection.another(demand, tried)) return false;
     if (budget.allows(turn.now())) return true;
-    this.#options.counters.add('retries_withheld');
+    counters.add('retries_withheld');
     return false;
   }
 
-  #tell(failures: readonly Failure[], turn: LiveTurn): RelayedAnswer | undefined {
+  #tell({ turn, demand, failures }: Running): RelayedAnswer | undefined {
     const last = failures.at(-1) as Failure;
     const param = safeParam(last.error.param);
     if (param !== null) turn.note('upstream_error_param', param);
-    if (last.cause === 'timeout') turn.note('error_class', 'upstream_timeout');
+    noteClass(turn, last);
+    // Of all accounts, not only of those that this turn has been to (Q3).
+    const spent = last.cause === 'quota' && demand.hard === undefined ? this.#options.selection.refusal(demand) : undefined;
+    if (spent?.code === 'usage_limit_reached') throw spent;
     const answer = told(failures, turn);
     if (answer instanceof Refusal) throw answer;
     return answer;
   }
 
-  #budgetOf(pool: string): RetryBudget {
-    const budget = this.#budgets.get(pool) ?? new RetryBudget();
-    this.#budgets.set(pool, budget);
-    return budget;
+  #gone(turn: LiveTurn): undefined {
+    this.#options.counters.add('client_gone');
+    turn.end({ outcome: { kind: 'client_gone', shown: false }, status: 499, code: null });
   }
+}
+
+const failureOf = (verdict: Attempted['verdict']): Failure | undefined =>
+  verdict.kind === 'gone' ? undefined : 'failure' in verdict ? verdict.failure : undefined;
+
+function noteClass(turn: LiveTurn, failure: Failure): void {
+  const errorClass = errorClassOf(failure);
+  if (errorClass) turn.note('error_class', errorClass);
+}
+
+/** Who leaves, and what our own checks refuse, says nothing of the account. */
+function resultOf(verdict: Attempted['verdict']): Result {
+  return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
 }

@@ -130,7 +130,8 @@ export function inBandFailure(data: JsonObject, now: number): Failure {
 
 function causeOf(status: number, error: ProviderError, json: JsonObject | undefined): FailureCause {
   if (CREDENTIAL_STATUSES.has(status)) return 'credential';
-  if (status === 402) return 'quota';
+  // An unpaid account is out of order like one with a bad credential, unless it says that its quota is what is out.
+  if (status === 402) return isQuota(error) || hasReset(json) ? 'quota' : 'credential';
   if (status === 429) return isQuota(error) || hasReset(json) ? 'quota' : 'rate';
   if (status >= 500) return 'server';
   if (status < 400) return 'malformed';

@@ -12,9 +12,10 @@ import type { Sink } from './sink.ts';
 
 /** How an attempt ended: the client has its answer, or nothing was shown and this is why. */
 export type Verdict =
-  | { readonly kind: 'done' }
+  /** With what went wrong at the account all the same: a failure that was passed on, or a reply that broke off. */
+  | { readonly kind: 'done'; readonly failure?: Failure }
   | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly failure?: Failure };
 
 /** What every reader of a reply works with. */
 export interface ReplyContext {
@@ -23,6 +24,8 @@ export interface ReplyContext {
   readonly sending: () => Sending;
   /** Whether this failure would be tried at another account. */
   readonly retries: (failure: Failure) => boolean;
+  /** The reply is the turn's answer: from here on nothing is tried again. */
+  readonly committed: () => void;
   readonly settle: (verdict: Verdict) => void;
 }
 
@@ -40,6 +43,7 @@ export class StreamReply {
   #end: 'completed' | 'incomplete' | 'failed' | undefined;
   /** What the row keeps of a failure that is passed on. */
   #code = 'upstream_error';
+  #failure: Failure | undefined;
   #paused = false;
   #over = false;
 
@@ -67,7 +71,10 @@ export class StreamReply {
 
   end(): void {
     if (!this.#committed) this.#settle({ kind: 'failed', failure: carrierFailure('network') });
-    else this.#finish(this.#end ?? 'cut', 'ended');
+    else {
+      if (!this.#end) this.#failure = carrierFailure('network');
+      this.#finish(this.#end ?? 'cut', 'ended');
+    }
   }
 
   fail(failure: CarrierFailure): void {
@@ -78,6 +85,7 @@ export class StreamReply {
       return;
     }
     if (failure === 'idle' && !this.#end) turn.note('error_class', 'upstream_timeout');
+    if (!this.#end) this.#failure = carrierFailure(failure);
     // A connection that dies behind the terminal event took nothing away.
     this.#finish(this.#end ?? 'cut', this.#end ? 'ended' : 'died');
   }
@@ -140,6 +148,7 @@ export class StreamReply {
     this.#cancelTimer();
     const first = turn.passage.head(this.#head);
     this.#committed = true;
+    this.#context.committed();
     sink.open(this.#head.status, this.#head.headers);
     for (const event of first) sink.event(event);
     const held = this.#held;
@@ -174,7 +183,8 @@ export class StreamReply {
   /** A provider's failure as its client may see it; a collecting sink tells it in an answer of ours. */
   #shownFailure(data: JsonObject): JsonObject {
     const { turn, sink } = this.#context;
-    const { error } = inBandFailure(data, turn.now());
+    this.#failure = inBandFailure(data, turn.now());
+    const { error } = this.#failure;
     this.#code = loggedCode(error.code);
     if (turn.native) return failureWithoutOwner(data, turn.secrets());
     return sink.wants.has('error') ? data : publicFailure(data, error, turn.secrets());
@@ -206,17 +216,19 @@ export class StreamReply {
     if (this.#over) return;
     this.#stop();
     const outcome = { kind, shown: sink.shown };
+    const blamed = this.#failure ? { failure: this.#failure } : {};
     try {
       sink.conclude(outcome);
       const closing = turn.end({ outcome, status: this.#head.status, code: this.#codeOf(kind) });
       if (how === 'died' && turn.native) sink.cut();
       else sink.close(closing, outcome);
-      settle({ kind: 'done' });
+      settle({ kind: 'done', ...blamed });
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       const refusal = refusalOf(thrown);
-      turn.end({ outcome, status: refusal.status, code: refusal.loggedCode });
-      settle({ kind: 'refused', refusal });
+      const failed = kind === 'cut' ? kind : 'failed';
+      turn.end({ outcome: { ...outcome, kind: failed }, status: refusal.status, code: refusal.loggedCode });
+      settle({ kind: 'refused', refusal, ...blamed });
     }
   }
 

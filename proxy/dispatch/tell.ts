@@ -21,8 +21,10 @@ const SHARED_STATUSES = new Set([400, 404, 409, 413, 422]);
 /** @param failures of this turn, in order; at least one */
 export function told(failures: readonly Failure[], turn: LiveTurn): Refusal | RelayedAnswer {
   const last = failures.at(-1) as Failure;
+  // Asked in any case: the row gets its class from here (ER4). What came inside a 200 is no refusal by status.
+  const own =
+    last.status >= 400 ? turn.passage.refused({ status: last.status, code: last.error.code, param: last.error.param }) : undefined;
   if (failures.every((failure) => failure.cause === 'quota')) return usageLimit(failures, turn);
-  const own = last.status > 0 ? turn.passage.refused({ status: last.status, code: last.error.code, param: last.error.param }) : undefined;
   if (own) return own;
   switch (last.cause) {
     case 'timeout':
@@ -48,6 +50,7 @@ function relayed(failure: Failure, answer: NonNullable<Failure['answer']>, turn:
   // A 402 blames the account, and a redirect would name another host: neither is an answer for a client.
   if (failure.status === 402 || failure.status < 400) return new Refusal('upstream_error');
   const headers = nativeAnswerHeaders(answer.headers, turn.wire, turn.pool.hide_account_quota ? 'hide-quota' : 'show-quota');
+  turn.passage.head({ status: failure.status, headers });
   const text = answer.body.toString('utf8');
   let body: string;
   try {

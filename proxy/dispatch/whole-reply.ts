@@ -85,7 +85,7 @@ export class WholeReply {
     }
     try {
       this.#answer(body, json, refusal, turn);
-      settle({ kind: 'done' });
+      settle({ kind: 'done', ...(refusal ? { failure: refusal } : {}) });
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       settle({ kind: 'refused', refusal: refusalOf(thrown) });

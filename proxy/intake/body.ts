@@ -108,20 +108,19 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     };
     const onDecoded = (chunk: Buffer): void => {
       if (done) return;
-      if (!guard.take(chunk.length, limits.bodies_in_memory_bytes)) {
-        fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
-        return;
-      }
-      decoded += chunk.length;
-      chunks.push(chunk);
-      const bomb = decoder && decoded > RATIO_FREE_BYTES && decoded > arrived * limits.expansion_ratio;
-      if (decoded > limits.request_body_bytes || bomb) fail(new Refusal('request_too_large'), 'bodies_too_large');
+      const size = decoded + chunk.length;
+      const bomb = decoder && size > RATIO_FREE_BYTES && size > arrived * limits.expansion_ratio;
+      if (size > limits.request_body_bytes || bomb) {
+        fail(new Refusal('request_too_large'), 'bodies_too_large');
+      } else if (guard.take(chunk.length, limits.bodies_in_memory_bytes)) {
+        decoded = size;
+        chunks.push(chunk);
+      } else fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
     };
     const onEnd = (): void => {
       // What stands behind the compressed data belongs to nothing: another reader might take it for the body.
-      if (decoder && decoder.bytesWritten < arrived) return garbled();
-      const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, decoded);
-      if (settle()) resolve(whole);
+      if (decoder && decoder.bytesWritten < arrived) garbled();
+      else if (settle()) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, decoded));
     };
 
     request.on('data', onArrived).once('close', onClose).once(BODY_MALFORMED, cutShort);

@@ -54,7 +54,9 @@ function refuse({ turn, request, response }: Exchange, thrown: unknown): void {
   const refusal = refusalOf(thrown);
   const shown = response.headersSent;
   const { status, loggedCode: code } = refusal;
-  if (response.destroyed) turn.end({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
+  // A client that ended its side in the middle of its body is gone, though it might still read.
+  const gone = response.destroyed || (request.socket.readableEnded && !request.complete);
+  if (gone) turn.end({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
   // What accounts were asked and failed to give is no refusal of ours.
   else turn.end({ outcome: { kind: turn.attempts.length > 0 ? 'failed' : 'refused', shown }, status, code });
   if (shown) response.destroy();

@@ -53,6 +53,6 @@ function drain(request: IncomingMessage, done: () => void): void {
     left -= chunk.length;
     if (left < 0) request.pause();
   };
-  const timer = setTimeout(finish, DRAIN_MS);
+  const timer = setTimeout(finish, request.destroyed ? 0 : DRAIN_MS);
   request.on('data', count).once('end', finish).once('close', finish).resume();
 }

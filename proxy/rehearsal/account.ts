@@ -1,6 +1,7 @@
 // One simulated account: how it is set up, and what it remembers while the provider runs.
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../turn.ts';
+import { Login, type RehearsalLogin } from './login.ts';
 import type { Temperament } from './temperaments.ts';
 
 /** One quota window as this account's provider counts it. */
@@ -22,6 +23,8 @@ export interface RehearsalAccount {
   readonly temperament?: Temperament;
   /** The bearer that it wants; without one any Authorization is taken, and none is needed. */
   readonly credential?: string;
+  /** Instead of one bearer: those that its token endpoint, `POST /oauth/token`, hands out. */
+  readonly oauth?: RehearsalLogin;
   /** Its catalog entries; default: the rehearsal models. */
   readonly models?: readonly JsonObject[];
   /** Default: a primary window that fills as turns are taken, and a quiet secondary one. */
@@ -35,16 +38,25 @@ export class Account {
   readonly config: RehearsalAccount;
   /** Marks what is bound to this account (ciphertext, turn state) without naming it: the id itself stands in the demo text only. */
   readonly tag: string;
+  readonly login: Login | undefined;
   /** Turns asked of it so far. */
   turns = 0;
 
   constructor(config: RehearsalAccount) {
     this.config = config;
     this.tag = createHash('sha256').update(`rehearsal account ${config.id}`).digest('hex').slice(0, 12);
+    this.login = config.oauth && new Login(config.oauth, this.tag);
   }
 
   get id(): string {
     return this.config.id;
+  }
+
+  /** Whether it takes this Authorization header. */
+  admits(authorization: string | undefined, now: number): boolean {
+    if (this.login) return this.login.takes(authorization, now);
+    const { credential } = this.config;
+    return credential === undefined || authorization === `Bearer ${credential}`;
   }
 
   /** Text that is bound to this account, as ciphertext and turn states are. */

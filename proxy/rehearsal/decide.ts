@@ -23,7 +23,7 @@ export async function decide(call: Call, handlers: Handlers, behaviour: Behaviou
   const id = { 'x-request-id': call.ids.next('req') };
   try {
     const faults = await faultsOf(call, behaviour);
-    const answer = ordinaryAnswer(call, handlers);
+    const answer = ordinaryAnswer(call, handlers, faults);
     return { answer: withContentFaults({ ...answer, headers: { ...id, ...answer.headers } }, faults, call.now), faults };
   } catch (error) {
     return { answer: jsonAnswer(...refusalOf(error), id), faults: [] };
@@ -36,16 +36,20 @@ function refusalOf(error: unknown): [status: number, body: { error: ReturnType<t
   return [500, { error: errorOf(500, 'rehearsal_defect', error instanceof Error ? error.message : String(error)) }];
 }
 
-function ordinaryAnswer(call: Call, handlers: Handlers): Answer {
+function ordinaryAnswer(call: Call, handlers: Handlers, faults: readonly Fault[]): Answer {
   const { request, account } = call;
-  const { credential } = account.config;
-  if (credential !== undefined && request.headers.authorization !== `Bearer ${credential}`) {
+  const handler = handlers.get(`${request.method} ${request.path}`);
+  if (handler?.isLogin === true) return faults.some(isPrevented) ? jsonAnswer(200, {}) : handler.answer(call);
+  if (!account.admits(request.headers.authorization, call.now)) {
     throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
   }
-  const handler = handlers.get(`${request.method} ${request.path}`);
   if (handler === undefined) throw new ProviderError(404, 'not_found', 'The rehearsal provider has no such path.');
   return handler.answer(call);
 }
+
+/** Whether whoever asks hears nothing that was done. */
+const isPrevented = (fault: Fault): boolean =>
+  fault.kind === 'refuse' || fault.kind === 'reply' || (fault.kind === 'stall' && fault.at === 'before-headers');
 
 async function faultsOf({ request, account }: Call, behaviour: Behaviour | undefined): Promise<readonly Fault[]> {
   const decided = await behaviour?.(request);

@@ -28,6 +28,8 @@ interface Handler {
   readonly answer: (call: Call) => Answer;
   /** Counts as a turn of the account: its temperament applies. */
   readonly isTurn: boolean;
+  /** Asked without a bearer; and a fault that keeps it from answering keeps it from doing anything. */
+  readonly isLogin?: boolean;
 }
 
 export type Handlers = ReadonlyMap<string, Handler>;
@@ -39,6 +41,7 @@ export function handlersOf({ agent, meter }: WireWords): Handlers {
     [`POST /backend-api/${agent}/responses`, { answer: responses, isTurn: true }],
     [`POST /backend-api/${agent}/responses/compact`, { answer: compact, isTurn: true }],
     [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
+    ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
   ]);
 }
 
@@ -48,6 +51,11 @@ function models({ request, catalog }: Call): Answer {
   }
   const headers = { 'content-type': 'application/json', etag: catalog.etag };
   return { status: 200, headers, body: { kind: 'bytes', bytes: Buffer.from(catalog.body) } };
+}
+
+function token({ request, account, ids, now }: Call): Answer {
+  if (account.login === undefined) throw new ProviderError(404, 'not_found', 'This account has no token endpoint.');
+  return jsonAnswer(200, account.login.refreshed(request.json, ids, now));
 }
 
 function usage({ account, now }: Call): Answer {

@@ -9,6 +9,7 @@ import { type Behaviour, decide } from './decide.ts';
 import { type Handlers, handlersOf } from './handlers.ts';
 import { Ids } from './ids.ts';
 import { Line } from './line.ts';
+import type { Login } from './login.ts';
 import { type Closing, play } from './play.ts';
 import { Stalls } from './stalls.ts';
 import { stepsOf } from './steps.ts';
@@ -64,6 +65,13 @@ export class Provider {
   /** The base URL of an account, without trailing slash. */
   urlOf(account: string): string {
     return this.place(account).line.url;
+  }
+
+  /** The login of an account that has a token endpoint. */
+  loginOf(account: string): Login {
+    const { login } = this.place(account).account;
+    if (login === undefined) throw new Error(`the rehearsal account ${account} has no login`);
+    return login;
   }
 
   /** Ends the account's connections and refuses new ones. */

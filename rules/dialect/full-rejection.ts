@@ -9,7 +9,10 @@ const KEPT = new Set([400, 404, 409, 413, 422]);
 /** These blame the account, and never reach a client as such (Q3). */
 const BLAMES_ACCOUNT = new Set([401, 402, 403, 407]);
 
-/** Anything but an ordinary Responses HTTP turn under explicit Full keeps the answer that the core gives every refusal. */
+/**
+ * For refusals by status: one inside a 200 is told by its code, in every mode alike. Anything but an ordinary Responses HTTP turn
+ * under explicit Full keeps the answer that the core gives every refusal.
+ */
 export const fullRejection = rule({
   name: 'full-rejection',
   routes: ['responses', 'compact', 'public-responses', 'chat'],

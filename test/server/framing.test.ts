@@ -27,6 +27,8 @@ const REFUSED: Readonly<Record<string, string>> = {
   'the target *': headOf('OPTIONS', '*'),
   'an authority as target': headOf('GET', 'gateway:80'),
   'a fragment for a target': headOf('GET', '#'),
+  'a target with bytes past ASCII': headOf('GET', '/v1/mod\xe9ls'),
+  'a target with a control character': headOf('GET', '/v1/models\x01'),
   CONNECT: headOf('CONNECT', 'gateway:443'),
   'CONNECT with a path': headOf('CONNECT', '/v1/models'),
   TRACE: headOf('TRACE', '/v1/models'),
@@ -99,7 +101,7 @@ describe('what is refused for its framing', { concurrency: true }, () => {
         assert.equal(json.error.type, 'invalid_request_error');
       }
       assert.equal(await client.ended(), '', 'one answer, and no second one');
-      assert.deepEqual(gate.upstream.requests(), []);
+      assert.equal(gate.upstream.requests().length, 0);
     });
   }
 
@@ -111,7 +113,7 @@ describe('what is refused for its framing', { concurrency: true }, () => {
       assert.equal(status, 400);
       assert.equal(json.error.code, 'invalid_request');
       assert.equal(await client.ended(), '');
-      assert.deepEqual(gate.upstream.requests(), []);
+      assert.equal(gate.upstream.requests().length, 0);
     });
   }
 });

@@ -92,6 +92,12 @@ export class TestGateway {
     await this.gateway.reload(await loadedFrom(this.#draft));
   }
 
+  /** Every account is well again, whatever earlier cases made of it. */
+  heal(): void {
+    const { health } = this.gateway.capacity;
+    for (const { account } of health.status()) health.restore(account);
+  }
+
   async close(): Promise<void> {
     await this.gateway.close();
     await this.upstream.close();
@@ -140,7 +146,8 @@ function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sq
       base_url: upstream.urlOf(id),
       credential: { bearer: { env: `BEARER_${id.toUpperCase()}` } },
     })),
-    pools: [{ id: 'team', label: 'Team', assignments: accounts.map((account) => ({ account })) }],
+    // In configuration order, so that a test knows where its turns go.
+    pools: [{ id: 'team', label: 'Team', strategy: 'fill_first', assignments: accounts.map((account) => ({ account })) }],
     keys: [{ id: 'ci', pool: 'team', secret_sha256: [DIGEST] }],
   };
 }

@@ -2,6 +2,7 @@
 import type { WireWords } from '../../proxy/config/config.ts';
 import type { RehearsalAccount } from '../../proxy/rehearsal/account.ts';
 import type { Clock } from '../../proxy/rehearsal/clock.ts';
+import type { Login } from '../../proxy/rehearsal/login.ts';
 import { type Provider, startProvider } from '../../proxy/rehearsal/provider.ts';
 import type { JsonObject } from '../../proxy/turn.ts';
 import { type Arrival, Inbox, inTime, type Script } from './rehearsal-inbox.ts';
@@ -78,6 +79,11 @@ export class Upstream {
   /** Lets stalled answers go on: the account's, or all. */
   release(account?: string): void {
     this.provider.stalls.release(account);
+  }
+
+  /** The login of an account that has a token endpoint (`oauth`). */
+  loginOf(account: string): Login {
+    return this.provider.loginOf(account);
   }
 
   /** Ends the account's connections and refuses new ones. */

@@ -3,6 +3,7 @@ import type { Problem } from '../finding.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkHeaders } from './headers.ts';
 import { checkIds } from './ids.ts';
+import { checkInert } from './inert.ts';
 import { checkKeys } from './keys.ts';
 import { checkLiterals } from './literals.ts';
 import { checkReferences } from './references.ts';
@@ -17,6 +18,7 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkHeaders(data),
     ...checkRoutes(data),
     ...checkKeys(data, now),
+    ...checkInert(data),
     // Last: where a place has a better message already, this one is dropped.
     ...checkLiterals(data),
   ];

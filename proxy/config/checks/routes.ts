@@ -53,6 +53,8 @@ interface RouteRow {
 
 function* rowProblems({ path, row, method, template }: RouteRow): Generator<Problem> {
   const serve = text(row.serve);
+  const unfilled = parametersOf(text(row.to) ?? '').find((name) => !parametersOf(template).includes(name));
+  if (unfilled !== undefined) yield { path: [...path, 'to'], message: `{${unfilled}} is no parameter of this row's path` };
   const served = row.status !== 'unsupported';
   if (served && row.serve === undefined && row.status !== undefined) {
     yield { path, at: 'first-key', message: "'serve' is missing; only unsupported rows need none" };
@@ -67,6 +69,8 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
   if (method === 'WS' && served && row.class !== 'websocket')
     yield { path: [...path, 'class'], message: 'a WS row belongs to class websocket' };
 }
+
+const parametersOf = (path: string): readonly string[] => [...path.matchAll(/\{([^}]*)\}/g)].map((found) => found[1] ?? '');
 
 /** Two rows of one method and path, as written or in this deployment's wire words: only one of them could answer. */
 function* collisions(rows: readonly RouteRow[], words: Readonly<Record<string, string>>): Generator<Problem> {

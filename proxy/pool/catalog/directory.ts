@@ -42,6 +42,11 @@ export class ModelDirectory {
     return this.#of(pool).models.candidates(id);
   }
 
+  /** Whether a pinned turn of this model may go to that account. */
+  serves(pool: PoolConfig, id: string, account: string): boolean {
+    return this.#of(pool).models.serves(id, account);
+  }
+
   /** Every model that the Pool knows, with its sources, for operators. */
   models(pool: PoolConfig): PoolModels {
     return this.#of(pool).models;

@@ -60,6 +60,12 @@ export class PoolModels {
     return model && !model.suppressed ? model.standing(this.#health).candidates : NO_CANDIDATES;
   }
 
+  /** Whether this account is a source of the model, whatever its window: pins may leave the cohort (Q12). */
+  serves(id: string, account: string): boolean {
+    const model = this.#current().get(id);
+    return model?.suppressed === false && model.sources.some((source) => source.account === account && source.assigned);
+  }
+
   /** Every model that is known, suppressed and unroutable ones too, for operators. */
   all(): readonly PoolModel[] {
     return [...this.#current().values()];

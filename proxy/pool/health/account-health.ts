@@ -105,7 +105,9 @@ export class AccountHealth {
     if (blame.scope === 'model') this.models.set(visit.model, condition);
     // What was under way when it opened is the same burst; only a statement about quota may still say how long.
     if (condition.openedAt >= visit.number && blame.cause !== 'quota') return false;
-    return condition.fail(blame, now, visits, () => (blame.scope === 'model' ? others.couldTake(visit.model, this.id) : this.#spare(visit, others)));
+    return condition.fail(blame, now, visits, () =>
+      blame.scope === 'model' ? others.couldTake(visit.model, this.id) : this.#spare(visit, others),
+    );
   }
 
   /** Whether there is any model that the others could take; the rest is spared. */

@@ -33,14 +33,16 @@ export class Health implements RoutabilityOfAccounts {
   #accounts: readonly string[] = [];
   #version = 0;
   #visits = 0;
+  /** When the first cooldown ends. */
+  #nextEnd = Number.POSITIVE_INFINITY;
   #cancelTimer: () => void = () => undefined;
 
   constructor(options: HealthOptions) {
     this.#options = options;
   }
 
-  /** Moves by events and by one timer, never by being asked: between two moves every answer stays the same. */
   get version(): number {
+    this.#catchUp();
     return this.#version;
   }
 
@@ -52,6 +54,7 @@ export class Health implements RoutabilityOfAccounts {
 
   /** @param model exposed id, or the word that stands for it on routes without models */
   standing(account: string, model: string): HealthStanding {
+    this.#catchUp();
     return this.#known.get(account)?.standing(model) ?? 'open';
   }
 
@@ -91,6 +94,7 @@ export class Health implements RoutabilityOfAccounts {
    * @param credential the static bearer that it carries
    */
   begin(account: string, model: string, credential?: string): Visit {
+    this.#catchUp();
     this.#visits += 1;
     const visit: Visit = { account, model, number: this.#visits, credential, probes: undefined };
     const known = this.#known.get(account);
@@ -121,8 +125,15 @@ export class Health implements RoutabilityOfAccounts {
     this.#moved(well);
   }
 
+  /** The account's own newer word: it has quota again. */
+  relieve(account: string): void {
+    const known = this.#known.get(account);
+    if (known?.whole.spent) this.#after(known, known.whole.forgive());
+  }
+
   /** Every configured account, for operators. */
   status(): readonly HealthStatus[] {
+    this.#catchUp();
     return this.#accounts.map((id) => statusOf(this.#known.get(id) ?? new AccountHealth(id)));
   }
 
@@ -170,15 +181,22 @@ export class Health implements RoutabilityOfAccounts {
   #arm(): void {
     this.#cancelTimer();
     this.#cancelTimer = () => undefined;
-    let first = Number.POSITIVE_INFINITY;
-    for (const { cooling } of this.#known.values()) for (const { until } of cooling) first = Math.min(first, until);
-    if (first === Number.POSITIVE_INFINITY) return;
+    this.#nextEnd = Number.POSITIVE_INFINITY;
+    for (const { cooling } of this.#known.values()) for (const { until } of cooling) this.#nextEnd = Math.min(this.#nextEnd, until);
+    if (this.#nextEnd === Number.POSITIVE_INFINITY) return;
     const { clock } = this.#options;
-    this.#cancelTimer = clock.after(Math.min(LONGEST_TIMER_MS, Math.max(0, first - clock.now())), () => this.#pass());
+    const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, this.#nextEnd - clock.now()));
+    this.#cancelTimer = clock.after(ms, () => this.#pass());
+  }
+
+  /** A machine that slept, or a clock that was set, does not wait for its timer. */
+  #catchUp(): void {
+    if (this.#nextEnd !== Number.POSITIVE_INFINITY && this.#options.clock.now() >= this.#nextEnd) this.#pass();
   }
 
   #pass(): void {
     const now = this.#options.clock.now();
+    this.#nextEnd = Number.POSITIVE_INFINITY;
     for (const known of [...this.#known.values()]) {
       const over = known.cooling.filter(({ until }) => until <= now);
       if (over.length === 0) continue;

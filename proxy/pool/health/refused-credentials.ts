@@ -14,7 +14,8 @@ export class RefusedCredentials {
   }
 
   async load(): Promise<void> {
-    for (const { account, imported, sealed } of await this.#store.load().catch(() => [])) if (sealed === null) this.#refused.set(account, imported);
+    for (const { account, imported, sealed } of await this.#store.load().catch(() => []))
+      if (sealed === null) this.#refused.set(account, imported);
   }
 
   /** @param bearers account id to its static bearer, as configured from now on */

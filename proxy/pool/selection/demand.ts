@@ -1,7 +1,7 @@
 // What is to be placed at an account: a turn, as far as selection looks at it.
 import type { Why } from '../../../store/rows.ts';
 import type { AccountConfig, AdmissionClass, AdmissionConfig, KeyConfig, PoolConfig } from '../../config/config.ts';
-import type { Body, ModelView, Route } from '../../turn.ts';
+import type { ModelView, Route } from '../../turn.ts';
 
 export interface SelectedTurn {
   readonly id: string;
@@ -20,19 +20,23 @@ export interface SelectedTurn {
   why: Why | undefined;
 }
 
+/** One turn's demand for an account: what is settled about it before the first attempt, and holds for all. */
 export interface Demand {
   readonly turn: SelectedTurn;
-  /** The request body after its rules; undefined on routes without a JSON body. */
-  readonly body: Body | undefined;
-  /** An account that the caller is bound to by itself: the live upstream socket of an anchored turn. */
-  readonly bound?: string;
+  /** By what health and selection tell its capacity apart: the exposed model id, or a word for routes without a model. */
+  readonly scope: string;
+  /** The account that it may not leave. */
+  readonly hard: string | undefined;
+  /** The account that its session was at. */
+  readonly soft: string | undefined;
+  /** Of its prompt-cache key, where locality has a say. */
+  readonly locality: number | undefined;
   /** Calls back when the client leaves while the turn waits; returns the undo. */
   readonly onGone: (aborted: () => void) => () => void;
-  /** When the turn's patience ends, Unix milliseconds; as its admission slot says. */
+  /** When the turn's patience ends, as its admission slot says; Unix milliseconds. */
   readonly deadline: number;
 }
 
-/** The exposed model id by which health and selection tell a turn's capacity apart; routes without a model have their own word. */
 export const scopeOf = ({ model, route }: SelectedTurn): string => model?.id ?? `(${route.kind ?? 'route'})`;
 
 export const isModelless = (scope: string): boolean => scope.startsWith('(');

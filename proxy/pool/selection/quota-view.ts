@@ -7,8 +7,8 @@ export interface QuotaView {
   remaining(account: string, at: number): number | undefined;
   /** When the first of its windows starts anew; Unix milliseconds. */
   nextReset(account: string, at: number): number | undefined;
-  /** What is left is kept for the account's owner (`reserve_percent`). */
-  reserved(account: string, at: number): boolean;
+  /** What is left is kept for the account's owner (`reserve_percent`), until then where that is known. */
+  reserved(account: string, at: number): { readonly until: number | undefined } | undefined;
   /** Calls `listen` with an account of which something else is known now; returns the undo. Time alone needs no call. */
   onChange(listen: (account: string) => void): () => void;
 }
@@ -17,6 +17,6 @@ export const UNKNOWN_QUOTA: QuotaView = {
   exhausted: () => undefined,
   remaining: () => undefined,
   nextReset: () => undefined,
-  reserved: () => false,
+  reserved: () => undefined,
   onChange: () => () => undefined,
 };

@@ -33,7 +33,9 @@ export class Sources {
   #everyAccount(pool: PoolConfig): Candidates {
     const known = this.#all.get(pool);
     if (known) return known;
-    const usable = pool.assignments.filter(({ account, active, eligible }) => active && eligible && this.#options.account(account)?.visible);
+    const usable = pool.assignments.filter(
+      ({ account, active, eligible }) => active && eligible && this.#options.account(account)?.visible,
+    );
     const made = { preferred: usable.map(({ account }) => account), overflow: [] };
     this.#all.set(pool, made);
     return made;

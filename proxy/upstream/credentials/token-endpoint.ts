@@ -54,8 +54,8 @@ function judged(status: number, body: unknown, used: Tokens, now: number): Excha
 }
 
 /** `{error: "…"}`, `{error: {code | type}}`, `{code}`: endpoints word it in every way. */
-function codesIn(body: unknown): readonly unknown[] {
+function codesIn(body: unknown): readonly string[] {
   const { error, code } = (body ?? {}) as { readonly error?: unknown; readonly code?: unknown };
   const inner = (typeof error === 'object' && error !== null ? error : {}) as { readonly code?: unknown; readonly type?: unknown };
-  return [error, code, inner.code, inner.type];
+  return [error, code, inner.code, inner.type].filter((one) => typeof one === 'string');
 }

@@ -1,0 +1,190 @@
+// The accounts of one Pool for one model, each with its standing and its score; picks one without looking anything up.
+import type { Candidates } from '../catalog/pool-model.ts';
+import { rankOf, weightedRank } from './rendezvous.ts';
+import type { Seat, Seats } from './seats.ts';
+import { STANDINGS, type Standing } from './standing.ts';
+import type { Place, Strategy } from './strategy.ts';
+
+export interface RosterOptions {
+  /** The object itself tells a roster that is still true from one that is not. */
+  readonly candidates: Candidates;
+  readonly weightOf: (account: string) => number;
+  readonly seats: Seats;
+  readonly strategy: Strategy;
+  readonly standingOf: (seat: Seat) => Standing;
+  /** Looks at the seat's quota again. */
+  readonly look: (seat: Seat) => void;
+}
+
+/** Quota grows old by time alone, and resets pass: everything is looked at this often. */
+const EVERY_MS = 1_000;
+const OPEN = STANDINGS.indexOf('open');
+const FULL = STANDINGS.indexOf('at_max_concurrent');
+const NONE: ReadonlySet<string> = new Set();
+/** Q11: an account over this share of the mean in flight passes a turn on. */
+const BOUND = 1.25;
+
+/**
+ * A turn costs one pass over an array of numbers, and two places scored anew: the one it takes and the one that an earlier turn left.
+ * That makes a thousand accounts about as cheap as ten.
+ */
+export class Roster {
+  readonly candidates: Candidates;
+  readonly places: readonly Place[];
+  readonly #options: RosterOptions;
+  readonly #byAccount: ReadonlyMap<string, Place>;
+  /** How many places of the cohort there are; overflow stands behind them. */
+  readonly #preferred: number;
+  readonly #weighted: boolean;
+  readonly #scores: Float64Array;
+  readonly #standings: Uint8Array;
+  readonly #inFlight: Int32Array;
+  readonly #hashes: Uint32Array;
+  /** Places by standing. */
+  readonly #counts = new Uint32Array(STANDINGS.length);
+  /** Over the places that are open or merely full. */
+  #load = 0;
+  #weight = 0;
+  #read = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RosterOptions) {
+    const { candidates, seats, weightOf } = options;
+    this.#options = options;
+    this.candidates = candidates;
+    const seated = (ids: readonly string[]): Seat[] => ids.flatMap((id) => seats.of(id) ?? []);
+    const preferred = seated(candidates.preferred);
+    this.#preferred = preferred.length;
+    this.places = [...preferred, ...seated(candidates.overflow)].map((seat, index) => ({ seat, index, weight: weightOf(seat.id) }));
+    this.#byAccount = new Map(this.places.map((place) => [place.seat.id, place]));
+    this.#weighted = this.places.some(({ weight }) => weight !== this.places[0]?.weight);
+    const { length } = this.places;
+    this.#scores = new Float64Array(length).fill(Number.NEGATIVE_INFINITY);
+    this.#standings = new Uint8Array(length).fill(FULL);
+    this.#inFlight = new Int32Array(length);
+    this.#hashes = Uint32Array.from(this.places, ({ seat }) => seat.hash);
+    this.#counts[FULL] = length;
+    for (const { weight } of this.places) this.#weight += weight;
+  }
+
+  of(account: string): Place | undefined {
+    return this.#byAccount.get(account);
+  }
+
+  standing(place: Place): Standing {
+    return STANDINGS[this.#standings[place.index] as number] as Standing;
+  }
+
+  /** Brings scores and standings up to date: with what changed since the last time, or with everything. */
+  refresh(now: number): void {
+    const { seats, look } = this.#options;
+    const old = Math.abs(now - this.#lookedAt) >= EVERY_MS;
+    if (old || !seats.remembers(this.#read)) {
+      for (const place of this.places) {
+        if (old) look(place.seat);
+        this.#score(place);
+      }
+      if (old) this.#lookedAt = now;
+    } else {
+      for (let i = this.#read; i < seats.changed; i++) {
+        const place = this.#byAccount.get(seats.changeAfter(i).id);
+        if (place) this.#score(place);
+      }
+    }
+    this.#read = seats.changed;
+  }
+
+  /** The strategy's choice among the open places; those of the cohort first. */
+  best(key: number, tried: ReadonlySet<string> = NONE): Place | undefined {
+    const place = this.#best(key, tried, 0, this.#preferred) ?? this.#best(key, tried, this.#preferred, this.places.length);
+    if (place && this.#options.strategy.chosen) {
+      this.#options.strategy.chosen(place);
+      this.#score(place);
+    }
+    return place;
+  }
+
+  /** The first open place in the key's own order that is not over the bound (Q11); those of the cohort first. */
+  nearest(key: number, tried: ReadonlySet<string> = NONE): Place | undefined {
+    return this.#nearest(key, tried, 0, this.#preferred) ?? this.#nearest(key, tried, this.#preferred, this.places.length);
+  }
+
+  /** How many places that were not tried stand like this. */
+  count(standing: Standing, tried: ReadonlySet<string> = NONE): number {
+    let count = this.#counts[STANDINGS.indexOf(standing)] as number;
+    for (const account of tried) {
+      const place = this.#byAccount.get(account);
+      if (place && this.standing(place) === standing) count -= 1;
+    }
+    return count;
+  }
+
+  #best(key: number, tried: ReadonlySet<string>, from: number, to: number): Place | undefined {
+    const scores = this.#scores;
+    let found = -1;
+    let top = Number.NEGATIVE_INFINITY;
+    let rank: number | undefined;
+    for (let i = from; i < to; i++) {
+      const score = scores[i] as number;
+      if (score < top || score === Number.NEGATIVE_INFINITY) continue;
+      if (tried.size > 0 && tried.has((this.places[i] as Place).seat.id)) continue;
+      if (score > top) rank = undefined;
+      else {
+        rank ??= this.#rank(key, found);
+        const own = this.#rank(key, i);
+        if (own <= rank) continue;
+        rank = own;
+      }
+      found = i;
+      top = score;
+    }
+    return this.places[found];
+  }
+
+  #nearest(key: number, tried: ReadonlySet<string>, from: number, to: number): Place | undefined {
+    let found = -1;
+    let top = Number.NEGATIVE_INFINITY;
+    for (let i = from; i < to; i++) {
+      if (this.#standings[i] !== OPEN) continue;
+      const rank = this.#rank(key, i);
+      if (rank <= top || this.#isOver(i)) continue;
+      if (tried.size > 0 && tried.has((this.places[i] as Place).seat.id)) continue;
+      found = i;
+      top = rank;
+    }
+    return this.places[found];
+  }
+
+  /** The turn itself counts, in the mean and at the place: an idle Pool is no reason to pass on. */
+  #isOver(index: number): boolean {
+    const { weight } = this.places[index] as Place;
+    const bound = Math.ceil((BOUND * (this.#load + 1) * weight) / this.#weight);
+    return (this.#inFlight[index] as number) + 1 > bound;
+  }
+
+  #rank(key: number, index: number): number {
+    const rank = rankOf(key, this.#hashes[index] as number);
+    return this.#weighted ? weightedRank(rank, (this.places[index] as Place).weight) : rank;
+  }
+
+  #score(place: Place): void {
+    const { index, seat, weight } = place;
+    const before = this.#standings[index] as number;
+    if (before === OPEN || before === FULL) {
+      this.#load -= this.#inFlight[index] as number;
+      this.#weight -= weight;
+    }
+    const now = STANDINGS.indexOf(this.#options.standingOf(seat));
+    if (now === OPEN || now === FULL) {
+      this.#load += seat.inFlight;
+      this.#weight += weight;
+    }
+    this.#inFlight[index] = seat.inFlight;
+    if (now !== before) {
+      this.#counts[before] = (this.#counts[before] as number) - 1;
+      this.#counts[now] = (this.#counts[now] as number) + 1;
+      this.#standings[index] = now;
+    }
+    this.#scores[index] = now === OPEN ? this.#options.strategy.score(place) : Number.NEGATIVE_INFINITY;
+  }
+}

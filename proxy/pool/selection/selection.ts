@@ -1,0 +1,225 @@
+// Selection: one account for one attempt; by pin, by prompt-cache locality, or by the Pool's strategy (Q7, Q10, Q11, Q12).
+import type { Counters } from '../../admin/counters.ts';
+import type { PoolConfig } from '../../config/config.ts';
+import { Refusal } from '../../refusal.ts';
+import type { Body } from '../../turn.ts';
+import type { Upstream } from '../../upstream/upstreams.ts';
+import type { Admission, Slot } from '../admission/admission.ts';
+import { Line } from '../admission/line.ts';
+import type { Clock } from '../catalog/clock.ts';
+import type { Health } from '../health/health.ts';
+import { type Demand, type SelectedTurn, scopeOf } from './demand.ts';
+import { Lease } from './lease.ts';
+import { localityKeyOf } from './locality.ts';
+import type { Pins } from './pins.ts';
+import type { QuotaView } from './quota-view.ts';
+import { hashOf } from './rendezvous.ts';
+import { Roster } from './roster.ts';
+import { type Seat, Seats } from './seats.ts';
+import type { Sources } from './sources.ts';
+import { type Standing, standingOf } from './standing.ts';
+import { STRATEGIES } from './strategy.ts';
+import { type Closed, unplaced } from './unplaced.ts';
+import { type Reason, whyOf } from './why.ts';
+
+export interface SelectionOptions {
+  readonly clock: Clock;
+  readonly counters: Counters;
+  readonly sources: Sources;
+  readonly health: Health;
+  readonly quota: QuotaView;
+  readonly pins: Pins;
+  readonly admission: Admission;
+  readonly upstream: (account: string) => Upstream | undefined;
+}
+
+/** A turn that has its admission slot, and looks for an account. */
+export interface Seeking {
+  readonly turn: SelectedTurn;
+  /** After the request rules; undefined on routes without a JSON body. */
+  readonly body: Body | undefined;
+  readonly slot: Pick<Slot, 'deadline'>;
+  readonly onGone: Demand['onGone'];
+  /** An account that the caller is bound to by itself: the live upstream socket of an anchored turn. */
+  readonly bound?: string;
+}
+
+/** Accounts that this turn has been to. */
+export type Tried = ReadonlySet<string>;
+
+export class Selection {
+  readonly #options: SelectionOptions;
+  readonly #seats = new Seats();
+  /** By the configuration's own object: the rosters of an old one go with the last turn that holds it. */
+  #rosters = new WeakMap<PoolConfig, Map<string, Roster>>();
+  readonly #line: Line<Lease>;
+
+  constructor(options: SelectionOptions) {
+    this.#options = options;
+    this.#line = new Line(options.clock);
+    options.health.onChange(({ account }) => this.#changed(this.#seats.of(account), 'for everybody'));
+    options.quota.onChange((account) => {
+      const seat = this.#seats.of(account);
+      seat?.look(options.quota, options.clock.now());
+      this.#changed(seat, 'for everybody');
+    });
+  }
+
+  /** Takes the accounts of a configuration; what is in flight stays counted. */
+  configure(accounts: Parameters<Seats['configure']>[0]): void {
+    this.#seats.configure(accounts);
+    this.#rosters = new WeakMap();
+  }
+
+  /** Settles where a turn must and where it should go; once for all its attempts. @throws Refusal of a pin that leads nowhere */
+  demand({ turn, body, slot, onGone, bound }: Seeking): Demand {
+    const { pins } = this.#options;
+    const hard = bound ?? pins.hard(turn, body);
+    const soft = hard === undefined ? pins.soft(turn, body) : undefined;
+    return { turn, scope: scopeOf(turn), hard, soft, locality: localityKeyOf(turn, body), onGone, deadline: slot.deadline };
+  }
+
+  /**
+   * A lease on an account that the turn has not been to; a promise where it must wait for one with room, of undefined where its client
+   * leaves meanwhile. Sets `turn.why`.
+   * @throws Refusal where no account can take it
+   */
+  choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
+    return this.#place(demand, tried) ?? this.#wait(demand, tried);
+  }
+
+  /** Whether there is any account left that could take it, now or after a wait. Cheap, and changes nothing. */
+  another(demand: Demand, tried: Tried): boolean {
+    if (demand.hard !== undefined) return false;
+    const roster = this.#rosterOf(demand);
+    return roster.count('open', tried) + roster.count('at_max_concurrent', tried) > 0;
+  }
+
+  /** Why nobody can take the turn at all, whatever it has tried; undefined where somebody could. */
+  refusal(demand: Demand): Refusal | undefined {
+    const roster = this.#rosterOf(demand);
+    if (roster.count('open') + roster.count('at_max_concurrent') > 0) return undefined;
+    return this.#unplaced(
+      demand,
+      roster.places.map((place) => ({ seat: place.seat, standing: roster.standing(place) })),
+    );
+  }
+
+  /** What is in flight at an account. */
+  inFlight(account: string): number {
+    return this.#seats.of(account)?.inFlight ?? 0;
+  }
+
+  /** Undefined where every account that could take it is at its `max_concurrent`. */
+  #place(demand: Demand, tried: Tried): Lease | undefined {
+    const { turn, hard, soft, locality } = demand;
+    if (hard !== undefined) return this.#placeAt(hard, demand, tried);
+    const roster = this.#rosterOf(demand);
+    const left = soft === undefined ? undefined : this.#standingAt(soft, demand, tried);
+    if (soft !== undefined && left === 'open') return this.#lease(soft, demand, { reason: 'soft_pin', roster, tried });
+    if (left !== undefined) this.#options.counters.add('soft_pins_left');
+    if (roster.count('open', tried) > 0) {
+      const place = locality === undefined ? roster.best(hashOf(turn.id), tried) : roster.nearest(locality, tried);
+      const reason = locality === undefined ? turn.pool.strategy : 'locality';
+      if (place) return this.#lease(place.seat.id, demand, { reason, roster, tried, left });
+    }
+    if (roster.count('at_max_concurrent', tried) > 0) return undefined;
+    const closed = roster.places
+      .filter(({ seat }) => !tried.has(seat.id))
+      .map((one) => ({ seat: one.seat, standing: roster.standing(one) }));
+    throw this.#unplaced(demand, closed);
+  }
+
+  /** A hard pin never moves: it waits where it is full, and fails as every turn does where it is closed (Q10). */
+  #placeAt(account: string, demand: Demand, tried: Tried): Lease | undefined {
+    const standing = this.#standingAt(account, demand, tried);
+    if (standing === 'open') return this.#lease(account, demand, { reason: 'hard_pin', tried });
+    if (standing === 'at_max_concurrent') return undefined;
+    const seat = this.#seats.of(account);
+    // Gone from the Pool, or of no use until somebody logs in: only a new start helps (F8.2).
+    if (!seat || standing === 'not_a_source' || standing === 'reauth_required') {
+      throw new Refusal('continuation_requires_restart', { headers: { 'x-agent-recovery': 'restart_with_full_context' } });
+    }
+    throw this.#unplaced(demand, standing === 'tried' ? [] : [{ seat, standing }]);
+  }
+
+  #standingAt(account: string, { turn, scope }: Demand, tried: Tried): Standing | 'tried' | 'not_a_source' {
+    const seat = this.#seats.of(account);
+    if (!seat || !this.#options.sources.serves(turn.pool, scope, account)) return 'not_a_source';
+    if (tried.has(account)) return 'tried';
+    seat.look(this.#options.quota, this.#options.clock.now());
+    return standingOf(seat, this.#options.health, scope);
+  }
+
+  #lease(id: string, { turn, scope }: Demand, reason: Reason): Lease {
+    const seat = this.#seats.of(id);
+    const account = turn.generation.accounts.get(id);
+    const upstream = this.#options.upstream(id);
+    if (!seat || !account || !upstream) throw new Refusal('no_eligible_account');
+    turn.why = whyOf(turn.pool, reason);
+    const { health } = this.#options;
+    const visit = health.begin(id, scope, turn.generation.loaded.bearers.get(id));
+    const lease = new Lease({ account, upstream, visit, seat, health, released: (freed) => this.#changed(freed, 'for one') });
+    this.#seats.change(seat);
+    return lease;
+  }
+
+  async #wait(demand: Demand, tried: Tried): Promise<Lease | undefined> {
+    const { turn, deadline, onGone } = demand;
+    const { admission, counters } = this.#options;
+    const limits = turn.generation.config.admission[turn.route.class];
+    admission.join(turn.route.class, limits);
+    counters.add('account_waits');
+    const over = admission.waitsForAccount(turn.route.class);
+    try {
+      return await this.#line.wait({ serve: () => this.#place(demand, tried), deadline, late: () => admission.late(limits), onGone });
+    } finally {
+      over();
+    }
+  }
+
+  /** Turns may pass differently at this account: those that wait are asked again. */
+  #changed(seat: Seat | undefined, whom: 'for one' | 'for everybody'): void {
+    if (!seat) return;
+    this.#seats.change(seat);
+    if (this.#line.length === 0) return;
+    this.#line.serveWhoCan(() => whom === 'for one' && seat.inFlight >= seat.capacity);
+  }
+
+  #unplaced({ scope }: Demand, closed: readonly Closed[]): Refusal {
+    const { health, quota, clock } = this.#options;
+    return unplaced(closed, { health, quota, scope, now: clock.now() });
+  }
+
+  #rosterOf({ turn: { pool }, scope }: Demand): Roster {
+    const { sources, clock, health } = this.#options;
+    let ofPool = this.#rosters.get(pool);
+    if (!ofPool) {
+      ofPool = new Map();
+      this.#rosters.set(pool, ofPool);
+    }
+    const candidates = sources.of(pool, scope);
+    let roster = ofPool.get(scope);
+    if (roster?.candidates !== candidates) {
+      roster = this.#made(pool, scope, candidates);
+      ofPool.set(scope, roster);
+    }
+    // Asked first, so that a cooldown which is over by now is among the changes.
+    void health.version;
+    roster.refresh(clock.now());
+    return roster;
+  }
+
+  #made(pool: PoolConfig, scope: string, candidates: Roster['candidates']): Roster {
+    const { health, quota, clock } = this.#options;
+    const weights = new Map(pool.assignments.map(({ account, weight }) => [account, weight]));
+    return new Roster({
+      candidates,
+      weightOf: (account) => weights.get(account) ?? 1,
+      seats: this.#seats,
+      strategy: STRATEGIES[pool.strategy](),
+      standingOf: (seat) => standingOf(seat, health, scope),
+      look: (seat) => seat.look(quota, clock.now()),
+    });
+  }
+}

@@ -1,0 +1,56 @@
+// What an account is asked with: its own headers and its credential, a static bearer or tokens that are kept fresh (Q9).
+import type { AccountConfig, LoadedConfig } from '../../config/config.ts';
+import { OauthAccount, type OauthTools, type Renewal } from './oauth-account.ts';
+
+export type OwnHeaders = Readonly<Record<string, string>>;
+
+export class Credentials {
+  readonly #tools: OauthTools;
+  #oauth: ReadonlyMap<string, OauthAccount> = new Map();
+
+  constructor(tools: OauthTools) {
+    this.#tools = tools;
+  }
+
+  /** Takes the accounts of a configuration, and reads every tokens file anew. Resolves once all of them were looked at. */
+  async configure({ config }: LoadedConfig): Promise<void> {
+    const next = new Map<string, OauthAccount>();
+    const looking: Promise<unknown>[] = [];
+    for (const { id, credential } of config.accounts) {
+      if (!credential || !('oauth' in credential)) continue;
+      const known = this.#oauth.get(id);
+      const account = known ?? new OauthAccount(id, credential.oauth, this.#tools);
+      looking.push(known ? account.follow(credential.oauth) : account.start());
+      next.set(id, account);
+    }
+    this.#oauth = next;
+    await Promise.all(looking);
+  }
+
+  /**
+   * The headers that go to this account beside a request's own: they win over those. A promise only where the account waits for a
+   * refresh. The `account_id` of a tokens file is not among them: where a provider wants it in a header, `headers` names both.
+   * @throws CredentialUnavailable from the promise
+   */
+  headersFor(account: AccountConfig, { bearers }: LoadedConfig): OwnHeaders | Promise<OwnHeaders> {
+    const bearer = this.#oauth.get(account.id)?.bearer() ?? bearers.get(account.id);
+    if (bearer instanceof Promise) return bearer.then((token) => withBearer(account, token));
+    return bearer === undefined ? account.headers : withBearer(account, bearer);
+  }
+
+  /**
+   * The account answered 401 to a request with this Authorization. After `renewed` the same request may be sent once more; a
+   * static bearer is refused for good until the configuration brings another.
+   */
+  async refused(account: AccountConfig, authorization: string | undefined): Promise<Renewal> {
+    const oauth = this.#oauth.get(account.id);
+    return oauth ? oauth.refused(authorization?.replace(/^Bearer /, '')) : 'refused';
+  }
+
+  /** What an answer of this account must never show. */
+  secretOf(account: string, { bearers }: LoadedConfig): string | undefined {
+    return this.#oauth.get(account)?.access ?? bearers.get(account);
+  }
+}
+
+const withBearer = ({ headers }: AccountConfig, bearer: string): OwnHeaders => ({ ...headers, authorization: `Bearer ${bearer}` });

@@ -1,0 +1,175 @@
+// What a provider's final refusal becomes under explicit Full, auto and Lite: on the wire, and on the request row.
+import assert from 'node:assert/strict';
+import { after, afterEach, test } from 'node:test';
+import type { JsonObject } from '../../proxy/turn.ts';
+import { type Draft, type Reply, startGateway } from '../support/gateway.ts';
+import { modelEntry, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { ShiftedClock } from '../support/shifted-clock.ts';
+
+const MARKER = 'x-internal-agent-responses-lite';
+const NATIVE = '/backend-api/agent/responses';
+const DOORS = [
+  { path: NATIVE, stream: true },
+  { path: NATIVE, stream: false },
+  { path: '/backend-api/agent/v1/responses', stream: true },
+  { path: '/v1/responses', stream: true },
+  { path: '/v1/responses', stream: false },
+] as const;
+
+/** Of what a provider says, nothing of this may reach a client under explicit Full. */
+const SECRET = { message: 'secret words of the provider', type: 'invalid_request_error', code: 'secret_code', param: 'secret.param' };
+
+const clock = new ShiftedClock();
+const gate = await startGateway({
+  clock,
+  // Every model has an account that would take it in Lite: what is refused in Full could be tried again.
+  upstream: {
+    accounts: ['north', 'south'],
+    models: [
+      modelEntry({ slug: 'explicit-full', use_responses_lite: true }),
+      modelEntry({ slug: 'explicit-lite', use_responses_lite: false }),
+      modelEntry({ slug: 'auto-lite', use_responses_lite: true }),
+      modelEntry({ slug: 'auto-full', use_responses_lite: false }),
+    ],
+  },
+  config: (draft: Draft) => {
+    draft.pools[0].serving_modes = { 'explicit-full': 'full', 'explicit-lite': 'lite' };
+    draft.pools[0].strategy = 'fill_first';
+  },
+});
+after(() => gate.close());
+afterEach(() => {
+  gate.heal();
+  gate.upstream.clear();
+  clock.setAhead(3_600_000);
+});
+
+interface Refused {
+  readonly reply: Reply;
+  readonly attempts: number;
+}
+
+/** Both accounts refuse with this status; the marker of every attempt is the mode's own. */
+async function refused(model: string, door: (typeof DOORS)[number], status: number, error: JsonObject = SECRET): Promise<Refused> {
+  const { path, stream } = door;
+  gate.heal();
+  gate.upstream.clear();
+  clock.setAhead(3_600_000);
+  for (const account of ['north', 'south']) gate.upstream.always(account, replyJson({ error, secret: 'secret member' }, { status }));
+  const reply = await gate.send(path, { body: turnBody('hi', { model, stream }) });
+  const markers = gate.upstream.turns().map(({ headers }) => headers[MARKER]);
+  assert.deepEqual(new Set(markers), new Set([model.endsWith('lite') ? 'true' : undefined]), 'no attempt in another mode');
+  return { reply, attempts: markers.length };
+}
+
+async function classOf({ headers }: Reply): Promise<unknown> {
+  await gate.gateway.store.flush();
+  const [row] = await gate.gateway.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+  return row?.error_class;
+}
+
+const FIXED = {
+  message: 'The provider rejected this request.',
+  type: 'invalid_request_error',
+  code: 'full_upstream_rejection',
+  param: null,
+};
+
+for (const [status, shown] of [
+  [400, 400],
+  [404, 404],
+  [409, 409],
+  [413, 413],
+  [422, 422],
+  [405, 400],
+  [408, 400],
+  [418, 400],
+  [451, 400],
+] as const) {
+  test(`[F2.13] under explicit Full a ${status} is a ${shown} in fixed words, asked once, and classed`, async () => {
+    for (const door of DOORS) {
+      const { reply, attempts } = await refused('explicit-full', door, status);
+      assert.deepEqual([reply.status, reply.json, attempts], [shown, { error: FIXED }, 1]);
+      assert.equal(await classOf(reply), 'full_upstream_rejection');
+    }
+  });
+
+  for (const model of ['auto-full', 'auto-lite', 'explicit-lite']) {
+    test(`[F2.13] in ${model} a ${status} has no code of its own`, async () => {
+      for (const door of DOORS) {
+        const { reply, attempts } = await refused(model, door, status);
+        assert.equal(attempts, 1);
+        assert.equal(await classOf(reply), 'upstream_status');
+        if (door.path !== '/v1/responses') assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
+        else if (status === shown) assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
+        else assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error']);
+      }
+    });
+  }
+}
+
+for (const status of [401, 402, 403, 407]) {
+  for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']) {
+    test(`[F2.13] in ${model} a ${status} blames the account: 502 when every account says so`, async () => {
+      for (const door of DOORS) {
+        const { reply } = await refused(model, door, status);
+        assert.deepEqual([reply.status, reply.json.error.code, reply.json.error.param], [502, 'upstream_error', null]);
+        assert.doesNotMatch(reply.text, /secret/);
+        assert.equal(await classOf(reply), model === 'explicit-full' ? 'full_upstream_rejection' : 'upstream_status');
+      }
+    });
+  }
+}
+
+for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']) {
+  test(`[F2.13] in ${model} a 429 is upstream_rate_limited, with the client told as ever`, async () => {
+    for (const door of DOORS) {
+      const { reply, attempts } = await refused(model, door, 429);
+      assert.deepEqual([reply.status, attempts, await classOf(reply)], [429, 2, 'upstream_rate_limited']);
+      if (door.path === '/v1/responses') assert.equal(reply.json.error.code, 'rate_limit_exceeded');
+      else assert.deepEqual(reply.json.error, SECRET);
+    }
+  });
+
+  test(`[F2.13] in ${model} a quota that is out at every account is usage_limit_reached, and upstream_rate_limited on the row`, async () => {
+    for (const door of DOORS) {
+      const { reply } = await refused(model, door, 429, { ...SECRET, code: 'usage_limit_reached', resets_in_seconds: 60 });
+      assert.deepEqual([reply.status, reply.json.error.code], [429, 'usage_limit_reached']);
+      assert.equal(await classOf(reply), 'upstream_rate_limited');
+    }
+  });
+
+  for (const status of [500, 502, 503, 529]) {
+    test(`[F2.13] in ${model} a ${status} is upstream_status, with the client told as ever`, async () => {
+      for (const door of DOORS) {
+        const { reply, attempts } = await refused(model, door, status);
+        assert.deepEqual([attempts, await classOf(reply)], [2, 'upstream_status']);
+        if (door.path === '/v1/responses') assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error']);
+        else assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
+      }
+    });
+  }
+
+  test(`[F2.13] in ${model} a refusal inside a 200 is no 4xx: it has no class, and its code decides`, async () => {
+    const error = { code: 'invalid_prompt', message: 'No.' };
+    const failed = { type: 'response.failed', response: { id: 'resp_1', status: 'failed', error } };
+    for (const account of ['north', 'south']) gate.upstream.always(account, replyEvents([failed]));
+    const { status, json, headers } = await gate.send('/v1/responses', { body: turnBody('hi', { model, stream: false }) });
+    assert.deepEqual([status, json.error.code], [400, 'invalid_prompt']);
+    await gate.gateway.store.flush();
+    const [row] = await gate.gateway.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    assert.equal(row?.error_class, null);
+  });
+}
+
+test('[F2.13] under explicit Full an account that lacks the model is passed over, and the turn stays Full', async () => {
+  for (const door of DOORS) {
+    gate.heal();
+    gate.upstream.clear();
+    clock.setAhead(3_600_000);
+    gate.upstream.next('north', 'refuse 404 model_not_found');
+    const reply = await gate.send(door.path, { body: turnBody('hi', { model: 'explicit-full', stream: door.stream }) });
+    assert.deepEqual([reply.status, gate.upstream.turns().map(({ account }) => account)], [200, ['north', 'south']]);
+    assert.ok(gate.upstream.turns().every(({ headers }) => headers[MARKER] === undefined));
+  }
+});

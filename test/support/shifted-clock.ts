@@ -1,0 +1,20 @@
+// The machine's clock, set ahead at will: what a gateway remembers for some seconds is forgotten between two tests.
+import type { Clock } from '../../proxy/pool/catalog/clock.ts';
+
+export class ShiftedClock implements Clock {
+  #ahead = 0;
+
+  now(): number {
+    return Date.now() + this.#ahead;
+  }
+
+  /** Timers run as ever: setting the clock ahead ends none of them. */
+  after(ms: number, run: () => void): () => void {
+    const timer = setTimeout(run, ms).unref();
+    return () => clearTimeout(timer);
+  }
+
+  setAhead(ms: number): void {
+    this.#ahead += ms;
+  }
+}

@@ -1,0 +1,16 @@
+// Waits for what nobody announces: asks again and again, and gives up with words.
+import { setTimeout } from 'node:timers/promises';
+
+const PATIENCE_MS = 5_000;
+const PAUSE_MS = 5;
+
+/** The first answer of `probe` that is not undefined. */
+export async function until<T>(what: string, probe: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const found = await probe();
+    if (found !== undefined) return found;
+    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
+    await setTimeout(PAUSE_MS);
+  }
+}
