@@ -6,10 +6,11 @@ import { adminRoutes } from './admin/routes.ts';
 import { AdminServer } from './admin/server.ts';
 import { catalogAnswers, modelAnswers } from './answers/models.ts';
 import type { AccountConfig, Config, LoadedConfig } from './config/config.ts';
-import { withCredential } from './dispatch/compose.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
-import { NO_RENEWAL } from './dispatch/renewal.ts';
+import { Witnesses } from './dispatch/evidence.ts';
+import { unsentFailure } from './dispatch/failure.ts';
 import { Generation } from './generation.ts';
+import { admitted } from './intake/admitted.ts';
 import { BodyGuard } from './intake/body.ts';
 import { forwarding } from './intake/forward.ts';
 import type { Handler } from './intake/http-turn.ts';
@@ -21,15 +22,20 @@ import { Catalog } from './pool/catalog/catalog.ts';
 import { type Clock, systemClock } from './pool/catalog/clock.ts';
 import { ModelDirectory } from './pool/catalog/directory.ts';
 import type { CatalogAnswer } from './pool/catalog/round.ts';
-import { passChoice } from './pool/pass-choice.ts';
+import { Continuity } from './pool/continuity/continuity.ts';
+import { CONTINUATION_PINS } from './pool/continuity/pins.ts';
+import { AccountUsage } from './pool/quota/account-usage.ts';
 import { type Rehearsal, rehearsalName, startRehearsal } from './rehearsal/start.ts';
 import { ConfigFollower } from './reload.ts';
 import { keepRetention } from './retention.ts';
-import { worded } from './routes.ts';
 import type { HttpKind } from './served.ts';
 import { PublicServer } from './server.ts';
-import { call } from './upstream/call.ts';
+import { Credentials } from './upstream/credentials/credentials.ts';
+import { OwnCalls } from './upstream/credentials/own-calls.ts';
+import { tokenEndpoint } from './upstream/credentials/token-endpoint.ts';
+import { TokenVault } from './upstream/credentials/token-vault.ts';
 import { Upstreams } from './upstream/upstreams.ts';
+import { type StoreKey, storeKeyOf } from './vault/store-key.ts';
 
 export interface GatewayOptions {
   readonly loaded: LoadedConfig;
@@ -42,6 +48,13 @@ export interface Addresses {
   readonly admin: AddressInfo | undefined;
 }
 
+/** What is there before the gateway is put together. */
+interface Opened {
+  readonly store: Store;
+  readonly key: StoreKey;
+  readonly rehearsal: Rehearsal | undefined;
+}
+
 const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
 
 export class Gateway {
@@ -51,10 +64,14 @@ export class Gateway {
   readonly catalog: Catalog;
   readonly models: ModelDirectory;
   readonly capacity: Capacity;
+  readonly usage: AccountUsage;
+  readonly credentials: Credentials;
+  readonly continuity: Continuity;
   readonly follower: ConfigFollower;
   readonly startedAt: number;
   readonly #clock: Clock;
   readonly #upstreams = new Upstreams();
+  readonly #calls: OwnCalls;
   readonly #server: PublicServer;
   readonly #admin: AdminServer;
   #rehearsal: Rehearsal | undefined;
@@ -66,11 +83,15 @@ export class Gateway {
   static async open(options: GatewayOptions): Promise<Gateway> {
     const { config } = options.loaded;
     const clock = options.clock ?? systemClock;
-    const [store, rehearsal] = await Promise.all([openStore(config.store, { clock: () => clock.now() }), rehearse(config)]);
-    return new Gateway(options, clock, store, rehearsal);
+    const [store, key, rehearsal] = await Promise.all([
+      openStore(config.store, { clock: () => clock.now() }),
+      storeKeyOf(config.store, config.store_key),
+      rehearse(config),
+    ]);
+    return new Gateway(options, clock, { store, key, rehearsal });
   }
 
-  private constructor(options: GatewayOptions, clock: Clock, store: Store, rehearsal: Rehearsal | undefined) {
+  private constructor(options: GatewayOptions, clock: Clock, { store, key, rehearsal }: Opened) {
     const { loaded } = options;
     this.#clock = clock;
     this.startedAt = clock.now();
@@ -84,6 +105,12 @@ export class Gateway {
       read: (account) => this.#readCatalog(account),
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
     });
+    this.usage = new AccountUsage({
+      clock,
+      counters: this.counters,
+      states: () => this.capacity.states,
+      get: (account, path, bounds) => this.#calls.get(account, path, bounds),
+    });
     this.capacity = new Capacity({
       clock,
       counters: this.counters,
@@ -92,6 +119,23 @@ export class Gateway {
       loaded: () => this.#generation.loaded,
       catalog: this.catalog,
       models: () => this.models,
+      upstream: (account) => this.#upstreams.of(account),
+      pins: CONTINUATION_PINS,
+      quota: this.usage.quota,
+    });
+    this.usage.quota.onRelief((account) => this.capacity.health.relieve(account));
+    this.continuity = new Continuity({ store: store.pins, key, now: () => clock.now() });
+    this.credentials = new Credentials({
+      vault: new TokenVault(store.credentials, key),
+      exchange: tokenEndpoint(),
+      clock,
+      log: this.log,
+      onRefused: (account) => this.#refused(account),
+      onImported: (account) => this.#imported(account),
+    });
+    this.#calls = new OwnCalls({
+      credentials: this.credentials,
+      loaded: () => this.#generation.loaded,
       upstream: (account) => this.#upstreams.of(account),
     });
     this.models = new ModelDirectory(this.catalog, this.capacity.health);
@@ -110,14 +154,21 @@ export class Gateway {
     return this.#generation.loaded;
   }
 
-  get ready(): boolean {
-    return this.#accepting && this.catalog.ready;
+  /** Unix milliseconds, by the clock that turns have. */
+  now(): number {
+    return this.#clock.now();
   }
 
-  /** Accepts connections at once; `/readyz` follows the first round of catalogs. */
+  get ready(): boolean {
+    return this.#accepting && this.catalog.ready && this.usage.ready;
+  }
+
+  /** Accepts connections at once; `/readyz` follows the first round of catalogs and of usage reads. */
   async listen(): Promise<Addresses> {
     const { listen, admin, accounts } = this.#generation.config;
-    await this.capacity.start();
+    await Promise.all([this.capacity.start(), this.continuity.load()]);
+    await this.credentials.configure(this.#generation.loaded);
+    this.usage.configure(accounts);
     await this.catalog.start(accounts);
     const main = await this.#server.listen(listen.host, listen.port);
     const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
@@ -132,8 +183,15 @@ export class Gateway {
     this.#upstreams.configure(loaded.config, (account) => this.#urlOf(account));
     this.#generation = new Generation(loaded);
     this.capacity.configure();
+    await this.credentials.configure(loaded);
+    this.usage.configure(loaded.config.accounts);
     this.log.level = loaded.config.log.level;
     await this.catalog.reload(loaded.config.accounts);
+  }
+
+  /** An account may have logged in anew, in a file that the configuration names as before. */
+  refresh(): Promise<void> {
+    return this.credentials.configure(this.#generation.loaded);
   }
 
   /** Readiness off, running turns end, hard stop at `drain_ms`; then everything is written and closed. */
@@ -141,6 +199,7 @@ export class Gateway {
     this.#accepting = false;
     await this.#server.drain(this.#generation.config.timeouts.drain_ms);
     this.catalog.stop();
+    this.usage.stop();
     this.capacity.stop();
     this.#forgetRetention();
     await this.#upstreams.destroy();
@@ -159,6 +218,7 @@ export class Gateway {
     return {
       now: () => this.#clock.now(),
       after: (ms, run) => this.#clock.after(ms, run),
+      secretOf: (account, loaded) => this.credentials.secretOf(account, loaded),
       findModel: (_generation, pool, id) => this.models.find(pool, id),
       record: (row, attempts) => {
         this.store.requests.append(row);
@@ -178,18 +238,34 @@ export class Gateway {
     const dispatch = new Dispatch({
       admission,
       selection,
-      credentials: NO_RENEWAL,
+      credentials: this.credentials,
+      continuity: this.continuity,
+      witnesses: new Witnesses([this.continuity.witness, this.usage.witness]),
       counters: this.counters,
       ownHeaders: (turn) => this.#ownHeaders(turn),
     });
     const turns = jsonTurns(dispatch, { guard: new BodyGuard(), counters: this.counters });
     return {
-      catalog: catalogAnswers(this.models, this.catalog.whenReady),
-      models: modelAnswers(this.models, this.catalog.whenReady),
+      catalog: admitted(admission, catalogAnswers(this.models, this.catalog.whenReady)),
+      models: admitted(admission, modelAnswers(this.models, this.catalog.whenReady)),
       responses: turns,
       'public-responses': turns,
-      forward: forwarding(passChoice(this.#upstreams, () => true)),
+      forward: forwarding({ admission, selection, credentials: this.credentials, continuity: this.continuity, counters: this.counters }),
     };
+  }
+
+  /** The provider takes none of the account's tokens any more: it is as if a turn had been refused (Q5). */
+  #refused(account: string): void {
+    const { health } = this.capacity;
+    health.end(health.begin(account, '(credential)'), unsentFailure('refused'));
+  }
+
+  /** An operator logged the account in anew: that is an action of theirs (S9), and clears its state (Q9). */
+  #imported(account: string): void {
+    this.capacity.health.restore(account);
+    const changed = { path: `accounts[${account}].credential`, from: '(changed)', to: '(changed)' };
+    const row = { at: this.#clock.now(), actor: 'file', action: 'credential.import', target: account, pool: null, fields: [changed] };
+    void this.store.audit.record(row).catch(() => undefined);
   }
 
   #ownHeaders(turn: LiveTurn): Record<string, string> {
@@ -203,13 +279,7 @@ export class Gateway {
   }
 
   async #readCatalog(id: string): Promise<CatalogAnswer> {
-    const { accounts, config, loaded } = this.#generation;
-    const account = accounts.get(id);
-    const upstream = this.#upstreams.of(id);
-    if (!account || !upstream) throw new Error('unknown account');
-    const headers = withCredential({ accept: 'application/json', 'accept-encoding': 'identity' }, account, loaded);
-    const path = worded('/backend-api/agent/models', config.wire);
-    const answer = await call(upstream.carrier, { method: 'GET', path, headers, body: null }, CATALOG_BOUNDS);
+    const answer = await this.#calls.get(id, '/backend-api/agent/models', CATALOG_BOUNDS);
     const etag = answer.headers.etag;
     return { status: answer.status, body: answer.body, ...(etag === undefined ? {} : { etag }) };
   }

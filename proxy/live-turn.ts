@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import type { AttemptRow, RequestRow, Why } from '../store/rows.ts';
 import { Passage } from './chain.ts';
-import type { AccountConfig, KeyConfig, Limits, PoolConfig, WireWords } from './config/config.ts';
+import type { AccountConfig, KeyConfig, Limits, LoadedConfig, PoolConfig, WireWords } from './config/config.ts';
 import type { Generation } from './generation.ts';
 import type { Continuation } from './pool/continuity/continuity.ts';
 import type { Refusal } from './refusal.ts';
-import type { Event, Headers, ModelView, Outcome, Route, SafeFields, Turn } from './turn.ts';
+import type { Event, Headers, Json, ModelView, Outcome, Route, SafeFields, Turn, Work } from './turn.ts';
 
 /** Shorter values are words, and would be found in every text. */
 const SHORTEST_SECRET = 8;
@@ -16,6 +16,8 @@ export interface TurnHost {
   readonly now: () => number;
   /** Runs once after `ms` milliseconds; what it returns cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
+  /** The credential that an account is asked with. */
+  secretOf(account: string, loaded: LoadedConfig): string | undefined;
   findModel(generation: Generation, pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
   /** Takes the one log row of an ended turn, and its attempts. Never throws, never waits. */
   record(row: RequestRow, attempts: readonly AttemptRow[]): void;
@@ -53,6 +55,8 @@ export class LiveTurn implements Turn {
   /** The account that answered, or was tried last. */
   account: Pick<AccountConfig, 'id' | 'label' | 'headers'> | undefined;
   why: Why | undefined;
+  /** What is asked, once it has been read. */
+  work: Work | undefined;
   /** Set before an account is chosen. */
   continuation: Continuation | undefined;
   readonly attempts: AttemptRow[] = [];
@@ -103,9 +107,15 @@ export class LiveTurn implements Turn {
   /** What the account was sent of its own: never to be shown, whoever says it. */
   secrets(): readonly string[] {
     if (!this.account) return [];
-    const bearer = this.generation.loaded.bearers.get(this.account.id);
+    const bearer = this.#host.secretOf(this.account.id, this.generation.loaded);
     const own = Object.values(this.account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
     return bearer === undefined ? own : [bearer, ...own];
+  }
+
+  /** What the client said, as far as it is text: a provider might repeat it. */
+  prompt(): string {
+    const { input, instructions } = this.work?.body ?? {};
+    return textsIn([input ?? null, instructions ?? null]);
   }
 
   after(ms: number, run: () => void): () => void {
@@ -192,7 +202,32 @@ export class LiveTurn implements Turn {
   }
 }
 
-/** Sorts by time, and says nothing else. */
+/** Past it a prompt is not looked through for an error's sake. */
+const LONGEST_PROMPT = 4_194_304;
+
+/** Every text at any depth. */
+function textsIn(json: Json): string {
+  const texts: string[] = [];
+  let length = 0;
+  const collect = (value: Json | undefined): void => {
+    if (length > LONGEST_PROMPT) return;
+    if (typeof value === 'string') {
+      length += value.length;
+      texts.push(value);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const member of Object.values(value)) collect(member);
+    }
+  };
+  collect(json);
+  return texts.join('\n');
+}
+
+let lastNow = 0;
+let sameNow = 0;
+
+/** Sorts by time, in the order of arrival, and says nothing else. */
 export function requestId(now: number): string {
-  return `req_${now.toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`;
+  sameNow = now === lastNow ? (sameNow + 1) % 65_536 : 0;
+  lastNow = now;
+  return `req_${now.toString(16).padStart(12, '0')}${sameNow.toString(16).padStart(4, '0')}${randomBytes(8).toString('hex')}`;
 }

@@ -12,6 +12,8 @@ export interface ReloadTarget {
   readonly store: Store;
   readonly log: Log;
   reload(loaded: LoadedConfig): Promise<void>;
+  /** Looks again at the files that the configuration names, where it stayed as it was: accounts may have logged in anew (Q9). */
+  refresh(): Promise<void>;
 }
 
 /** Who made the gateway read its file. */
@@ -42,6 +44,7 @@ export class ConfigFollower {
       for (const change of changes) log.info('config_changed', { actor, change: formatChange(change) });
       // What waits for a restart is still the difference at the next save: it is audited when it takes effect.
       const effective = changes.filter(({ restart }) => !restart);
+      if (effective.length === 0) await this.#target.refresh();
       if (effective.length > 0) {
         await store.audit.record({
           at: this.#now(),

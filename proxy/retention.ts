@@ -6,6 +6,8 @@ import type { Clock } from './pool/catalog/clock.ts';
 
 const EVERY_MS = 3_600_000;
 const DAY_MS = 86_400_000;
+/** What the usage answers read, and a day for the clock (D5). */
+const USAGE_DAYS = 29;
 
 /** @returns the undo */
 export function keepRetention(store: Store, clock: Clock, log: Log, retention: () => Config['retention']): () => void {
@@ -13,8 +15,13 @@ export function keepRetention(store: Store, clock: Clock, log: Log, retention: (
     const { requests_days, audit_days } = retention();
     const now = clock.now();
     store
-      .purge({ requestsBefore: now - requests_days * DAY_MS, auditBefore: now - audit_days * DAY_MS, pinsBefore: now })
-      .then(({ requests, attempts, audit, pins }) => log.debug('purged', { requests, attempts, audit, pins }))
+      .purge({
+        requestsBefore: now - requests_days * DAY_MS,
+        auditBefore: now - audit_days * DAY_MS,
+        pinsBefore: now,
+        usageBefore: now - Math.max(requests_days, USAGE_DAYS) * DAY_MS,
+      })
+      .then((purged) => log.debug('purged', { ...purged }))
       // A locked or full disk: the next hour tries again.
       .catch(() => log.warn('purge_failed'));
     cancel = clock.after(EVERY_MS, purge);

@@ -12,7 +12,7 @@ export interface Session {
   run(sql: string, values: readonly Value[]): Promise<number>;
 }
 
-/** Rows by table; no key occurs twice in one table that replaces. */
+/** Rows by table; no key occurs twice in one table that replaces or adds. */
 export type Batch = ReadonlyMap<Table, readonly object[]>;
 
 export interface Driver extends Omit<Session, 'script'> {

@@ -44,8 +44,17 @@ const credentials = `
   CREATE TABLE credentials (account TEXT NOT NULL PRIMARY KEY, imported TEXT NOT NULL, sealed TEXT, updated_at BIGINT NOT NULL);
 `;
 
+const usage = `
+  CREATE TABLE usage (
+    key_id TEXT NOT NULL, pool TEXT NOT NULL, day BIGINT NOT NULL, requests BIGINT NOT NULL, unknown BIGINT NOT NULL,
+    input_tokens BIGINT NOT NULL, cached_input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, cost_nanos BIGINT NOT NULL,
+    held_tokens BIGINT NOT NULL, held_nanos BIGINT NOT NULL, PRIMARY KEY (key_id, pool, day)
+  );
+  CREATE INDEX usage_oldest ON usage (day);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials];
+const migrations: readonly string[] = [first, credentials, usage];
 
 /**
  * Brings a database up to date. The adapter has begun a transaction in which nobody else migrates, and commits it afterwards.

@@ -1,6 +1,6 @@
 // Retention: old rows go in small chunks, each a transaction of its own, so that nobody waits long for the database.
 import type { Driver } from './driver.ts';
-import { attempts, audit, pins, requests, type Table } from './tables.ts';
+import { attempts, audit, pins, requests, type Table, usage } from './tables.ts';
 
 /** Rows strictly older than these go; what is absent stays. */
 export interface PurgeLimits {
@@ -8,6 +8,7 @@ export interface PurgeLimits {
   readonly auditBefore?: number;
   /** By expiry. */
   readonly pinsBefore?: number;
+  readonly usageBefore?: number;
 }
 
 /** How many rows went. */
@@ -16,16 +17,18 @@ export interface Purged {
   readonly attempts: number;
   readonly audit: number;
   readonly pins: number;
+  readonly usage: number;
 }
 
 const CHUNK_ROWS = 500;
 
-export async function purge(driver: Driver, { requestsBefore, auditBefore, pinsBefore }: PurgeLimits): Promise<Purged> {
+export async function purge(driver: Driver, { requestsBefore, auditBefore, pinsBefore, usageBefore }: PurgeLimits): Promise<Purged> {
   return {
     attempts: await remove(driver, attempts, 'at', requestsBefore),
     requests: await remove(driver, requests, 'at', requestsBefore),
     audit: await remove(driver, audit, 'at', auditBefore),
     pins: await remove(driver, pins, 'expires_at', pinsBefore),
+    usage: await remove(driver, usage, 'day', usageBefore),
   };
 }
 

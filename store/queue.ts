@@ -1,11 +1,11 @@
-// Rows on their way to the disk, in order; a newer row of the same key takes the place of the one that still waits.
+// Rows on their way to the disk, in order; a newer row of the same key takes the place of the one that still waits, or is added to it.
 import type { Batch } from './driver.ts';
-import type { Table } from './tables.ts';
+import { sumOf, type Table } from './tables.ts';
 
 export interface Entry {
   readonly table: Table;
   row: object;
-  /** Present on rows of which only the last per key matters. */
+  /** Present on rows of which one per key goes to the disk. */
   readonly key?: string;
   /** Present where somebody waits for this row to be on disk. */
   settled?: PromiseWithResolvers<void>;
@@ -27,13 +27,13 @@ export class Queue {
     this.#entries.push({ table, row });
   }
 
-  /** Puts the row behind all others, or in the place of a waiting one with its key. */
+  /** Puts the row behind all others, or makes one with the waiting row of its key. */
   place(table: Table, row: object): Entry {
     const fields = row as Readonly<Record<string, unknown>>;
     const key = JSON.stringify([table.name, ...table.key.map((field) => fields[field])]);
     const waiting = this.#byKey.get(key);
     if (waiting) {
-      waiting.row = row;
+      waiting.row = table.again === 'add' ? sumOf(table, waiting.row, row) : row;
       return waiting;
     }
     const entry: Entry = { table, row, key };

@@ -5,7 +5,7 @@ import type { AuditFilter, RequestFilter } from './filters.ts';
 import { purge } from './purge.ts';
 import { equals, oneOf, select, where } from './query.ts';
 import type { Store } from './store.ts';
-import { accountState, attempts, audit, catalog, credentials, pins, requests } from './tables.ts';
+import { accountState, attempts, audit, catalog, credentials, pins, requests, usage } from './tables.ts';
 import type { Writer } from './writer.ts';
 
 const DEADLINE_MS = 5_000;
@@ -65,6 +65,10 @@ export function repositories(driver: Driver, writer: Writer, clock: () => number
         return row;
       },
       load: () => select(driver, credentials, {}),
+    },
+    usage: {
+      add: (row) => writer.put(usage, row),
+      load: (since) => select(driver, usage, { where: [where('day >= ?', since)] }),
     },
     audit: {
       record: (row) => writer.save(audit, { ...row, id: randomUUID() }),

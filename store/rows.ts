@@ -120,6 +120,29 @@ export interface PinRow extends PinKey {
   readonly expires_at: number;
 }
 
+/**
+ * What the turns of one key in one Pool amounted to on one day, or a part of it: rows of the same key, Pool and day add up. Costs are
+ * billionths of a US dollar, whole ones, so that sums stay exact.
+ */
+export interface UsageRow {
+  readonly key_id: string;
+  readonly pool: string;
+  /** Midnight UTC; Unix milliseconds. */
+  readonly day: number;
+  /** Turns that were dispatched. */
+  readonly requests: number;
+  /** Those of them whose usage nobody stated: their tokens are in none of the sums below. */
+  readonly unknown: number;
+  readonly input_tokens: number;
+  /** Part of the input. */
+  readonly cached_input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_nanos: number;
+  /** What the turns of unknown usage had reserved: limits go by it, totals do not. */
+  readonly held_tokens: number;
+  readonly held_nanos: number;
+}
+
 /** What an operator did. */
 export interface AuditRow {
   readonly id: string;

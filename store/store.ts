@@ -3,7 +3,7 @@ import { StoreError } from './errors.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import { repositories } from './repositories.ts';
-import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, CredentialRow, PinKey, PinRow, RequestRow } from './rows.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, CredentialRow, PinKey, PinRow, RequestRow, UsageRow } from './rows.ts';
 import { Writer, type WriterOptions, type WriterStats } from './writer.ts';
 
 export { StoreError, type StoreErrorCode } from './errors.ts';
@@ -52,6 +52,12 @@ export interface Store {
     /** As it stands now: another process may have refreshed it. */
     find(account: string): Promise<CredentialRow | undefined>;
     load(): Promise<readonly CredentialRow[]>;
+  };
+  readonly usage: {
+    /** Adds to what the key has of that day; never dropped while the store is open. */
+    add(row: UsageRow): void;
+    /** Of this day and later ones; Unix milliseconds. */
+    load(since: number): Promise<readonly UsageRow[]>;
   };
   readonly audit: {
     record(row: Omit<AuditRow, 'id'>): Promise<void>;

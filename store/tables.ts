@@ -1,6 +1,6 @@
 // The tables: each row type's columns in order, its key, and how a row becomes values and comes back. Adapters write their SQL from this.
 import { StoreError } from './errors.ts';
-import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, CredentialRow, PinRow, RequestRow } from './rows.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, CredentialRow, PinRow, RequestRow, UsageRow } from './rows.ts';
 
 type ColumnType = 'text' | 'integer' | 'boolean' | 'json';
 
@@ -8,8 +8,8 @@ export interface Table<Row extends object = object> {
   readonly name: string;
   readonly columns: readonly string[];
   readonly key: readonly string[];
-  /** What a second row of the same key does: the first stays, or the last wins. */
-  readonly again: 'keep' | 'replace';
+  /** What a second row of the same key does: the first stays, the last wins, or all but the key is summed up. */
+  readonly again: 'keep' | 'replace' | 'add';
   /** How many ordinary rows one of these counts for when a batch is filled. */
   readonly weight: number;
   /** The row's values in the order of `columns`: what is no column is left behind here. */
@@ -20,7 +20,7 @@ export interface Table<Row extends object = object> {
 
 interface Shape<Row> {
   readonly key: readonly (keyof Row & string)[];
-  readonly again: 'keep' | 'replace';
+  readonly again: Table['again'];
   readonly weight?: number;
   /** Every field of the row, and nothing else: the compiler sees to it. */
   readonly columns: { readonly [Field in keyof Row]-?: ColumnType };
@@ -50,6 +50,12 @@ const table = <Row extends object>(name: string, { key, again, weight = 1, colum
     row: (record) => Object.fromEntries(fields.map(({ field, decode }) => [field, decode(record[field])])) as Row,
   };
 };
+
+/** Two rows of one key, for a table that adds: what the database would make of one after the other. */
+export function sumOf({ columns, key }: Table, one: object, other: object): object {
+  const [a, b] = [one, other] as Readonly<Record<string, number>>[];
+  return Object.fromEntries(columns.map((name) => [name, key.includes(name) ? a?.[name] : (a?.[name] ?? 0) + (b?.[name] ?? 0)]));
+}
 
 /** A batch of one table as a JSON list of lists, in the order of its columns. */
 export function jsonOf(table: Table, rows: readonly object[]): string {
@@ -143,6 +149,24 @@ export const pins = table<PinRow>('pins', {
   key: ['kind', 'pool', 'key_id', 'hash'],
   again: 'replace',
   columns: { kind: 'text', pool: 'text', key_id: 'text', hash: 'text', account: 'text', expires_at: 'integer' },
+});
+
+export const usage = table<UsageRow>('usage', {
+  key: ['key_id', 'pool', 'day'],
+  again: 'add',
+  columns: {
+    key_id: 'text',
+    pool: 'text',
+    day: 'integer',
+    requests: 'integer',
+    unknown: 'integer',
+    input_tokens: 'integer',
+    cached_input_tokens: 'integer',
+    output_tokens: 'integer',
+    cost_nanos: 'integer',
+    held_tokens: 'integer',
+    held_nanos: 'integer',
+  },
 });
 
 export const audit = table<AuditRow>('audit', {

@@ -51,7 +51,7 @@ export class Writer {
     this.#schedule();
   }
 
-  /** Queues a row that must not be lost; of several with one key only the last is written. */
+  /** Queues a row that must not be lost; of several with one key only the last is written, or their sum. */
   put<Row extends object>(table: Table<Row>, row: Row): void {
     if (this.#closing) {
       this.#counts.dropped++;

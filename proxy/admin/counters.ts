@@ -26,6 +26,9 @@ export const COUNTERS = {
   upstream_first_byte_timeouts: 'Attempts that got no answer in time',
   upstream_events_too_large: 'Replies cut because one event or answer was too large',
   events_parsed: 'Reply events that a rule wanted, and so were parsed',
+  quota_reads: 'Usage reads of accounts',
+  quota_read_failures: 'Usage reads that brought no answer that could be used',
+  quota_rechecks: 'Turns that waited for a usage read before they were refused',
   server_errors: 'Unforeseen failures answered with a fixed 500',
 } as const;
 

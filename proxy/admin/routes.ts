@@ -1,4 +1,4 @@
-// What the loopback listener answers (Q33): health, readiness, status, reload.
+// What the loopback listener answers (Q33): health, readiness, status, explanations, reload.
 import { checkInert } from '../config/checks/inert.ts';
 import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
@@ -7,6 +7,7 @@ import { nameOf } from '../config/naming.ts';
 import type { Gateway } from '../gateway.ts';
 import { RouteTable } from '../routes.ts';
 import { noteOf, servedOf } from '../served.ts';
+import { explainAnswer } from './explain.ts';
 import { type AdminRoutes, adminJson } from './server.ts';
 
 export function adminRoutes(gateway: Gateway): AdminRoutes {
@@ -14,6 +15,7 @@ export function adminRoutes(gateway: Gateway): AdminRoutes {
     'GET /healthz': () => adminJson(200, { status: 'ok' }),
     'GET /readyz': () => (gateway.ready ? adminJson(200, { status: 'ready' }) : adminJson(503, { status: 'not ready' })),
     'GET /status': () => adminJson(200, statusOf(gateway)),
+    'GET /explain': (query) => explainAnswer(gateway, query),
     'POST /reload': async () => {
       try {
         return adminJson(200, await gateway.follower.reload('command'));

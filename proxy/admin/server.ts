@@ -8,8 +8,8 @@ export interface AdminAnswer {
   readonly body: string;
 }
 
-/** `METHOD /path` to what answers it. */
-export type AdminRoutes = Readonly<Record<string, () => AdminAnswer | Promise<AdminAnswer>>>;
+/** `METHOD /path` to what answers it; the query is that of the request. */
+export type AdminRoutes = Readonly<Record<string, (query: URLSearchParams) => AdminAnswer | Promise<AdminAnswer>>>;
 
 export const adminJson = (status: number, body: unknown): AdminAnswer => ({
   status,
@@ -62,7 +62,7 @@ export class AdminServer {
     }
     if (!route) return adminJson(404, { error: 'unknown path' });
     try {
-      return await route();
+      return await route(new URLSearchParams((request.url ?? '').split('?')[1]));
     } catch {
       return adminJson(500, { error: 'failed' });
     }

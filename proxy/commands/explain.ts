@@ -1,43 +1,80 @@
-// `explain METHOD PATH`: what a request meets, rule by rule.
+// `explain METHOD PATH [--key ID] [--model ID]`: what a request meets, rule by rule, and why.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { nearest } from '../config/nearest.ts';
+import { versionOf } from '../config/diff.ts';
+import { nearest, suggestion } from '../config/nearest.ts';
+import { type ExplainedTurn, explainTurns, type Question } from '../explain/turn.ts';
 import { RouteTable, worded } from '../routes.ts';
 import { noteOf } from '../served.ts';
+import type { Route } from '../turn.ts';
 import { loadChains } from './chains.ts';
 import { addCommand } from './command.ts';
+import { ruleLines, turnLines } from './explain-text.ts';
 import { inspectValid } from './file.ts';
 import { CommandFailure, type Common, type Io, json } from './io.ts';
+import { fetchExplained } from './running.ts';
+
+interface Options extends Common, Question {}
 
 export function addExplain(program: Command, io: Io): void {
   addCommand(program, {
     usage: 'explain <method> <path>',
-    description: 'show what a request meets: its route, and the rules in their order with their phases',
-    examples: ['poolgate explain POST /v1/responses', 'poolgate explain WS /v1/responses', 'poolgate explain GET /v1/files/file-123'],
-  }).action(async (method: string, path: string, { config: file, json: asJson }: Common) => {
-    const config = await inspectValid(file, io);
-    const route = routeOf(config, method.toUpperCase(), path);
-    const rules = (await loadChains())(route.kind);
-    const admission = config.admission[route.class];
-    const note = noteOf(route);
-    if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules }));
-    const width = Math.max(0, ...rules.map(({ rule }) => rule.length));
-    const lines = [
-      `${route.method} ${route.template}`,
-      `  status    ${route.status}`,
-      `  served    ${note ?? 'yes'}`,
-      `  family    ${route.family}`,
-      `  kind      ${route.kind ?? '-'}`,
-      `  class     ${route.class}: ${admission.running} running, ${admission.waiting} waiting up to ${admission.wait_ms} ms`,
-      `  upstream  ${route.upstream}`,
-      '  rules, in order, with the phases that each takes part in:',
-      ...rules.map(({ rule, phases }) => `    ${rule.padEnd(width)}  ${phases.join(' ')}`),
-    ];
-    return io.out(`${lines.join('\n')}\n`);
-  });
+    description: 'show what a request meets: its route, and the rules in their order with their phases; for a key and a model also why',
+    examples: [
+      'poolgate explain POST /v1/responses',
+      'poolgate explain POST /v1/responses --key ci --model model-a',
+      'poolgate explain WS /v1/responses',
+      'poolgate explain GET /v1/files/file-123',
+    ],
+  })
+    .option('--key <id>', 'for this Pool API key: its Pool, its policies')
+    .option('--model <id>', 'for this exposed model id: its serving mode, its accounts')
+    .action(async (method: string, path: string, { config: file, json: asJson, key, model }: Options) => {
+      const config = await inspectValid(file, io);
+      const route = routeOf(config, method.toUpperCase(), path);
+      const rules = (await loadChains())(route.kind);
+      const explained = key === undefined && model === undefined ? undefined : await explain(config, route, { key, model });
+      const admission = config.admission[route.class];
+      const note = noteOf(route);
+      if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules, ...explained }));
+      const lines = [
+        `${route.method} ${route.template}`,
+        `  status    ${route.status}`,
+        `  served    ${note ?? 'yes'}`,
+        `  family    ${route.family}`,
+        `  kind      ${route.kind ?? '-'}`,
+        `  class     ${route.class}: ${admission.running} running, ${admission.waiting} waiting up to ${admission.wait_ms} ms`,
+        `  upstream  ${route.upstream}`,
+        ...(explained ? [`  known     ${explained.known}`] : []),
+        ...(explained?.turns ?? [undefined]).flatMap((turn) => [...turnLines(turn), ...ruleLines(rules, turn)]),
+      ];
+      return io.out(`${lines.join('\n')}\n`);
+    });
 }
 
-function routeOf(config: Config, method: string, written: string) {
+interface Explained {
+  /** Where this comes from: the running gateway, or the file alone and why. */
+  readonly known: string;
+  readonly turns: readonly ExplainedTurn[];
+}
+
+async function explain(config: Config, route: Route, question: Question): Promise<Explained> {
+  const turns = explainTurns(config, route, question, { now: Date.now() });
+  if (!turns) {
+    const meant = suggestion(
+      question.key ?? '',
+      config.keys.map(({ id }) => id),
+    );
+    throw new CommandFailure(`there is no key '${question.key}'${meant}`);
+  }
+  const reply = await fetchExplained(config, route, question);
+  if ('silent' in reply) return { known: `from the file alone: ${reply.silent}`, turns };
+  const same = reply.version === versionOf(config);
+  const which = same ? 'which runs on this file' : 'whose configuration is not this file: see poolgate diff';
+  return { known: `by the running gateway, ${which}`, turns: reply.turns };
+}
+
+function routeOf(config: Config, method: string, written: string): Route {
   const routes = new RouteTable(config.routes, config.wire);
   const path = written.replace(/^https?:\/\/[^/]+/, '').replace(/[?#].*$/, '');
   // A template is matched as it stands, a path by the table; both in this deployment's words or in the neutral ones.

@@ -2,6 +2,8 @@
 import type { Config } from '../config/config.ts';
 import type { Change, Json } from '../config/diff.ts';
 import type { Finding } from '../config/finding.ts';
+import type { ExplainedTurn, Question } from '../explain/turn.ts';
+import type { Route } from '../turn.ts';
 import { CommandFailure } from './io.ts';
 
 /** What GET /status answers, as far as commands rely on it. */
@@ -20,6 +22,9 @@ export interface ReloadReply {
 }
 
 const PATIENCE_MS = 15_000;
+
+/** Where the answer is welcome and not needed. */
+const ASIDE_MS = 2_000;
 
 /** @throws {CommandFailure} when there is no gateway, or it does not answer as one. */
 export async function fetchStatus(config: Config): Promise<StatusReply> {
@@ -40,7 +45,43 @@ export async function requestReload(config: Config): Promise<ReloadReply> {
   return { warnings: [], ...body } as unknown as ReloadReply;
 }
 
-async function ask({ admin }: Config, method: 'GET' | 'POST', path: string): Promise<{ readonly status: number; readonly body: unknown }> {
+/** What GET /explain answers. */
+export interface ExplainReply {
+  /** `versionOf` the configuration that the gateway runs on. */
+  readonly version: string;
+  readonly turns: readonly ExplainedTurn[];
+}
+
+/**
+ * What the running gateway says of a turn; the reason where it says nothing, since a file can be explained without it.
+ * @param route in the deployment's words
+ */
+export async function fetchExplained(
+  config: Config,
+  { method, template }: Pick<Route, 'method' | 'template'>,
+  { key, model }: Question,
+): Promise<ExplainReply | { readonly silent: string }> {
+  const query = new URLSearchParams({ method, path: template });
+  if (key !== undefined) query.set('key', key);
+  if (model !== undefined) query.set('model', model);
+  try {
+    const { status, body } = await ask(config, 'GET', `/explain?${query}`, ASIDE_MS);
+    if (status === 404 && isObject(body))
+      return { silent: `the running gateway says: ${String(body.error)}; its configuration is another` };
+    if (status !== 200 || !isObject(body) || !Array.isArray(body.turns)) throw strange(status);
+    return body as unknown as ExplainReply;
+  } catch (thrown) {
+    if (thrown instanceof CommandFailure) return { silent: thrown.message };
+    throw thrown;
+  }
+}
+
+async function ask(
+  { admin }: Config,
+  method: 'GET' | 'POST',
+  path: string,
+  patienceMs = PATIENCE_MS,
+): Promise<{ readonly status: number; readonly body: unknown }> {
   if (admin === false)
     throw new CommandFailure(
       'the file turns the admin listener off (admin: false), so a running gateway cannot be asked; SIGHUP reloads it',
@@ -52,7 +93,7 @@ async function ask({ admin }: Config, method: 'GET' | 'POST', path: string): Pro
     const response = await fetch(origin + path, {
       method,
       headers: { 'x-poolgate-command': '1' },
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(patienceMs),
     });
     return { status: response.status, body: await response.json().catch(() => undefined) };
   } catch {

@@ -2,8 +2,10 @@
 import type { Counters } from '../admin/counters.ts';
 import { nativeAnswerHeaders, publicAnswerHeaders } from '../intake/headers.ts';
 import type { LiveTurn } from '../live-turn.ts';
+import { Refusal } from '../refusal.ts';
 import type { Head, Headers } from '../turn.ts';
 import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from '../upstream/carrier.ts';
+import type { Evidence } from './evidence.ts';
 import { carrierFailure, type Failure, statusFailure } from './failure.ts';
 import type { Client } from './sink.ts';
 import { type ReplyContext, StreamReply, type Verdict } from './stream-reply.ts';
@@ -17,6 +19,7 @@ export interface AttemptOptions {
   readonly request: CarrierRequest;
   readonly retries: (failure: Failure) => boolean;
   readonly committed: () => void;
+  readonly evidence: Evidence;
   /** Headers of ours on an answer of this turn. */
   readonly ownHeaders: Readonly<Record<string, string>>;
 }
@@ -55,18 +58,54 @@ class Attempt implements ReplyHandler {
   }
 
   head(status: number, headers: Headers): void {
+    try {
+      this.#read(status, headers);
+    } catch (thrown) {
+      this.#broken(thrown);
+    }
+  }
+
+  data(chunk: Buffer): void {
+    try {
+      this.#reply?.data(chunk);
+    } catch (thrown) {
+      this.#broken(thrown);
+    }
+  }
+
+  end(): void {
+    try {
+      this.#reply?.end();
+    } catch (thrown) {
+      this.#broken(thrown);
+    }
+  }
+
+  fail(failure: CarrierFailure): void {
+    try {
+      if (failure === 'first_byte') this.#options.counters.add('upstream_first_byte_timeouts');
+      if (this.#reply) this.#reply.fail(failure);
+      else this.#settle({ kind: 'failed', failure: carrierFailure(failure) });
+    } catch (thrown) {
+      this.#broken(thrown);
+    }
+  }
+
+  #read(status: number, headers: Headers): void {
     this.#status = status;
+    this.#options.evidence.head(status, headers);
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
       this.#refuseCoded(status, headers);
       return;
     }
-    const { turn, client, counters, retries, committed, ownHeaders } = this.#options;
+    const { turn, client, counters, retries, committed, evidence, ownHeaders } = this.#options;
     const head: Head = { status, headers: { ...answerHeaders(turn, headers), ...ownHeaders } };
     const context: ReplyContext = {
       turn,
       counters,
       retries,
       committed,
+      evidence,
       sending: () => this.#sending as Sending,
       settle: (verdict) => this.#settle(verdict),
     };
@@ -75,18 +114,12 @@ class Attempt implements ReplyHandler {
     else this.#reply = new StreamReply(head, client.sink(), context);
   }
 
-  data(chunk: Buffer): void {
-    this.#reply?.data(chunk);
-  }
-
-  end(): void {
-    this.#reply?.end();
-  }
-
-  fail(failure: CarrierFailure): void {
-    if (failure === 'first_byte') this.#options.counters.add('upstream_first_byte_timeouts');
-    if (this.#reply) this.#reply.fail(failure);
-    else this.#settle({ kind: 'failed', failure: carrierFailure(failure) });
+  /** What nobody foresaw ends the turn: the carrier that called would swallow it, and leave the turn waiting for ever. */
+  #broken(thrown: unknown): void {
+    this.#options.turn.fault(thrown);
+    this.#sending?.abort();
+    this.#reply?.abandon();
+    this.#settle({ kind: 'refused', refusal: new Refusal('server_error') });
   }
 
   #gone(): void {
@@ -110,6 +143,7 @@ class Attempt implements ReplyHandler {
     this.#settled = true;
     this.#forget();
     this.#resolve({ verdict, status: this.#status });
+    if ('failure' in verdict && verdict.failure) this.#options.evidence.failed(verdict.failure);
   }
 }
 

@@ -1,12 +1,22 @@
 // One attempt's request: the turn's body and headers, as this account must get them.
 
-import type { AccountConfig, LoadedConfig } from '../config/config.ts';
+import type { AccountConfig } from '../config/config.ts';
 import { nativeRequestHeaders, publicRequestHeaders } from '../intake/headers.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { Outgoing, Work } from '../turn.ts';
 import type { CarrierRequest } from '../upstream/carrier.ts';
+import type { OwnHeaders } from './renewal.ts';
 
-export function compose(turn: LiveTurn, work: Work, account: AccountConfig): CarrierRequest {
+export interface Composing {
+  readonly turn: LiveTurn;
+  readonly work: Work;
+  readonly account: AccountConfig;
+  readonly own: OwnHeaders;
+  /** Takes out what this account did not issue. */
+  readonly trim: (out: Outgoing, turn: LiveTurn) => void;
+}
+
+export function compose({ turn, work, account, own, trim }: Composing): CarrierRequest {
   const out: Outgoing = {
     account,
     carrier: 'http',
@@ -15,6 +25,7 @@ export function compose(turn: LiveTurn, work: Work, account: AccountConfig): Car
     body: { ...work.body },
   };
   turn.passage.attempt(out);
+  trim(out, turn);
   const { headers } = out;
   headers.accept ??= out.body.stream === true ? 'text/event-stream' : 'application/json';
   headers['content-type'] = 'application/json';
@@ -22,15 +33,8 @@ export function compose(turn: LiveTurn, work: Work, account: AccountConfig): Car
   return {
     method: 'POST',
     path: out.path,
-    headers: withCredential(headers, account, turn.generation.loaded),
+    // The account's own headers win over the client's, its credential over both.
+    headers: Object.assign(headers, own),
     body: JSON.stringify(out.body),
   };
-}
-
-/** The account's own headers win over the client's, its credential over both. */
-export function withCredential(headers: Record<string, string>, account: AccountConfig, loaded: LoadedConfig): Record<string, string> {
-  for (const name in account.headers) headers[name.toLowerCase()] = account.headers[name] as string;
-  const bearer = loaded.bearers.get(account.id);
-  if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`;
-  return headers;
 }

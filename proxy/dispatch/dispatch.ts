@@ -2,6 +2,7 @@
 import type { Counters } from '../admin/counters.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { Admission, Slot } from '../pool/admission/admission.ts';
+import type { Continuity } from '../pool/continuity/continuity.ts';
 import type { Result } from '../pool/health/visit.ts';
 import type { Demand } from '../pool/selection/demand.ts';
 import type { Lease } from '../pool/selection/lease.ts';
@@ -12,8 +13,10 @@ import { type Attempted, attempt } from './attempt.ts';
 import { type AttemptCause, beginAttempt } from './attempt-row.ts';
 import { compose } from './compose.ts';
 import { errorClassOf } from './error-class.ts';
-import { type Failure, mayTryAnother } from './failure.ts';
-import type { Renewing } from './renewal.ts';
+import type { Witnesses } from './evidence.ts';
+import { type Failure, mayTryAnother, unsentFailure } from './failure.ts';
+import { type Recoverable, Recovering } from './recovering.ts';
+import { CredentialUnavailable, type Renewing, unavailable } from './renewal.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { safeParam } from './sanitise.ts';
 import type { Client } from './sink.ts';
@@ -23,17 +26,16 @@ export interface DispatchOptions {
   readonly admission: Admission;
   readonly selection: Selection;
   readonly credentials: Renewing;
+  readonly continuity: Continuity;
+  readonly witnesses: Witnesses;
   readonly counters: Counters;
   /** Headers of ours on every answer of this turn that an account gave. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
 }
 
 /** One turn on its way. */
-interface Running {
-  readonly turn: LiveTurn;
-  readonly work: Work;
+interface Running extends Recoverable {
   readonly client: Client;
-  readonly demand: Demand;
   readonly tried: Set<string>;
   readonly failures: Failure[];
   readonly budget: RetryBudget;
@@ -41,10 +43,12 @@ interface Running {
 
 export class Dispatch {
   readonly #options: DispatchOptions;
+  readonly #recovering: Recovering;
   readonly #budgets = new Map<string, RetryBudget>();
 
   constructor(options: DispatchOptions) {
     this.#options = options;
+    this.#recovering = new Recovering(options.continuity, options.selection);
   }
 
   /**
@@ -53,12 +57,13 @@ export class Dispatch {
    * @throws Refusal when there is no other answer
    */
   async run(turn: LiveTurn, work: Work, client: Client): Promise<RelayedAnswer | undefined> {
-    const limits = turn.generation.config.admission[turn.route.class];
     const onGone = (aborted: () => void): (() => void) => client.onGone(aborted);
-    const entering = this.#options.admission.enter({ class: turn.route.class, limits, onGone });
+    const entering = this.#options.admission.enter({ class: turn.route.class, onGone });
     const slot = entering instanceof Promise ? await entering : entering;
     if (!slot) return this.#gone(turn);
     try {
+      const resuming = this.#options.continuity.resume(turn, work.body);
+      turn.continuation = resuming instanceof Promise ? await resuming : resuming;
       return await this.#tryInTurn(this.#begin({ turn, work, client, slot, onGone }));
     } finally {
       slot.leave();
@@ -72,13 +77,14 @@ export class Dispatch {
     this.#budgets.set(turn.pool.id, budget);
     budget.turn(turn.now());
     this.#options.counters.add('turns');
-    return { turn, work, client, demand, tried: new Set(), failures: [], budget };
+    return { turn, work, sent: work, resent: false, closed: new Set(), client, demand, tried: new Set(), failures: [], budget };
   }
 
   async #tryInTurn(running: Running): Promise<RelayedAnswer | undefined> {
     const { turn, tried, failures, budget } = running;
+    let recovered: Lease | 'gone' | undefined;
     for (;;) {
-      const choosing = this.#choose(running);
+      const choosing = recovered ?? this.#choose(running);
       const lease = choosing instanceof Promise ? await choosing : choosing;
       if (lease === 'gone') return this.#gone(turn);
       if (lease === 'none') return this.#tell(running);
@@ -88,7 +94,8 @@ export class Dispatch {
       if (verdict.kind === 'refused') throw verdict.refusal;
       if (verdict.kind === 'done') return undefined;
       failures.push(verdict.failure);
-      if (!this.#mayRetry(running, verdict.failure, status)) return this.#tell(running);
+      recovered = await this.#recovering.next(running, verdict.failure, lease.account.id);
+      if (!recovered && !this.#mayRetry(running, verdict.failure, status)) return this.#tell(running);
       budget.retry(turn.now());
       this.#options.counters.add('retries');
     }
@@ -112,9 +119,10 @@ export class Dispatch {
   async #attemptAt(lease: Lease, running: Running): Promise<Attempted> {
     let result: Result = 'neutral';
     try {
-      let attempted = await this.#attempt(lease, running, running.failures.at(-1)?.cause ?? 'first');
+      const before = running.failures.at(-1)?.cause ?? 'first';
+      let attempted = await this.#attempt(lease, running, running.resent ? 'resend' : before);
       const refused = failureOf(attempted.verdict);
-      if (refused?.cause === 'credential' && refused.status === 401) {
+      if (refused?.cause === 'credential' && refused.status === 401 && attempted.authorization !== undefined) {
         const renewing = this.#options.credentials.refused(lease.account, attempted.authorization);
         const renewal = renewing instanceof Promise ? await renewing : renewing;
         if (renewal === 'renewed') attempted = await this.#attempt(lease, running, 'resend');
@@ -129,11 +137,21 @@ export class Dispatch {
   }
 
   async #attempt(lease: Lease, running: Running, cause: AttemptCause): Promise<Attempted & { readonly authorization: string | undefined }> {
-    const { turn, work, client } = running;
-    const { counters, ownHeaders } = this.#options;
-    turn.account = lease.account;
-    const request = compose(turn, work, lease.account);
-    const complete = beginAttempt(turn, lease.account, cause);
+    const { turn, client } = running;
+    const { account } = lease;
+    const { counters, ownHeaders, credentials, continuity, witnesses } = this.#options;
+    turn.account = account;
+    const having = credentials.headersFor(account, turn.generation.loaded);
+    const own = having instanceof Promise ? await having.catch(unavailable) : having;
+    if (own instanceof CredentialUnavailable) {
+      const failure = unsentFailure(own.why);
+      beginAttempt(turn, account, cause)({ status: undefined, failure });
+      return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined };
+    }
+    running.sent = continuity.fit(running.work, turn, account.id);
+    const request = compose({ turn, work: running.sent, account, own, trim: (out) => continuity.trim(out, turn) });
+    const complete = beginAttempt(turn, account, cause);
+    const evidence = witnesses.of({ turn, account });
     counters.add('attempts');
     if (lease.isProbe) counters.add('probes');
     const attempted = await attempt({
@@ -142,8 +160,12 @@ export class Dispatch {
       counters,
       carrier: lease.upstream.carrier,
       request,
-      retries: (failure) => this.#mayRetry(running, failure, failure.status),
-      committed: () => lease.answered(),
+      retries: (failure) => this.#mayRetry(running, failure, failure.status) || this.#recovering.helps(running, failure, account.id),
+      committed: () => {
+        lease.answered();
+        evidence.committed();
+      },
+      evidence,
       ownHeaders: ownHeaders(turn),
     });
     const failure = failureOf(attempted.verdict);

@@ -13,7 +13,7 @@ export function errorClassOf({ cause, status, timedOut }: Failure): UpstreamErro
       if (status > 0) return 'upstream_status';
       return timedOut ? 'upstream_timeout' : 'upstream_connect';
     case 'network':
-      return 'upstream_network';
+      return timedOut ? 'upstream_timeout' : 'upstream_network';
     case 'malformed':
       return 'upstream_malformed';
     case 'rate':

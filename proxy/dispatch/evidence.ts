@@ -2,6 +2,7 @@
 import type { AccountConfig, WireWords } from '../config/config.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { Headers, JsonObject } from '../turn.ts';
+import type { Failure } from './failure.ts';
 
 /** Whose answer, to what. */
 export interface Source {
@@ -20,6 +21,8 @@ export interface Witness {
   answer?(source: Source, json: JsonObject): void;
   /** This attempt is the turn's answer: its reply was committed, and nothing is tried again. */
   committed?(source: Source): void;
+  /** How the attempt failed, also where the client got that as its answer. */
+  failed?(source: Source, failure: Failure): void;
 }
 
 /** One attempt's view of the witnesses. */
@@ -52,6 +55,10 @@ export class Evidence {
 
   committed(): void {
     this.#tell((witness) => witness.committed?.(this.#source));
+  }
+
+  failed(failure: Failure): void {
+    this.#tell((witness) => witness.failed?.(this.#source, failure));
   }
 
   /** A witness that fails takes nothing from the client. */

@@ -35,7 +35,7 @@ export interface Failure {
   readonly retryAfterMs: number | undefined;
   /** Unix seconds at which a quota comes back. */
   readonly resetsAt: number | undefined;
-  /** No connection within its time. */
+  /** No connection, or no next byte, within its time. */
   readonly timedOut?: boolean;
   /** What a native client may be shown. */
   readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
@@ -103,9 +103,15 @@ const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
 };
 
 export function carrierFailure(failure: CarrierFailure): Failure {
-  const timedOut = failure === 'connect_timeout' ? { timedOut: true } : {};
+  const timedOut = failure === 'connect_timeout' || failure === 'idle' ? { timedOut: true } : {};
   const nothing = { status: 0, error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined };
   return { cause: CARRIER_CAUSES[failure], ...nothing, ...timedOut };
+}
+
+/** Of an attempt that was never sent, for want of a credential: its provider takes none any more, or could not be asked for one. */
+export function unsentFailure(why: 'refused' | 'failed'): Failure {
+  const nothing = { error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined };
+  return why === 'refused' ? { cause: 'credential', status: 401, ...nothing } : { cause: 'connect', status: 0, ...nothing };
 }
 
 /** Of an answer with a status from 300 on. */

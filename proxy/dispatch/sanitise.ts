@@ -45,6 +45,20 @@ export function withoutOwner(text: string, secrets: readonly string[]): string {
   return clean;
 }
 
+/** Shorter texts are words of anybody's. */
+const SHORTEST_ECHO = 12;
+
+/** What an echo is made of: something in quotes, or a word that is long for a word. */
+const ECHO = new RegExp(`(["'\`])((?:(?!\\1).){${SHORTEST_ECHO},}?)\\1|[^\\s"'\`]{${SHORTEST_ECHO},}`, 'g');
+
+/** Less what it repeats of the prompt (S4): an error's text ends in more logs than the client's own. */
+function withoutEcho(text: string, prompt: string, param: string | null): string {
+  return text.replace(ECHO, (found: string, _quote: string | undefined, quoted: string | undefined) => {
+    const said = quoted ?? found;
+    return said !== param && prompt.includes(said) ? found.replace(said, REDACTED) : found;
+  });
+}
+
 /** A provider's JSON less the owner's members, its strings sanitised. */
 export function jsonWithoutOwner(value: Json, secrets: readonly string[], depth = 0): Json {
   if (typeof value === 'string') return withoutOwner(value, secrets);
@@ -81,18 +95,25 @@ export function failureWithoutOwner(data: JsonObject, secrets: readonly string[]
 }
 
 /** The same for the compatible surface: only the members that its error events have (Q2). */
-export function publicFailure(data: JsonObject, error: ProviderError, secrets: readonly string[]): JsonObject {
+export function publicFailure(data: JsonObject, error: ProviderError, known: Confidential): JsonObject {
   const { response, sequence_number } = data;
-  const { code, type, param, message } = publicError(error, secrets);
+  const { code, type, param, message } = publicError(error, known);
   if (isObject(response)) return { ...data, response: { ...response, error: { code, message } } };
   const numbered = sequence_number === undefined ? {} : { sequence_number };
   return { type: 'error', ...numbered, code, message, param, error: { message, type, code, param } };
 }
 
+/** What a turn knows that no error may say: the account's secrets, and the words of its client. */
+export interface Confidential {
+  secrets(): readonly string[];
+  prompt(): string;
+}
+
 /** A provider's error with the four keys that every error has (Q1), each of them safe to show. */
-export function publicError({ code, type, param, message }: ProviderError, secrets: readonly string[]): ErrorBody & JsonObject {
+export function publicError({ code, type, param, message }: ProviderError, known: Confidential): ErrorBody & JsonObject {
   return {
-    message: message === null ? 'The provider refused the request.' : withoutOwner(message, secrets),
+    message:
+      message === null ? 'The provider refused the request.' : withoutEcho(withoutOwner(message, known.secrets()), known.prompt(), param),
     type: safeCode(type) ?? 'server_error',
     code: safeCode(code),
     param: safeParam(param),

@@ -5,7 +5,8 @@ import { Refusal, refusalOf } from '../refusal.ts';
 import type { Event, Head, JsonObject, OutcomeKind } from '../turn.ts';
 import type { CarrierFailure, Sending } from '../upstream/carrier.ts';
 import { EventTooLarge, isDone, jsonOf, type SseEvent, SseSplitter } from '../upstream/sse.ts';
-import { carrierFailure, type Failure, inBandFailure, loggedCode, mayTryAnother } from './failure.ts';
+import type { Evidence } from './evidence.ts';
+import { carrierFailure, type Failure, inBandFailure, loggedCode } from './failure.ts';
 import { endOf, HELD_BYTES, isHeld } from './hold.ts';
 import { failureWithoutOwner, publicFailure } from './sanitise.ts';
 import type { Sink } from './sink.ts';
@@ -22,11 +23,18 @@ export interface ReplyContext {
   readonly turn: LiveTurn;
   readonly counters: Counters;
   readonly sending: () => Sending;
-  /** Whether this failure would be tried at another account. */
+  /** Whether the turn would be tried again after this failure. */
   readonly retries: (failure: Failure) => boolean;
   /** The reply is the turn's answer: from here on nothing is tried again. */
   readonly committed: () => void;
+  readonly evidence: Evidence;
   readonly settle: (verdict: Verdict) => void;
+}
+
+/** An event that waits for commit, and its data where somebody has read it already. */
+interface Held {
+  readonly event: SseEvent;
+  readonly data: JsonObject | undefined;
 }
 
 /** A reply whose terminal event has come is whole: a provider that keeps it open for longer than this is not waited for. */
@@ -37,7 +45,7 @@ export class StreamReply {
   readonly #head: Head;
   readonly #splitter: SseSplitter;
   #cancelTimer: () => void;
-  #held: SseEvent[] = [];
+  #held: Held[] = [];
   #heldBytes = 0;
   #committed = false;
   #end: 'completed' | 'incomplete' | 'failed' | undefined;
@@ -70,6 +78,7 @@ export class StreamReply {
   }
 
   end(): void {
+    this.#guarded(() => this.#splitter.end());
     if (!this.#committed) this.#settle({ kind: 'failed', failure: carrierFailure('network') });
     else {
       if (!this.#end) this.#failure = carrierFailure('network');
@@ -78,13 +87,12 @@ export class StreamReply {
   }
 
   fail(failure: CarrierFailure): void {
-    const { turn, counters } = this.#context;
-    if (failure === 'idle') counters.add('upstream_idle_timeouts');
+    this.#guarded(() => this.#splitter.end());
+    if (failure === 'idle') this.#context.counters.add('upstream_idle_timeouts');
     if (!this.#committed) {
       this.#settle({ kind: 'failed', failure: carrierFailure(failure) });
       return;
     }
-    if (failure === 'idle' && !this.#end) turn.note('error_class', 'upstream_timeout');
     if (!this.#end) this.#failure = carrierFailure(failure);
     // A connection that dies behind the terminal event took nothing away.
     this.#finish(this.#end ?? 'cut', this.#end ? 'ended' : 'died');
@@ -98,9 +106,10 @@ export class StreamReply {
   #take(event: SseEvent): void {
     if (this.#over) return;
     if (event.type === '' && event.hasData && !isDone(event)) event.type = typeInside(event);
+    const data = this.#witnessed(event);
     if (!this.#committed) {
       const end = endOf(event.type);
-      if (end === undefined && this.#hold(event)) return;
+      if (end === undefined && this.#hold(event, data)) return;
       if (end === 'failed') {
         if (this.#refusesInside(event)) return;
         // Public streams say first that the turn failed, and not that it began well (F1.8, Q17).
@@ -108,20 +117,30 @@ export class StreamReply {
       }
       this.#commit();
     }
-    this.#pass(event);
+    this.#pass(event, data);
+  }
+
+  /** What the core reads of it is read as it comes: before commit, and whoever gets the turn in the end. */
+  #witnessed(event: SseEvent): JsonObject | undefined {
+    const { evidence, counters } = this.#context;
+    if (!evidence.wants(event.type)) return undefined;
+    counters.add('events_parsed');
+    const data = jsonOf(event);
+    if (data) evidence.event(event.type, data);
+    return data;
   }
 
   /** @returns whether this event waits for one that shows something */
-  #hold(event: SseEvent): boolean {
+  #hold(event: SseEvent, data: JsonObject | undefined): boolean {
     if (!isHeld(event.type, event.hasData) && !isDone(event)) return false;
     this.#heldBytes += event.end - event.start;
     if (this.#heldBytes > HELD_BYTES) return false;
-    this.#held.push({ ...event });
+    this.#held.push({ event: { ...event }, data });
     return true;
   }
 
   #forgetHeld(): void {
-    if (this.#held.some(({ hasData }) => hasData)) this.#context.sink.renumber();
+    if (this.#held.some(({ event }) => event.hasData)) this.#context.sink.renumber();
     this.#held = [];
   }
 
@@ -129,7 +148,7 @@ export class StreamReply {
   #refusesInside(event: SseEvent): boolean {
     const data = jsonOf(event);
     const failure = data && inBandFailure(data, this.#context.turn.now());
-    if (!failure || !mayTryAnother(failure) || !this.#context.retries(failure)) return false;
+    if (!failure || !this.#context.retries(failure)) return false;
     this.#context.sending().abort();
     this.#settle({ kind: 'failed', failure });
     return true;
@@ -153,10 +172,10 @@ export class StreamReply {
     for (const event of first) sink.event(event);
     const held = this.#held;
     this.#held = [];
-    for (const event of held) this.#pass(event);
+    for (const { event, data } of held) this.#pass(event, data);
   }
 
-  #pass(event: SseEvent): void {
+  #pass(event: SseEvent, known: JsonObject | undefined): void {
     const { turn, sink, counters } = this.#context;
     const end = endOf(event.type);
     this.#end ??= end;
@@ -164,8 +183,8 @@ export class StreamReply {
       sink.raw(event);
       return;
     }
-    counters.add('events_parsed');
-    const data = jsonOf(event);
+    if (!known) counters.add('events_parsed');
+    const data = known ?? jsonOf(event);
     if (!data) {
       sink.raw(event);
       return;
@@ -187,7 +206,7 @@ export class StreamReply {
     const { error } = this.#failure;
     this.#code = loggedCode(error.code);
     if (turn.native) return failureWithoutOwner(data, turn.secrets());
-    return sink.wants.has('error') ? data : publicFailure(data, error, turn.secrets());
+    return sink.wants.has('error') ? data : publicFailure(data, error, turn);
   }
 
   #flush(): void {

@@ -4,7 +4,7 @@ import type { LiveTurn } from '../live-turn.ts';
 import { Refusal, RelayedRefusal } from '../refusal.ts';
 import type { Json } from '../turn.ts';
 import { type Failure, loggedCode } from './failure.ts';
-import { jsonWithoutOwner, publicError, withoutOwner } from './sanitise.ts';
+import { type Confidential, jsonWithoutOwner, publicError, withoutOwner } from './sanitise.ts';
 
 /** A provider's own refusal, as a native client may see it. */
 export interface RelayedAnswer {
@@ -36,7 +36,7 @@ export function told(failures: readonly Failure[], turn: LiveTurn): Refusal | Re
     case 'credential':
       return new Refusal('upstream_error');
     default:
-      return turn.native && last.answer ? relayed(last, last.answer, turn) : onCompatibleSurface(last, turn.secrets());
+      return turn.native && last.answer ? relayed(last, last.answer, turn) : onCompatibleSurface(last, turn);
   }
 }
 
@@ -61,7 +61,7 @@ function relayed(failure: Failure, answer: NonNullable<Failure['answer']>, turn:
   return { status: failure.status, headers, body, code: loggedCode(failure.error.code) };
 }
 
-function onCompatibleSurface(failure: Failure, secrets: readonly string[]): Refusal {
+function onCompatibleSurface(failure: Failure, known: Confidential): Refusal {
   const { status, error, cause } = failure;
   // A refusal inside a 200 blames the request, or it is a failed reply like any other (Q3).
   if (status !== 200 && (cause === 'rate' || cause === 'quota')) {
@@ -72,6 +72,6 @@ function onCompatibleSurface(failure: Failure, secrets: readonly string[]): Refu
   }
   const shared = status === 200 ? (cause === 'request' ? 400 : undefined) : SHARED_STATUSES.has(status) ? status : undefined;
   if (shared === undefined || (error.message === null && error.code === null)) return new Refusal('upstream_error');
-  const shown = { ...publicError(error, secrets), type: 'invalid_request_error' };
+  const shown = { ...publicError(error, known), type: 'invalid_request_error' };
   return new RelayedRefusal(shared, shown, loggedCode(error.code));
 }

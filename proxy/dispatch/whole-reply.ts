@@ -3,7 +3,7 @@ import type { LiveTurn } from '../live-turn.ts';
 import { Refusal, refusalOf } from '../refusal.ts';
 import type { Head, Headers, JsonObject, OutcomeKind } from '../turn.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
-import { carrierFailure, type Failure, inBandFailure, loggedCode, mayTryAnother, statusFailure } from './failure.ts';
+import { carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from './failure.ts';
 import { failureWithoutOwner } from './sanitise.ts';
 import type { Client } from './sink.ts';
 import type { ReplyContext } from './stream-reply.ts';
@@ -74,7 +74,7 @@ export class WholeReply {
     }
     const json = jsonIn(body);
     const refusal = json && refusesInside(json) ? inBandFailure(json, turn.now()) : undefined;
-    if (refusal && (!turn.native || (mayTryAnother(refusal) && retries(refusal)))) {
+    if (refusal && (!turn.native || retries(refusal))) {
       settle({ kind: 'failed', failure: refusal });
       return;
     }
@@ -83,6 +83,8 @@ export class WholeReply {
       settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
+    this.#context.committed();
+    if (json && !refusal) this.#context.evidence.answer(json);
     try {
       this.#answer(body, json, refusal, turn);
       settle({ kind: 'done', ...(refusal ? { failure: refusal } : {}) });

@@ -1,155 +1,176 @@
-// Pass-through rows: the body unread in both directions, headers by allow-list, one account, metadata alone in the log (B1, C5).
+// Pass-through rows: the body unread in both directions, one account after another, metadata alone in the log (B1, C5).
 import type { IncomingMessage } from 'node:http';
-import { pipeline } from 'node:stream/promises';
-import type { AccountConfig } from '../config/config.ts';
-import { withCredential } from '../dispatch/compose.ts';
-import { carrierFailure, type Failure, mayTryAnother, statusFailure } from '../dispatch/failure.ts';
+import type { Counters } from '../admin/counters.ts';
+import { type AttemptCause, beginAttempt } from '../dispatch/attempt-row.ts';
+import { type Failure, mayTryAnother, unsentFailure } from '../dispatch/failure.ts';
+import { CredentialUnavailable, type Renewing, unavailable } from '../dispatch/renewal.ts';
+import { RetryBudget } from '../dispatch/retry-budget.ts';
 import { told } from '../dispatch/tell.ts';
 import type { LiveTurn } from '../live-turn.ts';
+import type { Admission, Slot } from '../pool/admission/admission.ts';
+import type { Continuity } from '../pool/continuity/continuity.ts';
+import type { Result } from '../pool/health/visit.ts';
+import type { Lease } from '../pool/selection/lease.ts';
+import type { Selection } from '../pool/selection/selection.ts';
 import { Refusal } from '../refusal.ts';
-import type { Head, Headers } from '../turn.ts';
-import { PassFailed } from '../upstream/pass.ts';
-import type { Upstream } from '../upstream/upstreams.ts';
-import { nativeAnswerHeaders, nativeRequestHeaders } from './headers.ts';
+import { admitted, onceGone } from './admitted.ts';
+import { askForBody } from './expect.ts';
+import { forwardAttempt, isSdpOnly, type Passed } from './forward-attempt.ts';
 import type { Answer, Exchange, Handler } from './http-turn.ts';
-import { type MeteredBody, meteredBody } from './metered-body.ts';
+import { type BodyBounds, type MeteredBody, meteredBody } from './metered-body.ts';
 
-export interface PassChoice {
-  readonly account: AccountConfig;
-  readonly upstream: Upstream;
+export interface ForwardOptions {
+  readonly admission: Admission;
+  readonly selection: Selection;
+  readonly credentials: Renewing;
+  readonly continuity: Continuity;
+  readonly counters: Counters;
 }
 
-/** An account of the turn's Pool that was not tried yet; no model is involved. */
-export type ChoosePass = (turn: LiveTurn, tried: ReadonlySet<string>) => PassChoice | undefined;
-
-const MAX_ERROR_BYTES = 65_536;
 const SDP = 'application/sdp';
+const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
-export function forwarding(choose: ChoosePass): Handler {
-  return async (exchange): Promise<Answer | undefined> => {
-    const { turn, request, response } = exchange;
-    if (sdpOnly(turn) && mediaType(request) !== SDP) throw new Refusal('unsupported_media_type');
-    const { limits, timeouts } = turn.generation.config;
-    const bodyless = request.method === 'GET' || request.method === 'DELETE';
-    if (!bodyless && request.headers.expect !== undefined) response.writeContinue();
-    const body = bodyless ? undefined : meteredBody(request, { bytes: limits.request_body_bytes, idleMs: timeouts.client_body_idle_ms });
-    const tried = new Set<string>();
-    const failures: Failure[] = [];
-    for (;;) {
-      const choice = choose(turn, tried);
-      if (!choice) return answerOf(failures, turn);
-      tried.add(choice.account.id);
-      const failure = await passOn(exchange, choice, body);
-      if (!failure) return undefined;
-      failures.push(failure);
-      // A body that went out cannot be sent again.
-      if (body || !mayTryAnother(failure) || tried.size >= turn.pool.max_attempts) return answerOf(failures, turn);
+/** What the headers say against a body is told before anything else; its slot and its account come before it is read (Q4). */
+export function forwarding(options: ForwardOptions): Handler {
+  const budgets = new Map<string, RetryBudget>();
+  const serve = admitted(options.admission, (exchange, slot) => {
+    const { id } = exchange.turn.pool;
+    const budget = budgets.get(id) ?? new RetryBudget();
+    budgets.set(id, budget);
+    return new Forwarding(options, exchange, slot, budget).run();
+  });
+  return (exchange) => {
+    const { turn, request } = exchange;
+    if (isSdpOnly(turn) && mediaType(request) !== SDP) throw new Refusal('unsupported_media_type');
+    if (Number(request.headers['content-length'] ?? 0) > boundsOf(turn, request).bytes) {
+      options.counters.add('bodies_too_large');
+      throw new Refusal('request_too_large');
     }
+    return serve(exchange);
   };
 }
 
-async function passOn(exchange: Exchange, { account, upstream }: PassChoice, body: MeteredBody | undefined): Promise<Failure | undefined> {
-  const { turn, request, response } = exchange;
-  turn.account = account;
-  upstream.inFlight++;
-  const at = turn.now();
-  let status: number | null = null;
-  let failure: Failure | undefined;
-  const sending = upstream.pass.send(
-    {
-      method: request.method ?? '',
-      path: pathOf(turn, request),
-      headers: requestHeaders(turn, request, account),
-      body: body?.stream ?? null,
-    },
-    response,
-  );
-  try {
-    const reply = await (body ? Promise.race([sending.reply, body.refused]) : sending.reply);
-    status = reply.statusCode ?? 502;
-    if (status >= 300) failure = statusFailure(status, reply.headers as Headers, await bounded(reply), turn.now());
-    else await relay(exchange, status, reply);
-  } catch (thrown) {
-    if (!(thrown instanceof PassFailed)) {
-      sending.reply.catch(() => undefined);
-      sending.abort();
-      throw thrown;
-    }
-    failure = carrierFailure(thrown.failure);
-  } finally {
-    upstream.inFlight--;
-    turn.attempts.push({
-      request_id: turn.id,
-      ordinal: turn.attempts.length,
-      at,
-      account: account.label,
-      cause: turn.attempts.length === 0 ? 'first' : 'failover',
-      status,
-      error_class: failure?.cause ?? null,
-      duration_ms: turn.now() - at,
-      upstream_error_param: null,
-    });
+/** One request on its way. */
+class Forwarding {
+  readonly #options: ForwardOptions;
+  readonly #exchange: Exchange;
+  readonly #slot: Slot;
+  readonly #budget: RetryBudget;
+  readonly #tried = new Set<string>();
+  readonly #failures: Failure[] = [];
+  #body: MeteredBody | undefined;
+
+  constructor(options: ForwardOptions, exchange: Exchange, slot: Slot, budget: RetryBudget) {
+    this.#options = options;
+    this.#exchange = exchange;
+    this.#slot = slot;
+    this.#budget = budget;
   }
-  return failure;
+
+  async run(): Promise<Answer | undefined> {
+    const { selection, continuity, counters } = this.#options;
+    const { turn, response } = this.#exchange;
+    turn.continuation = await continuity.resume(turn, undefined);
+    const demand = selection.demand({ turn, body: undefined, slot: this.#slot, onGone: (aborted) => onceGone(response, aborted) });
+    this.#budget.turn(turn.now());
+    for (;;) {
+      const lease = await selection.choose(demand, this.#tried);
+      if (!lease) return this.#gone();
+      this.#tried.add(lease.account.id);
+      const passed = await this.#at(lease);
+      if (passed.kind === 'answered') return undefined;
+      // What was told in `relay` stays told.
+      if (passed.kind === 'gone') return this.#gone();
+      this.#failures.push(passed.failure);
+      const retries = this.#mayRetry(passed.failure) && selection.another(demand, this.#tried);
+      if (!retries) return answerOf(this.#failures, turn);
+      this.#budget.retry(turn.now());
+      counters.add('retries');
+    }
+  }
+
+  /** At one account: an attempt, and one more where its credential could be renewed and no body went out (Q5). */
+  async #at(lease: Lease): Promise<Passed> {
+    let result: Result = 'neutral';
+    try {
+      let passed = await this.#attempt(lease, this.#failures.at(-1)?.cause ?? 'first');
+      if (passed.kind === 'failed' && passed.authorization !== undefined && passed.failure.status === 401) {
+        const { failure, authorization } = passed;
+        const renewal = await this.#options.credentials.refused(lease.account, authorization);
+        if (renewal === 'renewed') {
+          // The credential was at fault, and is not any more.
+          if (this.#body) return passed;
+          passed = await this.#attempt(lease, 'resend');
+        } else if (renewal === 'failed') passed = { ...passed, failure: { ...failure, cause: 'connect' } };
+      }
+      result = resultOf(passed);
+      return passed;
+    } finally {
+      lease.end(result);
+    }
+  }
+
+  async #attempt(lease: Lease, cause: AttemptCause): Promise<Passed> {
+    const exchange = this.#exchange;
+    const { turn, request, response } = exchange;
+    const { counters, continuity, credentials } = this.#options;
+    turn.account = lease.account;
+    // Had before the body is asked for, which can go out but once.
+    const having = credentials.headersFor(lease.account, turn.generation.loaded);
+    const own = having instanceof Promise ? await having.catch(unavailable) : having;
+    if (own instanceof CredentialUnavailable) {
+      const failure = unsentFailure(own.why);
+      beginAttempt(turn, lease.account, cause)({ status: undefined, failure });
+      return { kind: 'failed', failure, authorization: undefined };
+    }
+    if (!BODYLESS.has(request.method)) {
+      askForBody(request, response);
+      this.#body = meteredBody(request, boundsOf(turn, request));
+    }
+    counters.add('attempts');
+    if (lease.isProbe) counters.add('probes');
+    const complete = beginAttempt(turn, lease.account, cause);
+    let passed: Passed | undefined;
+    try {
+      passed = await forwardAttempt({ exchange, lease, own, continuity, body: this.#body, counters });
+      return passed;
+    } finally {
+      complete({ status: passed?.status, failure: passed && 'failure' in passed ? passed.failure : undefined });
+    }
+  }
+
+  #mayRetry(failure: Failure): boolean {
+    const { turn } = this.#exchange;
+    // A body that went out cannot be sent again.
+    if (this.#body || !mayTryAnother(failure) || this.#tried.size >= turn.pool.max_attempts) return false;
+    if (this.#budget.allows(turn.now())) return true;
+    this.#options.counters.add('retries_withheld');
+    return false;
+  }
+
+  #gone(): undefined {
+    this.#options.counters.add('client_gone');
+    this.#exchange.turn.end({ outcome: { kind: 'client_gone', shown: false }, status: 499, code: null });
+  }
 }
 
-async function relay({ turn, response }: Exchange, status: number, reply: IncomingMessage): Promise<void> {
-  const headers = nativeAnswerHeaders(reply.headers as Headers, turn.wire, turn.pool.hide_account_quota ? 'hide-quota' : 'show-quota');
-  const { location, 'content-length': length, 'content-encoding': coding } = reply.headers;
-  if (sdpOnly(turn) && location !== undefined) headers.location = location;
-  if (length !== undefined) headers['content-length'] = length;
-  if (coding !== undefined) headers['content-encoding'] = coding;
-  const head: Head = { status, headers };
-  turn.passage.head(head);
-  response.writeHead(status, { ...head.headers, 'x-request-id': turn.id });
-  const whole = await pipeline(reply, response).then(
-    () => true,
-    () => false,
-  );
-  const gone = !whole && !reply.errored;
-  turn.end({ outcome: { kind: whole ? 'completed' : gone ? 'client_gone' : 'cut', shown: true }, status: gone ? 499 : status, code: null });
+function boundsOf({ generation }: LiveTurn, { headers }: IncomingMessage): BodyBounds {
+  const { limits, timeouts } = generation.config;
+  // Unread, and so never decoded: a compressed body is bounded as it comes.
+  const coded = (headers['content-encoding'] ?? 'identity') !== 'identity';
+  return { bytes: coded ? limits.compressed_body_bytes : limits.request_body_bytes, idleMs: timeouts.client_body_idle_ms };
 }
 
-/** Query strings are forwarded here, and nowhere logged (Q15). */
-function pathOf(turn: LiveTurn, request: IncomingMessage): string {
-  const query = request.url?.indexOf('?') ?? -1;
-  return turn.route.upstream + (query === -1 ? '' : request.url?.slice(query));
-}
-
-function requestHeaders(turn: LiveTurn, request: IncomingMessage, account: AccountConfig): Record<string, string> {
-  const headers = nativeRequestHeaders(turn.headers, turn.wire);
-  headers['accept-encoding'] = 'identity';
-  const { 'content-length': length, 'content-encoding': coding } = turn.headers;
-  if (coding !== undefined) headers['content-encoding'] = coding;
-  if (length !== undefined) headers['content-length'] = length;
-  else if (request.method === 'POST') headers['transfer-encoding'] = 'chunked';
-  turn.passage.attempt({ account, carrier: 'http', path: turn.route.upstream, headers, body: {} });
-  return withCredential(headers, account, turn.generation.loaded);
+/** A client that leaves says nothing of the account. */
+function resultOf(passed: Passed): Result {
+  if (passed.kind === 'gone') return 'neutral';
+  return passed.failure ?? 'completed';
 }
 
 function answerOf(failures: readonly Failure[], turn: LiveTurn): Answer {
-  if (failures.length === 0) throw new Refusal('no_eligible_account');
   const answer = told(failures, turn);
   if (answer instanceof Refusal) throw answer;
   return answer;
 }
-
-async function bounded(reply: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of reply) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > MAX_ERROR_BYTES) break;
-      chunks.push(chunk as Buffer);
-    }
-  } catch {
-    // The status alone says enough of a refusal whose body broke off.
-  }
-  return Buffer.concat(chunks);
-}
-
-/** B2: realtime calls are an SDP proxy and nothing more. */
-const sdpOnly = (turn: LiveTurn): boolean => turn.route.template.endsWith('/realtime/calls');
 
 const mediaType = (request: IncomingMessage): string => request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';

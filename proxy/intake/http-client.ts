@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Client, Sink } from '../dispatch/sink.ts';
 import type { LiveTurn } from '../live-turn.ts';
+import { onceGone } from './admitted.ts';
 import { CollectSink } from './collect-sink.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
 import { SseSink } from './sse-sink.ts';
@@ -28,15 +29,6 @@ export class HttpClient implements Client {
   }
 
   onGone(aborted: () => void): () => void {
-    const response = this.#response;
-    if (response.destroyed) {
-      aborted();
-      return () => undefined;
-    }
-    const closed = (): void => {
-      if (!response.writableFinished) aborted();
-    };
-    response.once('close', closed);
-    return () => response.off('close', closed);
+    return onceGone(this.#response, aborted);
   }
 }

@@ -60,5 +60,5 @@ function refuse({ turn, request, response }: Exchange, thrown: unknown): void {
   // What accounts were asked and failed to give is no refusal of ours.
   else turn.end({ outcome: { kind: turn.attempts.length > 0 ? 'failed' : 'refused', shown }, status, code });
   if (shown) response.destroy();
-  else writeRefusal(request, response, refusal, turn.id);
+  else writeRefusal(response, refusal, turn.id);
 }

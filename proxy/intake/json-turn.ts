@@ -15,6 +15,7 @@ export function jsonTurns(dispatch: Dispatch, tools: BodyTools): Handler {
     const { limits, timeouts } = turn.generation.config;
     const begin = (): void => askForBody(request, response);
     const work = { body: parseBody(await readBody(request, { limits, timeouts, ...tools, begin })) };
+    turn.work = work;
     const streams = work.body.stream === true ? 'stream' : 'answer';
     await turn.passage.request(work);
     const refused = await dispatch.run(turn, work, new HttpClient(turn, response, streams));

@@ -2,9 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { Refusal } from '../refusal.ts';
+import { BODY_MALFORMED } from './body.ts';
 
 export interface BodyBounds {
   readonly bytes: number;
+  /** Longest silence of the client; the time in which the account takes nothing does not count. */
   readonly idleMs: number;
 }
 
@@ -12,20 +14,33 @@ export interface MeteredBody {
   readonly stream: Transform;
   /** Rejects when a bound was passed, and never resolves: a body that is whole is nobody's news. */
   readonly refused: Promise<never>;
+  /** Takes nothing more of the request: what is left of it is its answer's to drain. */
+  detach(): void;
 }
 
-/** @returns the body to hand on; `refused` rejects with Refusal `request_too_large` or `request_timeout` */
+/** @returns the body to hand on; `refused` rejects with Refusal `request_too_large`, `request_timeout` or `invalid_request` */
 export function meteredBody(request: IncomingMessage, { bytes, idleMs }: BodyBounds): MeteredBody {
   const { promise: refused, reject } = Promise.withResolvers<never>();
   refused.catch(() => undefined);
   let passed = 0;
-  const stop = (refusal: Refusal): void => {
+  const detach = (): void => {
     clearTimeout(idle);
-    request.unpipe(stream);
-    reject(refusal);
+    request.off('close', closed).off(BODY_MALFORMED, malformed).unpipe(stream);
     stream.destroy();
   };
-  const idle = setTimeout(() => stop(new Refusal('request_timeout')), idleMs);
+  const stop = (refusal: Refusal): void => {
+    reject(refusal);
+    detach();
+  };
+  const closed = (): void => {
+    if (!request.complete) detach();
+  };
+  const malformed = (): void => stop(new Refusal('invalid_request', { message: 'The request body ended early.' }));
+  const silent = (): void => {
+    if (stream.writableNeedDrain) idle.refresh();
+    else stop(new Refusal('request_timeout'));
+  };
+  const idle = setTimeout(silent, idleMs);
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       passed += chunk.length;
@@ -39,11 +54,9 @@ export function meteredBody(request: IncomingMessage, { bytes, idleMs }: BodyBou
     },
   });
   // Its end is told through `refused`; without a listener it would end the process.
-  stream.on('error', () => undefined).once('close', () => clearTimeout(idle));
-  request.once('close', () => {
-    if (!request.complete) stream.destroy();
-  });
+  stream.on('error', () => undefined).on('drain', () => idle.refresh());
+  request.once('close', closed).once(BODY_MALFORMED, malformed);
   // Not `pipeline`: it would destroy the request, and with it the socket that a refusal has to go out on.
   request.pipe(stream);
-  return { stream, refused };
+  return { stream, refused, detach };
 }

@@ -12,37 +12,44 @@ export function writeAnswer(
   if (response.destroyed || response.headersSent) return;
   // No content: its length would be that of the answer with one.
   if (status === 204 || status === 304) response.writeHead(status, headers).end();
-  else {
-    response.writeHead(status, { 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
-  }
+  else conclude(response, status, { 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) }, body);
 }
 
 /** A body that is still arriving is read this far, so that the answer is not lost to a reset (Q4). */
 const DRAIN_BYTES = 65_536;
 const DRAIN_MS = 1_000;
 
-/** Answers a refusal. What is left of a short body is read, and the connection kept; behind any other it closes. */
-export function writeRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal, id: string): void {
+export function writeRefusal(response: ServerResponse, refusal: Refusal, id: string): void {
   if (response.destroyed || response.headersSent) return;
   const body = jsonOf(refusal);
   const fixed = { 'content-type': 'application/json', 'x-request-id': id, 'content-length': Buffer.byteLength(body) };
-  const headers = { ...refusal.headers, ...fixed };
+  conclude(response, refusal.status, { ...refusal.headers, ...fixed }, body);
+}
+
+/** What is left of a short request body is read, and the connection kept; behind any other it closes. */
+function conclude(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string | number>>,
+  body: Buffer | string,
+): void {
+  const { req: request } = response;
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
   if (request.complete || (length === undefined && coding === undefined)) {
-    response.writeHead(refusal.status, headers).end(body);
+    response.writeHead(status, headers).end(body);
   } else if (waitsForLeave(request)) {
-    response.writeHead(refusal.status, { ...headers, connection: 'close' }).end(body);
+    response.writeHead(status, { ...headers, connection: 'close' }).end(body);
   } else if (response.shouldKeepAlive && Number(length) <= DRAIN_BYTES) {
-    response.writeHead(refusal.status, headers).end(body);
+    response.writeHead(status, headers).end(body);
     drain(request, () => request.complete || request.destroy());
   } else {
-    response.writeHead(refusal.status, { ...headers, connection: 'close' }).write(body);
+    response.writeHead(status, { ...headers, connection: 'close' }).write(body);
     drain(request, () => response.end());
   }
 }
 
 /** Past its share the request is not read any more, but its client has the rest of the time to read the answer. */
-function drain(request: IncomingMessage, done: () => void): void {
+export function drain(request: IncomingMessage, done: () => void): void {
   let left = DRAIN_BYTES;
   const finish = (): void => {
     clearTimeout(timer);

@@ -82,12 +82,12 @@ export class Capacity {
   async start(): Promise<void> {
     await Promise.all([this.states.load(), this.#credentials.load()]);
     this.health.start(this.#inHealth());
-    this.selection.configure(this.#loaded().config.accounts);
+    this.#configure();
   }
 
   /** Takes the configuration of now. */
   configure(): void {
-    this.selection.configure(this.#loaded().config.accounts);
+    this.#configure();
     this.health.configure(this.#inHealth());
   }
 
@@ -98,6 +98,12 @@ export class Capacity {
 
   stop(): void {
     this.health.stop();
+  }
+
+  #configure(): void {
+    const { accounts, admission } = this.#loaded().config;
+    this.selection.configure(accounts);
+    this.admission.configure(admission);
   }
 
   #inHealth(): Parameters<Health['configure']>[0] {

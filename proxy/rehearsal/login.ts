@@ -69,7 +69,6 @@ export class Login {
     const seconds = this.#config.expires_in ?? 3600;
     const access = `at_${this.#tag}_${ids.number()}`;
     this.#refresh = `rt_${this.#tag}_${ids.number()}`;
-    this.#bearers.clear();
     this.#bearers.set(access, now + seconds * 1000);
     return { access_token: access, refresh_token: this.#refresh, id_token: `it_${this.#tag}`, token_type: 'Bearer', expires_in: seconds };
   }

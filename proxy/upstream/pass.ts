@@ -1,9 +1,10 @@
 // Carries pass-through rows with http-proxy-3: bodies unread in both directions, under framing and headers of our own.
-import { type ClientRequest, Agent as HttpAgent, IncomingMessage, type ServerResponse } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import { type ClientRequest, IncomingMessage, type ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy-3';
 import type { CarrierFailure } from './carrier.ts';
+import { failureOf } from './failure-of.ts';
+import { boundHandshake, PassConnections } from './pass-connections.ts';
 
 export interface PassRequest {
   readonly method: string;
@@ -17,6 +18,7 @@ export interface PassRequest {
 
 export interface PassBounds {
   readonly connectMs: number;
+  /** Without a sign of progress: neither a byte of the request sent, nor the answer's head. */
   readonly firstByteMs: number;
 }
 
@@ -28,54 +30,121 @@ export interface Passing {
   abort(): void;
 }
 
+/** `gone`: the client left, which says nothing of the account. */
+export type PassFailure = CarrierFailure | 'gone';
+
 /** The account gave no answer. */
 export class PassFailed extends Error {
-  readonly failure: CarrierFailure;
+  readonly failure: PassFailure;
 
-  constructor(failure: CarrierFailure) {
+  constructor(failure: PassFailure) {
     super(failure);
     this.failure = failure;
   }
 }
 
-interface Waiting {
-  readonly answered: (reply: IncomingMessage) => void;
-  upstream: ClientRequest | undefined;
+/** What an exchange hears of the library's events; they name it by the request that was handed over. */
+interface Listener {
+  sent(upstream: ClientRequest): void;
+  answered(reply: IncomingMessage): void;
 }
 
-const CONNECT_ERRORS = new Set(['ECONNREFUSED', 'ECONNECT_TIMEOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-
-/** One per account origin: its default agent would close every connection. */
+/** One per account origin: the library's default agent would close every connection. */
 export class PassThrough {
   readonly #proxy: ProxyServer;
-  readonly #agent: HttpAgent | HttpsAgent;
-  readonly #waiting = new WeakMap<IncomingMessage, Waiting>();
-  readonly #firstByteMs: number;
+  readonly #connections: PassConnections;
+  readonly #listeners = new WeakMap<IncomingMessage, Listener>();
+  readonly #bounds: PassBounds;
 
-  constructor(baseUrl: string, { connectMs, firstByteMs }: PassBounds) {
-    this.#firstByteMs = firstByteMs;
-    this.#agent = baseUrl.startsWith('https:') ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  constructor(baseUrl: string, bounds: PassBounds) {
+    this.#bounds = bounds;
+    this.#connections = new PassConnections(baseUrl);
     // Never its `fetch` path: that hides client aborts, breaks gzip bodies and cuts live streams; an environment variable would
     // switch it on for the whole process.
     delete process.env.FORCE_FETCH_PATH;
     this.#proxy = createProxyServer({
       target: baseUrl,
-      agent: this.#agent,
-      connectTimeout: connectMs,
+      agent: this.#connections.agent,
+      connectTimeout: bounds.connectMs,
       changeOrigin: true,
       selfHandleResponse: true,
+      // The path goes out as it came: parsed as a URL it would come back with other escapes.
+      toProxy: true,
     });
-    this.#proxy.on('proxyReq', (upstream, request) => {
-      const waiting = this.#waiting.get(request);
-      if (waiting) waiting.upstream = upstream;
+    this.#proxy.on('proxyReq', (upstream, request, _response, _options, socket) => {
+      boundHandshake(socket, bounds.connectMs);
+      this.#listeners.get(request)?.sent(upstream);
     });
-    this.#proxy.on('proxyRes', (reply, request) => this.#waiting.get(request)?.answered(reply));
+    this.#proxy.on('proxyRes', (reply, request) => this.#listeners.get(request)?.answered(reply));
     // A client that left: the upstream request is destroyed already.
     this.#proxy.on('econnreset', () => undefined);
   }
 
   /** Sends. When `response` closes early the upstream hears it at once. */
-  send({ method, path, headers, body }: PassRequest, response: ServerResponse): Passing {
+  send(passed: PassRequest, response: ServerResponse): Passing {
+    const { promise: reply, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    let upstream: ClientRequest | undefined;
+    let settled = false;
+    const settle = (tell: () => void): void => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(deadline);
+      passed.body?.off('data', progress);
+      response.off('close', left);
+      tell();
+    };
+    const abort = (failure: PassFailure): void => {
+      settle(() => reject(new PassFailed(failure)));
+      upstream?.destroy();
+    };
+    const left = (): void => abort('gone');
+    const progress = (): void => void deadline.refresh();
+    const deadline = setTimeout(() => abort('first_byte'), this.#bounds.firstByteMs);
+    const listener: Listener = {
+      sent: (request) => {
+        upstream = request;
+        // Nobody asked for one, and without a listener the exchange would wait for an answer that has been.
+        request.once('upgrade', () => abort('malformed'));
+        if (settled) request.destroy();
+      },
+      answered: (answer) => {
+        if (settled) answer.destroy();
+        else settle(() => resolve(answer));
+      },
+    };
+    const attempt = (again: 'again' | 'once'): void =>
+      this.#web(passed, response, listener, (error) => {
+        if (settled) return;
+        const failure = failureOf(error);
+        // The account closed an idle connection while we took it up again: nothing was asked yet.
+        if (again === 'again' && passed.body === null && upstream?.reusedSocket && failure === 'network') {
+          this.#connections.dropIdle();
+          attempt('once');
+        } else abort(failure);
+      });
+    response.once('close', left);
+    passed.body?.on('data', progress);
+    if (response.destroyed) left();
+    else attempt('again');
+    return { reply, abort: () => abort('network') };
+  }
+
+  /** Idle connections end now; one in use ends with its exchange. */
+  close(): void {
+    this.#connections.retire();
+  }
+
+  /** Ends every connection at once. */
+  destroy(): void {
+    this.#connections.agent.destroy();
+  }
+
+  #web(
+    { method, path, headers, body }: PassRequest,
+    response: ServerResponse,
+    listener: Listener,
+    failed: (error: NodeJS.ErrnoException) => void,
+  ): void {
     const request = new IncomingMessage(response.req.socket);
     request.method = method;
     request.url = path;
@@ -84,31 +153,7 @@ export class PassThrough {
     request.complete = true;
     // Without a body the bare request itself is piped: it has ended before it began.
     request.push(null);
-    const { promise: reply, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const waiting: Waiting = { upstream: undefined, answered: (answer) => settle(() => resolve(answer)) };
-    const settle = (tell: () => void): void => {
-      clearTimeout(deadline);
-      response.off('close', closed);
-      this.#waiting.delete(request);
-      tell();
-    };
-    const fail = (failure: CarrierFailure): void => settle(() => reject(new PassFailed(failure)));
-    const abort = (failure: CarrierFailure): void => {
-      fail(failure);
-      waiting.upstream?.destroy();
-    };
-    const closed = (): void => abort('network');
-    const deadline = setTimeout(() => abort('first_byte'), this.#firstByteMs);
-    response.once('close', closed);
-    this.#waiting.set(request, waiting);
-    this.#proxy.web(request, response, body ? { buffer: body } : {}, (error: NodeJS.ErrnoException) =>
-      fail(CONNECT_ERRORS.has(error.code ?? '') ? 'connect' : 'network'),
-    );
-    return { reply, abort: () => abort('network') };
-  }
-
-  /** Idle connections end now; one in use ends with its exchange. */
-  close(): void {
-    this.#agent.destroy();
+    this.#listeners.set(request, listener);
+    this.#proxy.web(request, response, body ? { buffer: body } : {}, failed);
   }
 }

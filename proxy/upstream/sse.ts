@@ -25,6 +25,7 @@ const QUOTE = 34;
 const COLON = 58;
 const BACKSLASH = 92;
 const TYPE_PREFIX = Buffer.from('{"type":"');
+const LAST_LF = Buffer.from('\n');
 
 export class EventTooLarge extends Error {}
 
@@ -65,6 +66,11 @@ export class SseSplitter {
     this.#pending.push(from === 0 ? chunk : chunk.subarray(from));
     this.#pendingBytes += chunk.length - from;
     if (this.#pendingBytes > this.#maxEventBytes) throw new EventTooLarge();
+  }
+
+  /** No more bytes come: an event that only waited for the LF of its last CRLF is whole, and gets it. What else is left is no event. */
+  end(): void {
+    if (this.#awaitsLf) this.push(LAST_LF);
   }
 
   /** Where the first event from `from` on ends: behind its blank line; -1 when it does not end in this chunk. */

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import { Pool } from 'undici';
 import type { Headers } from '../turn.ts';
 import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from './carrier.ts';
+import { failureOf } from './failure-of.ts';
 
 export interface UndiciTimeouts {
   readonly connectMs: number;
@@ -10,21 +11,6 @@ export interface UndiciTimeouts {
   /** Longest silence inside an answer; not counted while the reader is paused. */
   readonly idleMs: number;
 }
-
-/** Errors that happen before a connection stands: the request was never sent, so it may be sent elsewhere. */
-const CONNECT_ERRORS = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
 
 export class UndiciCarrier implements Carrier {
   readonly #pool: Pool;
@@ -144,15 +130,6 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
     clearTimeout(this.#idle);
     return true;
   }
-}
-
-function failureOf(error: NodeJS.ErrnoException): CarrierFailure {
-  const code = error.code ?? '';
-  if (CONNECT_ERRORS.has(code)) return 'connect';
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || (code === 'ETIMEDOUT' && error.syscall === 'connect')) return 'connect_timeout';
-  if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'first_byte';
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
-  return 'network';
 }
 
 function joined(headers: Record<string, string | string[] | undefined>): Headers {

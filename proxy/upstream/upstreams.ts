@@ -8,8 +8,6 @@ export class Upstream {
   /** What its carriers were made for; another description needs others. */
   readonly made: string;
   readonly carrier: Carrier;
-  /** Attempts under way. */
-  inFlight = 0;
   readonly #url: string;
   readonly #timeouts: UndiciTimeouts;
   #pass: PassThrough | undefined;
@@ -34,7 +32,7 @@ export class Upstream {
   }
 
   async destroy(): Promise<void> {
-    this.#pass?.close();
+    this.#pass?.destroy();
     await this.carrier.destroy();
   }
 }

@@ -117,11 +117,15 @@ async function insert(connection: Connection, batch: Batch): Promise<void> {
 /** One statement takes a whole batch as a single JSON text: far cheaper on the main thread than binding each value. */
 function insertion({ name, columns, key, again }: Table): string {
   const values = columns.map((_, index) => `value ->> ${index}`);
-  const update = columns.map((column) => `${column} = excluded.${column}`);
+  const updates: Readonly<Record<Table['again'], string>> = {
+    keep: 'NOTHING',
+    replace: `UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+    add: `UPDATE SET ${columns.flatMap((column) => (key.includes(column) ? [] : `${column} = ${name}.${column} + excluded.${column}`)).join(', ')}`,
+  };
   // `WHERE true` tells the parser that ON CONFLICT is no join condition; jsonb_each hands over parsed rows where json_each would
   // write each one out as text again for every column.
   return (
     `INSERT INTO ${name} (${columns.join(', ')}) SELECT ${values.join(', ')} FROM jsonb_each(?) WHERE true ` +
-    `ON CONFLICT (${key.join(', ')}) DO ${again === 'keep' ? 'NOTHING' : `UPDATE SET ${update.join(', ')}`}`
+    `ON CONFLICT (${key.join(', ')}) DO ${updates[again]}`
   );
 }

@@ -30,7 +30,11 @@ describe('headers', () => {
     const { headers_too_large: before } = gate.gateway.counters.values;
     const long = 'a'.repeat(2_000_000);
     const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`x-header-${i}`, 'some value']));
-    for (const bytes of [headOf('GET', '/v1/models', { 'x-a': long }), headOf('GET', '/v1/models', many), headOf('GET', `/v1/models?${long}`)]) {
+    for (const bytes of [
+      headOf('GET', '/v1/models', { 'x-a': long }),
+      headOf('GET', '/v1/models', many),
+      headOf('GET', `/v1/models?${long}`),
+    ]) {
       using client = await RawClient.connect(gate.url);
       client.write(bytes);
       const { status, headers, json: body } = await client.answer();

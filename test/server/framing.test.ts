@@ -7,7 +7,7 @@ import { turnBody } from '../support/rehearsal-replies.ts';
 
 let gate: TestGateway;
 before(async () => {
-  gate = await startGateway();
+  gate = await startGateway({ upstream: { accounts: ['north'] } });
 });
 after(() => gate.close());
 
@@ -156,11 +156,10 @@ test('garbage behind a request that is being answered ends the connection, and i
 
 test('a pipelined turn whose client leaves while an earlier answer runs is aborted with it', async () => {
   gate.upstream.clear();
-  gate.upstream.next('north', 'stall after 3 events');
-  gate.upstream.next('south', 'stall after 3 events');
+  gate.upstream.next('north', 'stall after 3 events', 'stall after 3 events');
   using client = await RawClient.connect(gate.url);
   client.write(postOf(PATH, turnBody('one')) + postOf(PATH, turnBody('two')));
-  await Promise.all([gate.upstream.stalled('north'), gate.upstream.stalled('south')]);
+  await gate.upstream.stalled('north', 2);
   client.close();
   const turns = await gate.upstream.arrived(2);
   assert.deepEqual(await Promise.all(turns.map(({ closed }) => closed)), ['left', 'left']);

@@ -50,7 +50,10 @@ for (const [what, path] of UNKNOWN) {
         error: { message: 'No such endpoint.', type: 'invalid_request_error', code: 'unknown_endpoint', param: null },
       });
       const row = (await gate.rows()).find(({ id }) => id === answer.headers['x-request-id']);
-      assert.deepEqual([row?.family, row?.endpoint, row?.method, row?.code, row?.status], ['none', '(none)', 'GET', 'unknown_endpoint', 404]);
+      assert.deepEqual(
+        [row?.family, row?.endpoint, row?.method, row?.code, row?.status],
+        ['none', '(none)', 'GET', 'unknown_endpoint', 404],
+      );
     }
     assert.equal(gate.upstream.requests().length, 0);
   });

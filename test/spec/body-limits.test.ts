@@ -120,7 +120,14 @@ function ofCoding(coding: string, encode: Encode): void {
     test('over the limit once decoded is 413 [LI3]', async () => {
       gate.upstream.clear();
       // Repeated within every coding's window, and far from the ratio.
-      const body = encode(bodyOf(DECODED + 1, randomBytes(DECODED / 16).toString('base64').repeat(16)));
+      const body = encode(
+        bodyOf(
+          DECODED + 1,
+          randomBytes(DECODED / 16)
+            .toString('base64')
+            .repeat(16),
+        ),
+      );
       assert.ok(body.length < full.length, 'it is the decoded size that is too large');
       assert.deepEqual(await statuses(gate, body, headers), [TOO_LARGE, TOO_LARGE]);
       assert.equal(gate.upstream.requests().length, 0);

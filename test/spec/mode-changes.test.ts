@@ -1,5 +1,8 @@
 // A serving mode that changes while turns run: each turn keeps the one that it was dispatched in, and the next has the new one.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn.ts';
 import { type Draft, startGateway } from '../support/gateway.ts';
@@ -123,4 +126,37 @@ test('[SM6] a turn in flight answers with the ETag of the catalog that it was di
   const reply = await running;
   await reply.text();
   assert.equal(reply.headers.get('x-models-etag'), before);
+});
+
+test('[SM7] the resend to the same account under a new credential is in the mode of the turn', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'poolgate-modes-'));
+  try {
+    const file = join(folder, 'north.json');
+    await writeFile(file, JSON.stringify({ tokens: { access_token: 'at', refresh_token: 'rt' } }));
+    await using own = await startGateway({
+      upstream: { accounts: [{ id: 'north', oauth: { refresh_token: 'rt', access_token: 'at' } }] },
+      config: (draft: Draft) => {
+        const [north] = draft.accounts;
+        draft.store_key = { file: join(folder, 'store.key') };
+        north.credential = { oauth: { file, token_url: `${north.base_url}/oauth/token`, client_id: 'client' } };
+        draft.pools[0].serving_modes = { 'model-a': 'lite' };
+      },
+    });
+    own.upstream.next('north', 'stall before headers + refuse 401');
+    const running = own.send(PATHS[0], { body: turnBody('hi') });
+    await own.upstream.stalled('north');
+    await own.reconfigure((draft) => {
+      draft.pools[0].serving_modes = { 'model-a': 'full' };
+    });
+    own.upstream.release();
+    assert.equal((await running).status, 200);
+    assert.deepEqual(
+      own.upstream.turns().map(({ headers }) => headers[MARKER]),
+      ['true', 'true'],
+    );
+    await own.send(PATHS[0], { body: turnBody('hi') });
+    assert.equal(own.upstream.turns().at(-1)?.headers[MARKER], undefined);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

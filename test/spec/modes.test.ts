@@ -68,7 +68,7 @@ function reconfigured({ serving_modes = {}, models = {}, north = {}, south = {},
         { account: 'south', ...south },
       ],
     });
-    for (const account of draft.accounts) account.visible = visible.includes(account.id);
+    for (const account of draft.accounts) Object.assign(account, { visible: visible.includes(account.id), models: {} });
   });
 }
 
@@ -175,6 +175,19 @@ test('[PL4] a choice is one Pool’s and one model’s, for every key of the Poo
   assert.deepEqual([await dialect('full'), await dialect('full', second), await dialect('full', asOther)], ['lite', 'lite', 'full']);
   assert.deepEqual([await shown('full'), await shown('full', second), await shown('full', asOther)], [true, true, false]);
   assert.equal(await dialect('model-a', asOther), 'lite', 'another model keeps its own');
+});
+
+test('[PL4] a choice is for the exposed id, not for what an account calls the model', async () => {
+  await gate.reconfigure((draft) => {
+    draft.pools[0].serving_modes = { outer: 'lite', full: 'lite' };
+    for (const account of draft.accounts) account.models = { outer: 'full' };
+  });
+  assert.deepEqual([await shown('outer'), await shown('full')], [true, undefined]);
+  assert.equal(await dialect('outer'), 'lite');
+  await gate.reconfigure((draft) => {
+    draft.pools[0].serving_modes = { full: 'lite' };
+  });
+  assert.deepEqual([await shown('outer'), await dialect('outer')], [false, 'full']);
 });
 
 test('[PL5] a choice persists while its model is suppressed, stays editable, and re-applies when it returns', async () => {

@@ -1,81 +1,17 @@
 // Control-plane rows and key sets: exact pass-through where a row is marked supported, refused where it is not.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { test } from 'node:test';
-import { bearerOf, type Draft, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
-
-interface Seen {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-interface Control extends AsyncDisposable {
-  readonly gate: TestGateway;
-  readonly seen: readonly Seen[];
-}
-
-type Answer = { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: string };
-
-/** A gateway whose two accounts are one plain upstream that answers control-plane paths. */
-async function control(answer: (seen: Seen) => Answer, edit: (draft: Draft) => void = () => undefined): Promise<Control> {
-  const seen: Seen[] = [];
-  const upstream = createServer(async (request, response) => {
-    const body = Buffer.concat(await request.toArray()).toString('utf8');
-    if (request.url?.endsWith('/models')) return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"models":[]}');
-    const arrived = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body };
-    seen.push(arrived);
-    const { status = 200, headers = { 'content-type': 'application/json' }, body: text = '{"ok":true}' } = answer(arrived);
-    response.writeHead(status, headers).end(text);
-  }).listen(0, '127.0.0.1');
-  await once(upstream, 'listening');
-  const { port } = upstream.address() as AddressInfo;
-  const gate = await startGateway({
-    config: (draft) => {
-      for (const account of draft.accounts) account.base_url = `http://127.0.0.1:${port}`;
-      edit(draft);
-    },
-  });
-  return {
-    gate,
-    seen,
-    [Symbol.asyncDispose]: async () => {
-      await gate.close();
-      upstream.closeAllConnections();
-      upstream.close();
-    },
-  };
-}
-
-const ROWS = [
-  ['GET', '/backend-api/agent/thread/goal/get'],
-  ['POST', '/backend-api/agent/thread/goal/get'],
-  ['POST', '/backend-api/agent/thread/goal/set'],
-  ['POST', '/backend-api/agent/thread/goal/clear'],
-  ['POST', '/backend-api/agent/analytics-events/events'],
-  ['POST', '/backend-api/agent/memories/trace_summarize'],
-  ['POST', '/backend-api/agent/alpha/search'],
-  ['POST', '/backend-api/agent/safety/arc'],
-  ['GET', '/backend-api/agent/agent-identities/jwks'],
-  ['POST', '/backend-api/agent/realtime/calls'],
-] as const;
-
-const supported = (draft: Draft): void => {
-  draft.routes = [
-    ...ROWS.map(([method, path]) => ({ [method]: path, status: 'supported', serve: 'forward', class: 'control' })),
-    { GET: '/v1/models', status: 'supported', serve: 'models' },
-  ];
-};
+import { CONTROL_ROWS, control, supported } from '../support/control.ts';
+import { bearerOf, KEY } from '../support/gateway.ts';
 
 const bodyOf = (method: string): { body?: string; headers?: Record<string, string> } =>
   method === 'POST' ? { body: '{"a":1}', headers: { 'content-type': 'application/json' } } : {};
 
 test('[B1] [S8] every control-plane row is refused as shipped, and no account hears of it', async () => {
   await using bench = await control(() => ({}));
-  for (const [method, path] of ROWS) {
+  for (const [method, path] of CONTROL_ROWS) {
     const { status, json } = await bench.gate.send(path, { method, ...bodyOf(method) });
     assert.deepEqual([status, json.error.code], [404, 'unsupported_endpoint'], `${method} ${path}`);
   }
@@ -84,7 +20,7 @@ test('[B1] [S8] every control-plane row is refused as shipped, and no account he
 
 test('[B1] [S8] a row marked supported forwards to the same path of one account, and logs metadata alone', async () => {
   await using bench = await control(() => ({}), supported);
-  for (const [method, path] of ROWS) {
+  for (const [method, path] of CONTROL_ROWS) {
     const sent = path.endsWith('/realtime/calls') ? { body: 'v=0', headers: { 'content-type': 'application/sdp' } } : bodyOf(method);
     const reply = await bench.gate.send(`${path}?q=secret-query`, { method, ...sent });
     const arrived = bench.seen.at(-1);
@@ -93,7 +29,7 @@ test('[B1] [S8] a row marked supported forwards to the same path of one account,
     assert.match(arrived?.headers.authorization ?? '', /^Bearer bearer-of-(north|south)$/);
   }
   const rows = await bench.gate.rows();
-  assert.equal(rows.length, ROWS.length);
+  assert.equal(rows.length, CONTROL_ROWS.length);
   assert.ok(
     rows.every(
       ({ status, outcome, account, family }) => status === 200 && outcome === 'completed' && account && family === 'backend-agent',

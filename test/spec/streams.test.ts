@@ -11,16 +11,16 @@ const PUBLIC = '/v1/responses';
 let gate: TestGateway;
 before(async () => {
   gate = await startGateway({
+    upstream: { accounts: ['north'] },
     config: (draft) => {
-      draft.accounts[0].models = { 'model-a': 'model-b' };
+      for (const account of draft.accounts) account.models = { 'model-a': 'model-b' };
     },
   });
 });
 after(() => gate.close());
 beforeEach(() => gate.upstream.clear());
 
-/** The next turn goes to north, whichever it was before: the other one is busy. */
-const turnAtNorth = { model: 'model-a', input: 'hello', stream: true };
+const TURN = { model: 'model-a', input: 'hello', stream: true };
 
 const typesOf = (text: string): unknown[] => eventsOf(text).map(({ data }) => data.type ?? data);
 const numbersOf = (text: string): unknown[] => eventsOf(text).flatMap(({ data }) => data.sequence_number ?? []);
@@ -83,7 +83,8 @@ describe('native turns', () => {
       assert.equal(items[0]?.data.item.type, 'compaction');
       assert.equal(typeof items[0]?.data.item.encrypted_content, 'string');
       assert.equal(typesOf(text).at(-1), 'response.completed');
-      assert.deepEqual((gate.upstream.turns()[0]?.json as { input: Json[] }).input.at(-1), { type: 'compaction_trigger' });
+      const sent = gate.upstream.turns()[0]?.json as JsonObject;
+      assert.deepEqual((sent.input as Json[]).at(-1), { type: 'compaction_trigger' });
     });
   }
 
@@ -121,7 +122,11 @@ describe('native turns', () => {
   });
 
   test('relay a refusal that comes first, after what came before it [F1.8] [EV3]', async () => {
-    const failed = { type: 'response.failed', sequence_number: 1, response: response('failed', { error: { code: 'bad_request', message: 'no' } }) };
+    const failed = {
+      type: 'response.failed',
+      sequence_number: 1,
+      response: response('failed', { error: { code: 'bad_request', message: 'no' } }),
+    };
     gate.upstream.next('north', replyEvents([created(0), failed]));
     const { status, text } = await gate.send(NATIVE[0] as string, { body: turnBody('hello') });
     assert.equal(status, 200);
@@ -133,7 +138,7 @@ describe('native turns', () => {
 
 describe('public streams', () => {
   test('go out as backend work, and come back under the exposed model id with [DONE] behind them [D2] [EV2]', async () => {
-    const { status, headers, text } = await gate.send(PUBLIC, { body: turnAtNorth });
+    const { status, headers, text } = await gate.send(PUBLIC, { body: TURN });
     assert.equal(status, 200);
     assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
     const [turn] = gate.upstream.turns();
@@ -150,28 +155,32 @@ describe('public streams', () => {
   });
 
   test('of an incomplete response end with [DONE], those of a failed one without [EV2]', async () => {
-    const incomplete = await gate.send(PUBLIC, { body: { ...turnAtNorth, input: 'stop short' } });
+    const incomplete = await gate.send(PUBLIC, { body: { ...TURN, input: 'stop short' } });
     assert.deepEqual(typesOf(incomplete.text).slice(-2), ['response.incomplete', '[DONE]']);
-    const failed = { type: 'response.failed', sequence_number: 2, response: response('failed', { error: { code: 'server_error', message: 'no' } }) };
+    const failed = {
+      type: 'response.failed',
+      sequence_number: 2,
+      response: response('failed', { error: { code: 'server_error', message: 'no' } }),
+    };
     gate.upstream.next('north', replyEvents([created(0), delta(1), failed]));
-    const { text } = await gate.send(PUBLIC, { body: turnAtNorth });
+    const { text } = await gate.send(PUBLIC, { body: TURN });
     assert.deepEqual(typesOf(text), ['response.created', 'response.output_text.delta', 'response.failed']);
   });
 
   test('have one [DONE] where the provider sends one of its own, and none where it says nothing else [EV2]', async () => {
     gate.upstream.next('north', replyBytes(`${framed([created(0), delta(1), completed(2)], '\n')}data: [DONE]\n\n`));
-    const { text } = await gate.send(PUBLIC, { body: turnAtNorth });
+    const { text } = await gate.send(PUBLIC, { body: TURN });
     assert.equal(text.match(/\[DONE\]/g)?.length, 1);
     assert.ok(text.endsWith('data: [DONE]\n\n'));
-    for (const account of ['north', 'south']) gate.upstream.next(account, replyBytes('data: [DONE]\n\n'));
-    const empty = await gate.send(PUBLIC, { body: turnAtNorth });
+    gate.upstream.next('north', replyBytes('data: [DONE]\n\n'));
+    const empty = await gate.send(PUBLIC, { body: TURN });
     assert.deepEqual([empty.status, empty.json.error.code], [502, 'upstream_error']);
   });
 
   for (const newline of ['\n', '\r\n', '\r']) {
     test(`framed by ${JSON.stringify(newline)} that break off after visible output end with an error that continues the numbers [F1.8]`, async () => {
       gate.upstream.next('north', replyBytes(framed([created(0), running(1), delta(2), delta(3)], newline)));
-      const { status, text } = await gate.send(PUBLIC, { body: turnAtNorth });
+      const { status, text } = await gate.send(PUBLIC, { body: TURN });
       assert.equal(status, 200);
       assert.deepEqual(numbersOf(text), [0, 1, 2, 3, 4]);
       const { event, data } = eventsOf(text).at(-1) ?? {};
@@ -188,7 +197,7 @@ describe('public streams', () => {
 
   test('that are reset after visible output end in the same way [F1.8]', async () => {
     gate.upstream.next('north', [replyEvents([created(0), delta(1), delta(2)]), { kind: 'cut', at: { events: 2 }, how: 'reset' }]);
-    const { text } = await gate.send(PUBLIC, { body: turnAtNorth });
+    const { text } = await gate.send(PUBLIC, { body: TURN });
     assert.deepEqual(typesOf(text), ['response.created', 'response.output_text.delta', 'error']);
     assert.deepEqual(numbersOf(text), [0, 1, 2]);
   });
@@ -196,22 +205,22 @@ describe('public streams', () => {
   test('continue their numbers behind events that never had one [F1.8]', async () => {
     const events = [created(0), delta(1), { type: 'keepalive' }, { type: 'response.something_new', odd: true }, { type: 'keepalive' }];
     gate.upstream.next('north', replyEvents(events));
-    const { text } = await gate.send(PUBLIC, { body: turnAtNorth });
+    const { text } = await gate.send(PUBLIC, { body: TURN });
     assert.deepEqual(numbersOf(text), [0, 1, 2]);
   });
 
   test('that begin anywhere continue from there, and those without any number begin at 0 [F1.8]', async () => {
     gate.upstream.next('north', replyEvents([created(41), delta(42)]));
-    assert.deepEqual(numbersOf((await gate.send(PUBLIC, { body: turnAtNorth })).text), [41, 42, 43]);
+    assert.deepEqual(numbersOf((await gate.send(PUBLIC, { body: TURN })).text), [41, 42, 43]);
     gate.upstream.next('north', replyEvents([{ type: 'response.output_text.delta', delta: 'a' }]));
-    assert.deepEqual(numbersOf((await gate.send(PUBLIC, { body: turnAtNorth })).text), [0]);
+    assert.deepEqual(numbersOf((await gate.send(PUBLIC, { body: TURN })).text), [0]);
   });
 
   test('lose every event of the backend, with and without numbers, and show no gap for it [F1.8]', async () => {
     const metadata = { type: 'agent.response.metadata', sequence_number: 3, headers: {} };
     const events = [quota, created(0), quotaNumbered(1), running(2), metadata, delta(4), quota, delta(5), quotaNumbered(6), delta(7)];
     gate.upstream.next('north', replyEvents(events));
-    const { text } = await gate.send(PUBLIC, { body: turnAtNorth });
+    const { text } = await gate.send(PUBLIC, { body: TURN });
     assert.ok(!text.includes('agent.'));
     assert.ok(!text.includes('plan_type'));
     assert.deepEqual(numbersOf(text), [0, 1, 2, 3, 4, 5]);
@@ -221,7 +230,7 @@ describe('public streams', () => {
   for (const newline of ['\r\n', '\r']) {
     test(`framed by ${JSON.stringify(newline)} are numbered anew without losing an event [F1.8]`, async () => {
       gate.upstream.next('north', replyBytes(framed([created(0), quotaNumbered(1), delta(2, 'é\n'), completed(3)], newline)));
-      const { text } = await gate.send(PUBLIC, { body: turnAtNorth });
+      const { text } = await gate.send(PUBLIC, { body: TURN });
       assert.deepEqual(typesOf(text), ['response.created', 'response.output_text.delta', 'response.completed', '[DONE]']);
       assert.deepEqual(numbersOf(text), [0, 1, 2]);
       assert.equal(eventsOf(text)[1]?.data.delta, 'é\n');
@@ -230,7 +239,11 @@ describe('public streams', () => {
 
   const REFUSALS: Readonly<Record<string, JsonObject>> = {
     'an error event': { type: 'error', sequence_number: 2, code: 'invalid_prompt', message: 'no', param: 'input' },
-    'a nested error event': { type: 'error', sequence_number: 2, error: { type: 'invalid_request_error', code: 'invalid_prompt', message: 'no', param: 'input' } },
+    'a nested error event': {
+      type: 'error',
+      sequence_number: 2,
+      error: { type: 'invalid_request_error', code: 'invalid_prompt', message: 'no', param: 'input' },
+    },
     'response.failed': {
       ...{ type: 'response.failed', sequence_number: 2 },
       response: response('failed', { error: { code: 'invalid_prompt', message: 'no' } }),
@@ -241,13 +254,13 @@ describe('public streams', () => {
       for (const before of [[], [created(0), running(1)], [quota, created(0), quotaNumbered(1)]]) {
         gate.upstream.clear();
         gate.upstream.next('north', replyEvents([...before, refusal]));
-        const { status, text } = await gate.send(PUBLIC, { body: turnAtNorth });
+        const { status, text } = await gate.send(PUBLIC, { body: TURN });
         assert.equal(status, 200);
         const [first, ...rest] = eventsOf(text);
         assert.equal(first?.data.type, refusal.type);
         assert.equal(first?.event, refusal.type);
         assert.deepEqual(rest, []);
-        const { code, message, param, error } = first?.data.response?.error ? first.data.response : first?.data;
+        const { code, message, param, error } = first?.data.response ?? first?.data ?? {};
         if (refusal.type === 'error') {
           assert.deepEqual([code, message, param], ['invalid_prompt', 'no', 'input']);
           assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param', 'type']);
@@ -260,13 +273,17 @@ describe('public streams', () => {
   }
 
   test('are refused elsewhere first, where the account is to blame, and the last refusal is told as an event [F1.8]', async () => {
-    for (const account of ['north', 'south']) gate.upstream.next(account, 'refuse inside server_is_overloaded');
-    const { status, text } = await gate.send(PUBLIC, { body: turnAtNorth });
+    await using gate = await startGateway();
+    for (const account of ['north', 'south']) gate.upstream.always(account, 'refuse inside server_is_overloaded');
+    const { status, text } = await gate.send(PUBLIC, { body: TURN });
     assert.equal(status, 200);
     assert.deepEqual(typesOf(text), ['response.failed']);
     assert.deepEqual(numbersOf(text), [0]);
     assert.deepEqual(
-      gate.upstream.turns().map(({ account }) => account),
+      gate.upstream
+        .turns()
+        .map(({ account }) => account)
+        .sort(),
       ['north', 'south'],
     );
   });
@@ -294,12 +311,22 @@ describe('collected public answers', () => {
   });
 
   const ENDINGS: readonly (readonly [string, Parameters<TestGateway['upstream']['next']>[1], number, string])[] = [
-    ['whose stream dies', [replyEvents([created(0), delta(1), delta(2)]), { kind: 'cut', at: { events: 2 }, how: 'reset' }], 502, 'upstream_error'],
+    [
+      'whose stream dies',
+      [replyEvents([created(0), delta(1), delta(2)]), { kind: 'cut', at: { events: 2 }, how: 'reset' }],
+      502,
+      'upstream_error',
+    ],
     ['whose stream has no terminal event', replyEvents([created(0), delta(1)]), 502, 'upstream_error'],
     ['that blame the request inside a 200', 'refuse inside invalid_prompt after 3 events', 400, 'invalid_prompt'],
     ['that blame the account inside a 200, too late', 'refuse inside server_error after 3 events', 502, 'upstream_error'],
     ['that blame a rate inside a 200, too late', 'refuse inside rate_limit_exceeded after 3 events', 502, 'upstream_error'],
-    ['whose terminal event is no JSON', replyBytes(`${framed([delta(1)], '\n')}event: response.completed\ndata: {"type":"resp\n\n`), 502, 'upstream_error'],
+    [
+      'whose terminal event is no JSON',
+      replyBytes(`${framed([delta(1)], '\n')}event: response.completed\ndata: {"type":"resp\n\n`),
+      502,
+      'upstream_error',
+    ],
     ['whose terminal event has no response', replyEvents([delta(1), { type: 'response.completed' }]), 502, 'upstream_error'],
   ];
   for (const [what, script, status, code] of ENDINGS) {

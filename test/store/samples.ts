@@ -1,5 +1,5 @@
 // Rows for the store's tests: whole ones, of which a test names only what it is about.
-import type { AccountStateRow, AttemptRow, AuditRow, CredentialRow, PinRow, RequestRow } from '../../store/store.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CredentialRow, PinRow, RequestRow, UsageRow } from '../../store/store.ts';
 
 export const requestRow = (given: Partial<RequestRow> = {}): RequestRow => ({
   id: 'req_1',
@@ -73,6 +73,21 @@ export const credentialRow = (given: Partial<CredentialRow> = {}): CredentialRow
   imported: 'cd34',
   sealed: 'v1.AAAA.BBBB',
   updated_at: 1_000,
+  ...given,
+});
+
+export const usageRow = (given: Partial<UsageRow> = {}): UsageRow => ({
+  key_id: 'ci',
+  pool: 'team',
+  day: 86_400_000,
+  requests: 1,
+  unknown: 0,
+  input_tokens: 1_000,
+  cached_input_tokens: 500,
+  output_tokens: 200,
+  cost_nanos: 2_687_500,
+  held_tokens: 0,
+  held_nanos: 0,
   ...given,
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type RequestRow, type Store, StoreError } from '../../store/store.ts';
 import { adapters } from './adapters.ts';
-import { accountRow, attemptRow, auditEntry, credentialRow, pinRow, requestRow } from './samples.ts';
+import { accountRow, attemptRow, auditEntry, credentialRow, pinRow, requestRow, usageRow } from './samples.ts';
 
 const NOW = 5_000;
 const clock = () => NOW;
@@ -41,6 +41,7 @@ for (const adapter of adapters) {
       before.accounts.put(accountRow());
       before.catalog.put({ account: 'north', entries: '{"models": [ {"id":1.0} ]}', etag: 'W/"x"', read_at: 7 });
       before.pins.put(pinRow());
+      before.usage.add(usageRow());
       await before.credentials.save(credentialRow());
       await before.audit.record(auditEntry());
       await before.close();
@@ -53,6 +54,7 @@ for (const adapter of adapters) {
         { account: 'north', entries: '{"models": [ {"id":1.0} ]}', etag: 'W/"x"', read_at: 7 },
       ]);
       assert.deepEqual(await store.pins.load(10), [pinRow()]);
+      assert.deepEqual(await store.usage.load(0), [usageRow()]);
       assert.deepEqual(await store.credentials.load(), [credentialRow()]);
       const [{ id, ...entry } = { id: '' }] = await store.audit.list({});
       assert.deepEqual(entry, auditEntry());
@@ -213,15 +215,40 @@ for (const adapter of adapters) {
       }
       await store.audit.record(auditEntry({ at: 1 }));
       await store.flush();
-      assert.deepEqual(await store.purge({}), { requests: 0, attempts: 0, audit: 0, pins: 0 });
+      assert.deepEqual(await store.purge({}), { requests: 0, attempts: 0, audit: 0, pins: 0, usage: 0 });
       assert.deepEqual(await store.purge({ requestsBefore: 1_200, pinsBefore: 1_000 }), {
         requests: 1_200,
         attempts: 1_200,
         audit: 0,
         pins: 1_000,
+        usage: 0,
       });
       assert.deepEqual(ids(await store.requests.list({})), ['req_1202', 'req_1201', 'req_1200']);
-      assert.deepEqual(await store.purge({ auditBefore: 2 }), { requests: 0, attempts: 0, audit: 1, pins: 0 });
+      assert.deepEqual(await store.purge({ auditBefore: 2 }), { requests: 0, attempts: 0, audit: 1, pins: 0, usage: 0 });
+    });
+
+    test('usage of one key, Pool and day adds up, whether it waits for the disk or is on it', async (context) => {
+      const store = await open(context);
+      for (let turn = 0; turn < 250; turn++) {
+        store.usage.add(usageRow({ requests: 1, input_tokens: 10, cost_nanos: 7 }));
+        if (turn % 60 === 0) await store.flush();
+      }
+      store.usage.add(usageRow({ key_id: 'other', unknown: 1, held_tokens: 5 }));
+      store.usage.add(usageRow({ pool: 'other' }));
+      store.usage.add(usageRow({ day: 0 }));
+      await store.flush();
+      const byKey = (rows: Awaited<ReturnType<Store['usage']['load']>>) =>
+        rows.map(({ key_id, pool, day }) => `${key_id} ${pool} ${day}`).sort();
+      const rows = await store.usage.load(0);
+      assert.deepEqual(byKey(rows), ['ci other 86400000', 'ci team 0', 'ci team 86400000', 'other team 86400000']);
+      const sum = rows.find((row) => row.key_id === 'ci' && row.pool === 'team' && row.day > 0);
+      assert.deepEqual(
+        sum,
+        usageRow({ requests: 250, input_tokens: 2_500, cached_input_tokens: 125_000, output_tokens: 50_000, cost_nanos: 1_750 }),
+      );
+      assert.deepEqual(byKey(await store.usage.load(1)), ['ci other 86400000', 'ci team 86400000', 'other team 86400000']);
+      assert.equal((await store.purge({ usageBefore: 86_400_000 })).usage, 1);
+      assert.equal((await store.usage.load(0)).length, 3);
     });
 
     test('writing, reading and purging at once lose nothing', async (context) => {

@@ -129,7 +129,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(options.clock ? { clock: options.clock } : {}),
   });
   const { main, admin } = await gateway.listen();
-  await gateway.catalog.whenReady;
+  await Promise.all([gateway.catalog.whenReady, gateway.usage.whenReady]);
   const url = `http://127.0.0.1:${main.port}`;
   return new TestGateway({ gateway, upstream, url, adminUrl: `http://127.0.0.1:${admin?.port}`, logged, draft });
 }

@@ -64,6 +64,9 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
   if (serve === undefined || !Object.hasOwn(SERVES, serve)) return;
   const methods = SERVES[serve as RouteKind];
   if (!methods.includes(method)) yield { path: [...path, 'serve'], message: `'${serve}' serves ${methods.join(' and ')}, not ${method}` };
+  // Its credential is another one (AU2): any other kind there would serve without a key.
+  if ((serve === 'mcp') !== (template === '/mcp') && served)
+    yield { path: [...path, 'serve'], message: "'mcp' serves /mcp, and nothing else does" };
   if (BY_FILE_ID.has(serve) && !template.includes('{file_id}'))
     yield { path: [...path, method], message: `'${serve}' needs {file_id} in its path` };
   if (method === 'WS' && served && row.class !== 'websocket')

@@ -5,10 +5,9 @@ import { Refusal } from '../../refusal.ts';
 import type { Clock } from '../catalog/clock.ts';
 import { Line } from './line.ts';
 
-/** Who asks: the class of its route, under the configuration that the turn holds. */
 export interface Arriving {
+  /** Of its route. */
   readonly class: AdmissionClass;
-  readonly limits: AdmissionConfig;
   /** Calls back when the client leaves; returns the undo. */
   readonly onGone: (aborted: () => void) => () => void;
 }
@@ -26,6 +25,7 @@ export interface ClassStatus {
 }
 
 interface Class {
+  limits: AdmissionConfig;
   running: number;
   readonly slots: Line<Slot>;
   /** Turns that have a slot and wait for an account with room: in the same class's queue (Q7). */
@@ -42,35 +42,35 @@ export class Admission {
     this.#counters = counters;
   }
 
+  /** Takes the limits of a configuration, for those who wait already too. */
+  configure(limits: Readonly<Record<AdmissionClass, AdmissionConfig>>): void {
+    for (const name of Object.keys(limits) as AdmissionClass[]) {
+      const known = this.#classes.get(name);
+      if (known) known.limits = limits[name];
+      else this.#classes.set(name, { limits: limits[name], running: 0, slots: new Line<Slot>(this.#clock), forAccount: 0 });
+      known?.slots.serveInOrder();
+    }
+  }
+
   /** A slot, at once where there is one. Undefined: the client left while it waited. @throws Refusal `server_is_overloaded` */
   enter(arriving: Arriving): Slot | Promise<Slot | undefined> {
-    const { limits } = arriving;
     const own = this.#of(arriving.class);
-    const deadline = this.#clock.now() + limits.wait_ms;
+    const deadline = this.#clock.now() + own.limits.wait_ms;
     // Nobody overtakes those who wait.
-    if (own.slots.length === 0 && own.running < limits.running) return this.#take(own, deadline);
-    this.join(arriving.class, limits);
+    if (own.slots.length === 0 && own.running < own.limits.running) return this.#take(own, deadline);
+    this.#join(own);
     return own.slots.wait({
-      serve: () => (own.running < limits.running ? this.#take(own, deadline) : undefined),
+      serve: () => (own.running < own.limits.running ? this.#take(own, deadline) : undefined),
       deadline,
-      late: () => this.late(limits),
+      late: () => this.late(arriving.class),
       onGone: arriving.onGone,
     });
   }
 
-  /** Checks that the class's queue takes one more. @throws Refusal `server_is_overloaded` */
-  join(name: AdmissionClass, limits: AdmissionConfig): void {
+  /** A turn that has its slot goes on to wait for an account; returns the undo. @throws Refusal `server_is_overloaded` */
+  waitForAccount(name: AdmissionClass): () => void {
     const own = this.#of(name);
-    if (own.slots.length + own.forAccount >= limits.waiting) {
-      this.#counters.add('admission_full');
-      throw overloaded(limits);
-    }
-    this.#counters.add('admission_waits');
-  }
-
-  /** One more turn of the class waits for an account; returns the undo. */
-  waitsForAccount(name: AdmissionClass): () => void {
-    const own = this.#of(name);
+    this.#join(own);
     own.forAccount += 1;
     return () => {
       own.forAccount -= 1;
@@ -78,17 +78,22 @@ export class Admission {
   }
 
   /** What a turn is told that waited in vain. */
-  late(limits: AdmissionConfig): Refusal {
+  late(name: AdmissionClass): Refusal {
     this.#counters.add('admission_timeouts');
-    return overloaded(limits);
+    return overloaded(this.#of(name));
   }
 
   status(): Readonly<Partial<Record<AdmissionClass, ClassStatus>>> {
-    const entries = [...this.#classes].map(([name, { running, slots, forAccount }]) => [
-      name,
-      { running, waiting: slots.length + forAccount },
-    ]);
-    return Object.fromEntries(entries);
+    return Object.fromEntries([...this.#classes].map(([name, own]) => [name, { running: own.running, waiting: waitingIn(own) }]));
+  }
+
+  /** Checks that the class's queue takes one more. */
+  #join(own: Class): void {
+    if (waitingIn(own) >= own.limits.waiting) {
+      this.#counters.add('admission_full');
+      throw overloaded(own);
+    }
+    this.#counters.add('admission_waits');
   }
 
   #take(own: Class, deadline: number): Slot {
@@ -106,13 +111,13 @@ export class Admission {
   }
 
   #of(name: AdmissionClass): Class {
-    const known = this.#classes.get(name);
-    if (known) return known;
-    const made = { running: 0, slots: new Line<Slot>(this.#clock), forAccount: 0 };
-    this.#classes.set(name, made);
-    return made;
+    const own = this.#classes.get(name);
+    if (!own) throw new Error(`admission of ${name} was never configured`);
+    return own;
   }
 }
 
+const waitingIn = ({ slots, forAccount }: Class): number => slots.length + forAccount;
+
 /** A queue that is full or too slow now is so for about as long as it lets anybody wait. */
-const overloaded = ({ wait_ms }: AdmissionConfig): Refusal => new Refusal('server_is_overloaded', { retryAfterMs: wait_ms });
+const overloaded = ({ limits }: Class): Refusal => new Refusal('server_is_overloaded', { retryAfterMs: limits.wait_ms });

@@ -66,6 +66,12 @@ export class PoolModels {
     return model?.suppressed === false && model.sources.some((source) => source.account === account && source.assigned);
   }
 
+  /** A model with what it amounts to now, whether or not turns find it; for operators. */
+  known(id: string): ListedModel | undefined {
+    const model = this.#current().get(id);
+    return model && { ...model.standing(this.#health), model };
+  }
+
   /** Every model that is known, suppressed and unroutable ones too, for operators. */
   all(): readonly PoolModel[] {
     return [...this.#current().values()];

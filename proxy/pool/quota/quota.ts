@@ -12,6 +12,7 @@ export interface QuotaOptions {
   /** What an earlier process kept of an account, or null. */
   readonly load: (account: string) => object | null;
   readonly save: (account: string, kept: object) => void;
+  readonly recheck?: NonNullable<QuotaView['recheck']>;
 }
 
 /** Percentages move with every turn: they are written this much later, all at once. What opens or closes an account is not. */
@@ -65,6 +66,10 @@ export class Quota implements QuotaView {
 
   nextReset(account: string, at: number): number | undefined {
     return this.#judge(account, at)?.nextReset;
+  }
+
+  recheck(accounts: readonly string[]): Promise<void> | undefined {
+    return this.#options.recheck?.(accounts);
   }
 
   onChange(listen: (account: string) => void): () => void {

@@ -45,11 +45,11 @@ class Reader {
   constructor({ id, base_url }: AccountConfig) {
     this.id = id;
     this.address = base_url;
-    this.spread = (Number.parseInt(hash('sha256', id, 'hex').slice(0, 8), 16) / 2 ** 32) * SPREAD_MS;
+    this.spread = Number.parseInt(hash('sha256', id, 'hex').slice(0, 8), 16) % SPREAD_MS;
   }
 
   get every(): number {
-    return Math.min(LONGEST_MS, EVERY_MS * 2 ** this.failures) - this.spread;
+    return Math.min(LONGEST_MS, EVERY_MS * 2 ** Math.max(0, this.failures - 1)) - this.spread;
   }
 }
 

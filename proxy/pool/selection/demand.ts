@@ -1,6 +1,6 @@
 // What is to be placed at an account: a turn, as far as selection looks at it.
 import type { Why } from '../../../store/rows.ts';
-import type { AccountConfig, AdmissionClass, AdmissionConfig, KeyConfig, PoolConfig } from '../../config/config.ts';
+import type { AccountConfig, KeyConfig, PoolConfig } from '../../config/config.ts';
 import type { ModelView, Route } from '../../turn.ts';
 
 export interface SelectedTurn {
@@ -11,9 +11,10 @@ export interface SelectedTurn {
   readonly key: Pick<KeyConfig, 'id'>;
   readonly pool: PoolConfig;
   readonly model: Pick<ModelView, 'id'> | undefined;
+  /** Where it must and where it should go, as its anchors and its session say (Q10). */
+  readonly continuation?: { readonly hard: string | undefined; readonly soft: string | undefined } | undefined;
   readonly generation: {
     readonly accounts: ReadonlyMap<string, AccountConfig>;
-    readonly config: { readonly admission: Readonly<Record<AdmissionClass, AdmissionConfig>> };
     readonly loaded: { readonly bearers: ReadonlyMap<string, string> };
   };
   /** Set by selection: why this account, and how many of the others each reason ruled out (Q7). */

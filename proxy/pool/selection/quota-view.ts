@@ -9,6 +9,11 @@ export interface QuotaView {
   nextReset(account: string, at: number): number | undefined;
   /** What is left is kept for the account's owner (`reserve_percent`), until then where that is known. */
   reserved(account: string, at: number): { readonly until: number | undefined } | undefined;
+  /**
+   * Asks those of the accounts once more of which only old word is there, before a turn is refused for them; undefined where there is
+   * none to ask. Resolves soon, whatever comes of it.
+   */
+  recheck?(accounts: readonly string[]): Promise<void> | undefined;
   /** Calls `listen` with an account of which something else is known now; returns the undo. Time alone needs no call. */
   onChange(listen: (account: string) => void): () => void;
 }

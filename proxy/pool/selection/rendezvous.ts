@@ -13,7 +13,10 @@ export function hashOf(text: string): number {
 }
 
 /** How a key ranks a place: 32 bits, evenly spread; the highest comes first. */
-export const rankOf = (key: number, place: number): number => mixed(Math.imul(key ^ place, 0x9e3779b1) ^ place);
+export function rankOf(key: number, place: number): number {
+  const hash = Math.imul(key ^ place, 0x9e3779b1);
+  return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 0;
+}
 
 /** The same where places have weights: the share of keys that a place comes first for grows with its weight. */
 export const weightedRank = (rank: number, weight: number): number => Math.log((rank + 1) / 0x1_0000_0001) / weight;

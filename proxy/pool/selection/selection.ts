@@ -47,6 +47,9 @@ export interface Seeking {
 /** Accounts that this turn has been to. */
 export type Tried = ReadonlySet<string>;
 
+const NOBODY: Tried = new Set();
+const SPENT: ReadonlySet<Standing> = new Set<Standing>(['out_of_quota', 'reserved']);
+
 export class Selection {
   readonly #options: SelectionOptions;
   readonly #seats = new Seats();
@@ -85,7 +88,26 @@ export class Selection {
    * @throws Refusal where no account can take it
    */
   choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
-    return this.#place(demand, tried) ?? this.#wait(demand, tried);
+    try {
+      return this.#place(demand, tried) ?? this.#wait(demand, tried);
+    } catch (thrown) {
+      const asking = thrown instanceof Refusal && thrown.code === 'usage_limit_reached' ? this.recheck(demand, tried) : undefined;
+      if (!asking) throw thrown;
+      return asking.then(() => this.#place(demand, tried) ?? this.#wait(demand, tried));
+    }
+  }
+
+  /**
+   * Asks accounts that seem to be out of quota once more, where that is old word; undefined where nobody is to be asked (Q8). The
+   * turn waits for as long as `quota` says, and no longer.
+   */
+  recheck(demand: Demand, tried: Tried = NOBODY): Promise<void> | undefined {
+    const { quota, counters } = this.#options;
+    const roster = this.#rosterOf(demand);
+    const spent = roster.places.filter((place) => SPENT.has(roster.standing(place)) && !tried.has(place.seat.id));
+    const asking = quota.recheck?.(demand.hard === undefined ? spent.map(({ seat }) => seat.id) : [demand.hard]);
+    if (asking) counters.add('quota_rechecks');
+    return asking;
   }
 
   /** Whether there is any account left that could take it, now or after a wait. Cheap, and changes nothing. */
@@ -167,12 +189,11 @@ export class Selection {
   async #wait(demand: Demand, tried: Tried): Promise<Lease | undefined> {
     const { turn, deadline, onGone } = demand;
     const { admission, counters } = this.#options;
-    const limits = turn.generation.config.admission[turn.route.class];
-    admission.join(turn.route.class, limits);
+    const { class: name } = turn.route;
+    const over = admission.waitForAccount(name);
     counters.add('account_waits');
-    const over = admission.waitsForAccount(turn.route.class);
     try {
-      return await this.#line.wait({ serve: () => this.#place(demand, tried), deadline, late: () => admission.late(limits), onGone });
+      return await this.#line.wait({ serve: () => this.#place(demand, tried), deadline, late: () => admission.late(name), onGone });
     } finally {
       over();
     }

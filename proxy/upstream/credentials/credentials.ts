@@ -1,10 +1,9 @@
 // What an account is asked with: its own headers and its credential, a static bearer or tokens that are kept fresh (Q9).
 import type { AccountConfig, LoadedConfig } from '../../config/config.ts';
-import { OauthAccount, type OauthTools, type Renewal } from './oauth-account.ts';
+import type { OwnHeaders, Renewal, Renewing } from '../../dispatch/renewal.ts';
+import { OauthAccount, type OauthTools } from './oauth-account.ts';
 
-export type OwnHeaders = Readonly<Record<string, string>>;
-
-export class Credentials {
+export class Credentials implements Renewing {
   readonly #tools: OauthTools;
   #oauth: ReadonlyMap<string, OauthAccount> = new Map();
 

@@ -1,24 +1,12 @@
 // One OAuth account: the tokens in use, one refresh at a time, and nothing used before it is durable (Q9).
 import { readFile } from 'node:fs/promises';
 import type { OauthCredential } from '../../config/config.ts';
+import { CredentialUnavailable, type Renewal } from '../../dispatch/renewal.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../pool/catalog/clock.ts';
 import type { Exchange } from './token-endpoint.ts';
 import type { Kept, TokenVault } from './token-vault.ts';
 import { type Tokens, tokensIn } from './tokens.ts';
-
-/** `renewed`: there are other tokens than before. `refused`: the account must log in again. `failed`: try again later. */
-export type Renewal = 'renewed' | 'refused' | 'failed';
-
-/** No headers could be had for an attempt. */
-export class CredentialUnavailable extends Error {
-  readonly why: Exclude<Renewal, 'renewed'>;
-
-  constructor(why: Exclude<Renewal, 'renewed'>) {
-    super(why);
-    this.why = why;
-  }
-}
 
 export interface OauthTools {
   readonly vault: TokenVault;

@@ -43,7 +43,6 @@ static struct bytes load(const char *directory, const char *name) {
 }
 
 static char *room(struct connection *c, size_t more) {
-  if (c->out_from == c->out_to) c->out_from = c->out_to = 0;
   if (c->out_to + more > c->out_room) c->out = realloc(c->out, c->out_room = c->out_to + more + BLOCK);
   c->out_to += more;
   return c->out + c->out_to - more;
@@ -88,6 +87,7 @@ static int flush(struct connection *c) {
     if (n < 0 && errno != EAGAIN) return 0;
     if (n > 0) c->out_from += n;
     if (c->out_from < c->out_to) break;
+    c->out_from = c->out_to = 0;
   }
   int waits = c->out_from < c->out_to || (c->streaming && c->pause == 0);
   watch(epoll, c->fd, EPOLLIN | (waits ? EPOLLOUT : 0), c, EPOLL_CTL_MOD);

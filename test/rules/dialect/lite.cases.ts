@@ -49,7 +49,7 @@ export const LITE_REWRITE: readonly Case[] = [
   {
     name: '[F2.5] a body without input gets the tools item alone',
     options: lite,
-    body: { previous_response_id: 'resp_1' },
+    body: { generate: false },
     changes: { ...forced, input: [prefix()] },
   },
   {

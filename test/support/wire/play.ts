@@ -61,8 +61,8 @@ function playOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
     test(one.title, async () => {
       const model = options.model === 'as-written' ? {} : { model: stage.modelOf(one) };
       const body = { ...one.body, ...model };
-      for (const door of DOORS[one.kind] ?? []) {
-        if (options.over?.includes(door.over) === false) continue;
+      const doors = (DOORS[one.kind] ?? []).filter(({ over }) => options.over?.includes(over) ?? true);
+      for (const door of doors) {
         const sent = bodyFor(door, body);
         const reply = await send(stage, one, door, sent);
         const refusal = refusalOf(one);
@@ -70,7 +70,7 @@ function playOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
         else {
           const arrived = arrival(stage, one, door, reply);
           assert.deepEqual(arrived, dispatched(one, sent));
-          if (options.again !== 'differs') await assertSettled(stage, one, door, arrived);
+          if (door === doors.at(-1) && options.again !== 'differs') await assertSettled(stage, one, door, arrived);
         }
       }
     });

@@ -1,0 +1,161 @@
+// One attempt of a pass-through row at one account: headers by allow-list both ways, the reply piped, silence and early answers minded.
+import type { IncomingMessage } from 'node:http';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Counters } from '../admin/counters.ts';
+import { carrierFailure, type Failure, statusFailure } from '../dispatch/failure.ts';
+import type { OwnHeaders } from '../dispatch/renewal.ts';
+import type { LiveTurn } from '../live-turn.ts';
+import type { Continuity } from '../pool/continuity/continuity.ts';
+import type { Lease } from '../pool/selection/lease.ts';
+import type { Head, Headers, Outgoing } from '../turn.ts';
+import { PassFailed } from '../upstream/pass.ts';
+import { nativeAnswerHeaders, nativeRequestHeaders } from './headers.ts';
+import type { Exchange } from './http-turn.ts';
+import type { MeteredBody } from './metered-body.ts';
+import { watchSilence } from './silence.ts';
+import { drain } from './write.ts';
+
+export interface ForwardAttempt {
+  readonly exchange: Exchange;
+  readonly lease: Lease;
+  readonly own: OwnHeaders;
+  readonly continuity: Continuity;
+  readonly body: MeteredBody | undefined;
+  readonly counters: Counters;
+}
+
+/** `answered`: the client has its reply, or what came of it. `gone`: the client left before one. */
+export type Passed =
+  | { readonly kind: 'answered'; readonly status: number; readonly failure?: Failure }
+  | { readonly kind: 'gone'; readonly status?: number }
+  | { readonly kind: 'failed'; readonly status?: number; readonly failure: Failure; readonly authorization: string | undefined };
+
+const MAX_ERROR_BYTES = 65_536;
+
+/** @throws Refusal when the client's body was refused on its way */
+export async function forwardAttempt(attempt: ForwardAttempt): Promise<Passed> {
+  const { exchange, lease, body, counters } = attempt;
+  const { turn, request, response } = exchange;
+  const headers = requestHeaders(attempt);
+  const sending = lease.upstream.pass.send(
+    { method: request.method ?? '', path: pathOf(turn, request), headers, body: body?.stream ?? null },
+    response,
+  );
+  // Also behind the reply's head: an account that answers early still reads on.
+  body?.refused.catch(() => sending.abort());
+  const failed = (failure: Failure, status?: number): Passed => {
+    return { kind: 'failed', failure, authorization: headers.authorization, ...(status === undefined ? {} : { status }) };
+  };
+  try {
+    const reply = await (body ? Promise.race([sending.reply, body.refused]) : sending.reply);
+    const status = reply.statusCode ?? 0;
+    if (status >= 200 && status < 300) return await relay(attempt, reply, () => sending.abort());
+    if (status < 300) return failed(carrierFailure('malformed'), status);
+    const { upstream_idle_ms } = turn.generation.config.timeouts;
+    const text = await bounded(reply, upstream_idle_ms, () => counters.add('upstream_idle_timeouts'));
+    return failed(statusFailure(status, reply.headers as Headers, text, turn.now()), status);
+  } catch (thrown) {
+    if (!(thrown instanceof PassFailed)) throw thrown;
+    if (thrown.failure === 'gone') return { kind: 'gone' };
+    if (thrown.failure === 'first_byte') counters.add('upstream_first_byte_timeouts');
+    return failed(carrierFailure(thrown.failure));
+  } finally {
+    // Whatever is left of the upload is nobody's here any more, and no connection waits for it.
+    if (!request.complete) sending.abort();
+    body?.detach();
+  }
+}
+
+async function relay({ exchange, lease, body, counters }: ForwardAttempt, reply: IncomingMessage, abort: () => void): Promise<Passed> {
+  const { turn, request, response } = exchange;
+  const status = reply.statusCode as number;
+  const head: Head = { status, headers: answerHeaders(turn, reply) };
+  turn.passage.head(head);
+  const early = body !== undefined && !request.complete;
+  if (early) response.shouldKeepAlive = false;
+  response.writeHead(status, { ...head.headers, 'x-request-id': turn.id });
+  lease.answered();
+  const { upstream_idle_ms } = turn.generation.config.timeouts;
+  let cut: Failure | undefined;
+  // Told apart here: where the client leaves first, the reply fails because of that.
+  reply.once('error', () => {
+    if (!response.destroyed) cut ??= carrierFailure('network');
+  });
+  const silent = (): void => {
+    counters.add('upstream_idle_timeouts');
+    cut = carrierFailure('idle');
+  };
+  watchSilence(reply, { ms: upstream_idle_ms, reader: response, silent });
+  const piped = early ? pipeline(reply, lingering(request, body, abort), response) : pipeline(reply, response);
+  const whole = await piped.then(
+    () => true,
+    () => false,
+  );
+  if (whole) turn.end({ outcome: { kind: 'completed', shown: true }, status, code: null });
+  else if (cut) turn.end({ outcome: { kind: 'cut', shown: true }, status, code: null });
+  else {
+    turn.end({ outcome: { kind: 'client_gone', shown: true }, status: 499, code: null });
+    return { kind: 'gone', status };
+  }
+  return { kind: 'answered', status, ...(cut && { failure: cut }) };
+}
+
+/** The account answered before the upload was over, and has no use for the rest; its client reads the answer before the end. */
+function lingering(request: IncomingMessage, body: MeteredBody, abort: () => void): Transform {
+  return new Transform({
+    transform: (chunk, _encoding, done) => done(null, chunk),
+    flush(done) {
+      if (request.complete) return done();
+      abort();
+      body.detach();
+      return drain(request, done);
+    },
+  });
+}
+
+/** The path with its parameters as they came. Query strings are forwarded here, and nowhere logged (Q15). */
+function pathOf({ route, params }: LiveTurn, { url = '' }: IncomingMessage): string {
+  const query = url.indexOf('?');
+  const path = route.upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '');
+  return path + (query === -1 ? '' : url.slice(query));
+}
+
+function requestHeaders({ exchange: { turn, request }, lease, own, continuity }: ForwardAttempt): Record<string, string> {
+  const headers = nativeRequestHeaders(turn.headers, turn.wire);
+  headers['accept-encoding'] = 'identity';
+  const { 'content-length': length, 'content-encoding': coding } = turn.headers;
+  if (coding !== undefined) headers['content-encoding'] = coding;
+  if (length !== undefined) headers['content-length'] = length;
+  else if (request.method === 'POST') headers['transfer-encoding'] = 'chunked';
+  const out: Outgoing = { account: lease.account, carrier: 'http', path: turn.route.upstream, headers, body: {} };
+  turn.passage.attempt(out);
+  continuity.trim(out, turn);
+  return Object.assign(out.headers, own);
+}
+
+function answerHeaders(turn: LiveTurn, reply: IncomingMessage): Record<string, string> {
+  const headers = nativeAnswerHeaders(reply.headers as Headers, turn.wire, turn.pool.hide_account_quota ? 'hide-quota' : 'show-quota');
+  const { location, 'content-length': length, 'content-encoding': coding } = reply.headers;
+  if (isSdpOnly(turn) && location !== undefined) headers.location = location;
+  // A 204 has no content, and by that no length.
+  if (length !== undefined && reply.statusCode !== 204) headers['content-length'] = length;
+  if (coding !== undefined) headers['content-encoding'] = coding;
+  return headers;
+}
+
+/** The head of a refusal's body is all that is ever told of it, and the status alone says enough where that breaks off. */
+function bounded(reply: IncomingMessage, ms: number, silent: () => void): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  watchSilence(reply, { ms, silent });
+  reply.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_ERROR_BYTES) reply.destroy();
+    else chunks.push(chunk);
+  });
+  return new Promise((resolve) => reply.on('error', () => undefined).once('close', () => resolve(Buffer.concat(chunks))));
+}
+
+/** B2: realtime calls are an SDP proxy and nothing more. */
+export const isSdpOnly = (turn: LiveTurn): boolean => turn.route.template.endsWith('/realtime/calls');

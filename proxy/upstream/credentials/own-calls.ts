@@ -1,0 +1,42 @@
+// Calls of our own to an account: under its credential, and once more where that was refused and could be renewed (Q9).
+import type { LoadedConfig } from '../../config/config.ts';
+import type { Renewing } from '../../dispatch/renewal.ts';
+import { worded } from '../../routes.ts';
+import { type CallAnswer, type CallBounds, call } from '../call.ts';
+import type { Upstream } from '../upstreams.ts';
+
+export interface OwnCallsOptions {
+  readonly credentials: Renewing;
+  /** The configuration of now. */
+  readonly loaded: () => LoadedConfig;
+  readonly upstream: (account: string) => Upstream | undefined;
+}
+
+export class OwnCalls {
+  readonly #options: OwnCallsOptions;
+
+  constructor(options: OwnCallsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param path in neutral words
+   * @throws Error when no answer came; CredentialUnavailable when the account cannot be asked
+   */
+  async get(id: string, path: string, bounds: CallBounds): Promise<CallAnswer> {
+    const { credentials, loaded, upstream } = this.#options;
+    const now = loaded();
+    const account = now.config.accounts.find((one) => one.id === id);
+    const carrier = upstream(id)?.carrier;
+    if (!account || !carrier) throw new Error('unknown account');
+    const ask = async (): Promise<CallAnswer & { readonly authorization: string | undefined }> => {
+      const own = await credentials.headersFor(account, now);
+      const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...own };
+      const answer = await call(carrier, { method: 'GET', path: worded(path, now.config.wire), headers, body: null }, bounds);
+      return { ...answer, authorization: own.authorization };
+    };
+    const answer = await ask();
+    if (answer.status !== 401) return answer;
+    return (await credentials.refused(account, answer.authorization)) === 'renewed' ? ask() : answer;
+  }
+}

@@ -1,0 +1,28 @@
+// What an error of the connection to an account means, whichever library met it.
+import type { CarrierFailure } from './carrier.ts';
+
+/** Errors that happen before a connection stands: the request was never sent, so it may be sent elsewhere. */
+const CONNECT_ERRORS: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+/** The time for a connection ran out; the second name is http-proxy-3's own. */
+const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ECONNECT_TIMEOUT']);
+
+export function failureOf({ code = '', syscall }: NodeJS.ErrnoException): CarrierFailure {
+  if (CONNECT_ERRORS.has(code)) return 'connect';
+  if (CONNECT_TIMEOUTS.has(code) || (code === 'ETIMEDOUT' && syscall === 'connect')) return 'connect_timeout';
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'first_byte';
+  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
+  return 'network';
+}

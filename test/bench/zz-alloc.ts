@@ -1,0 +1,17 @@
+import { openStage } from './stage.ts';
+import { writeConfig, KEY, USUAL, firstStatus, GATEWAY_ENV } from './relays/gateway.ts';
+import { freePort } from './relays/others.ts';
+import { loadJson } from './json-load.ts';
+import { requestOf } from './wire.ts';
+import { spawn } from 'node:child_process';
+import { openSync } from 'node:fs';
+const [root = '/work/main', path='/backend-api/agent/responses'] = process.argv.slice(2);
+const stage = await openStage(undefined);
+const port = await freePort();
+const out = openSync('/tmp/gc.log', 'w');
+const c = spawn('taskset', ['-c', '0', process.execPath, '--import', '/tmp/heap.mjs', `${root}/proxy/main.ts`, 'serve', '--config', writeConfig(stage, USUAL, port)], { env: { ...process.env, ...GATEWAY_ENV }, stdio: ['ignore', out, 'inherit'] });
+while ((await firstStatus(port, { path, key: KEY })) !== 200) await new Promise((r) => setTimeout(r, 50));
+await loadJson(stage, { port, request: requestOf({ path, key: KEY }), connections: 64, seconds: 3 });
+c.kill('SIGUSR2'); await new Promise((r) => setTimeout(r, 300));
+console.log(await loadJson(stage, { port, request: requestOf({ path, key: KEY }), connections: 64, seconds: 4 }));
+c.kill('SIGUSR2'); await new Promise((r) => setTimeout(r, 1500)); c.kill(); process.exit(0);

@@ -1,0 +1,17 @@
+import { openStage } from './stage.ts';
+import { writeConfig, KEY, USUAL, firstStatus, GATEWAY_ENV } from './relays/gateway.ts';
+import { freePort } from './relays/others.ts';
+import { startLoad } from './streams.ts';
+import { requestOf } from './wire.ts';
+import { spawn } from 'node:child_process';
+const [root = '/work/main', path='/backend-api/agent/responses'] = process.argv.slice(2);
+const stage = await openStage(undefined);
+const port = await freePort();
+const c = spawn('taskset', ['-c', '0', process.execPath, '--expose-gc', '--import', '/tmp/mem.mjs', ...(process.argv.slice(4).length ? [process.argv[4], String(stage.upstream.port), String(port)] : [])], { env: { ...process.env, ...GATEWAY_ENV }, stdio: ['ignore', 'ignore', 'inherit'] });
+while ((await firstStatus(port, { path, key: KEY })) !== 200) await new Promise((r) => setTimeout(r, 50));
+const w = await startLoad(stage, { port, requests: [requestOf({ path, key: KEY, stream: { deltas: 1000, perSecond: 0 } })], connections: 50, warmSeconds: 1, seconds: 1 }); await w.report(); 
+await new Promise((r) => setTimeout(r, 1500));
+c.kill('SIGUSR2'); await new Promise((r) => setTimeout(r, 4000));
+const l = await startLoad(stage, { port, requests: [requestOf({ path, key: KEY, stream: { deltas: 2, perSecond: 0.0001 } })], connections: 1000, warmSeconds: 2, seconds: 600 });
+c.kill('SIGUSR2'); await new Promise((r) => setTimeout(r, 6000));
+c.kill(); process.exit(0);

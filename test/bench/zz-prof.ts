@@ -1,0 +1,22 @@
+import { openStage } from './stage.ts';
+import { writeConfig, KEY, USUAL, firstStatus, GATEWAY_ENV } from './relays/gateway.ts';
+import { startNode, order } from './relays/relay.ts';
+import { loadJson } from './json-load.ts';
+import { startLoad } from './streams.ts';
+import { requestOf } from './wire.ts';
+const [root = '/work/main', kind = 'json', file = '/tmp/x.cpuprofile', ...env] = process.argv.slice(2);
+const stage = await openStage(undefined);
+const g = root === 'ref' ? await (await import('./relays/crew.ts')).startReference(stage) : await startNode(stage, [`${root}/proxy/main.ts`, 'serve', '--config', writeConfig(stage, USUAL)], { ...GATEWAY_ENV, ...Object.fromEntries(env.map((e) => e.split(':'))) });
+while ((await firstStatus(g.port, { path: '/backend-api/agent/responses', key: KEY })) !== 200) await new Promise((r) => setTimeout(r, 50));
+const path = kind.startsWith('v1') ? '/v1/responses' : '/backend-api/agent/responses';
+const go = async (seconds: number) => {
+  if (kind.includes('json')) return await loadJson(stage, { port: g.port, request: requestOf({ path, key: process.env.BKEY ?? KEY }), connections: 64, seconds });
+  const flat = kind.includes('flat');
+  const l = await startLoad(stage, { port: g.port, requests: [requestOf({ path, key: KEY, stream: flat ? { deltas: 10000, perSecond: 0 } : { deltas: 1e6, perSecond: 50 } })], connections: flat ? 8 : 200, warmSeconds: 1, seconds });
+  return l.report();
+};
+await go(4);
+await order(g, { order: 'profile' });
+console.log(await go(8));
+await order(g, { order: 'profiled', file });
+process.exit(0);

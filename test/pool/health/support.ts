@@ -1,0 +1,85 @@
+// What the tests of health share: failures as dispatch classifies them, a store that counts its writes, and a health over both.
+import type { Failure, FailureCause } from '../../../proxy/dispatch/failure.ts';
+import type { Others } from '../../../proxy/pool/health/account-health.ts';
+import { Health } from '../../../proxy/pool/health/health.ts';
+import { RefusedCredentials } from '../../../proxy/pool/health/refused-credentials.ts';
+import { AccountStates } from '../../../proxy/pool/health/states.ts';
+import type { Result } from '../../../proxy/pool/health/visit.ts';
+import type { AccountStateRow, CredentialRow, Store } from '../../../store/store.ts';
+import { HandClock } from '../catalog/support.ts';
+
+const STATUS: Readonly<Record<FailureCause, number>> = {
+  connect: 0,
+  network: 0,
+  timeout: 0,
+  malformed: 0,
+  credential: 401,
+  quota: 429,
+  rate: 429,
+  server: 503,
+  model: 404,
+  request: 400,
+};
+
+export const failure = (cause: FailureCause, fields: Partial<Failure> & { readonly code?: string } = {}): Failure => {
+  const { code = null, ...rest } = fields;
+  const error = { code, type: null, param: null, message: null };
+  return { cause, status: STATUS[cause], error, retryAfterMs: undefined, resetsAt: undefined, answer: undefined, ...rest };
+};
+
+/** The two tables that health keeps a copy in; what is put is there for the next process. */
+export class MemoryStore implements Pick<Store, 'accounts' | 'credentials'> {
+  readonly puts: AccountStateRow[] = [];
+  readonly rows = new Map<string, AccountStateRow>();
+  readonly #credentials = new Map<string, CredentialRow>();
+  readonly accounts = {
+    put: (row: AccountStateRow): void => {
+      this.puts.push(row);
+      this.rows.set(`${row.account}/${row.model}`, row);
+    },
+    load: async (): Promise<readonly AccountStateRow[]> => [...this.rows.values()],
+  };
+  readonly credentials = {
+    save: async (row: CredentialRow): Promise<void> => void this.#credentials.set(row.account, row),
+    find: async (account: string): Promise<CredentialRow | undefined> => this.#credentials.get(account),
+    load: async (): Promise<readonly CredentialRow[]> => [...this.#credentials.values()],
+  };
+}
+
+export interface WorldOptions {
+  readonly clock?: HandClock;
+  readonly store?: MemoryStore;
+  readonly accounts?: readonly string[];
+  readonly bearers?: Readonly<Record<string, string>>;
+  /** By default there is always somebody else. */
+  readonly others?: Partial<Others>;
+}
+
+/** Health as a process has it after its start. */
+export async function healthOf(options: WorldOptions = {}) {
+  const { clock = new HandClock(), store = new MemoryStore(), accounts = ['north', 'south'], bearers = {}, others } = options;
+  const now = (): number => clock.now();
+  const states = new AccountStates(store.accounts, now);
+  const credentials = new RefusedCredentials(store.credentials, now);
+  await Promise.all([states.load(), credentials.load()]);
+  const health = new Health({
+    clock,
+    states,
+    credentials,
+    others: { couldTake: () => true, modelsOf: () => ['model-a', 'model-b'], ...others },
+  });
+  const config = (ids: readonly string[], secrets: Readonly<Record<string, string>>) => ({
+    accounts: ids.map((id) => ({ id })),
+    bearers: new Map(Object.entries(secrets)),
+  });
+  health.start(config(accounts, bearers));
+  return {
+    clock,
+    store,
+    states,
+    health,
+    configure: (ids: readonly string[], secrets: Readonly<Record<string, string>> = bearers) => health.configure(config(ids, secrets)),
+    /** A whole attempt that ends like this. */
+    visit: (account: string, result: Result, model = 'model-a') => health.end(health.begin(account, model, bearers[account]), result),
+  };
+}

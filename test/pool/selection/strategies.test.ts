@@ -1,0 +1,143 @@
+// The five strategies, each over the same three accounts (Q7).
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { selectionOf, tally, times } from './support.ts';
+
+describe('headroom', () => {
+  const pool = { strategy: 'headroom' } as const;
+
+  test('prefers the most quota left', async () => {
+    const { quota, where } = await selectionOf({ pool });
+    quota.set('north', { left: 0.3 });
+    quota.set('south', { left: 0.9 });
+    quota.set('west', { left: 0.6 });
+    assert.deepEqual(tally(times(10, () => where())), { south: 10 });
+  });
+
+  test('weighs it by free concurrency: a burst spreads', async () => {
+    const { quota, take } = await selectionOf({ pool, caps: { north: 10, south: 10, west: 10 } });
+    quota.set('north', { left: 0.4 });
+    quota.set('south', { left: 0.8 });
+    quota.set('west', { left: 0.8 });
+    const { south = 0, west = 0, north = 0 } = tally(times(15, () => take().account.id));
+    assert.ok(south >= 5 && west >= 5 && north > 0, JSON.stringify({ north, south, west }));
+  });
+
+  test('takes what it does not know for half', async () => {
+    const { quota, where } = await selectionOf({ pool, accounts: ['north', 'south'] });
+    quota.set('north', { left: 0.6 });
+    assert.equal(where(), 'north');
+    quota.set('north', { left: 0.4 });
+    assert.equal(where(), 'south');
+  });
+
+  test('uses an account of twice the weight until it has half as much left', async () => {
+    const { quota, where } = await selectionOf({ pool, accounts: ['north', 'south'], weights: { north: 2 } });
+    quota.set('south', { left: 0.8 });
+    quota.set('north', { left: 0.41 });
+    assert.equal(where(), 'north');
+    quota.set('north', { left: 0.39 });
+    assert.equal(where(), 'south');
+  });
+});
+
+describe('least_loaded', () => {
+  const pool = { strategy: 'least_loaded' } as const;
+
+  test('goes where the fewest turns are in flight', async () => {
+    const { take } = await selectionOf({ pool });
+    const [first, second, third] = times(3, () => take());
+    assert.equal(new Set([first, second, third].map((lease) => lease?.account.id)).size, 3);
+    second?.end('completed');
+    assert.equal(take().account.id, second?.account.id);
+  });
+
+  test('counts them by weight', async () => {
+    const { take } = await selectionOf({ pool, accounts: ['north', 'south'], weights: { north: 3 } });
+    assert.deepEqual(tally(times(16, () => take().account.id)), { north: 12, south: 4 });
+  });
+});
+
+describe('rotation', () => {
+  const pool = { strategy: 'rotation' } as const;
+
+  test('goes round in configuration order', async () => {
+    const { where } = await selectionOf({ pool });
+    assert.deepEqual(
+      times(6, () => where()),
+      ['north', 'south', 'west', 'north', 'south', 'west'],
+    );
+  });
+
+  test('comes round twice as often for twice the weight', async () => {
+    const { where } = await selectionOf({ pool, weights: { south: 2 } });
+    assert.deepEqual(tally(times(40, () => where())), { north: 10, south: 20, west: 10 });
+  });
+
+  test('gives an account that was away no turns to catch up on', async () => {
+    const { where, visit, health } = await selectionOf({ pool });
+    for (let i = 0; i < 3; i++) visit('west', { ...connectRefused });
+    assert.deepEqual(tally(times(20, () => where())), { north: 10, south: 10 });
+    health.restore('west');
+    for (const count of Object.values(tally(times(30, () => where())))) assert.ok(count >= 9 && count <= 11, String(count));
+  });
+});
+
+describe('fill_first', () => {
+  const pool = { strategy: 'fill_first' } as const;
+
+  test('stays with the first account for as long as it has room, and comes back to it', async () => {
+    const { take } = await selectionOf({ pool, caps: { north: 2, south: 1 } });
+    const leases = times(4, () => take());
+    assert.deepEqual(
+      leases.map(({ account }) => account.id),
+      ['north', 'north', 'south', 'west'],
+    );
+    leases[1]?.end('completed');
+    assert.equal(take().account.id, 'north');
+  });
+});
+
+describe('soonest_reset', () => {
+  const pool = { strategy: 'soonest_reset' } as const;
+
+  test('uses what expires first, and what nothing is known of last', async () => {
+    const { quota, where, clock } = await selectionOf({ pool });
+    quota.set('south', { left: 0.2, reset: clock.now() + 60_000 });
+    quota.set('west', { left: 0.9, reset: clock.now() + 3_600_000 });
+    assert.equal(where(), 'south');
+    quota.set('south', { left: 0, reset: clock.now() + 60_000, until: clock.now() + 60_000 });
+    assert.equal(where(), 'west');
+    quota.set('west', { left: 0, until: clock.now() + 3_600_000 });
+    assert.equal(where(), 'north');
+  });
+});
+
+describe('accounts that tie', () => {
+  for (const strategy of ['headroom', 'least_loaded', 'soonest_reset'] as const) {
+    test(`share an idle Pool out evenly (${strategy})`, async () => {
+      const { where } = await selectionOf({ pool: { strategy } });
+      for (const count of Object.values(tally(times(3_000, () => where())))) assert.ok(count > 850 && count < 1_150, String(count));
+    });
+  }
+
+  test('share it by their weights', async () => {
+    const { where } = await selectionOf({ pool: { strategy: 'least_loaded' }, accounts: ['north', 'south'], weights: { north: 3 } });
+    const { north = 0 } = tally(times(4_000, () => where()));
+    assert.ok(north > 2_850 && north < 3_150, String(north));
+  });
+
+  test('get the same turn again, so that a client’s own retry finds its account', async () => {
+    const { where } = await selectionOf({ pool: { strategy: 'least_loaded' } });
+    assert.equal(new Set(times(20, () => where({ id: 'req_same' }))).size, 1);
+  });
+});
+
+const connectRefused = {
+  cause: 'connect',
+  status: 0,
+  error: { code: null, type: null, param: null, message: null },
+  retryAfterMs: undefined,
+  resetsAt: undefined,
+  answer: undefined,
+} as const;

@@ -1,0 +1,136 @@
+// Continuations by `previous_response_id` over the wire: bound to one account, and what becomes of them there (F8.2).
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { idOf, NATIVE, OTHER_KEY, OTHER_POOL, PUBLIC, Stage } from '../support/continuity.ts';
+import type { Reply } from '../support/gateway.ts';
+
+let stage: Stage;
+before(async () => {
+  // HTTP providers refuse anchors; these do not, so that what a turn meets there can be told from that.
+  stage = await Stage.set({ strict: false });
+});
+after(() => stage.strike());
+beforeEach(() => stage.clear());
+
+function assertRestart({ status, json, headers }: Reply): void {
+  assert.deepEqual([status, json.error.code, json.error.type], [400, 'continuation_requires_restart', 'invalid_request_error']);
+  assert.match(json.error.message, /full context without stale continuation anchors/);
+  assert.equal(headers.get('x-agent-recovery'), 'restart_with_full_context');
+}
+
+for (const path of [PUBLIC, NATIVE]) {
+  describe(path, () => {
+    test('[F8.2] a continuation goes to the account of its response, whatever session and strategy say', async () => {
+      const headers = { 'session-id': `anchored-${path}` };
+      const id = idOf(await stage.atSouth({ path }));
+      await stage.turn({ path, headers });
+      assert.deepEqual(stage.went(), ['north']);
+      const reply = await stage.turn({ path, headers, body: { previous_response_id: id } });
+      assert.equal(reply.status, 200, reply.text);
+      assert.deepEqual(stage.went(), ['south']);
+      assert.equal((await stage.lastRow()).why?.reason, 'hard_pin');
+    });
+
+    test("[F8.2] an unknown anchor, or another Pool's, is refused before dispatch", async () => {
+      const id = idOf(await stage.atSouth({ path }));
+      for (const sent of [{ body: { previous_response_id: 'resp_never_seen' } }, { body: { previous_response_id: id }, key: OTHER_POOL }]) {
+        const { status, json } = await stage.turn({ path, ...sent });
+        assert.deepEqual([status, json.error.code, json.error.param], [400, 'previous_response_not_found', 'previous_response_id']);
+      }
+      const wrong = await stage.turn({ path, body: { previous_response_id: 7 } });
+      assert.deepEqual([wrong.status, wrong.json.error.code, wrong.json.error.param], [400, 'invalid_request', 'previous_response_id']);
+      assert.deepEqual(stage.went(), []);
+      assert.equal((await stage.turn({ path, body: { previous_response_id: null } })).status, 200, 'null is none');
+      assert.equal((await stage.turn({ path, key: OTHER_KEY, body: { previous_response_id: id } })).status, 200);
+      assert.deepEqual(stage.went(), ['north', 'south'], "the Pool's other keys know it");
+    });
+
+    test('[F8.2] an account that needs re-authentication fails the continuation closed, with the way out', async () => {
+      const id = idOf(await stage.atSouth({ path }));
+      stage.gate.upstream.next('south', 'refuse 401');
+      await stage.turn({ path, body: { previous_response_id: id } });
+      assert.deepEqual(stage.went(), ['south']);
+      assertRestart(await stage.turn({ path, body: { previous_response_id: id } }));
+      assert.deepEqual(stage.went(), []);
+      assert.equal((await stage.turn({ path })).status, 200, 'without the anchor it is served');
+    });
+
+    test('[F8.2] so does an account that left the Pool', async () => {
+      const id = idOf(await stage.atSouth({ path }));
+      const assigned = stage.gate.gateway.loaded.config.pools[0]?.assignments.map(({ account }) => ({ account }));
+      await stage.gate.reconfigure((draft) => {
+        draft.pools[0].assignments = [{ account: 'north' }, { account: 'east' }];
+      });
+      assertRestart(await stage.turn({ path, body: { previous_response_id: id } }));
+      assert.deepEqual(stage.went(), []);
+      await stage.gate.reconfigure((draft) => {
+        draft.pools[0].assignments = assigned;
+      });
+    });
+
+    test("[F8.2] a continuation never moves: its account's failure is told", async () => {
+      const id = idOf(await stage.atSouth({ path }));
+      const inside = path === PUBLIC ? [502, 'upstream_error'] : [200, undefined];
+      for (const [script, expected] of [
+        ['refuse 503', path === PUBLIC ? [502, 'upstream_error'] : [503, 'server_is_overloaded']],
+        ['refuse 401', [502, 'upstream_error']],
+        ['refuse inside', inside],
+        ['cut before headers', [502, 'upstream_error']],
+      ] as const) {
+        stage.gate.upstream.next('south', script);
+        const { status, json } = await stage.turn({ path, body: { previous_response_id: id } });
+        assert.deepEqual([status, json?.error?.code], expected, script);
+        assert.deepEqual(stage.went(), ['south'], script);
+        stage.gate.heal();
+      }
+    });
+
+    test('[F8.2] one whose account is out of quota is told when it is back', async () => {
+      const id = idOf(await stage.atSouth({ path }));
+      await stage.spend('south');
+      const { status, json } = await stage.turn({ path, body: { previous_response_id: id } });
+      assert.deepEqual([status, json.error.code], [429, 'usage_limit_reached']);
+      assert.equal(typeof json.error.resets_at, 'number');
+      assert.deepEqual(stage.went(), []);
+    });
+  });
+}
+
+test('[F8.2] a JSON answer and an incomplete one can be continued, one that broke off cannot', async () => {
+  const json = idOf(await stage.turn({ path: PUBLIC }));
+  const short = idOf(await stage.turn({ path: PUBLIC, body: { stream: true, max_output_tokens: 1 } }));
+  stage.gate.upstream.next('north', 'cut after 8 events');
+  const cut = await stage.gate
+    .fetch(NATIVE, { body: { model: 'model-a', stream: true, store: false, input: [] } })
+    .then(async (response) => {
+      let text = '';
+      try {
+        for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString();
+      } catch {
+        // It broke off, as it was meant to.
+      }
+      return /"id":"(resp_[^"]+)"/.exec(text)?.[1];
+    });
+  assert.match(cut ?? '', /^resp_/);
+  const statuses: unknown[] = [];
+  for (const id of [json, short, cut]) {
+    const reply = await stage.turn({ path: PUBLIC, body: { previous_response_id: id ?? '' } });
+    statuses.push(reply.json.error?.code ?? reply.status);
+  }
+  assert.deepEqual(statuses, [200, 200, 'previous_response_not_found']);
+});
+
+test('[F8.2] a response id is good for 24 hours', async () => {
+  const id = idOf(await stage.atSouth());
+  stage.clock.setAhead(86_000_000);
+  assert.equal((await stage.turn({ path: PUBLIC, body: { previous_response_id: id } })).status, 200);
+  stage.clock.setAhead(400_001);
+  assert.equal((await stage.turn({ path: PUBLIC, body: { previous_response_id: id } })).json.error.code, 'previous_response_not_found');
+});
+
+test('[F8.2] response ids survive a restart', async () => {
+  const id = idOf(await stage.atSouth());
+  await stage.restart();
+  assert.equal((await stage.turn({ path: PUBLIC, body: { previous_response_id: id } })).status, 200);
+  assert.deepEqual(stage.went(), ['south']);
+});

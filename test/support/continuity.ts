@@ -1,0 +1,124 @@
+// A stage for continuity: three accounts in order, two keys of one Pool, another Pool, and a session that is moved at will.
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../proxy/rehearsal/clock.ts';
+import type { JsonObject } from '../../proxy/turn.ts';
+import { eventsOf, KEY, type Reply, startGateway, type TestGateway } from './gateway.ts';
+import { restarted } from './restart.ts';
+import { ShiftedClock } from './shifted-clock.ts';
+
+export const NATIVE = '/backend-api/agent/responses';
+export const PUBLIC = '/v1/responses';
+export const OTHER_KEY = 'pg-second-key';
+export const OTHER_POOL = 'pg-other-pool';
+
+/** Longer than the retry budget remembers. */
+const LATER_MS = 11_000;
+/** Longer than any quota is spent for. */
+const MUCH_LATER_MS = 3_700_000;
+
+export const user = (text: string): JsonObject => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
+
+export interface Sent {
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: JsonObject;
+  readonly key?: string;
+}
+
+export class Stage {
+  gate: TestGateway;
+  /** Of the store and its key. */
+  readonly folder: string;
+  readonly clock: ShiftedClock;
+
+  private constructor(gate: TestGateway, folder: string, clock: ShiftedClock) {
+    this.gate = gate;
+    this.folder = folder;
+    this.clock = clock;
+  }
+
+  /** @param strict whether accounts refuse anchors, and what others have made */
+  static async set({ strict = true }: { readonly strict?: boolean } = {}): Promise<Stage> {
+    const folder = await mkdtemp(join(tmpdir(), 'poolgate-continuity-'));
+    const clock = new ShiftedClock();
+    const gate = await startGateway({
+      clock,
+      store: `sqlite:${folder}/poolgate.db`,
+      upstream: { accounts: ['north', 'south', 'east'], strict, clock: { now: () => clock.now(), wait: systemClock.wait } },
+      config: (draft) => {
+        draft.store_key = { file: `${folder}/store.key` };
+        draft.pools.push({ ...structuredClone(draft.pools[0]), id: 'other', label: 'Other' });
+        draft.keys.push({ id: 'second', pool: 'team', secret_sha256: [hash('sha256', OTHER_KEY, 'hex')] });
+        draft.keys.push({ id: 'third', pool: 'other', secret_sha256: [hash('sha256', OTHER_POOL, 'hex')] });
+      },
+    });
+    return new Stage(gate, folder, clock);
+  }
+
+  async strike(): Promise<void> {
+    await this.gate.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async restart(): Promise<void> {
+    this.gate = await restarted(this.gate, { clock: this.clock });
+  }
+
+  /** Some time later all is well, and nothing has arrived. */
+  clear(): void {
+    this.clock.setAhead(MUCH_LATER_MS);
+    this.gate.upstream.clear();
+    this.gate.heal();
+  }
+
+  /** A turn of a native client, unless told otherwise. */
+  turn({ path = NATIVE, headers = {}, body = {}, key = KEY }: Sent = {}): Promise<Reply> {
+    const native = { stream: true, store: false, reasoning: { effort: 'medium' }, include: ['reasoning.encrypted_content'] };
+    return this.gate.send(path, {
+      headers: { ...headers, authorization: `Bearer ${key}` },
+      body: { model: 'model-a', input: [user('hello')], ...(path === NATIVE ? native : {}), ...body },
+    });
+  }
+
+  /** The accounts that turns went to since the last look, in order. */
+  went(): readonly string[] {
+    const accounts = this.gate.upstream.turns().map(({ account }) => account);
+    this.gate.upstream.clear();
+    return accounts;
+  }
+
+  /** A turn that ends at `south`, since the first account in order fails it once; its session stays there. */
+  async atSouth(sent: Sent = {}): Promise<Reply> {
+    this.clock.setAhead(LATER_MS);
+    this.gate.upstream.clear();
+    this.gate.upstream.next('north', 'refuse 503');
+    const reply = await this.turn(sent);
+    assert.deepEqual([reply.status, this.went()], [200, ['north', 'south']]);
+    return reply;
+  }
+
+  /** The account says that it is out of quota for an hour, to a turn of no session. */
+  async spend(account: string): Promise<void> {
+    this.clock.setAhead(LATER_MS);
+    const before = ['north', 'south', 'east'].slice(0, ['north', 'south', 'east'].indexOf(account));
+    for (const one of before) this.gate.upstream.next(one, 'refuse 503');
+    this.gate.upstream.next(account, 'refuse 429 usage_limit_reached resets 3600');
+    assert.equal((await this.turn()).status, 200);
+    this.gate.upstream.clear();
+  }
+
+  async lastRow() {
+    return (await this.gate.rows()).at(-1) ?? assert.fail('no row');
+  }
+}
+
+/** The output of a streamed reply. */
+export const outputOf = ({ text }: Reply): readonly JsonObject[] => eventsOf(text).at(-1)?.data.response.output as readonly JsonObject[];
+
+/** The response id that a client knows after this reply, whole or not. */
+export const idOf = ({ json, text }: Reply): string =>
+  String(json?.id ?? eventsOf(text).findLast(({ data }) => data.response)?.data.response.id);

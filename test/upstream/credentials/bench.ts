@@ -1,0 +1,174 @@
+// A bench for credentials: one OAuth account of the rehearsal provider, its tokens file, a store, and a clock that tests move.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { AccountConfig, LoadedConfig } from '../../../proxy/config/config.ts';
+import { Log } from '../../../proxy/log.ts';
+import type { Clock } from '../../../proxy/pool/catalog/clock.ts';
+import { systemClock } from '../../../proxy/rehearsal/clock.ts';
+import type { RehearsalLogin } from '../../../proxy/rehearsal/login.ts';
+import { Credentials } from '../../../proxy/upstream/credentials/credentials.ts';
+import { type Exchange, tokenEndpoint } from '../../../proxy/upstream/credentials/token-endpoint.ts';
+import { TokenVault } from '../../../proxy/upstream/credentials/token-vault.ts';
+import { StoreKey } from '../../../proxy/vault/store-key.ts';
+import { openStore, type Store } from '../../../store/store.ts';
+import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
+
+/** Time that a test moves; what was to happen meanwhile happens then. */
+export class HandClock implements Clock {
+  #now = Date.UTC(2030, 0, 1);
+  readonly #waits = new Set<{ readonly at: number; readonly run: () => void }>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const wait = { at: this.#now + ms, run };
+    this.#waits.add(wait);
+    return () => void this.#waits.delete(wait);
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+    for (const wait of [...this.#waits]) {
+      if (wait.at > this.#now || !this.#waits.delete(wait)) continue;
+      wait.run();
+    }
+  }
+}
+
+export const KEY = 'a key of the store for tests';
+export const ACCESS = 'at-from-the-file';
+export const REFRESH = 'rt-from-the-file';
+
+export interface BenchOptions {
+  readonly login?: Partial<RehearsalLogin>;
+  /** What stands in the file; default: the tokens of the login. */
+  readonly file?: unknown;
+  /** How long the endpoint may be silent, in real milliseconds. */
+  readonly silence?: number;
+}
+
+/** One process: its credentials, and what it told others. */
+export interface Process {
+  readonly credentials: Credentials;
+  readonly refused: readonly string[];
+  readonly imported: readonly string[];
+  readonly logged: readonly string[];
+  /** The bearer that the account would be asked with. */
+  bearer(): Promise<string>;
+  /** What a 401 to this bearer leads to; to the one in use unless told. */
+  unauthorized(bearer?: string): Promise<string>;
+  reload(): Promise<void>;
+}
+
+export class Bench {
+  readonly clock = new HandClock();
+  readonly upstream: Upstream;
+  readonly store: Store;
+  readonly folder: string;
+  readonly account: AccountConfig;
+  readonly loaded: LoadedConfig;
+  readonly #silence: number | undefined;
+
+  private constructor(upstream: Upstream, store: Store, folder: string, silence: number | undefined) {
+    this.upstream = upstream;
+    this.store = store;
+    this.folder = folder;
+    this.#silence = silence;
+    const url = upstream.urlOf('north');
+    this.account = {
+      id: 'north',
+      label: 'North',
+      base_url: url,
+      credential: { oauth: { file: join(folder, 'north.json'), token_url: `${url}/oauth/token`, client_id: 'client-1' } },
+      headers: { 'x-account': 'north-1' },
+      visible: true,
+      max_concurrent: 32,
+      models: {},
+      drop_fields: [],
+      websocket: true,
+      compact: 'route',
+      reserve_percent: 0,
+    };
+    this.loaded = { config: { accounts: [this.account] } as unknown as LoadedConfig['config'], path: '', bearers: new Map() };
+  }
+
+  static async open(test: TestContext, { login = {}, file, silence }: BenchOptions = {}): Promise<Bench> {
+    const folder = await mkdtemp(join(tmpdir(), 'poolgate-credentials-'));
+    test.after(() => rm(folder, { recursive: true, force: true }));
+    let now = (): number => 0;
+    const upstream = await startUpstream({
+      accounts: [{ id: 'north', oauth: { refresh_token: REFRESH, access_token: ACCESS, client_id: 'client-1', ...login } }],
+      clock: { now: () => now(), wait: systemClock.wait },
+    });
+    test.after(() => upstream.close());
+    const store = await openStore(`sqlite:${folder}/poolgate.db`, { clock: () => now() });
+    test.after(() => store.close());
+    const bench = new Bench(upstream, store, folder, silence);
+    now = () => bench.clock.now();
+    await bench.write(file ?? { tokens: { access_token: ACCESS, refresh_token: REFRESH, account_id: 'acct-1', id_token: 'it-1' } });
+    return bench;
+  }
+
+  /** What the operator's file holds from now on. */
+  write(content: unknown): Promise<void> {
+    return writeFile(join(this.folder, 'north.json'), typeof content === 'string' ? content : JSON.stringify(content));
+  }
+
+  /** Starts a process on the store; what it is given stands in the place of the real parts. */
+  async start(parts: { readonly exchange?: Exchange; readonly store?: Store['credentials'] } = {}): Promise<Process> {
+    const refused: string[] = [];
+    const imported: string[] = [];
+    const logged: string[] = [];
+    const credentials = new Credentials({
+      vault: new TokenVault(parts.store ?? this.store.credentials, new StoreKey(KEY)),
+      exchange: parts.exchange ?? this.exchange(),
+      clock: this.clock,
+      log: new Log('debug', (line) => void logged.push(line)),
+      onRefused: (account) => void refused.push(account),
+      onImported: (account) => void imported.push(account),
+    });
+    await credentials.configure(this.loaded);
+    const { account, loaded } = this;
+    const bearer = async (): Promise<string> => {
+      const headers = await credentials.headersFor(account, loaded);
+      return headers.authorization?.replace('Bearer ', '') ?? '';
+    };
+    return {
+      credentials,
+      refused,
+      imported,
+      logged,
+      bearer,
+      unauthorized: async (token) => credentials.refused(account, `Bearer ${token ?? credentials.secretOf('north', loaded)}`),
+      reload: () => credentials.configure(loaded),
+    };
+  }
+
+  exchange(): Exchange {
+    return tokenEndpoint(this.#silence);
+  }
+
+  /** How often the token endpoint was asked. */
+  get refreshes(): number {
+    return this.upstream.requests('north').filter(({ path }) => path === '/oauth/token').length;
+  }
+
+  /** Whether the provider takes this bearer. */
+  async admits(bearer: string): Promise<boolean> {
+    const answer = await fetch(`${this.upstream.urlOf('north')}/backend-api/agent/models`, {
+      headers: { authorization: `Bearer ${bearer}` },
+    });
+    await answer.arrayBuffer();
+    return answer.status === 200;
+  }
+}
+
+/** A JSON web token that ends then (Unix milliseconds); its signature is nobody's. */
+export function webToken(endsAt: number): string {
+  const part = (claims: object): string => Buffer.from(JSON.stringify(claims)).toString('base64url');
+  return `${part({ alg: 'none' })}.${part({ exp: Math.floor(endsAt / 1000) })}.c2lnbmF0dXJl`;
+}

@@ -1,0 +1,182 @@
+// Tokens in the store: durable before they are used, encrypted, shared between processes, and replaced by a new login.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import type { Store } from '../../../store/store.ts';
+import { ACCESS, Bench, KEY, REFRESH } from './bench.ts';
+
+suite('rotated tokens', () => {
+  test('are not used before they are on disk', async (context) => {
+    const bench = await Bench.open(context);
+    const gate = Promise.withResolvers<void>();
+    let saves = 0;
+    const { credentials } = bench.store;
+    const store: Store['credentials'] = {
+      ...credentials,
+      save: async (row) => {
+        // The first is the import's.
+        if (saves++ > 0) await gate.promise;
+        return credentials.save(row);
+      },
+    };
+    const north = await bench.start({ store });
+    const renewal = north.unauthorized();
+    while (saves < 2) await new Promise(setImmediate);
+    assert.equal(await north.bearer(), ACCESS);
+    gate.resolve();
+    assert.equal(await renewal, 'renewed');
+    assert.notEqual(await north.bearer(), ACCESS);
+  });
+
+  test('that a full disk does not take are not asked for twice, and are used once it takes them', async (context) => {
+    const bench = await Bench.open(context);
+    const gate = Promise.withResolvers<void>();
+    let saves = 0;
+    const { credentials } = bench.store;
+    const store: Store['credentials'] = {
+      ...credentials,
+      save: async (row) => {
+        if (saves++ > 0) await gate.promise;
+        return credentials.save(row);
+      },
+    };
+    const north = await bench.start({ store });
+    const first = north.unauthorized();
+    while (saves < 2) await new Promise(setImmediate);
+    bench.clock.advance(15_000);
+    assert.equal(await first, 'failed');
+    const second = north.unauthorized();
+    bench.clock.advance(15_000);
+    assert.equal(await second, 'failed');
+    gate.resolve();
+    assert.equal(await north.unauthorized(), 'renewed');
+    assert(await bench.admits(await north.bearer()));
+    assert.equal(bench.refreshes, 1);
+  });
+
+  test('survive kill -9 between the disk and their first use', async (context) => {
+    const bench = await Bench.open(context);
+    const url = bench.upstream.urlOf('north');
+    const child = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, 'killed.ts')], {
+      env: { ...process.env, STORE: `sqlite:${bench.folder}/poolgate.db`, KEY, FILE: join(bench.folder, 'north.json'), URL: url },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    const [, signal] = await once(child, 'exit');
+    assert.equal(signal, 'SIGKILL');
+    assert.equal(bench.refreshes, 1);
+    const north = await bench.start();
+    assert.notEqual(await north.bearer(), ACCESS);
+    assert(await bench.admits(await north.bearer()));
+    assert.equal(await north.unauthorized(), 'renewed', 'its refresh token is the new one');
+    assert.deepEqual(north.imported, [], 'the file holds the login that was imported before');
+  });
+
+  test('[S4] are in no log line, and on disk only encrypted', async (context) => {
+    const bench = await Bench.open(context);
+    const north = await bench.start();
+    await north.unauthorized();
+    const access = await north.bearer();
+    bench.upstream.loginOf('north').revoke();
+    await north.unauthorized();
+    await bench.store.flush();
+    const row = await bench.store.credentials.find('north');
+    const files = await Promise.all(
+      (await readdir(bench.folder)).filter((name) => name.startsWith('poolgate')).map((name) => readFile(join(bench.folder, name))),
+    );
+    const places = [north.logged.join(''), JSON.stringify(row), ...files.map((bytes) => bytes.toString('latin1'))];
+    for (const secret of [access, ACCESS, REFRESH, 'it-1', 'rt_', KEY]) {
+      for (const place of places) assert(!place.includes(secret), `${secret} in ${place.slice(0, 40)}`);
+    }
+    const events = north.logged.map((line) => (JSON.parse(line) as { event: string }).event);
+    assert.deepEqual(events, ['credential_imported', 'credential_refreshed', 'credential_refused']);
+  });
+});
+
+suite('of two processes on one store', () => {
+  test('the second takes over what the first refreshed', async (context) => {
+    const bench = await Bench.open(context);
+    const [first, second] = [await bench.start(), await bench.start()];
+    assert.equal(await first.unauthorized(), 'renewed');
+    assert.equal(await second.unauthorized(), 'renewed');
+    assert.equal(bench.refreshes, 1);
+    assert.equal(await second.bearer(), await first.bearer());
+  });
+
+  test('one that lost the race for the refresh token re-reads instead of failing', async (context) => {
+    const bench = await Bench.open(context);
+    const first = await bench.start();
+    const real = bench.exchange();
+    const second = await bench.start({
+      exchange: async (request) => {
+        // The other one is faster by exactly this much.
+        if (bench.refreshes === 0) await first.unauthorized();
+        return real(request);
+      },
+    });
+    assert.equal(await second.unauthorized(), 'renewed');
+    assert.equal(bench.refreshes, 2);
+    assert.equal(await second.bearer(), await first.bearer());
+    assert.deepEqual(second.refused, []);
+  });
+});
+
+suite('a new login in the file', () => {
+  const login = { tokens: { access_token: 'at-anew', refresh_token: 'rt-anew' } };
+
+  test('is imported at start and on reload, which clears the state', async (context) => {
+    const bench = await Bench.open(context);
+    const north = await bench.start();
+    assert.deepEqual(north.imported, ['north']);
+    await north.reload();
+    assert.deepEqual(north.imported, ['north'], 'the same file says nothing new');
+    bench.upstream.loginOf('north').revoke();
+    assert.equal(await north.unauthorized(), 'refused');
+    bench.upstream.loginOf('north').renew('rt-anew');
+    await bench.write(login);
+    assert.equal(await north.unauthorized(), 'renewed', 'before the state becomes reauth_required the file is looked at');
+    assert.deepEqual([north.refused, north.imported], [['north'], ['north', 'north']]);
+    assert.equal(await north.unauthorized('at-anew'), 'renewed');
+    assert(await bench.admits(await north.bearer()));
+
+    await bench.write({ tokens: { access_token: 'at-third', refresh_token: 'rt-third' } });
+    await north.reload();
+    assert.equal(await north.bearer(), 'at-third');
+    const after = await bench.start();
+    assert.equal(await after.bearer(), 'at-third');
+    assert.deepEqual(after.imported, []);
+  });
+
+  test('whose access token has ended is refreshed at once', async (context) => {
+    const bench = await Bench.open(context);
+    const north = await bench.start();
+    bench.upstream.loginOf('north').renew('rt-anew');
+    await bench.write({ refresh_token: 'rt-anew' });
+    assert.equal(await north.unauthorized(), 'renewed');
+    assert(await bench.admits(await north.bearer()));
+    assert.deepEqual(north.refused, []);
+  });
+
+  test('that is no login, or not there, changes nothing', async (context) => {
+    const bench = await Bench.open(context);
+    const north = await bench.start();
+    for (const content of ['', '{"tokens":', '[]', '{}', '{"tokens":{"access_token":7}}']) {
+      await bench.write(content);
+      await north.reload();
+      assert.equal(await north.bearer(), ACCESS);
+    }
+    assert.equal(await north.unauthorized(), 'renewed');
+    const after = await bench.start();
+    assert(await bench.admits(await after.bearer()), 'what was refreshed is in the store');
+  });
+
+  test('is imported anew where the key of the store was lost', async (context) => {
+    const bench = await Bench.open(context);
+    await (await bench.start()).unauthorized();
+    await bench.store.credentials.save({ account: 'north', imported: 'by another key', sealed: 'v1.AAAA.BBBB', updated_at: 0 });
+    const north = await bench.start();
+    assert.equal(await north.bearer(), ACCESS);
+  });
+});

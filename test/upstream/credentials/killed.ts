@@ -1,0 +1,29 @@
+// A process that refreshes its account and dies the moment that the new tokens are on disk.
+import type { LoadedConfig } from '../../../proxy/config/config.ts';
+import { Log } from '../../../proxy/log.ts';
+import { systemClock } from '../../../proxy/pool/catalog/clock.ts';
+import { Credentials } from '../../../proxy/upstream/credentials/credentials.ts';
+import { tokenEndpoint } from '../../../proxy/upstream/credentials/token-endpoint.ts';
+import { TokenVault } from '../../../proxy/upstream/credentials/token-vault.ts';
+import { StoreKey } from '../../../proxy/vault/store-key.ts';
+import { openStore } from '../../../store/store.ts';
+
+const { STORE = '', KEY = '', FILE = '', URL: url = '' } = process.env;
+const account = { id: 'north', headers: {}, credential: { oauth: { file: FILE, token_url: `${url}/oauth/token`, client_id: 'client-1' } } };
+const loaded = { config: { accounts: [account] }, path: '', bearers: new Map() } as unknown as LoadedConfig;
+const store = await openStore(STORE, { clock: () => Date.now() });
+const credentials = new Credentials({
+  vault: new TokenVault(store.credentials, new StoreKey(KEY)),
+  exchange: tokenEndpoint(),
+  clock: systemClock,
+  log: new Log('info', (line) => {
+    if (line.includes('credential_refreshed')) process.kill(process.pid, 'SIGKILL');
+  }),
+  onRefused: () => undefined,
+  onImported: () => undefined,
+});
+await credentials.configure(loaded);
+await credentials.refused(
+  loaded.config.accounts[0] as (typeof loaded.config.accounts)[0],
+  `Bearer ${credentials.secretOf('north', loaded)}`,
+);
