@@ -4,7 +4,9 @@ import { openStore, type Store } from '../store/store.ts';
 import { Counters } from './admin/counters.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { AdminServer } from './admin/server.ts';
+import { keyUsageAnswers } from './answers/key-usage.ts';
 import { catalogAnswers, modelAnswers } from './answers/models.ts';
+import { type PoolUsageOptions, poolUsageAnswers } from './answers/pool-usage.ts';
 import type { AccountConfig, Config, LoadedConfig } from './config/config.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
 import { Witnesses } from './dispatch/evidence.ts';
@@ -15,6 +17,7 @@ import { BodyGuard } from './intake/body.ts';
 import { forwarding } from './intake/forward.ts';
 import type { Handler } from './intake/http-turn.ts';
 import { jsonTurns } from './intake/json-turn.ts';
+import { limited } from './intake/limited.ts';
 import type { LiveTurn, TurnHost } from './live-turn.ts';
 import { Log, placeOf } from './log.ts';
 import { Capacity } from './pool/capacity.ts';
@@ -24,6 +27,7 @@ import { ModelDirectory } from './pool/catalog/directory.ts';
 import type { CatalogAnswer } from './pool/catalog/round.ts';
 import { Continuity } from './pool/continuity/continuity.ts';
 import { CONTINUATION_PINS } from './pool/continuity/pins.ts';
+import { Accounting } from './pool/limits/accounting.ts';
 import { AccountUsage } from './pool/quota/account-usage.ts';
 import { type Rehearsal, rehearsalName, startRehearsal } from './rehearsal/start.ts';
 import { ConfigFollower } from './reload.ts';
@@ -56,6 +60,8 @@ interface Opened {
 }
 
 const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
+/** The longest that a reload waits for its accounts' catalogs. */
+const CATALOG_PATIENCE_MS = 1_000;
 
 export class Gateway {
   readonly log: Log;
@@ -65,6 +71,7 @@ export class Gateway {
   readonly models: ModelDirectory;
   readonly capacity: Capacity;
   readonly usage: AccountUsage;
+  readonly accounting: Accounting;
   readonly credentials: Credentials;
   readonly continuity: Continuity;
   readonly follower: ConfigFollower;
@@ -75,6 +82,7 @@ export class Gateway {
   readonly #server: PublicServer;
   readonly #admin: AdminServer;
   #rehearsal: Rehearsal | undefined;
+  readonly #rehearsals = new Set<Rehearsal>();
   #generation: Generation;
   #accepting = false;
   #forgetRetention = (): void => undefined;
@@ -96,15 +104,17 @@ export class Gateway {
     this.#clock = clock;
     this.startedAt = clock.now();
     this.#rehearsal = rehearsal;
+    if (rehearsal) this.#rehearsals.add(rehearsal);
     this.store = store;
     this.log = options.log ?? new Log(loaded.config.log.level);
     this.#generation = new Generation(loaded);
-    this.#upstreams.configure(loaded.config, (account) => this.#urlOf(account));
+    void this.#upstreams.configure(loaded.config, (account) => this.#urlOf(account));
     this.catalog = new Catalog({
       clock,
       read: (account) => this.#readCatalog(account),
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
     });
+    this.accounting = new Accounting(store.usage, clock);
     this.usage = new AccountUsage({
       clock,
       counters: this.counters,
@@ -124,7 +134,7 @@ export class Gateway {
       quota: this.usage.quota,
     });
     this.usage.quota.onRelief((account) => this.capacity.health.relieve(account));
-    this.continuity = new Continuity({ store: store.pins, key, now: () => clock.now() });
+    this.continuity = new Continuity({ store: store.pins, key, clock });
     this.credentials = new Credentials({
       vault: new TokenVault(store.credentials, key),
       exchange: tokenEndpoint(),
@@ -166,7 +176,7 @@ export class Gateway {
   /** Accepts connections at once; `/readyz` follows the first round of catalogs and of usage reads. */
   async listen(): Promise<Addresses> {
     const { listen, admin, accounts } = this.#generation.config;
-    await Promise.all([this.capacity.start(), this.continuity.load()]);
+    await Promise.all([this.capacity.start(), this.continuity.load(), this.accounting.load()]);
     await this.credentials.configure(this.#generation.loaded);
     this.usage.configure(accounts);
     await this.catalog.start(accounts);
@@ -177,16 +187,24 @@ export class Gateway {
     return { main, admin: second };
   }
 
-  /** Takes a new configuration for every turn from now on; turns in flight keep theirs. Resolves once its accounts were read. */
+  /**
+   * Takes a new configuration for every turn from now on; turns in flight keep theirs. Resolves once its accounts were read, or have
+   * had their time for it: the next change does not wait for an account that does not answer.
+   */
   async reload(loaded: LoadedConfig): Promise<void> {
-    await this.#rehearseAnew(loaded.config);
-    this.#upstreams.configure(loaded.config, (account) => this.#urlOf(account));
+    const former = await this.#rehearseAnew(loaded.config);
+    const retired = this.#upstreams.configure(loaded.config, (account) => this.#urlOf(account));
+    if (former) void retired.then(() => this.#endRehearsal(former));
     this.#generation = new Generation(loaded);
     this.capacity.configure();
     await this.credentials.configure(loaded);
     this.usage.configure(loaded.config.accounts);
     this.log.level = loaded.config.log.level;
-    await this.catalog.reload(loaded.config.accounts);
+    const read = this.catalog.reload(loaded.config.accounts);
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(CATALOG_PATIENCE_MS, resolve);
+    await Promise.race([read, late]);
+    cancel();
   }
 
   /** An account may have logged in anew, in a file that the configuration names as before. */
@@ -201,17 +219,24 @@ export class Gateway {
     this.catalog.stop();
     this.usage.stop();
     this.capacity.stop();
+    this.continuity.flush();
     this.#forgetRetention();
     await this.#upstreams.destroy();
-    await Promise.all([this.#admin.close(), this.#rehearsal?.close(), this.store.close()]);
+    await Promise.all([this.#admin.close(), ...[...this.#rehearsals].map((rehearsal) => rehearsal.close()), this.store.close()]);
   }
 
-  /** Other rehearsal accounts need another provider; the old one goes on for its turns until the gateway ends. */
-  async #rehearseAnew(next: Config): Promise<void> {
-    if (JSON.stringify(rehearsalAccounts(next)) === JSON.stringify(rehearsalAccounts(this.#generation.config))) return;
-    const old = this.#rehearsal;
+  /** Other rehearsal accounts, or other words, need another provider. @returns the former, which goes on until its turns are over */
+  async #rehearseAnew(next: Config): Promise<Rehearsal | undefined> {
+    if (JSON.stringify(rehearsed(next)) === JSON.stringify(rehearsed(this.#generation.config))) return undefined;
+    const former = this.#rehearsal;
     this.#rehearsal = await rehearse(next);
-    if (old) this.#clock.after(next.timeouts.drain_ms, () => void old.close());
+    if (this.#rehearsal) this.#rehearsals.add(this.#rehearsal);
+    return former;
+  }
+
+  #endRehearsal(former: Rehearsal): Promise<void> {
+    this.#rehearsals.delete(former);
+    return former.close();
   }
 
   #host(): TurnHost {
@@ -220,7 +245,8 @@ export class Gateway {
       after: (ms, run) => this.#clock.after(ms, run),
       secretOf: (account, loaded) => this.credentials.secretOf(account, loaded),
       findModel: (_generation, pool, id) => this.models.find(pool, id),
-      record: (row, attempts) => {
+      record: (row, attempts, turn) => {
+        this.accounting.settle(turn, row);
         this.store.requests.append(row);
         for (const attempt of attempts) this.store.attempts.append(attempt);
         const { id, endpoint, method, status, code, account, duration_ms } = row;
@@ -244,13 +270,32 @@ export class Gateway {
       counters: this.counters,
       ownHeaders: (turn) => this.#ownHeaders(turn),
     });
-    const turns = jsonTurns(dispatch, { guard: new BodyGuard(), counters: this.counters });
+    const turns = jsonTurns(dispatch, { guard: new BodyGuard(), counters: this.counters, accounting: this.accounting });
     return {
       catalog: admitted(admission, catalogAnswers(this.models, this.catalog.whenReady)),
       models: admitted(admission, modelAnswers(this.models, this.catalog.whenReady)),
       responses: turns,
       'public-responses': turns,
-      forward: forwarding({ admission, selection, credentials: this.credentials, continuity: this.continuity, counters: this.counters }),
+      'pool-usage': admitted(admission, poolUsageAnswers(this.#poolUsage())),
+      'key-usage': admitted(admission, keyUsageAnswers(this.accounting)),
+      forward: limited(
+        this.accounting,
+        forwarding({ admission, selection, credentials: this.credentials, continuity: this.continuity, counters: this.counters }),
+      ),
+    };
+  }
+
+  #poolUsage(): PoolUsageOptions {
+    const { quota, reads } = this.usage;
+    const { health } = this.capacity;
+    return {
+      quota,
+      known: (accounts) => reads.known(accounts),
+      routable: ({ assignments }) =>
+        assignments.flatMap(({ account, active, eligible }) => {
+          const usable = active && eligible && this.#generation.accounts.get(account)?.visible;
+          return usable && health.routable(account, '(pool-usage)') ? account : [];
+        }),
     };
   }
 
@@ -290,6 +335,9 @@ async function rehearse(config: Config): Promise<Rehearsal | undefined> {
   const accounts = rehearsalAccounts(config);
   return accounts.length > 0 ? startRehearsal(accounts, config.wire) : undefined;
 }
+
+/** What the provider is made of. */
+const rehearsed = (config: Config): unknown => [rehearsalAccounts(config), config.wire];
 
 const rehearsalAccounts = ({ accounts }: Config): { readonly id: string; readonly temperament: string }[] =>
   accounts.flatMap(({ id, base_url }) => {

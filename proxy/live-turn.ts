@@ -5,6 +5,8 @@ import { Passage } from './chain.ts';
 import type { AccountConfig, KeyConfig, Limits, LoadedConfig, PoolConfig, WireWords } from './config/config.ts';
 import type { Generation } from './generation.ts';
 import type { Continuation } from './pool/continuity/continuity.ts';
+import type { Bill } from './pool/limits/bill.ts';
+import type { Tokens } from './pool/limits/totals.ts';
 import type { Refusal } from './refusal.ts';
 import type { Event, Headers, Json, ModelView, Outcome, Route, SafeFields, Turn, Work } from './turn.ts';
 
@@ -20,7 +22,7 @@ export interface TurnHost {
   secretOf(account: string, loaded: LoadedConfig): string | undefined;
   findModel(generation: Generation, pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
   /** Takes the one log row of an ended turn, and its attempts. Never throws, never waits. */
-  record(row: RequestRow, attempts: readonly AttemptRow[]): void;
+  record(row: RequestRow, attempts: readonly AttemptRow[], turn: LiveTurn): void;
   /** Takes what nobody foresaw, of the turn with this id. Never throws. */
   fault(thrown: unknown, requestId: string): void;
 }
@@ -57,6 +59,8 @@ export class LiveTurn implements Turn {
   why: Why | undefined;
   /** What is asked, once it has been read. */
   work: Work | undefined;
+  /** Set before the turn is let in by its key's limits. */
+  bill: Bill | undefined;
   /** Set before an account is chosen. */
   continuation: Continuation | undefined;
   readonly attempts: AttemptRow[] = [];
@@ -156,7 +160,7 @@ export class LiveTurn implements Turn {
     this.#recorded = true;
     const { outcome, status, code } = this.#ending;
     try {
-      this.#host.record(this.#row(outcome, status, code), this.attempts);
+      this.#host.record(this.#row(outcome, status, code), this.attempts, this);
     } catch (thrown) {
       this.fault(thrown);
     }
@@ -165,6 +169,21 @@ export class LiveTurn implements Turn {
   #known(): { readonly key: KeyConfig; readonly pool: PoolConfig } {
     if (!this.#identity) throw new Error('the turn has not been authenticated');
     return this.#identity;
+  }
+
+  /** As the provider states them; of a turn that broke off before it did, an estimate (Q18). */
+  #tokens({ kind }: Outcome): Tokens & Pick<RequestRow, 'tokens_estimated'> {
+    const { input_tokens = null, cached_input_tokens = null, output_tokens = null, tokens_estimated = false } = this.#noted;
+    const stated = { input_tokens, cached_input_tokens, output_tokens, tokens_estimated };
+    const brokeOff = (kind === 'cut' || kind === 'client_gone') && this.attempts.length > 0;
+    if (!brokeOff || input_tokens !== null || output_tokens !== null) return stated;
+    const estimate = this.bill?.cut();
+    return estimate ? { ...estimate, tokens_estimated: true } : stated;
+  }
+
+  /** The Pool that the turn was let into; undefined before authentication. */
+  get billed(): PoolConfig | undefined {
+    return this.#identity?.pool;
   }
 
   #row(outcome: Outcome, status: number, code: string | null): RequestRow {
@@ -185,10 +204,7 @@ export class LiveTurn implements Turn {
       code,
       retries: Math.max(0, this.attempts.length - 1),
       duration_ms: Math.max(0, this.#host.now() - this.at),
-      input_tokens: noted.input_tokens ?? null,
-      cached_input_tokens: noted.cached_input_tokens ?? null,
-      output_tokens: noted.output_tokens ?? null,
-      tokens_estimated: noted.tokens_estimated ?? false,
+      ...this.#tokens(outcome),
       configured_mode: noted.configured_mode ?? null,
       effective_mode: noted.effective_mode ?? null,
       mode_source: noted.mode_source ?? null,

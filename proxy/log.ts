@@ -45,9 +45,9 @@ export class Log {
  */
 export function placeOf(thrown: unknown): LogFields {
   if (!(thrown instanceof Error)) return { thrown: typeof thrown };
-  const { name, message, stack = '' } = thrown;
+  const { name, message, stack } = thrown;
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
-  const frames = stack.slice(stack.indexOf(message) + message.length);
+  const frames = typeof stack === 'string' ? stack.slice(stack.indexOf(message) + message.length) : '';
   const at = /\/((?:proxy|rules|store|node_modules)\/[\w@./-]+:\d+)/.exec(frames)?.[1];
   return { thrown: name, code, place: at };
 }

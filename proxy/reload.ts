@@ -1,10 +1,11 @@
 // The running gateway follows its file: when it is saved, on SIGHUP, or when asked; every change is logged and audited (S9).
-import type { ChangedField, Store } from '../store/store.ts';
+import type { AuditRow, Store } from '../store/store.ts';
+import { type Audited, auditedOf } from './config/audited.ts';
 import type { LoadedConfig } from './config/config.ts';
-import { type Change, formatChange } from './config/diff.ts';
+import { formatChange, versionOf } from './config/diff.ts';
 import { ConfigError } from './config/finding.ts';
 import { type Reloaded, Reloader } from './config/reload.ts';
-import { watchFile } from './config/watch.ts';
+import { type FileState, watchFile } from './config/watch.ts';
 import type { Log } from './log.ts';
 
 export interface ReloadTarget {
@@ -30,31 +31,45 @@ export class ConfigFollower {
     this.#reloader = new Reloader(loaded, (next) => target.reload(next));
   }
 
-  /** Reloads whenever the file changes. @returns the undo */
-  watch(): () => void {
-    return watchFile(this.#target.loaded.path, () => void this.reload('file').catch(() => undefined));
+  /** What was changed while no gateway ran, and what waited for this start, took effect now: the audit log says at least that. */
+  async started(): Promise<void> {
+    const { store, loaded, log } = this.#target;
+    const version = versionOf(loaded.config);
+    const last = async (action: string) => (await store.audit.list({ action, limit: 1 }))[0];
+    try {
+      const [start, reload] = await Promise.all([last('config.start'), last('config.reload')]);
+      const known = (start?.at ?? 0) > (reload?.at ?? 0) ? start : reload;
+      if (known?.target === version) return;
+      const fields = [{ path: 'version', from: known?.target ?? null, to: version }];
+      await this.#audit('start', [{ action: 'config.start', target: version, pool: null, fields }]);
+    } catch {
+      log.error('audit_failed', { actor: 'start' });
+    }
+  }
+
+  /**
+   * Reloads whenever the file changes.
+   * @param since its state when it was read: what was saved after that is a change
+   * @returns the undo
+   */
+  watch(since?: FileState): () => void {
+    return watchFile(this.#target.loaded.path, () => void this.reload('file').catch(() => undefined), { since });
   }
 
   /** @throws ConfigError when the file has mistakes; nothing changed then */
   async reload(actor: ReloadActor): Promise<Reloaded> {
-    const { log, store } = this.#target;
+    const { log } = this.#target;
     try {
+      const before = this.#reloader.running.config;
       const reloaded = await this.#reloader.reload();
-      const { changes, version } = reloaded;
+      const { changes, version, warnings } = reloaded;
+      log.info('config_read', { actor, version, changes: changes.length });
       for (const change of changes) log.info('config_changed', { actor, change: formatChange(change) });
+      for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
       // What waits for a restart is still the difference at the next save: it is audited when it takes effect.
       const effective = changes.filter(({ restart }) => !restart);
-      if (effective.length === 0) await this.#target.refresh();
-      if (effective.length > 0) {
-        await store.audit.record({
-          at: this.#now(),
-          actor,
-          action: 'config.reload',
-          target: version,
-          pool: null,
-          fields: effective.map(fieldOf),
-        });
-      }
+      if (effective.length > 0) await this.#audit(actor, auditedOf(effective, version, before, this.#reloader.running.config));
+      else await this.#target.refresh();
       return reloaded;
     } catch (thrown) {
       if (!(thrown instanceof ConfigError)) log.error('reload_failed', { actor });
@@ -62,15 +77,15 @@ export class ConfigFollower {
       throw thrown;
     }
   }
-}
 
-/** Scalars as they are; rows and private values as that they changed. */
-function fieldOf({ path, kind, from, to }: Change): ChangedField {
-  if (kind === 'changed' && from === undefined) return { path, from: '(changed)', to: '(changed)' };
-  return { path: kind === 'changed' ? path : `${path} (${kind})`, from: scalar(from), to: scalar(to) };
-}
-
-function scalar(value: Change['from']): ChangedField['from'] {
-  if (value === undefined) return null;
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+  /** The change stands already: a store that cannot take its rows is told, and nothing else. */
+  async #audit(actor: AuditRow['actor'], rows: readonly Audited[]): Promise<void> {
+    const { store, log } = this.#target;
+    const at = this.#now();
+    try {
+      await Promise.all(rows.map((row) => store.audit.record({ at, actor, ...row })));
+    } catch {
+      log.error('audit_failed', { actor, rows: rows.length });
+    }
+  }
 }

@@ -56,17 +56,12 @@ export class RouteTable {
   /** The row that serves this method and raw path; what the path has instead; or undefined for an unknown path. */
   find(method: string, path: string): Match | NoMethod | undefined {
     const exact = this.#exact.get(path);
-    const served = exact && match(exact, method, []);
-    if (served) return served;
-    const others: Rows[] = exact ? [exact] : [];
+    if (exact) return match(exact, method, []);
     for (const { expression, rows } of this.#patterns) {
       const found = expression.exec(path);
-      if (!found) continue;
-      const matched = match(rows, method, found.slice(1));
-      if (matched) return matched;
-      others.push(rows);
+      if (found) return match(rows, method, found.slice(1));
     }
-    return others.length > 0 ? noMethod(others) : undefined;
+    return undefined;
   }
 
   #add(row: RouteConfig, wire: WireWords): Route {
@@ -105,20 +100,17 @@ export class RouteTable {
   }
 }
 
-function match(rows: Rows, method: string, values: readonly string[]): Match | undefined {
+function match(rows: Rows, method: string, values: readonly string[]): Match | NoMethod {
   // A plain GET on a websocket row belongs to that row: it is told to upgrade (426), not that the method is wrong.
   const row = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
-  if (!row) return undefined;
+  if (!row) return noMethod(rows);
   const { route, names } = row;
   return { route, params: names.length === 0 ? NO_PARAMS : Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])) };
 }
 
-function noMethod(others: readonly Rows[]): NoMethod {
-  const known = others.flatMap((rows) => [...rows.keys()]);
-  return {
-    allow: [...new Set(known.map((method) => (method === 'WS' ? 'GET' : method)))],
-    like: (others[0] as Rows).values().next().value?.route ?? NO_ROUTE,
-  };
+function noMethod(rows: Rows): NoMethod {
+  const allow = [...new Set([...rows.keys()].map((method) => (method === 'WS' ? 'GET' : method)))];
+  return { allow, like: rows.values().next().value?.route ?? NO_ROUTE };
 }
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -3,7 +3,15 @@ import type { RouteKind } from './config/config.ts';
 import type { Route } from './turn.ts';
 
 /** Kinds whose requests have a handler. */
-export const HTTP_KINDS = ['catalog', 'forward', 'models', 'public-responses', 'responses'] as const satisfies readonly RouteKind[];
+export const HTTP_KINDS = [
+  'catalog',
+  'forward',
+  'key-usage',
+  'models',
+  'pool-usage',
+  'public-responses',
+  'responses',
+] as const satisfies readonly RouteKind[];
 
 export type HttpKind = (typeof HTTP_KINDS)[number];
 

@@ -178,7 +178,8 @@ export class PublicServer {
     this.#condemned.add(socket);
     const latest = this.#latest.get(socket);
     if (!latest || latest.response.writableFinished) endRaw(socket, refusal, id);
-    // Inside a body they are its reader's to refuse. Behind a whole request any answer would be taken for that request's.
-    else if (latest.request.complete || !latest.request.emit(BODY_MALFORMED)) socket.destroy();
+    // Inside a body they are its reader's to refuse, unless the answer was given without reading it. Behind a whole request any
+    // answer would be taken for that request's.
+    else if (latest.request.complete || !(latest.request.emit(BODY_MALFORMED) || latest.response.headersSent)) socket.destroy();
   }
 }

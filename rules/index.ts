@@ -24,6 +24,7 @@ import { unsupportedParameters } from './input/unsupported-parameters.ts';
 import { agentEvents } from './reply/agent-events.ts';
 import { closingError } from './reply/closing-error.ts';
 import { fillOutput } from './reply/fill-output.ts';
+import { hideQuota } from './reply/hide-quota.ts';
 import { publicModel } from './reply/public-model.ts';
 import { usage } from './reply/usage.ts';
 import type { Rule } from './rule.ts';
@@ -45,6 +46,7 @@ export const RULES: readonly Rule[] = [
   markerHeader, // before liteMarker adds ours (F2.4)
   closingError, // on the way back, behind everything that edits events
   agentEvents, // likewise
+  hideQuota, // likewise, on native streams
   publicModel, // likewise
   fillOutput, // on the way back after namespaceRestoration: it collects the items as clients get them
 

@@ -1,6 +1,7 @@
 // `serve`: runs the gateway until it is told to stop.
 import { formatFinding } from '../config/finding.ts';
 import { loadConfig } from '../config/load.ts';
+import { stateOf } from '../config/watch.ts';
 import { type Addresses, Gateway } from '../gateway.ts';
 import { placeOf } from '../log.ts';
 
@@ -10,26 +11,33 @@ export interface ServeOptions {
 
 /** Ends the process when the gateway has stopped. @throws ConfigError, StoreError, or Error for an address that cannot be had */
 export async function serve({ config }: ServeOptions): Promise<void> {
+  let serving: Gateway | undefined;
+  // From the first moment on: unheard, it would end the process.
+  process.on('SIGHUP', () => void serving?.follower.reload('signal').catch(() => undefined));
+  const state = stateOf(config);
   const { loaded, warnings } = await loadConfig(config);
   for (const warning of warnings) process.stderr.write(`${formatFinding(warning)}\n`);
   const gateway = await Gateway.open({ loaded });
   process.on('uncaughtException', (thrown) => crash(gateway, thrown)).on('unhandledRejection', (thrown) => crash(gateway, thrown));
   const { main, admin } = await listening(gateway);
-  const at = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-  process.stdout.write(`poolgate serves ${at(main)}${admin ? `, admin ${at(admin)}` : ''}\n`);
-  const unwatch = gateway.follower.watch();
-  process.on('SIGHUP', () => void gateway.follower.reload('signal').catch(() => undefined));
-  await new Promise<void>((resolve, reject) => {
+  const audited = gateway.follower.started();
+  const unwatch = gateway.follower.watch(state);
+  serving = gateway;
+  const stopped = new Promise<void>((resolve, reject) => {
     let stopping = false;
     const stop = (): void => {
       // A second signal is an operator who will not wait.
       if (stopping) process.exit(1);
       stopping = true;
       unwatch();
-      gateway.close().then(resolve, reject);
+      audited.then(() => gateway.close()).then(resolve, reject);
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
   });
+  const at = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  // Last: whoever reads it may stop us at once, or ask for anything else.
+  process.stdout.write(`poolgate serves ${at(main)}${admin ? `, admin ${at(admin)}` : ''}\n`);
+  await stopped;
   process.exit(0);
 }
 

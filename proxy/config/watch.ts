@@ -7,15 +7,24 @@ export interface WatchOptions {
   readonly settle_ms?: number;
   /** How often the file is looked at where its file system sends no signs (network mounts), in milliseconds; 0: never. */
   readonly poll_ms?: number;
+  /** What the watcher knows already: if the file is another one by now, that is a change. */
+  readonly since?: FileState | undefined;
 }
+
+/** Tells two files of one name apart, and two states of one; undefined while there is none that we may see. */
+export type FileState = string | undefined;
+
+/** To be taken before a file is read, so that what is saved while it is being read is not missed. */
+export const stateOf = (path: string): FileState => signature(resolve(path));
 
 /**
  * Calls `changed` after the file has become another one: new content, or a new file under its name. Not while it is missing.
  * @returns An undo: afterwards nothing is called any more, and nothing keeps the process alive.
  */
-export function watchFile(path: string, changed: () => void, { settle_ms = 100, poll_ms = 5000 }: WatchOptions = {}): () => void {
+export function watchFile(path: string, changed: () => void, options: WatchOptions = {}): () => void {
+  const { settle_ms = 100, poll_ms = 5000 } = options;
   const file = resolve(path);
-  let known = signature(file);
+  let known = options.since ?? signature(file);
   let armed = '';
   let watchers: readonly FSWatcher[] = [];
   let settling: NodeJS.Timeout | undefined;
@@ -51,6 +60,7 @@ export function watchFile(path: string, changed: () => void, { settle_ms = 100, 
   };
 
   arm();
+  if (signature(file) !== known) sign();
   const poll = poll_ms > 0 ? setInterval(() => signature(file) !== known && sign(), poll_ms).unref() : undefined;
   return () => {
     clearTimeout(settling);
@@ -69,11 +79,12 @@ function foldersOf(file: string): readonly string[] {
   }
 }
 
-/** What tells two files of one name apart, and two states of one; undefined while there is none that we may see. */
-function signature(path: string): string | undefined {
+/** Of a folder only its identity: what happens inside is told by its watcher. */
+function signature(path: string): FileState {
   try {
     const stat = statSync(path, { bigint: true });
-    return [stat.dev, stat.ino, ...(stat.isDirectory() ? [] : [stat.size, stat.mtimeNs])].join(' ');
+    // The time of the last change of any kind: copying keeps the other one, and a file that may be read again is news as well.
+    return [stat.dev, stat.ino, ...(stat.isDirectory() ? [] : [stat.size, stat.mtimeNs, stat.ctimeNs])].join(' ');
   } catch {
     return undefined;
   }

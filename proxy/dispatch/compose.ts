@@ -35,6 +35,7 @@ export function compose({ turn, work, account, own, trim }: Composing): CarrierR
     path: out.path,
     // The account's own headers win over the client's, its credential over both.
     headers: Object.assign(headers, own),
-    body: JSON.stringify(out.body),
+    // Bytes, which the connection holds until the answer is whole: a text would be held beside them.
+    body: Buffer.from(JSON.stringify(out.body)),
   };
 }

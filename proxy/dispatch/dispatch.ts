@@ -125,7 +125,12 @@ export class Dispatch {
       if (refused?.cause === 'credential' && refused.status === 401 && attempted.authorization !== undefined) {
         const renewing = this.#options.credentials.refused(lease.account, attempted.authorization);
         const renewal = renewing instanceof Promise ? await renewing : renewing;
-        if (renewal === 'renewed') attempted = await this.#attempt(lease, running, 'resend');
+        if (renewal === 'renewed') {
+          attempted = await this.#attempt(lease, running, 'resend');
+          const again = failureOf(attempted.verdict);
+          // Renewed, and refused all the same: of no use, unless its operator has logged in anew meanwhile.
+          if (again?.status === 401 && (await this.#options.credentials.reimported(lease.account))) return attempted;
+        }
         // Nobody knows yet whether the account must log in: its provider could not be asked.
         if (renewal === 'failed') attempted = { ...attempted, verdict: { kind: 'failed', failure: { ...refused, cause: 'connect' } } };
       }

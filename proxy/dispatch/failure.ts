@@ -1,4 +1,5 @@
 // One failed attempt, classified: who is to blame decides what may be tried again and what the client is told (Q5, Q6).
+import { resetStated } from '../pool/quota/statement.ts';
 import type { Headers, Json, JsonObject } from '../turn.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
 
@@ -33,7 +34,7 @@ export interface Failure {
   readonly error: ProviderError;
   /** Milliseconds, from Retry-After. */
   readonly retryAfterMs: number | undefined;
-  /** Unix seconds at which a quota comes back. */
+  /** Unix seconds at which a quota comes back; undefined where none was stated that could be true. */
   readonly resetsAt: number | undefined;
   /** No connection, or no next byte, within its time. */
   readonly timedOut?: boolean;
@@ -192,11 +193,10 @@ const hasReset = (json: JsonObject | undefined): boolean => {
 
 function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
   const fields = resetFields(json);
-  const at = fields?.resets_at;
-  if (typeof at === 'number' && Number.isFinite(at)) return Math.ceil(at);
-  const seconds = fields?.resets_in_seconds;
-  return typeof seconds === 'number' && Number.isFinite(seconds) ? Math.ceil(now / 1000 + seconds) : undefined;
+  return resetStated({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
 }
+
+const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
 
 /** Seconds, or an HTTP date. */
 function retryAfterMs(value: string | undefined, now: number): number | undefined {

@@ -28,4 +28,6 @@ export interface Renewing {
   headersFor(account: AccountConfig, loaded: LoadedConfig): OwnHeaders | Promise<OwnHeaders>;
   /** The account answered 401 to a request with this Authorization. */
   refused(account: AccountConfig, authorization: string | undefined): Renewal | Promise<Renewal>;
+  /** Before the account counts as one that must log in: whether its operator has done that already. */
+  reimported(account: AccountConfig): boolean | Promise<boolean>;
 }

@@ -20,6 +20,12 @@ const OWNER_MEMBERS = new Set([
   'request_id',
   'ray_id',
   'ip',
+  'ip_address',
+  'cookie',
+  'cookies',
+  'headers',
+  'authorization',
+  'api_key',
 ]);
 
 const OWNER_TEXTS: readonly RegExp[] = [

@@ -53,6 +53,7 @@ export class StreamReply {
   #code = 'upstream_error';
   #failure: Failure | undefined;
   #paused = false;
+  #flushing = false;
   #over = false;
 
   constructor(head: Head, sink: Sink, context: ReplyContext) {
@@ -72,7 +73,7 @@ export class StreamReply {
     const before = this.#end;
     this.#guarded(() => {
       this.#splitter.push(chunk);
-      if (this.#committed && !this.#over) this.#flush();
+      if (this.#committed && !this.#over) this.#flushSoon();
     });
     if (this.#end !== before && !this.#over) this.#linger();
   }
@@ -179,6 +180,7 @@ export class StreamReply {
     const { turn, sink, counters } = this.#context;
     const end = endOf(event.type);
     this.#end ??= end;
+    turn.bill?.show(event);
     if (end !== 'failed' && !turn.passage.wants(event.type) && !sink.wants.has(event.type)) {
       sink.raw(event);
       return;
@@ -207,6 +209,16 @@ export class StreamReply {
     this.#code = loggedCode(error.code);
     if (turn.native) return failureWithoutOwner(data, turn.secrets());
     return sink.wants.has('error') ? data : publicFailure(data, error, turn);
+  }
+
+  /** Providers send each event as a chunk of its own, and many arrive in one read of the socket: they leave in one write. */
+  #flushSoon(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => {
+      this.#flushing = false;
+      this.#guarded(() => this.#flush());
+    });
   }
 
   #flush(): void {

@@ -72,7 +72,8 @@ export class WholeReply {
       settle({ kind: 'failed', failure: statusFailure(this.#status, this.#upstreamHeaders, body, turn.now()) });
       return;
     }
-    const json = jsonIn(body);
+    const text = body.toString('utf8');
+    const json = jsonIn(text);
     const refusal = json && refusesInside(json) ? inBandFailure(json, turn.now()) : undefined;
     if (refusal && (!turn.native || retries(refusal))) {
       settle({ kind: 'failed', failure: refusal });
@@ -86,7 +87,8 @@ export class WholeReply {
     this.#context.committed();
     if (json && !refusal) this.#context.evidence.answer(json);
     try {
-      this.#answer(body, json, refusal, turn);
+      // As the text that was judged: it leaves in one piece with its head, which bytes do not.
+      this.#answer(json ? text : body, json, refusal, turn);
       settle({ kind: 'done', ...(refusal ? { failure: refusal } : {}) });
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
@@ -95,7 +97,7 @@ export class WholeReply {
   }
 
   /** @param refusal that a native client gets as the provider's answer */
-  #answer(body: Buffer, json: JsonObject | undefined, refusal: Failure | undefined, turn: LiveTurn): void {
+  #answer(body: Buffer | string, json: JsonObject | undefined, refusal: Failure | undefined, turn: LiveTurn): void {
     turn.passage.head(this.#head);
     const shown = json && refusal ? failureWithoutOwner(json, turn.secrets()) : json;
     const answer = shown && turn.passage.answer(shown);
@@ -105,9 +107,9 @@ export class WholeReply {
   }
 }
 
-function jsonIn(body: Buffer): JsonObject | undefined {
+function jsonIn(text: string): JsonObject | undefined {
   try {
-    const json: unknown = JSON.parse(body.toString('utf8'));
+    const json: unknown = JSON.parse(text);
     return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as JsonObject) : undefined;
   } catch {
     return undefined;

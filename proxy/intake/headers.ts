@@ -1,5 +1,6 @@
 // Which request headers may travel on to an account, and which answer headers may come back (Q3, Q15).
 import type { IncomingHttpHeaders } from 'node:http';
+import { isQuotaHeader } from '../../rules/reply/quota-header.ts';
 import type { WireWords } from '../config/config.ts';
 import type { Headers } from '../turn.ts';
 
@@ -43,11 +44,9 @@ export function nativeAnswerHeaders(headers: Headers, wire: WireWords, hideQuota
   const own = `x-${wire.agent}-`;
   return pick(headers, (name) => {
     if (NATIVE_ANSWER.has(name)) return true;
-    return name.startsWith(own) && !(hideQuota === 'hide-quota' && QUOTA.test(name.slice(own.length)));
+    return name.startsWith(own) && !(hideQuota === 'hide-quota' && isQuotaHeader(name, wire.agent));
   });
 }
-
-const QUOTA = /^(primary|secondary|credits|plan|limit|rate|usage|active-limit)/;
 
 export function publicAnswerHeaders(headers: Headers): Record<string, string> {
   return pick(headers, (name) => PUBLIC_ANSWER.has(name));

@@ -1,5 +1,7 @@
 // Turns with a JSON body: read, parsed, run through the request rules, dispatched.
 import type { Dispatch } from '../dispatch/dispatch.ts';
+import type { Accounting } from '../pool/limits/accounting.ts';
+import { Bill } from '../pool/limits/bill.ts';
 import { Refusal } from '../refusal.ts';
 import { type BodyOptions, readBody } from './body.ts';
 import { askForBody } from './expect.ts';
@@ -7,17 +9,21 @@ import { HttpClient } from './http-client.ts';
 import type { Answer, Exchange, Handler } from './http-turn.ts';
 import { parseBody } from './json.ts';
 
-export type BodyTools = Pick<BodyOptions, 'guard' | 'counters'>;
+export interface TurnTools extends Pick<BodyOptions, 'guard' | 'counters'> {
+  readonly accounting: Accounting;
+}
 
-export function jsonTurns(dispatch: Dispatch, tools: BodyTools): Handler {
+export function jsonTurns(dispatch: Dispatch, { accounting, ...tools }: TurnTools): Handler {
   return async ({ turn, request, response }: Exchange): Promise<Answer | undefined> => {
     checkMediaType(request.headers['content-type']);
     const { limits, timeouts } = turn.generation.config;
     const begin = (): void => askForBody(request, response);
     const work = { body: parseBody(await readBody(request, { limits, timeouts, ...tools, begin })) };
     turn.work = work;
+    turn.bill = new Bill(work.body);
     const streams = work.body.stream === true ? 'stream' : 'answer';
     await turn.passage.request(work);
+    accounting.reserve(turn);
     const refused = await dispatch.run(turn, work, new HttpClient(turn, response, streams));
     return refused && { ...refused, headers: { ...refused.headers, 'x-request-id': turn.id } };
   };

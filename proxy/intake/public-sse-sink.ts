@@ -93,8 +93,8 @@ export class PublicSseSink extends SseSink {
     this.#cancelComment = this.#turn.after(ms, () => {
       const due = this.#wroteAt + COMMENT_EVERY_MS - this.#turn.now();
       if (due <= 0) {
-        this.response.write(': keepalive\n\n');
-        this.#wroteAt = this.#turn.now();
+        this.write(': keepalive\n\n');
+        this.flush();
       }
       this.#commentIn(due > 0 ? due : COMMENT_EVERY_MS);
     });

@@ -40,6 +40,7 @@ export async function startRehearsal(
   // The gateway outlives its rehearsal: what dies there is an upstream that no longer answers.
   worker.on('error', (error: Error) => process.emitWarning(`the rehearsal provider stopped: ${error.message}`));
   worker.unref();
+  const exit = new Promise((resolve) => worker.once('exit', resolve));
   return {
     urlOf: (id) => {
       const url = urls.get(id);
@@ -48,7 +49,6 @@ export async function startRehearsal(
     },
     close: async () => {
       worker.ref();
-      const exit = once(worker, 'exit');
       worker.postMessage('close');
       await exit;
     },

@@ -55,6 +55,7 @@ export class PassThrough {
   readonly #connections: PassConnections;
   readonly #listeners = new WeakMap<IncomingMessage, Listener>();
   readonly #bounds: PassBounds;
+  readonly #underWay = new Set<Promise<void>>();
 
   constructor(baseUrl: string, bounds: PassBounds) {
     this.#bounds = bounds;
@@ -126,17 +127,28 @@ export class PassThrough {
     passed.body?.on('data', progress);
     if (response.destroyed) left();
     else attempt('again');
+    this.#note(reply);
     return { reply, abort: () => abort('network') };
   }
 
-  /** Idle connections end now; one in use ends with its exchange. */
-  close(): void {
+  /** Idle connections end now, one in use with its exchange; resolves when all are over. */
+  async close(): Promise<void> {
     this.#connections.retire();
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
   /** Ends every connection at once. */
   destroy(): void {
     this.#connections.agent.destroy();
+  }
+
+  #note(reply: Promise<IncomingMessage>): void {
+    const over = reply.then(
+      (answer) => new Promise<void>((resolve) => answer.once('close', resolve)),
+      () => undefined,
+    );
+    this.#underWay.add(over);
+    void over.then(() => this.#underWay.delete(over));
   }
 
   #web(

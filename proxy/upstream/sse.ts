@@ -26,13 +26,14 @@ const COLON = 58;
 const BACKSLASH = 92;
 const TYPE_PREFIX = Buffer.from('{"type":"');
 const LAST_LF = Buffer.from('\n');
+const NO_BYTES = Buffer.alloc(0);
 
 export class EventTooLarge extends Error {}
 
 export class SseSplitter {
   readonly #onEvent: (event: SseEvent) => void;
   readonly #maxEventBytes: number;
-  readonly #event: SseEvent = { bytes: Buffer.alloc(0), start: 0, end: 0, type: '', hasData: false, dataStart: -1, dataEnd: -1 };
+  readonly #event: SseEvent = { bytes: NO_BYTES, start: 0, end: 0, type: '', hasData: false, dataStart: -1, dataEnd: -1 };
   /** Chunks of an event that has not ended yet. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
@@ -45,7 +46,7 @@ export class SseSplitter {
   /** Once a CR was seen, every byte is looked at; plain LF framing is found by memchr. */
   #anyCr = false;
   #lastType = '';
-  #lastTypeBytes = Buffer.alloc(0);
+  #lastTypeBytes = NO_BYTES;
 
   constructor(maxEventBytes: number, onEvent: (event: SseEvent) => void) {
     this.#maxEventBytes = maxEventBytes;
@@ -62,6 +63,8 @@ export class SseSplitter {
       this.#emit(chunk, from, end);
       from = end;
     }
+    // Between chunks an idle stream holds nothing.
+    this.#event.bytes = NO_BYTES;
     if (from === chunk.length) return;
     this.#pending.push(from === 0 ? chunk : chunk.subarray(from));
     this.#pendingBytes += chunk.length - from;

@@ -73,12 +73,10 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
     if (this.#over) controller.abort(new Error('client gone'));
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
     if (this.#over || status < 200) return;
+    // Else the answer's first bytes stay in memory for as long as it lasts, for headers that nobody reads again.
+    controller.rawHeaders = null;
     this.#idle = setTimeout(() => this.#silent(), this.#idleMs);
     this.#handler.head(status, joined(headers));
   }

@@ -8,12 +8,15 @@ export class Upstream {
   /** What its carriers were made for; another description needs others. */
   readonly made: string;
   readonly carrier: Carrier;
+  /** As configured: a turn whose account has moved since must not take its credential to the new address. */
+  readonly baseUrl: string;
   readonly #url: string;
   readonly #timeouts: UndiciTimeouts;
   #pass: PassThrough | undefined;
 
-  constructor(made: string, url: string, timeouts: UndiciTimeouts) {
+  constructor(made: string, url: string, baseUrl: string, timeouts: UndiciTimeouts) {
     this.made = made;
+    this.baseUrl = baseUrl;
     this.#url = url;
     this.#timeouts = timeouts;
     this.carrier = new UndiciCarrier(url, timeouts);
@@ -25,10 +28,9 @@ export class Upstream {
     return this.#pass;
   }
 
-  /** Idle connections end now, the others with their answers. */
-  retire(): void {
-    void this.carrier.close();
-    this.#pass?.close();
+  /** Idle connections end now, the others with their answers; resolves when all are over. */
+  async retire(): Promise<void> {
+    await Promise.all([this.carrier.close(), this.#pass?.close()]);
   }
 
   async destroy(): Promise<void> {
@@ -40,8 +42,11 @@ export class Upstream {
 export class Upstreams {
   #byAccount = new Map<string, Upstream>();
 
-  /** Takes the accounts of a configuration. Connections of accounts that are gone or moved end once their turns are over. */
-  configure(config: Config, urlOf: (account: AccountConfig) => string): void {
+  /**
+   * Takes the accounts of a configuration. Connections of accounts that are gone or moved end once their turns are over; resolves
+   * then.
+   */
+  async configure(config: Config, urlOf: (account: AccountConfig) => string): Promise<void> {
     const { upstream_connect_ms: connectMs, upstream_first_byte_ms: firstByteMs, upstream_idle_ms: idleMs } = config.timeouts;
     const timeouts = { connectMs, firstByteMs, idleMs };
     const next = new Map<string, Upstream>();
@@ -49,11 +54,11 @@ export class Upstreams {
       const url = urlOf(account);
       const made = JSON.stringify([url, timeouts]);
       const known = this.#byAccount.get(account.id);
-      next.set(account.id, known?.made === made ? known : new Upstream(made, url, timeouts));
+      next.set(account.id, known?.made === made ? known : new Upstream(made, url, account.base_url, timeouts));
     }
     const old = [...this.#byAccount].filter(([id, upstream]) => next.get(id) !== upstream);
     this.#byAccount = next;
-    for (const [, upstream] of old) upstream.retire();
+    await Promise.all(old.map(([, upstream]) => upstream.retire()));
   }
 
   of(accountId: string): Upstream | undefined {

@@ -4,28 +4,30 @@ import { test } from 'node:test';
 import { fileWith, SMALL } from '../config/files.ts';
 import { poolgate } from './run.ts';
 
-test('routes lists every row with its status, family, class, kind and rules', async (context) => {
+test('routes lists every row with its status, whether it is served, family, class, kind and rules', async (context) => {
   const path = fileWith(context, SMALL);
   const { code, out } = await poolgate(['routes', '--config', path]);
   assert.equal(code, 0);
   const [head, ...lines] = out.trimEnd().split('\n');
-  assert.deepEqual(head?.split(/\s+/), ['METHOD', 'PATH', 'STATUS', 'FAMILY', 'CLASS', 'KIND', 'RULES']);
+  assert.deepEqual(head?.split(/\s+/), ['METHOD', 'PATH', 'STATUS', 'SERVED', 'FAMILY', 'CLASS', 'KIND', 'RULES']);
   assert.equal(lines.length, 54);
-  assert.match(lines[0] ?? '', /^GET +\/backend-api\/agent\/models +supported +backend-agent +http +catalog +authenticate /);
-  assert.ok(lines.some((line) => /^POST +\/v1\/embeddings +unsupported +v1 +http +- +authenticate/.test(line)));
+  assert.match(lines[0] ?? '', /^GET +\/backend-api\/agent\/models +supported +yes +backend-agent +http +catalog +authenticate /);
+  assert.ok(lines.some((line) => /^POST +\/v1\/embeddings +unsupported +no +v1 +http +- +authenticate/.test(line)));
 });
 
 test('routes --json gives the same as data', async (context) => {
   const { out } = await poolgate(['routes', '--json', '--config', fileWith(context, SMALL)]);
-  const row = JSON.parse(out).find(({ method, path }: { method: string; path: string }) => method === 'WS' && path === '/v1/responses');
+  const row = JSON.parse(out).find(({ method, path }: { method: string; path: string }) => method === 'POST' && path === '/v1/responses');
   assert.deepEqual(
     { ...row, rules: row.rules.includes('authenticate') },
     {
-      method: 'WS',
+      method: 'POST',
       path: '/v1/responses',
-      status: 'partial',
+      status: 'translated',
+      served: true,
+      note: null,
       family: 'v1',
-      class: 'websocket',
+      class: 'stream',
       kind: 'public-responses',
       rules: true,
     },
@@ -35,7 +37,7 @@ test('routes --json gives the same as data', async (context) => {
 test('explain prints the rules of a route in order, with their phases', async (context) => {
   const { code, out } = await poolgate(['explain', 'post', '/v1/responses?x=1', '--config', fileWith(context, SMALL)]);
   assert.equal(code, 0);
-  assert.match(out, /^POST \/v1\/responses\n {2}status {4}translated\n {2}family {4}v1\n {2}kind {6}public-responses\n/);
+  assert.match(out, /^POST \/v1\/responses\n {2}status {4}translated\n {2}served {4}yes\n {2}family {4}v1\n {2}kind {6}public-responses\n/);
   assert.match(out, / {2}upstream {2}\/backend-api\/agent\/responses\n/);
   assert.match(out, /\n {4}authenticate +admit\n/);
 });
@@ -72,4 +74,22 @@ test('explain says what a path or method gets that is in no row', async (context
   );
   const otherwise = await poolgate(['explain', 'DELETE', '/v1/models', '--config', path]);
   assert.deepEqual([otherwise.code, otherwise.err], [1, '/v1/models has no DELETE: 405 method_not_allowed, with Allow: GET\n']);
+});
+
+test('a row that this version has no handler for says so, and one that its status closes says that', async (context) => {
+  const path = fileWith(context, SMALL);
+  const rows = JSON.parse((await poolgate(['routes', '--json', '--config', path])).out);
+  const table = (await poolgate(['routes', '--config', path])).out;
+  for (const row of rows) {
+    const { method, path: template, status, served, note } = row;
+    assert.equal(served, note === null, `${method} ${template}`);
+    if (status === 'unsupported') assert.equal(note, 'unsupported by its status: 404 unsupported_endpoint');
+    else if (!served) assert.match(note, /^not served by this version: (404 unsupported_endpoint|426 websocket_upgrade_required)$/);
+    const word = served ? 'yes' : status === 'unsupported' ? 'no' : 'not yet';
+    assert.ok(
+      table.split('\n').some((line) => line.startsWith(method) && line.split(/ {2,}/)[1] === template && line.split(/ {2,}/)[3] === word),
+    );
+    const explained = JSON.parse((await poolgate(['explain', method, template, '--json', '--config', path])).out);
+    assert.deepEqual([explained.served, explained.note], [served, note]);
+  }
 });

@@ -1,6 +1,7 @@
 // How a request arrives: its headers and its body within their sizes and times, early refusals, and what becomes of the connection.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -82,6 +83,21 @@ describe('a body', () => {
     using client = await RawClient.connect(gate.url);
     client.write(`${headOf('POST', PATH, { ...json, 'transfer-encoding': 'chunked' })}5\r\n{"mod`);
     assert.equal((await client.answer()).status, 408);
+  });
+
+  test('that moves, however slowly, is no fault', async () => {
+    await using patient = await startGateway({
+      config: (draft) => {
+        draft.timeouts.client_body_idle_ms = 1_000;
+      },
+    });
+    using client = await RawClient.connect(patient.url);
+    client.write(headOf('POST', PATH, { ...json, 'content-length': TURN.length }));
+    for (let i = 0; i < TURN.length; i += 40) {
+      client.write(TURN.slice(i, i + 40));
+      await setTimeout(150);
+    }
+    assert.equal((await client.answer()).status, 200);
   });
 
   test('whose client resets the connection leaves the row of a client that is gone, and nothing reaches an account', async () => {
@@ -199,6 +215,15 @@ describe('an early refusal', () => {
     assert.deepEqual([status, headers.connection], [404, 'close']);
     assert.equal(await client.ended(), '');
   });
+});
+
+test('a refusal that was given without the body survives a body that is no HTTP', async () => {
+  using client = await RawClient.connect(gate.url);
+  const head = headOf('POST', PATH, { ...json, authorization: undefined, 'transfer-encoding': 'chunked' });
+  client.write(`${head}no chunk\r\n`);
+  const { status, json: body } = await client.answer();
+  assert.deepEqual([status, body.error.code], [401, 'invalid_api_key']);
+  assert.equal(await client.ended(), '');
 });
 
 test('one connection carries refusals and turns one after another', async () => {

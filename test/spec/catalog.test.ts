@@ -32,6 +32,7 @@ const NORTH: readonly unknown[] = [
   modelEntry({ slug: 'bad-percent', effective_context_window_percent: 0 }),
   modelEntry({ slug: 'lone-surrogate', description: '\ud800' }),
   modelEntry({ slug: 'fraction', priority: 1.5 }),
+  modelEntry({ slug: 'odd-flag', supports_parallel_tool_calls: 'yes' }),
   modelEntry({ slug: 'said-true', use_responses_lite: 'true' }),
   modelEntry({ slug: 'said-one', use_responses_lite: 1 }),
   modelEntry({ slug: 'said-map', use_responses_lite: { north: true } }),
@@ -102,7 +103,20 @@ test('[MC1] bad entries cost themselves, and half good ones their place in the b
   );
   assert.deepEqual(
     [...(await listed()).keys()],
-    ['model-a', 'model-b', 'split', 'lite-on-one', 'fraction', 'said-true', 'said-one', 'said-map', 'outer', 'bare', 'south-only'],
+    [
+      'model-a',
+      'model-b',
+      'split',
+      'lite-on-one',
+      'fraction',
+      'odd-flag',
+      'said-true',
+      'said-one',
+      'said-map',
+      'outer',
+      'bare',
+      'south-only',
+    ],
   );
 });
 

@@ -147,6 +147,44 @@ describe('an OAuth account', () => {
     assert.deepEqual([audit?.target, audit?.actor], ['north', 'file']);
   });
 
+  test('whose operator logged in while the gateway was down is well again', async () => {
+    gate.upstream.loginOf('north').revoke();
+    await turn();
+    assert.equal(statusOf('north'), 'reauth_required');
+    gate.upstream.loginOf('north').renew('rt-anew');
+    secrets.add('rt-anew');
+    await login({ refresh_token: 'rt-anew' });
+    gate = await restarted(gate, { clock });
+    assert.equal(statusOf('north'), 'active');
+    await turn();
+    assert.equal(went().at(-1), 'north');
+  });
+
+  test('that refuses what it has just renewed is given up, unless its operator had logged in meanwhile', async () => {
+    gate.upstream.loginOf('north').expire();
+    gate.upstream.nextOn('north', TOKENS, {
+      kind: 'reply',
+      status: 200,
+      body: { json: { access_token: 'of-no-use', refresh_token: 'rt-2' } },
+    });
+    await login({ refresh_token: 'rt-anew' });
+    secrets.add('rt-anew').add('rt-2');
+    assert.equal((await turn()).status, 200);
+    assert.deepEqual([went(), statusOf('north')], [['north', 'north', 'south'], 'active']);
+    gate.upstream.loginOf('north').renew('rt-anew');
+    await turn();
+    assert.deepEqual(went().slice(3), ['north']);
+
+    gate.upstream.loginOf('north').expire();
+    gate.upstream.nextOn('north', TOKENS, {
+      kind: 'reply',
+      status: 200,
+      body: { json: { access_token: 'of-no-use-2', refresh_token: 'rt-3' } },
+    });
+    await turn();
+    assert.deepEqual([went().slice(4), statusOf('north')], [['north', 'north', 'south'], 'reauth_required']);
+  });
+
   test('whose operator had logged in meanwhile never needs to be told', async () => {
     gate.upstream.loginOf('north').renew('rt-anew');
     await login({ refresh_token: 'rt-anew' });

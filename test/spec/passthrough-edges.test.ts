@@ -150,7 +150,10 @@ test('a slow reader holds its account back, whatever the size of the answer, and
     response.writeHead(200, { 'content-length': String(size) });
     more();
   };
-  await using bench = await control({ raw: huge }, hasty);
+  await using bench = await control({ raw: huge }, (draft) => {
+    hasty(draft);
+    draft.timeouts.upstream_idle_ms = 500;
+  });
   using client = await RawClient.connect(bench.gate.url);
   client.write(headOf('GET', GET));
   await client.until(() => client.pending.includes('\r\n\r\n'), 'the head');
@@ -158,7 +161,7 @@ test('a slow reader holds its account back, whatever the size of the answer, and
   let before = -1;
   // Until the account stands still, for longer than a silent one would be borne.
   await until('a standstill', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await new Promise((resolve) => setTimeout(resolve, 700));
     const still = written === before;
     before = written;
     return still || undefined;

@@ -148,3 +148,20 @@ test('[F5.4] native routes leave a namespace as the provider has it', async () =
   const { text } = await gate.send(NATIVE, { body: { ...DECLARING, stream: true } });
   assert.ok(eventsOf(text).every(({ data }) => JSON.stringify(data.item ?? {}).includes('namespace') === false));
 });
+
+test('[D2] a completed response without output is filled from what its stream had finished, and native ones stay as they came', async () => {
+  for (const stream of [true, false]) {
+    gate.upstream.next('north', 'empty output');
+    const reply = await gate.send(PUBLIC, { body: asks(stream) });
+    const events = eventsOf(reply.text);
+    const response = stream ? events.at(-2)?.data.response : reply.json;
+    const types = response.output.map(({ type }: JsonObject) => type);
+    assert.deepEqual([response.status, types], ['completed', ['reasoning', 'message']]);
+    if (!stream) continue;
+    const done = events.filter(({ data }) => data.type === 'response.output_item.done').map(({ data }) => data.item);
+    assert.deepEqual(response.output, done);
+  }
+  gate.upstream.next('north', 'empty output');
+  const { text } = await gate.send(NATIVE, { body: asks(true) });
+  assert.deepEqual(eventsOf(text).at(-1)?.data.response.output, []);
+});

@@ -32,6 +32,9 @@ const WHERE_PRESENT: Readonly<Record<string, Check>> = {
   auto_compact_token_limit: whole,
   comp_hash: text,
   default_reasoning_level: text,
+  supports_reasoning_summaries: flag,
+  supports_parallel_tool_calls: flag,
+  input_modalities: texts,
 };
 
 /** The entries by slug, in order. Fails where a native client would. */

@@ -5,8 +5,8 @@ const PATIENCE_MS = 5_000;
 const PAUSE_MS = 5;
 
 /** The first answer of `probe` that is not undefined. */
-export async function until<T>(what: string, probe: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const end = Date.now() + PATIENCE_MS;
+export async function until<T>(what: string, probe: () => Promise<T | undefined> | T | undefined, patienceMs = PATIENCE_MS): Promise<T> {
+  const end = Date.now() + patienceMs;
   for (;;) {
     const found = await probe();
     if (found !== undefined) return found;

@@ -32,6 +32,11 @@ const CHECKS: Readonly<Record<string, Check>> = {
   description: optional(text),
   comp_hash: optional(text),
   effective_context_window_percent: optional(integer),
+  supports_reasoning_summaries: optional(flag),
+  supports_parallel_tool_calls: optional(flag),
+  default_verbosity: optional(text),
+  apply_patch_tool_type: optional(text),
+  input_modalities: optional(texts),
 };
 
 /** Whether an entry may stand in the backend list. One that may not, such as a bare id, keeps its place in `/v1/models`. */

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../turn.ts';
 import type { KeyedDigest } from '../../vault/digest.ts';
 
 /** In memory alone: after a restart a refused ciphertext is of unknown making. */
-const REMEMBERED = 20_000;
+const REMEMBERED = 10_000;
 /** Ciphertexts end in what authenticates them, so the end tells them apart, whatever their length. */
 const TELLING = 96;
 

@@ -6,6 +6,7 @@ import type { LiveTurn } from '../../live-turn.ts';
 import { Refusal } from '../../refusal.ts';
 import type { Body, Outgoing, Work } from '../../turn.ts';
 import type { StoreKey } from '../../vault/store-key.ts';
+import type { Clock } from '../catalog/clock.ts';
 import { Ciphertexts, isReasoning } from './ciphertext.ts';
 import { type Pin, PinBook, type PinName } from './pin-book.ts';
 import { CIPHERTEXT_REFUSED, type Recovery, type Refused, recoveryOf } from './recovery.ts';
@@ -34,7 +35,7 @@ const NOTHING: Continuation = Object.freeze({ hard: undefined, soft: undefined, 
 export interface ContinuityOptions {
   readonly store: Store['pins'];
   readonly key: StoreKey;
-  readonly now: () => number;
+  readonly clock: Clock;
   /** How many pins are kept in memory. */
   readonly remembered?: number;
 }
@@ -54,6 +55,11 @@ export class Continuity {
 
   load(): Promise<void> {
     return this.#book.load();
+  }
+
+  /** Before the store closes. */
+  flush(): void {
+    this.#book.flush();
   }
 
   /**

@@ -46,10 +46,13 @@ export class Health implements RoutabilityOfAccounts {
     return this.#version;
   }
 
-  /** The part of UA1 that changes while the gateway runs. A spent quota has no say in it (UA2). */
+  /**
+   * The part of UA1 that changes while the gateway runs. A spent quota has no say in it (UA2), nor has a probe: once its cooldown has
+   * passed an account is a source of its models again, though until the probe has decided no other turn goes there.
+   */
   routable(account: string, model: string): boolean {
     const standing = this.standing(account, model);
-    return standing === 'open' || standing === 'quota';
+    return standing !== 'reauth_required' && standing !== 'cooldown';
   }
 
   /** @param model exposed id, or the word that stands for it on routes without models */

@@ -13,6 +13,8 @@ export interface Spent {
   readonly at: number;
   /** Unix seconds. */
   readonly until: number | undefined;
+  /** Where it said so; refusals are as good as headers. */
+  readonly source: Source;
 }
 
 /** What it amounts to. Times are Unix milliseconds. */
@@ -42,6 +44,8 @@ export class AccountQuota {
   #reserve = 0;
   #windows: readonly KnownWindow[] = [];
   #spent: Spent | undefined;
+  /** A usage read has said otherwise since. */
+  #doubted = false;
   #heardAt: number | undefined;
   #judged: Judgement | undefined;
   /** From when to when the judgement holds without looking again. */
@@ -78,16 +82,30 @@ export class AccountQuota {
     // A window that is not mentioned any more the account no longer has.
     for (const known of this.#windows) if (isOf(known, at) && outranks(known, next.get(known.seconds))) next.set(known.seconds, known);
     this.#windows = [...next.values()].sort((a, b) => a.seconds - b.seconds);
-    if (reached === true) this.#spend(at, endOf(windows));
-    else if (reached === false && windows.every(({ used }) => used < FULL) && this.#spent && !isOf(this.#spent, at))
-      this.#spent = undefined;
+    if (reached === true) this.#spend({ at, until: endOf(windows), source });
+    else if (reached === false && windows.every(({ used }) => used < FULL) && this.#spent && !isOf(this.#spent, at)) {
+      if (source === 'read' && this.#spent.source !== 'read') this.#doubted = true;
+      else this.#spent = undefined;
+    }
   }
 
   /** A refusal for want of quota; without a stated end it says too little to be kept: health waits a little then (Q5). */
   refuse(until: number | undefined, at: number): void {
     this.#judged = undefined;
     this.#heardAt = at;
-    if (until !== undefined) this.#spend(at, until);
+    if (until !== undefined) this.#spend({ at, until, source: 'headers' });
+  }
+
+  /**
+   * Where the account said long ago that it is out, and its usage read has said since that it is not, the read is believed: asked for
+   * only where the turn would be refused otherwise, since a refusal may know of limits that no read shows.
+   * @returns whether that opened it
+   */
+  concede(now: number): boolean {
+    if (!this.#spent || !this.#doubted || now - this.#spent.at < FRESH_MS) return false;
+    this.#spent = undefined;
+    this.#judged = undefined;
+    return true;
   }
 
   restore(windows: readonly KnownWindow[], spent: Spent | undefined): void {
@@ -135,10 +153,10 @@ export class AccountQuota {
   }
 
   /** The later of two ends, of statements about one moment. */
-  #spend(at: number, until: number | undefined): void {
-    const before = this.#spent;
-    const later = before && isOf(before, at) ? Math.max(before.until ?? 0, until ?? 0) || undefined : until;
-    this.#spent = { at, until: later };
+  #spend(spent: Spent): void {
+    const before = this.#spent && isOf(this.#spent, spent.at) ? this.#spent.until : undefined;
+    this.#doubted = false;
+    this.#spent = { ...spent, until: before === undefined ? spent.until : Math.max(before, spent.until ?? 0) };
   }
 }
 

@@ -27,8 +27,7 @@ export function sameKept(a: Kept, b: Kept): boolean {
 export function restored(quota: AccountQuota, kept: object | null, now: number): void {
   if (!kept || !('windows' in kept) || !Array.isArray(kept.windows)) return;
   const windows = kept.windows.filter((window): window is KnownWindow => isWindow(window, now));
-  const spent = 'spent' in kept && isSpent(kept.spent, now) ? { at: kept.spent.at, until: kept.spent.until ?? undefined } : undefined;
-  quota.restore(windows, spent);
+  quota.restore(windows, 'spent' in kept && isSpent(kept.spent, now) ? kept.spent : undefined);
 }
 
 function isWindow(value: unknown, now: number): value is KnownWindow {
@@ -37,10 +36,10 @@ function isWindow(value: unknown, now: number): value is KnownWindow {
   return isNumber(seconds) && isNumber(used) && isMoment(at, now) && SOURCES.has(source) && (resetsAt === undefined || isNumber(resetsAt));
 }
 
-function isSpent(value: unknown, now: number): value is { readonly at: number; readonly until?: number | null } {
+function isSpent(value: unknown, now: number): value is Spent {
   if (typeof value !== 'object' || value === null) return false;
-  const { at, until } = value as Partial<Record<keyof Spent, unknown>>;
-  return isMoment(at, now) && (until === undefined || until === null || isNumber(until));
+  const { at, until, source } = value as Partial<Record<keyof Spent, unknown>>;
+  return isMoment(at, now) && SOURCES.has(source) && (until === undefined || isNumber(until));
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;

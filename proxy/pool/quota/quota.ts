@@ -4,7 +4,7 @@ import type { Clock } from '../catalog/clock.ts';
 import type { QuotaView } from '../selection/quota-view.ts';
 import { AccountQuota, FRESH_MS, type Judgement } from './account-quota.ts';
 import { type Kept, keptOf, restored, sameKept } from './kept.ts';
-import { plausibleReset, type Statement } from './statement.ts';
+import type { Statement } from './statement.ts';
 import { type QuotaStatus, statusOf } from './status.ts';
 
 export interface QuotaOptions {
@@ -69,7 +69,8 @@ export class Quota implements QuotaView {
   }
 
   recheck(accounts: readonly string[]): Promise<void> | undefined {
-    return this.#options.recheck?.(accounts);
+    const conceded = accounts.filter((account) => this.#concede(account));
+    return this.#options.recheck?.(accounts) ?? (conceded.length > 0 ? Promise.resolve() : undefined);
   }
 
   onChange(listen: (account: string) => void): () => void {
@@ -88,13 +89,13 @@ export class Quota implements QuotaView {
     this.#change(account, (quota, now) => {
       const { spent } = quota;
       quota.hear(statement, now);
-      if (spent && !quota.spent && !quota.judge(now).exhausted) for (const listen of this.#relieved) listen(account);
+      if (spent && !quota.spent) this.#relieve(account, quota, now);
     });
   }
 
-  /** The account refused a turn for want of quota. @param resetsAt Unix seconds, as it stated them */
+  /** The account refused a turn for want of quota. @param resetsAt Unix seconds */
   refuse(account: string, resetsAt: number | undefined): void {
-    this.#change(account, (quota, now) => quota.refuse(plausibleReset(resetsAt, now), now));
+    this.#change(account, (quota, now) => quota.refuse(resetsAt, now));
   }
 
   /** The windows that say something now. */
@@ -122,6 +123,19 @@ export class Quota implements QuotaView {
   /** Hands what is not saved yet to the store; no timer from here on. */
   stop(): void {
     this.#saveAll();
+  }
+
+  #concede(account: string): boolean {
+    let conceded = false;
+    this.#change(account, (quota, now) => {
+      conceded = quota.concede(now);
+      if (conceded) this.#relieve(account, quota, now);
+    });
+    return conceded;
+  }
+
+  #relieve(account: string, quota: AccountQuota, now: number): void {
+    if (!quota.judge(now).exhausted) for (const listen of this.#relieved) listen(account);
   }
 
   #judge(account: string, at: number): Judgement | undefined {

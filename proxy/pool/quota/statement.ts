@@ -71,9 +71,12 @@ export function statedByRead(body: unknown, now: number): Statement | undefined 
   return { source: 'read', windows, reached: reachedBy(limit) };
 }
 
-/** A reset that a refusal states, where it can be true: Unix seconds. A refusal does not say of which window. */
-export function plausibleReset(at: number | undefined, now: number): number | undefined {
-  return at !== undefined && isReset(at, MONTH_SECONDS, now) ? Math.ceil(at) : undefined;
+/**
+ * The reset that a refusal states, as a time or as seconds from now, where it can be true: Unix seconds. Of which window it is a
+ * refusal does not say.
+ */
+export function resetStated({ at, after }: Pick<Slot, 'at' | 'after'>, now: number): number | undefined {
+  return possibleReset({ at, after, seconds: MONTH_SECONDS }, now);
 }
 
 function fieldsOf(slot: JsonObject): Omit<Slot, 'seconds'> {
@@ -93,11 +96,14 @@ function reachedBy(limit: JsonObject): boolean | undefined {
 function windowOf({ used, seconds, at, after }: Slot, now: number): readonly QuotaWindow[] {
   if (used === undefined || used < 0 || used > MOST_PERCENT) return [];
   if (seconds === undefined || seconds <= 0 || seconds > LONGEST_SECONDS) return [];
+  return [{ seconds: Math.round(seconds), used: Math.min(100, used), resetsAt: possibleReset({ at, after, seconds }, now) }];
+}
+
+/** Where the provider's clock is wrong, what it reckons from now still holds. */
+function possibleReset({ at, after, seconds }: Pick<Slot, 'at' | 'after'> & { readonly seconds: number }, now: number): number | undefined {
   const stated = [at, after === undefined ? undefined : now / 1000 + after].filter((reset) => reset !== undefined);
   const possible = stated.filter((reset) => isReset(reset, seconds, now)).map(Math.ceil);
-  // Where the provider's clock is wrong, what it reckons from now still holds.
-  const resetsAt = possible.find((reset) => reset * 1000 > now) ?? possible[0];
-  return [{ seconds: Math.round(seconds), used: Math.min(100, used), resetsAt }];
+  return possible.find((reset) => reset * 1000 > now) ?? possible[0];
 }
 
 const isReset = (at: number, seconds: number, now: number): boolean => {

@@ -1,6 +1,6 @@
 // What is to be placed at an account: a turn, as far as selection looks at it.
 import type { Why } from '../../../store/rows.ts';
-import type { AccountConfig, KeyConfig, PoolConfig } from '../../config/config.ts';
+import type { AccountConfig, KeyConfig, PoolConfig, WireWords } from '../../config/config.ts';
 import type { ModelView, Route } from '../../turn.ts';
 
 export interface SelectedTurn {
@@ -8,6 +8,7 @@ export interface SelectedTurn {
   readonly route: Pick<Route, 'kind' | 'method' | 'class'>;
   readonly client: 'http' | 'websocket';
   readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly wire: Pick<WireWords, 'agent'>;
   readonly key: Pick<KeyConfig, 'id'>;
   readonly pool: PoolConfig;
   readonly model: Pick<ModelView, 'id'> | undefined;

@@ -7,6 +7,7 @@ import type { Upstream } from '../../upstream/upstreams.ts';
 import type { Admission, Slot } from '../admission/admission.ts';
 import { Line } from '../admission/line.ts';
 import type { Clock } from '../catalog/clock.ts';
+import { restartRequired } from '../continuity/recovery.ts';
 import type { Health } from '../health/health.ts';
 import { type Demand, type SelectedTurn, scopeOf } from './demand.ts';
 import { Lease } from './lease.ts';
@@ -159,9 +160,7 @@ export class Selection {
     if (standing === 'at_max_concurrent') return undefined;
     const seat = this.#seats.of(account);
     // Gone from the Pool, or of no use until somebody logs in: only a new start helps (F8.2).
-    if (!seat || standing === 'not_a_source' || standing === 'reauth_required') {
-      throw new Refusal('continuation_requires_restart', { headers: { 'x-agent-recovery': 'restart_with_full_context' } });
-    }
+    if (!seat || standing === 'not_a_source' || standing === 'reauth_required') throw restartRequired(demand.turn.wire.agent);
     throw this.#unplaced(demand, standing === 'tried' ? [] : [{ seat, standing }]);
   }
 
@@ -177,7 +176,7 @@ export class Selection {
     const seat = this.#seats.of(id);
     const account = turn.generation.accounts.get(id);
     const upstream = this.#options.upstream(id);
-    if (!seat || !account || !upstream) throw new Refusal('no_eligible_account');
+    if (!seat || !account || upstream?.baseUrl !== account.base_url) throw new Refusal('no_eligible_account');
     turn.why = whyOf(turn.pool, reason);
     const { health } = this.#options;
     const visit = health.begin(id, scope, turn.generation.loaded.bearers.get(id));

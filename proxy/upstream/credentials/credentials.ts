@@ -46,6 +46,11 @@ export class Credentials implements Renewing {
     return oauth ? oauth.refused(authorization?.replace(/^Bearer /, '')) : 'refused';
   }
 
+  /** Takes another login from the tokens file, if there is one; that clears the account's state. */
+  async reimported(account: AccountConfig): Promise<boolean> {
+    return (await this.#oauth.get(account.id)?.reimported()) ?? false;
+  }
+
   /** What an answer of this account must never show. */
   secretOf(account: string, { bearers }: LoadedConfig): string | undefined {
     return this.#oauth.get(account)?.access ?? bearers.get(account);

@@ -57,6 +57,11 @@ export class OauthAccount {
     return this.#inTime(this.#alone(() => this.#import()));
   }
 
+  /** Whether the file holds another login than the one in use; it is in use then. */
+  async reimported(): Promise<boolean> {
+    return (await this.#inTime(this.#alone(() => this.#import()))) === true;
+  }
+
   /** The access token in use, whatever it is still good for. */
   get access(): string | undefined {
     return this.#kept?.tokens.access;

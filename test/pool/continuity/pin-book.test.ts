@@ -13,6 +13,8 @@ class Bench {
   now = 1_000_000;
   readonly written: PinRow[] = [];
   looks = 0;
+  /** What waits for its time. */
+  readonly waiting: { readonly ms: number; readonly run: () => void }[] = [];
   readonly store: Store;
 
   constructor(store: Store) {
@@ -28,6 +30,11 @@ class Bench {
     return bench;
   }
 
+  after(ms: number, run: () => void): () => void {
+    this.waiting.push({ ms, run });
+    return () => undefined;
+  }
+
   book(remembered?: number): PinBook {
     const { pins } = this.store;
     const store: Store['pins'] = {
@@ -41,7 +48,8 @@ class Bench {
         return pins.find(name);
       },
     };
-    return new PinBook({ store, digest, now: () => this.now, ...(remembered === undefined ? {} : { remembered }) });
+    const clock = { now: () => this.now, after: (ms: number, run: () => void) => this.after(ms, run) };
+    return new PinBook({ store, digest, clock, ...(remembered === undefined ? {} : { remembered }) });
   }
 }
 
@@ -100,6 +108,7 @@ suite('pins', () => {
     const before = await Bench.open(context, url);
     const old = before.book();
     old.learn(old.name('response', 'team', '', 'resp_1'), 'north');
+    old.flush();
     await before.store.close();
     const after = await Bench.open(context, url);
     const book = after.book();
@@ -118,6 +127,7 @@ suite('pins', () => {
     const name = (n: number) => book.name('response', 'team', '', `resp_${n}`);
     assert.equal(book.find(name(0)), undefined);
     for (let n = 0; n < 25; n++) book.learn(name(n), n % 2 ? 'north' : 'south');
+    book.flush();
     await bench.store.flush();
     const first = book.find(name(0));
     assert(first instanceof Promise);
@@ -130,9 +140,30 @@ suite('pins', () => {
     assert.equal(bench.looks, 3);
   });
 
+  test('that come with every turn are written some seconds late, in order, and all of them', async (context) => {
+    const bench = await Bench.open(context);
+    const book = bench.book();
+    const learn = (from: number, to: number): void => {
+      for (let n = from; n < to; n++) book.learn(book.name('response', 'team', '', `resp_${n}`), 'north');
+    };
+    learn(0, 1_000);
+    assert.deepEqual([bench.written.length, bench.waiting.length], [0, 1]);
+    bench.waiting.pop()?.run();
+    while (bench.written.length < 1_000) await new Promise(setImmediate);
+    const hashes = bench.written.map(({ hash }) => hash);
+    assert.deepEqual(hashes, hashes.toSorted());
+    // More than may wait go at once, and what comes meanwhile goes behind them.
+    learn(1_000, 22_000);
+    bench.waiting.pop()?.run();
+    while (bench.written.length < 22_000) await new Promise(setImmediate);
+    learn(22_000, 22_010);
+    book.flush();
+    assert.equal(new Set(bench.written.map(({ hash }) => hash)).size, 22_010);
+  });
+
   test('of a store that fails nothing is known, and no turn fails for it', async () => {
     const broken = { put: () => undefined, load: () => Promise.reject(new Error('disk')), find: () => Promise.reject(new Error('disk')) };
-    const book = new PinBook({ store: broken, digest, now: () => 1 });
+    const book = new PinBook({ store: broken, digest, clock: { now: () => 1, after: () => () => undefined } });
     await book.load();
     const name = book.name('header', 'team', 'ci', 'thread-1');
     assert.equal(await book.find(name), undefined);

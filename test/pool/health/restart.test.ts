@@ -1,7 +1,13 @@
 // What a restart keeps of health, and how little is written for it.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { failure, healthOf, MemoryStore } from './support.ts';
+import { openStore } from '../../../store/store.ts';
+import { failure, healthOf, healthOver, MemoryStore } from './support.ts';
 
 test('a cooldown survives a restart, with its level', async () => {
   const first = await healthOf();
@@ -119,4 +125,20 @@ test('a store that cannot be read costs what it knew, not the start', async () =
   store.accounts.load = () => Promise.reject(new Error('locked'));
   const { health } = await healthOf({ store });
   assert.equal(health.routable('north', 'model-a'), true);
+});
+
+test('what a process knew that was killed (kill -9), the next one knows', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'poolgate-killed-'));
+  const url = `sqlite:${join(folder, 'store.db')}`;
+  try {
+    const child = spawn(process.execPath, ['--import', 'tsx', new URL('killed.ts', import.meta.url).pathname, url], { stdio: 'inherit' });
+    assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL']);
+    const store = await openStore(url, { clock: Date.now });
+    const { health } = await healthOver(store, { bearers: { south: 'old' } });
+    assert.deepEqual([health.standing('north', 'model-a'), health.standing('south', 'model-b')], ['cooldown', 'reauth_required']);
+    health.stop();
+    await store.close();
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

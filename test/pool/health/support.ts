@@ -1,5 +1,6 @@
 // What the tests of health share: failures as dispatch classifies them, a store that counts its writes, and a health over both.
 import type { Failure, FailureCause } from '../../../proxy/dispatch/failure.ts';
+import { type Clock, systemClock } from '../../../proxy/pool/catalog/clock.ts';
 import type { Others } from '../../../proxy/pool/health/account-health.ts';
 import { Health } from '../../../proxy/pool/health/health.ts';
 import { RefusedCredentials } from '../../../proxy/pool/health/refused-credentials.ts';
@@ -46,18 +47,26 @@ export class MemoryStore implements Pick<Store, 'accounts' | 'credentials'> {
   };
 }
 
-export interface WorldOptions {
-  readonly clock?: HandClock;
-  readonly store?: MemoryStore;
+export interface HealthSettings {
   readonly accounts?: readonly string[];
   readonly bearers?: Readonly<Record<string, string>>;
   /** By default there is always somebody else. */
   readonly others?: Partial<Others>;
 }
 
+export interface WorldOptions extends HealthSettings {
+  readonly clock?: HandClock;
+  readonly store?: MemoryStore;
+}
+
 /** Health as a process has it after its start. */
-export async function healthOf(options: WorldOptions = {}) {
-  const { clock = new HandClock(), store = new MemoryStore(), accounts = ['north', 'south'], bearers = {}, others } = options;
+export async function healthOf({ clock = new HandClock(), store = new MemoryStore(), ...settings }: WorldOptions = {}) {
+  return { clock, store, ...(await healthOver(store, settings, clock)) };
+}
+
+/** The same over any store. */
+export async function healthOver(store: Pick<Store, 'accounts' | 'credentials'>, settings: HealthSettings, clock: Clock = systemClock) {
+  const { accounts = ['north', 'south'], bearers = {}, others } = settings;
   const now = (): number => clock.now();
   const states = new AccountStates(store.accounts, now);
   const credentials = new RefusedCredentials(store.credentials, now);
@@ -74,8 +83,6 @@ export async function healthOf(options: WorldOptions = {}) {
   });
   health.start(config(accounts, bearers));
   return {
-    clock,
-    store,
     states,
     health,
     configure: (ids: readonly string[], secrets: Readonly<Record<string, string>> = bearers) => health.configure(config(ids, secrets)),

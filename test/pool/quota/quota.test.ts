@@ -113,8 +113,27 @@ test('an account that is back before its time is told of once', async () => {
   quota.onRelief((id) => relieved.push(id));
   quota.refuse('north', clock.now() / 1000 + 86_400);
   await clock.advance(60_000);
-  quota.hear('north', { ...says(clock, 3), source: 'read' });
-  quota.hear('north', { ...says(clock, 3), source: 'read' });
+  quota.hear('north', says(clock, 3));
+  quota.hear('north', says(clock, 3));
+  assert.deepEqual(relieved, ['north']);
+});
+
+test('a usage read that says otherwise is believed against an old refusal, where the turn would be refused for it', async () => {
+  const { quota, clock } = world();
+  quota.configure([account('north')]);
+  const relieved: string[] = [];
+  quota.onRelief((id) => relieved.push(id));
+  const read = (): void => quota.hear('north', { ...says(clock, 3), source: 'read' });
+  quota.refuse('north', clock.now() / 1000 + 86_400);
+  await clock.advance(10 * 60_000);
+  read();
+  assert.equal(quota.recheck(['north']), undefined);
+  assert.ok(quota.exhausted('north', clock.now()), 'the refusal is not old yet');
+  await clock.advance(5 * 60_000);
+  read();
+  assert.ok(quota.exhausted('north', clock.now()), 'nobody needs it');
+  await quota.recheck(['north']);
+  assert.equal(quota.exhausted('north', clock.now()), undefined);
   assert.deepEqual(relieved, ['north']);
 });
 

@@ -1,7 +1,7 @@
 // What providers state of quota, in the three forms that they have for it.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { plausibleReset, statedByEvent, statedByHeaders, statedByRead } from '../../../proxy/pool/quota/statement.ts';
+import { resetStated, statedByEvent, statedByHeaders, statedByRead } from '../../../proxy/pool/quota/statement.ts';
 import type { JsonObject } from '../../../proxy/turn.ts';
 
 const NOW = 1_700_000_000_000;
@@ -156,8 +156,13 @@ describe('the usage read', () => {
   }
 });
 
-test('a refusal may state a reset within a month', () => {
-  assert.equal(plausibleReset(SECONDS + 7 * 86_400, NOW), SECONDS + 7 * 86_400);
-  assert.equal(plausibleReset(NOW + 7 * 86_400, NOW), undefined);
-  assert.equal(plausibleReset(undefined, NOW), undefined);
+test('a refusal may state a reset within a month, as a time or from now; of two that differ the one that is still to come', () => {
+  const week = 7 * 86_400;
+  assert.equal(resetStated({ at: SECONDS + week, after: undefined }, NOW), SECONDS + week);
+  assert.equal(resetStated({ at: undefined, after: 60 }, NOW), SECONDS + 60);
+  assert.equal(resetStated({ at: NOW + week, after: 60 }, NOW), SECONDS + 60);
+  assert.equal(resetStated({ at: SECONDS - 60, after: 60 }, NOW), SECONDS + 60);
+  assert.equal(resetStated({ at: NOW + week, after: undefined }, NOW), undefined);
+  assert.equal(resetStated({ at: undefined, after: 1e9 }, NOW), undefined);
+  assert.equal(resetStated({ at: undefined, after: undefined }, NOW), undefined);
 });

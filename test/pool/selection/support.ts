@@ -94,7 +94,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
     quota,
     admission,
     pins: { hard: (turn) => turn.continuation?.hard, soft: (turn) => turn.continuation?.soft },
-    upstream: () => ({}) as Upstream,
+    upstream: (id) => ({ baseUrl: accounts.find((one) => one.id === id)?.base_url }) as Upstream,
     sources: new Sources({
       candidates: () => shown.candidates,
       serves: (_pool, _model, id) => ids.includes(id),
@@ -116,6 +116,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
       route: { kind, method, class: 'stream' },
       client,
       headers: {},
+      wire: { agent: 'agent' },
       key: { id: key },
       pool,
       model: { id: 'model-a' },

@@ -111,6 +111,7 @@ function assertRefused({ gate }: Stage, reply: Reply, { code, status, param }: N
   assert.deepEqual([reply.status, error?.code, error?.param, beside], [status, code, param, {}], reply.text);
   assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param', 'type']);
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json/);
+  if (status === 503) assert.ok(Number(reply.headers.get('retry-after')) >= 1);
   assert.equal(gate.upstream.turns().length, 0, 'nothing reached an account');
   return reply.headers.get('x-request-id') ?? assert.fail('a refusal without x-request-id');
 }

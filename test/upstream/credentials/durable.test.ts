@@ -149,6 +149,16 @@ suite('a new login in the file', () => {
     assert.deepEqual(after.imported, []);
   });
 
+  test('is taken before an account is given up whose new token was refused as well', async (context) => {
+    const bench = await Bench.open(context);
+    const north = await bench.start();
+    assert.equal(await north.credentials.reimported(bench.account), false);
+    await bench.write(login);
+    assert.equal(await north.credentials.reimported(bench.account), true);
+    assert.equal(await north.bearer(), 'at-anew');
+    assert.equal(await north.credentials.reimported({ ...bench.account, id: 'south' }), false);
+  });
+
   test('whose access token has ended is refreshed at once', async (context) => {
     const bench = await Bench.open(context);
     const north = await bench.start();

@@ -1,0 +1,27 @@
+// `GET /v1/usage`: what the key has used in the last 28 days, its limits as they stand, and the same totals of its Pool (D5, Q20).
+import type { Handler } from '../intake/http-turn.ts';
+import type { Accounting } from '../pool/limits/accounting.ts';
+import { dollars, type Totals } from '../pool/limits/totals.ts';
+
+export function keyUsageAnswers(accounting: Pick<Accounting, 'ofKey' | 'ofPool' | 'limits'>): Handler {
+  return ({ turn: { key, pool } }) => {
+    const body = {
+      object: 'usage',
+      ...shown(accounting.ofKey(key)),
+      limits: accounting.limits(key),
+      pool: shown(accounting.ofPool(pool)),
+    };
+    return { status: 200, headers: { 'cache-control': 'no-store' }, body: JSON.stringify(body) };
+  };
+}
+
+function shown({ requests, input_tokens, cached_input_tokens, output_tokens, cost_nanos }: Totals): Readonly<Record<string, number>> {
+  return {
+    request_count: requests,
+    input_tokens,
+    cached_input_tokens,
+    output_tokens,
+    total_tokens: input_tokens + output_tokens,
+    total_cost_usd: dollars(cost_nanos),
+  };
+}

@@ -1,0 +1,57 @@
+// What a change of the configuration leaves in the audit log: a row for the file, and one for each thing of it that was touched (S9).
+import type { AuditRow, ChangedField } from '../../store/rows.ts';
+import type { Config } from './config.ts';
+import type { Change } from './diff.ts';
+
+export type Audited = Pick<AuditRow, 'action' | 'target' | 'pool' | 'fields'>;
+
+/** Actions on rows of these lists: `key.create`, `account.change`, `operator.remove`. */
+const NOUNS: Readonly<Record<string, string>> = { keys: 'key', operators: 'operator', accounts: 'account', pools: 'pool' };
+
+const VERBS: Readonly<Record<Change['kind'], string>> = { added: 'create', removed: 'remove', changed: 'change', reordered: 'change' };
+
+/**
+ * @param version `versionOf` the configuration that runs now: the target of the file's own row
+ * @param before,after in which a key's Pool is looked up, so that whoever may see the Pool sees what became of its keys
+ */
+export function auditedOf(changes: readonly Change[], version: string, before: Config, after: Config): readonly Audited[] {
+  const rows = new Map<string, Audited>();
+  const whole: ChangedField[] = [];
+  for (const change of changes) {
+    const subject = subjectOf(change, before, after);
+    if (!subject) {
+      whole.push(fieldOf(change));
+      continue;
+    }
+    const name = `${subject.action} ${subject.target}`;
+    rows.set(name, { ...subject, fields: [...(rows.get(name)?.fields ?? []), fieldOf(change)] });
+  }
+  return [{ action: 'config.reload', target: version, pool: null, fields: whole }, ...rows.values()];
+}
+
+/** Undefined for what concerns the installation as a whole. */
+function subjectOf({ path, kind }: Change, before: Config, after: Config): Omit<Audited, 'fields'> | undefined {
+  const [, list = '', id = '', rest = ''] = /^(\w+)\[([^\]]+)\](.*)$/.exec(path) ?? [];
+  const noun = NOUNS[list];
+  if (noun === undefined) return undefined;
+  const mode = list === 'pools' ? /^\.serving_modes\.(.+)$/.exec(rest)?.[1] : undefined;
+  if (mode !== undefined) return { action: 'mode.set', target: `${id}/${mode}`, pool: id };
+  const action = `${noun}.${rest === '' ? VERBS[kind] : 'change'}`;
+  return { action, target: id, pool: list === 'pools' ? id : list === 'keys' ? poolOf(id, before, after) : null };
+}
+
+function poolOf(key: string, before: Config, after: Config): string | null {
+  const named = ({ keys }: Config) => keys.find(({ id }) => id === key)?.pool;
+  return named(after) ?? named(before) ?? null;
+}
+
+/** Scalars as they are; rows and private values as that they changed. */
+function fieldOf({ path, kind, from, to }: Change): ChangedField {
+  if (kind === 'changed' && from === undefined) return { path, from: '(changed)', to: '(changed)' };
+  return { path: kind === 'changed' ? path : `${path} (${kind})`, from: scalar(from), to: scalar(to) };
+}
+
+function scalar(value: Change['from']): ChangedField['from'] {
+  if (value === undefined) return null;
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}

@@ -1,0 +1,13 @@
+// Routes whose bodies nobody reads count against the limits of their key as requests; turns with a JSON body do so by themselves (Q19).
+import type { Accounting } from '../pool/limits/accounting.ts';
+import { Bill } from '../pool/limits/bill.ts';
+import type { Handler } from './http-turn.ts';
+
+export function limited(accounting: Accounting, serve: Handler): Handler {
+  return (exchange) => {
+    const { turn } = exchange;
+    turn.bill = new Bill(undefined);
+    accounting.reserve(turn);
+    return serve(exchange);
+  };
+}

@@ -1,0 +1,114 @@
+// The limits of all keys: a turn reserves what it may use before it is dispatched, and settles what it did use, once (Q19, S2).
+import type { KeyConfig } from '../../config/config.ts';
+import { Refusal } from '../../refusal.ts';
+import type { Clock } from '../catalog/clock.ts';
+import { type Amounts, KeyUse } from './key-use.ts';
+import { type Limit, type LimitType, type LimitWindow, limitsOf, sentenceOf } from './kinds.ts';
+import type { Ledger } from './ledger.ts';
+import { dollars } from './totals.ts';
+
+/** Runs at the turn's end; a second call does nothing. @param used undefined for a turn that never reached an account */
+export type Release = (used: Pick<Amounts, 'tokens'> | undefined) => void;
+
+export interface Reserved {
+  readonly amounts: Amounts;
+  readonly release: Release;
+}
+
+/** A limit as its key sees it (Q20). */
+export interface LimitState {
+  readonly limit_type: LimitType;
+  readonly limit_window: LimitWindow;
+  readonly max_value: number;
+  readonly current_value: number;
+  readonly remaining_value: number;
+  /** Unix seconds. */
+  readonly reset_at: number | null;
+}
+
+/** Where time alone does not say when there is room: something must end first. */
+const SOON_MS = 1_000;
+const NANOS = 1e9;
+const NOTHING: Omit<Amounts, 'requests'> = { tokens: 0, nanos: 0 };
+const UNLIMITED: Reserved = { amounts: { requests: 1, ...NOTHING }, release: () => undefined };
+
+export class KeyLimits {
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  readonly #uses = new Map<string, KeyUse>();
+
+  constructor(ledger: Ledger, clock: Clock) {
+    this.#ledger = ledger;
+    this.#clock = clock;
+  }
+
+  /**
+   * Lets a turn of the key in.
+   * @param amounts asked only where a limit needs it
+   * @throws Refusal `rate_limit_exceeded`, of the limit that keeps the turn out the longest
+   */
+  reserve(
+    { id, limits }: Pick<KeyConfig, 'id' | 'limits'>,
+    amounts: () => Omit<Amounts, 'requests'>,
+  ): { amounts: Amounts; release: Release } {
+    const set = limitsOf(limits);
+    if (set.limits.length === 0) return UNLIMITED;
+    const use = this.#useOf(id);
+    const at = this.#clock.now();
+    const taken: Amounts = { requests: 1, ...(set.costly ? amounts() : NOTHING) };
+    const broken = set.limits.filter((limit) => use.current(limit, at) + needOf(limit, taken) > maxOf(limit));
+    if (broken.length > 0) throw refusalOf(broken, use, taken, at);
+    const entered = { amounts: taken, at, set };
+    use.enter(entered);
+    let over = false;
+    const release: Release = (used) => {
+      if (over) return;
+      over = true;
+      use.leave(entered, used, this.#clock.now());
+    };
+    return { amounts: taken, release };
+  }
+
+  states({ id, limits }: Pick<KeyConfig, 'id' | 'limits'>): readonly LimitState[] {
+    const use = this.#useOf(id);
+    const now = this.#clock.now();
+    return limitsOf(limits).limits.map((limit) => {
+      const current = use.current(limit, now);
+      const reset = use.resetAt(limit, now);
+      return {
+        limit_type: limit.type,
+        limit_window: limit.window,
+        max_value: limit.max,
+        current_value: shown(limit, current),
+        remaining_value: shown(limit, Math.max(0, maxOf(limit) - current)),
+        reset_at: reset === undefined ? null : Math.ceil(reset / 1000),
+      };
+    });
+  }
+
+  #useOf(key: string): KeyUse {
+    const known = this.#uses.get(key);
+    if (known) return known;
+    const made = new KeyUse(key, this.#ledger);
+    this.#uses.set(key, made);
+    return made;
+  }
+}
+
+const needOf = ({ type }: Limit, { requests, tokens, nanos }: Amounts): number =>
+  type === 'tokens' ? tokens : type === 'usd' ? nanos : requests;
+
+const maxOf = ({ type, max }: Limit): number => (type === 'usd' ? Math.round(max * NANOS) : max);
+
+const shown = ({ type }: Limit, value: number): number => (type === 'usd' ? dollars(value) : value);
+
+function refusalOf(broken: readonly Limit[], use: KeyUse, taken: Amounts, now: number): Refusal {
+  const waits = broken.map((limit) => {
+    const room = maxOf(limit) - needOf(limit, taken);
+    return { limit, wait: (use.roomAt(limit, room, now) ?? now + SOON_MS) - now };
+  });
+  const { limit, wait } = waits.reduce((longest, one) => (one.wait > longest.wait ? one : longest));
+  // Some SDKs sleep any Retry-After: nobody should wait for midnight inside a call (Q1).
+  const long = limit.type === 'usd' || limit.window === 'day' || limit.window === 'week';
+  return new Refusal('rate_limit_exceeded', { message: sentenceOf(limit), retryAfterMs: wait, ...(long ? { final: true } : {}) });
+}

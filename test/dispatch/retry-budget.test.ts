@@ -1,0 +1,40 @@
+// The retry budget of a Pool: three in ten seconds, or a fifth of its turns (Q6).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RetryBudget } from '../../proxy/dispatch/retry-budget.ts';
+
+const START = 1_700_000_000_500;
+
+/** How many retries are allowed in a row. */
+function spent(budget: RetryBudget, now: number): number {
+  let count = 0;
+  for (; budget.allows(now); count++) budget.retry(now);
+  return count;
+}
+
+test('a quiet Pool has three', () => {
+  const budget = new RetryBudget();
+  budget.turn(START);
+  assert.equal(spent(budget, START), 3);
+});
+
+test('a busy one has a fifth of its turns', () => {
+  const budget = new RetryBudget();
+  for (let i = 0; i < 100; i++) budget.turn(START + i * 10);
+  assert.equal(spent(budget, START + 1_000), 20);
+});
+
+test('retries and turns count for ten seconds, to the second', () => {
+  const budget = new RetryBudget();
+  for (let i = 0; i < 100; i++) budget.turn(START);
+  assert.equal(spent(budget, START), 20);
+  assert.equal(spent(budget, START + 9_000), 0);
+  assert.equal(spent(budget, START + 10_000), 3, 'the turns are forgotten with the retries');
+});
+
+test('a long silence, and a clock that was set back, forget what they should', () => {
+  const budget = new RetryBudget();
+  assert.equal(spent(budget, START), 3);
+  assert.equal(spent(budget, START - 60_000), 0);
+  assert.equal(spent(budget, START + 3_600_000), 3);
+});

@@ -1,0 +1,198 @@
+// Lives through one day under one router, and counts what became of its turns.
+import { mayTryAnother } from '../../proxy/dispatch/failure.ts';
+import type { Day, SessionPlan, TurnPlan } from './day.ts';
+import { failure, SimulatedAccount } from './provider.ts';
+import type { Place, Router } from './router.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+/** What a day came to. */
+export interface Lived {
+  readonly name: string;
+  readonly turns: number;
+  readonly answered: number;
+  /** Turns that were told that nobody could take them, or that had failed too often. */
+  readonly refused: number;
+  /** Turns whose account went down in the middle of the answer. */
+  readonly cut: number;
+  /** Attempts after the first of their turn. */
+  readonly retries: number;
+  /** Standard deviation over mean of what share of its quota each account gave. */
+  readonly spread: number;
+  /** Turns for whose session some account that could answer had a cache; and those that went to such a one. */
+  readonly warm: number;
+  readonly hits: number;
+  /** Sessions with a continuity header, how often they went to another account, and how often without its having failed. */
+  readonly sessions: number;
+  readonly moves: number;
+  readonly unforced: number;
+}
+
+/** A provider's cache of a prompt goes when it was not used for this long. */
+const CACHED_MS = 600_000;
+/** How long a refusal takes to come. */
+const REFUSAL_MS = { connect: 40, server: 300, rate: 150, quota: 150, credential: 120 } as const;
+const FIRST_EVENT_MS = 900;
+
+export async function live(day: Day, routerOf: (accounts: readonly SimulatedAccount[], clock: VirtualClock) => Router): Promise<Lived> {
+  const clock = new VirtualClock(day.from);
+  const accounts = day.accounts.map((plan) => new SimulatedAccount(plan));
+  const life = new Life(accounts, clock, routerOf(accounts, clock));
+  for (const session of day.sessions) clock.after(session.at - day.from, () => life.begin(session));
+  while (clock.step(day.to)) if (life.router.waiting()) await new Promise(setImmediate);
+  return life.lived();
+}
+
+class Life {
+  readonly router: Router;
+  readonly #clock: VirtualClock;
+  readonly #accounts: ReadonlyMap<string, SimulatedAccount>;
+  readonly #given = new Map<string, number>();
+  readonly #failedAt = new Map<string, number>();
+  readonly #counts = { turns: 0, answered: 0, refused: 0, cut: 0, retries: 0, warm: 0, hits: 0, sessions: 0, moves: 0, unforced: 0 };
+
+  constructor(accounts: readonly SimulatedAccount[], clock: VirtualClock, router: Router) {
+    this.#accounts = new Map(accounts.map((account) => [account.id, account]));
+    this.#clock = clock;
+    this.router = router;
+  }
+
+  begin(plan: SessionPlan): void {
+    if (plan.kind === 'pinned') this.#counts.sessions += 1;
+    const session: Session = { plan, next: 0, last: undefined, lastAt: 0, caches: new Map() };
+    this.#ask(session);
+  }
+
+  lived(): Lived {
+    const shares = [...this.#accounts.values()].map(({ id, plan }) => (this.#given.get(id) ?? 0) / plan.quota);
+    const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+    const variance = shares.reduce((sum, share) => sum + (share - mean) ** 2, 0) / shares.length;
+    return { name: this.router.name, ...this.#counts, spread: Math.sqrt(variance) / mean };
+  }
+
+  #ask(session: Session): void {
+    const turn = session.plan.turns[session.next];
+    if (!turn) return;
+    this.#counts.turns += 1;
+    const { id, kind } = session.plan;
+    const asking = { id: `${id}/${session.next}`, session: id, kind, takesMs: turn.takesMs, last: session.last };
+    session.next += 1;
+    try {
+      const route = this.router.route(asking);
+      this.#attempt({ session, turn, route, tried: new Set(), wasWarm: this.#isWarm(session) });
+    } catch {
+      this.#refuse(session);
+    }
+  }
+
+  /** There is a cache for it, at an account that could answer now. */
+  #isWarm({ plan, caches }: Session): boolean {
+    const now = this.#clock.now();
+    if (plan.kind === 'loose') return false;
+    for (const [id, at] of caches) {
+      const account = this.#accounts.get(id);
+      if (account && now - at < CACHED_MS && account.wouldAnswer(now) && account.inFlight < account.plan.maxConcurrent) return true;
+    }
+    return false;
+  }
+
+  #attempt(running: Running): void {
+    const { session, route, tried } = running;
+    const lost = (): void => this.#refuse(session);
+    try {
+      const choosing = route.choose(tried);
+      if (choosing instanceof Promise) void choosing.then((place) => (place ? this.#at(place, running) : lost()), lost);
+      else this.#at(choosing, running);
+    } catch {
+      lost();
+    }
+  }
+
+  #at(place: Place, running: Running): void {
+    const { session, turn, tried, route } = running;
+    const account = this.#accounts.get(place.account) as SimulatedAccount;
+    tried.add(account.id);
+    const refused = account.begin(turn.cost, this.#clock.now());
+    if (!refused) return this.#answer(place, account, running);
+    this.#failedAt.set(account.id, this.#clock.now());
+    this.#clock.after(REFUSAL_MS[refused.cause as keyof typeof REFUSAL_MS], () => {
+      this.router.heard(account, refused);
+      place.end(refused);
+      if (!mayTryAnother(refused) || !route.mayRetry(tried)) return this.#refuse(session);
+      this.#counts.retries += 1;
+      this.#attempt(running);
+    });
+  }
+
+  #answer(place: Place, account: SimulatedAccount, running: Running): void {
+    const now = this.#clock.now();
+    const { session, turn } = running;
+    this.#given.set(account.id, (this.#given.get(account.id) ?? 0) + turn.cost);
+    this.#follow(account, running);
+    const diesAt = account.upUntil(now);
+    const cut = diesAt < now + turn.takesMs;
+    const answer = { at: now + FIRST_EVENT_MS, end: cut ? diesAt : now + turn.takesMs };
+    if (answer.at < answer.end) {
+      this.#clock.after(FIRST_EVENT_MS, () => {
+        this.router.heard(account, undefined);
+        place.answered();
+      });
+    }
+    this.#clock.after(answer.end - now, () => {
+      account.end();
+      if (cut) {
+        this.#counts.cut += 1;
+        this.#failedAt.set(account.id, this.#clock.now());
+        place.end(failure('network', 0));
+      } else {
+        this.#counts.answered += 1;
+        place.end('completed');
+      }
+      this.#goOn(session);
+    });
+  }
+
+  /** Where the session is now, and whether it had to leave where it was. */
+  #follow(account: SimulatedAccount, { session, wasWarm }: Running): void {
+    const { plan, last, lastAt, caches } = session;
+    const now = this.#clock.now();
+    if (wasWarm) {
+      this.#counts.warm += 1;
+      if (now - (caches.get(account.id) ?? 0) < CACHED_MS) this.#counts.hits += 1;
+    }
+    caches.set(account.id, now);
+    if (plan.kind === 'pinned' && last !== undefined && last !== account.id) {
+      this.#counts.moves += 1;
+      const left = this.#accounts.get(last) as SimulatedAccount;
+      if (left.wouldAnswer(now) && (this.#failedAt.get(last) ?? 0) < lastAt) this.#counts.unforced += 1;
+    }
+    session.last = account.id;
+    session.lastAt = now;
+  }
+
+  #refuse(session: Session): void {
+    this.#counts.refused += 1;
+    this.#goOn(session);
+  }
+
+  #goOn(session: Session): void {
+    const next: TurnPlan | undefined = session.plan.turns[session.next];
+    if (next) this.#clock.after(next.thinkMs, () => this.#ask(session));
+  }
+}
+
+interface Session {
+  readonly plan: SessionPlan;
+  next: number;
+  last: string | undefined;
+  lastAt: number;
+  /** Accounts that had its turns, and when the last one. */
+  readonly caches: Map<string, number>;
+}
+
+interface Running {
+  readonly session: Session;
+  readonly turn: TurnPlan;
+  readonly route: ReturnType<Router['route']>;
+  readonly tried: Set<string>;
+  readonly wasWarm: boolean;
+}

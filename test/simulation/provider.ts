@@ -1,0 +1,105 @@
+// The accounts as they truly are through a day: what they have left, when they fail, and what they answer.
+import type { Failure, FailureCause } from '../../proxy/dispatch/failure.ts';
+import type { Headers } from '../../proxy/turn.ts';
+import type { AccountPlan, Outage } from './day.ts';
+
+const NO_ERROR = { code: null, type: null, param: null, message: null };
+
+export class SimulatedAccount {
+  readonly plan: AccountPlan;
+  inFlight = 0;
+  /** Turns answered. */
+  served = 0;
+  #used = 0;
+  #resetAt: number;
+  #outage = 0;
+
+  constructor(plan: AccountPlan) {
+    this.plan = plan;
+    this.#resetAt = plan.firstResetAt;
+  }
+
+  get id(): string {
+    return this.plan.id;
+  }
+
+  resetAt(now: number): number {
+    this.#turnOver(now);
+    return this.#resetAt;
+  }
+
+  /** Cost units left in this window. */
+  left(now: number): number {
+    this.#turnOver(now);
+    return this.plan.quota - this.#used;
+  }
+
+  /** The outage that is on, or else the next one. */
+  outage(now: number): Outage | undefined {
+    const { outages } = this.plan;
+    while ((outages[this.#outage]?.to ?? Number.POSITIVE_INFINITY) <= now) this.#outage += 1;
+    return outages[this.#outage];
+  }
+
+  isUp(now: number): boolean {
+    return now < this.plan.loggedOutAt && !((this.outage(now)?.from ?? Number.POSITIVE_INFINITY) <= now);
+  }
+
+  /** Whether a turn that begins now would be answered. */
+  wouldAnswer(now: number): boolean {
+    return this.isUp(now) && this.left(now) > 0;
+  }
+
+  /** Until when at least it stays up: when a turn that runs longer would be cut. */
+  upUntil(now: number): number {
+    return Math.min(this.plan.loggedOutAt, this.outage(now)?.from ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Takes a turn, or says why not. Like real ones, it counts a turn when it begins and lets the last one through. */
+  begin(cost: number, now: number): Failure | undefined {
+    const outage = this.outage(now);
+    if (outage && outage.from <= now) return this.#ailing(outage, now);
+    if (now >= this.plan.loggedOutAt) return failure('credential', 401);
+    if (this.left(now) <= 0) return { ...failure('quota', 429), resetsAt: Math.ceil(this.#resetAt / 1000) };
+    this.#used += cost;
+    this.inFlight += 1;
+    return undefined;
+  }
+
+  /** Cut: the account went down in the middle. */
+  end(): void {
+    this.inFlight -= 1;
+  }
+
+  /** What its answers say of its quota. */
+  headers(now: number): Headers {
+    const used = Math.min(100, Math.floor((100 * this.#used) / this.plan.quota));
+    return {
+      'x-agent-primary-used-percent': String(used),
+      'x-agent-primary-window-minutes': String(this.plan.windowMs / 60_000),
+      'x-agent-primary-reset-at': String(Math.ceil(this.resetAt(now) / 1000)),
+    };
+  }
+
+  #ailing({ ailment, to }: Outage, now: number): Failure {
+    if (ailment === 'connect') return failure('connect', 0);
+    if (ailment === 'server') return failure('server', 503);
+    return { ...failure('rate', 429), retryAfterMs: Math.min(30_000, to - now) };
+  }
+
+  #turnOver(now: number): void {
+    while (this.#resetAt <= now) {
+      this.#resetAt += this.plan.windowMs;
+      this.#used = 0;
+    }
+  }
+}
+
+export const failure = (cause: FailureCause, status: number): Failure => ({
+  cause,
+  status,
+  error: NO_ERROR,
+  retryAfterMs: undefined,
+  resetsAt: undefined,
+  answer: undefined,
+});

@@ -1,0 +1,205 @@
+// Who places the turns of a simulated day: the gateway's own health, quota and selection under one strategy, or an oracle.
+import { Counters } from '../../proxy/admin/counters.ts';
+import type { AccountConfig, AdmissionClass, AdmissionConfig, PoolConfig, Strategy } from '../../proxy/config/config.ts';
+import type { Failure } from '../../proxy/dispatch/failure.ts';
+import { RetryBudget } from '../../proxy/dispatch/retry-budget.ts';
+import { Admission } from '../../proxy/pool/admission/admission.ts';
+import type { Clock } from '../../proxy/pool/catalog/clock.ts';
+import { Health } from '../../proxy/pool/health/health.ts';
+import { RefusedCredentials } from '../../proxy/pool/health/refused-credentials.ts';
+import { AccountStates } from '../../proxy/pool/health/states.ts';
+import type { Result } from '../../proxy/pool/health/visit.ts';
+import { Quota } from '../../proxy/pool/quota/quota.ts';
+import { statedByHeaders } from '../../proxy/pool/quota/statement.ts';
+import type { SelectedTurn } from '../../proxy/pool/selection/demand.ts';
+import { othersIn } from '../../proxy/pool/selection/others.ts';
+import { Selection } from '../../proxy/pool/selection/selection.ts';
+import { Sources } from '../../proxy/pool/selection/sources.ts';
+import type { Upstream } from '../../proxy/upstream/upstreams.ts';
+import type { Store } from '../../store/store.ts';
+import type { SessionKind } from './day.ts';
+import type { SimulatedAccount } from './provider.ts';
+
+export interface Asking {
+  readonly id: string;
+  readonly session: string;
+  readonly kind: SessionKind;
+  readonly takesMs: number;
+  /** Where the session's last turn was answered. */
+  readonly last: string | undefined;
+}
+
+/** A turn's place at an account. */
+export interface Place {
+  readonly account: string;
+  answered(): void;
+  end(result: Result): void;
+}
+
+export interface Router {
+  readonly name: string;
+  /** Told once for each turn; what it returns places its attempts. @throws where nobody can take the turn */
+  route(asking: Asking): Route;
+  /** What an account's answer says: its quota, and its failure if it is one. */
+  heard(account: SimulatedAccount, failure: Failure | undefined): void;
+  /** Turns that stand in a queue: their promises settle between two events. */
+  waiting(): boolean;
+}
+
+export interface Route {
+  choose(tried: ReadonlySet<string>): Place | Promise<Place | undefined>;
+  mayRetry(tried: ReadonlySet<string>): boolean;
+}
+
+const MODEL = 'model-a';
+const LIMITS: AdmissionConfig = { running: 100_000, waiting: 1_024, wait_ms: 10_000 };
+const MAX_ATTEMPTS = 3;
+
+/** Nothing is kept: the day is over before anybody restarts. */
+const NO_STORE: Pick<Store, 'accounts' | 'credentials'> = {
+  accounts: { put: () => undefined, load: async () => [] },
+  credentials: { save: async () => undefined, find: async () => undefined, load: async () => [] },
+};
+
+const configOf = ({ plan }: SimulatedAccount): AccountConfig => ({
+  id: plan.id,
+  label: plan.id,
+  base_url: `https://${plan.id}.example`,
+  headers: {},
+  visible: true,
+  max_concurrent: plan.maxConcurrent,
+  models: {},
+  drop_fields: [],
+  websocket: true,
+  compact: 'route',
+  reserve_percent: 0,
+});
+
+export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedAccount[], clock: Clock): Router {
+  const accounts = simulated.map(configOf);
+  const ids = accounts.map(({ id }) => id);
+  const pool: PoolConfig = {
+    id: 'team',
+    label: 'Team',
+    strategy,
+    max_attempts: MAX_ATTEMPTS,
+    allow_image_generation: true,
+    request_compression_enabled: false,
+    prompt_cache_locality: true,
+    hide_account_quota: false,
+    serving_modes: {},
+    models: {},
+    assignments: ids.map((account) => ({ account, active: true, eligible: true, weight: 1 })),
+  };
+  const now = (): number => clock.now();
+  const counters = new Counters();
+  const candidates = { preferred: ids, overflow: [] };
+  const sources = new Sources({ candidates: () => candidates, serves: () => true, account: (id) => accounts.find((one) => one.id === id) });
+  const quota = new Quota({ clock, load: () => null, save: () => undefined });
+  quota.configure(accounts);
+  const health: Health = new Health({
+    clock,
+    states: new AccountStates(NO_STORE.accounts, now),
+    credentials: new RefusedCredentials(NO_STORE.credentials, now),
+    others: othersIn({
+      pools: () => [pool],
+      sources,
+      modelsOf: () => [MODEL],
+      usable: (account, model) => health.standing(account, model) === 'open' && !quota.exhausted(account, now()),
+    }),
+  });
+  health.start({ accounts, bearers: new Map() });
+  quota.onRelief((account) => health.relieve(account));
+  const admission = new Admission(clock, counters);
+  admission.configure({ stream: LIMITS } as Record<AdmissionClass, AdmissionConfig>);
+  const selection = new Selection({
+    clock,
+    counters,
+    sources,
+    health,
+    quota,
+    admission,
+    pins: { hard: () => undefined, soft: (turn) => turn.continuation?.soft },
+    upstream: (id) => ({ baseUrl: `https://${id}.example` }) as Upstream,
+  });
+  selection.configure(accounts);
+  const generation = { accounts: new Map(accounts.map((one) => [one.id, one])), loaded: { bearers: new Map<string, string>() } };
+  const budget = new RetryBudget();
+  const NEVER = (): (() => void) => () => undefined;
+
+  return {
+    name: strategy,
+    waiting: () => (admission.status().stream?.waiting ?? 0) > 0,
+    heard(account, failure) {
+      const status = failure ? failure.status : 200;
+      // An account that refuses connections says nothing.
+      const stated = status > 0 ? statedByHeaders(account.headers(now()), 'agent', status, now()) : undefined;
+      if (stated) quota.hear(account.id, stated);
+      if (failure?.cause === 'quota') quota.refuse(account.id, failure.resetsAt);
+    },
+    route({ id, session, kind, last }) {
+      const turn: SelectedTurn = {
+        id,
+        route: { kind: 'responses', method: 'POST', class: 'stream' },
+        client: 'http',
+        headers: {},
+        wire: { agent: 'agent' },
+        key: { id: 'ci' },
+        pool,
+        model: { id: MODEL },
+        continuation: { hard: undefined, soft: kind === 'pinned' ? last : undefined },
+        generation,
+        why: undefined,
+      };
+      const body = kind === 'loose' ? {} : { prompt_cache_key: session };
+      const demand = selection.demand({ turn, body, slot: { deadline: now() + LIMITS.wait_ms }, onGone: NEVER });
+      budget.turn(now());
+      const placeOf = (lease: { readonly account: AccountConfig; answered(): void; end(result: Result): void }): Place => ({
+        account: lease.account.id,
+        answered: () => lease.answered(),
+        end: (result) => lease.end(result),
+      });
+      return {
+        choose(tried) {
+          const chosen = selection.choose(demand, tried);
+          return chosen instanceof Promise ? chosen.then((lease) => lease && placeOf(lease)) : placeOf(chosen);
+        },
+        mayRetry(tried) {
+          if (tried.size >= MAX_ATTEMPTS || !selection.another(demand, tried) || !budget.allows(now())) return false;
+          budget.retry(now());
+          return true;
+        },
+      };
+    },
+  };
+}
+
+/**
+ * It knows what every account has left, when each will fail, and how long each turn will take. It uses first what is lost first, by a
+ * reset or by an outage, which answers as many turns as can be; caches and sessions are nothing to it.
+ */
+export function oracleRouter(simulated: readonly SimulatedAccount[], clock: Clock): Router {
+  return {
+    name: 'oracle',
+    waiting: () => false,
+    heard: () => undefined,
+    route: ({ takesMs }) => ({
+      mayRetry: () => false,
+      choose() {
+        const now = clock.now();
+        const able = simulated.filter((account) => account.wouldAnswer(now) && account.inFlight < account.plan.maxConcurrent);
+        const whole = able.filter((account) => account.upUntil(now) >= now + takesMs);
+        let first: SimulatedAccount | undefined;
+        let lostAt = Number.POSITIVE_INFINITY;
+        for (const account of whole.length > 0 ? whole : able) {
+          const own = Math.min(account.resetAt(now), account.upUntil(now));
+          if (first && own >= lostAt) continue;
+          first = account;
+          lostAt = own;
+        }
+        if (!first) throw new Error('nobody can take it');
+        return { account: first.id, answered: () => undefined, end: () => undefined };
+      },
+    }),
+  };
+}

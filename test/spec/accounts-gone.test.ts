@@ -1,0 +1,104 @@
+// A client that leaves, at each phase of its turn: its account hears of it before its next event, and is none the worse for it.
+import assert from 'node:assert/strict';
+import { after, beforeEach, test } from 'node:test';
+import type { RequestRow } from '../../store/store.ts';
+import { startGateway } from '../support/gateway.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
+import { ShiftedClock } from '../support/shifted-clock.ts';
+import { until } from '../support/until.ts';
+
+const NATIVE = '/backend-api/agent/responses';
+const clock = new ShiftedClock();
+const gate = await startGateway({
+  clock,
+  config: (draft) => {
+    draft.admission = { stream: { running: 2, waiting: 4, wait_ms: 60_000 }, compact: { running: 2, waiting: 4, wait_ms: 60_000 } };
+    for (const account of draft.accounts) account.max_concurrent = 2;
+  },
+});
+after(() => gate.close());
+beforeEach(() => {
+  gate.heal();
+  gate.upstream.clear();
+});
+
+const { admission, selection } = gate.gateway.capacity;
+
+/** A turn whose client leaves when `leave` is called. */
+function leaving(path = NATIVE, body = turnBody('hi')): { readonly leave: () => void } {
+  const left = new AbortController();
+  // Its stream breaks off for it as well: nobody listens any more.
+  void gate.send(path, { body, signal: left.signal }).catch(() => undefined);
+  return { leave: () => left.abort() };
+}
+
+/** The row of the turn that was left; it is the only one since. */
+async function leftRow(before: number): Promise<RequestRow> {
+  const row = await until('the row', async () => (await gate.rows())[before]);
+  assert.deepEqual([row.status, row.code, row.outcome], [499, null, 'client_gone']);
+  return row;
+}
+
+for (const [phase, script] of [
+  ['before the provider answered', 'stall before headers'],
+  ['after its headers', 'stall after headers'],
+  ['while its lifecycle events were held', 'stall after 2 events'],
+  ['in the middle of the visible answer', 'stall after 6 events'],
+] as const) {
+  for (const path of [NATIVE, '/v1/responses']) {
+    test(`a client of ${path} that leaves ${phase} aborts its account’s turn, and is not held against it`, async () => {
+      for (let i = 0; i < 4; i++) {
+        const before = (await gate.rows()).length;
+        gate.upstream.next('north', script);
+        const { leave } = leaving(path);
+        const [turn] = await gate.upstream.arrived(1, 'north');
+        await gate.upstream.stalled('north');
+        leave();
+        assert.equal(await turn?.closed, 'left', 'before it could send its next event');
+        const row = await leftRow(before);
+        assert.deepEqual(
+          (await gate.attempts(row.id)).map(({ account, error_class }) => [account, error_class]),
+          [['NORTH', null]],
+        );
+        assert.deepEqual(gate.gateway.capacity.status().accounts[0]?.models, {});
+        gate.upstream.clear();
+      }
+      await until('the places', () => (selection.inFlight('north') === 0 && admission.status().stream?.running === 0 ? true : undefined));
+    });
+  }
+}
+
+test('a client that leaves the queue for a slot never reaches an account', async () => {
+  gate.upstream.always('north', 'stall before headers');
+  const running = [leaving(), leaving()];
+  await gate.upstream.stalled('north', 2);
+  const before = (await gate.rows()).length;
+  const waiting = leaving();
+  await until('the queue', () => (admission.status().stream?.waiting === 1 ? true : undefined));
+  waiting.leave();
+  await until('it to be empty', () => (admission.status().stream?.waiting === 0 ? true : undefined));
+  const row = await leftRow(before);
+  assert.deepEqual([row.account, (await gate.attempts(row.id)).length, gate.upstream.turns().length], [null, 0, 2]);
+  for (const { leave } of running) leave();
+  await until('the places', () => (admission.status().stream?.running === 0 ? true : undefined));
+});
+
+test('a probe whose client leaves frees its slot for the next', async () => {
+  await gate.upstream.hangUp('north');
+  assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 200);
+  await gate.upstream.pickUp('north');
+  clock.setAhead(10_000);
+  for (let i = 0; i < 2; i++) {
+    gate.upstream.clear();
+    gate.upstream.next('north', 'stall before headers');
+    const { leave } = leaving();
+    await gate.upstream.stalled('north');
+    assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 200);
+    assert.equal(gate.upstream.turns('south').length, 1, 'nobody else is admitted meanwhile');
+    leave();
+    await until('the probe to be over', () => (selection.inFlight('north') === 0 ? true : undefined));
+  }
+  gate.upstream.clear();
+  assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 200);
+  assert.deepEqual([gate.upstream.turns('north').length, gate.gateway.capacity.status().accounts[0]?.status], [1, 'active']);
+});

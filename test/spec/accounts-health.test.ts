@@ -1,0 +1,218 @@
+// Health as clients meet it: what makes an assignment unroutable, what that does to models and modes, and what a restart keeps.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, beforeEach, describe, test } from 'node:test';
+import type { JsonObject } from '../../proxy/turn.ts';
+import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
+import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
+import { restarted } from '../support/restart.ts';
+import { ShiftedClock } from '../support/shifted-clock.ts';
+
+const NATIVE = '/backend-api/agent/responses';
+const MARKER = 'x-internal-agent-responses-lite';
+
+const clock = new ShiftedClock();
+/** `only-north` has no source but north; model-a is Lite at north alone. */
+const gate = await startGateway({
+  clock,
+  upstream: {
+    accounts: [
+      {
+        id: 'north',
+        models: [modelEntry({ slug: 'model-a', use_responses_lite: true }), modelEntry({ slug: 'only-north', use_responses_lite: true })],
+      },
+      { id: 'south', models: [modelEntry({ slug: 'model-a', use_responses_lite: false })] },
+    ],
+  },
+});
+after(() => gate.close());
+
+beforeEach(async () => {
+  gate.heal();
+  gate.upstream.clear();
+  clock.setAhead(2 * 3_600_000);
+  await assigned({});
+});
+
+/** Where the configuration's part of UA1 stands for north. */
+function assigned({
+  visible = true,
+  ...assignment
+}: {
+  readonly active?: boolean;
+  readonly eligible?: boolean;
+  readonly visible?: boolean;
+}) {
+  return gate.reconfigure((draft: Draft) => {
+    draft.accounts[0].visible = visible;
+    draft.pools[0].assignments = [{ account: 'north', ...assignment }, { account: 'south' }];
+  });
+}
+
+const turn = (model = 'model-a') => gate.send(NATIVE, { body: turnBody('hi', { model }) });
+
+async function whereAt(model = 'model-a'): Promise<string | undefined> {
+  gate.upstream.clear();
+  assert.equal((await turn(model)).status, 200);
+  return gate.upstream.turns()[0]?.account;
+}
+
+async function listed(): Promise<readonly string[]> {
+  const { json } = await gate.send('/v1/models');
+  return json.data.map(({ id }: JsonObject) => id);
+}
+
+/** North fails three turns of this model in a row; south answers them. */
+async function failNorth(model = 'model-a'): Promise<void> {
+  gate.upstream.next('north', ...Array<string>(3).fill('refuse 503'));
+  for (let i = 0; i < 3; i++) await turn(model);
+}
+
+describe('[UA1] an assignment takes turns while it is active, eligible, active in health, past its cooldown, and its account visible', () => {
+  const CONDITIONS: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['it is not active', () => assigned({ active: false })],
+    ['it is not eligible', () => assigned({ eligible: false })],
+    ['its account is not visible', () => assigned({ visible: false })],
+    [
+      'it needs re-authentication',
+      () => {
+        gate.upstream.next('north', 'refuse 401');
+        return turn();
+      },
+    ],
+    ['its cooldown has not passed', () => failNorth()],
+    [
+      'it is failing, and its probe is under way',
+      async () => {
+        await failNorth();
+        clock.setAhead(10_000);
+        gate.upstream.next('north', 'stall before headers');
+        void turn().catch(() => undefined);
+        await gate.upstream.stalled('north');
+      },
+    ],
+  ];
+  test('as it is at first', async () => assert.equal(await whereAt(), 'north'));
+
+  for (const [what, make] of CONDITIONS) {
+    test(`and not where ${what}`, async () => {
+      await make();
+      const before = gate.upstream.turns('north').length;
+      const { status } = await turn();
+      assert.deepEqual([status, gate.upstream.turns('north').length - before], [200, 0]);
+      gate.upstream.release();
+    });
+  }
+});
+
+test('[UA1] [SM5] a model whose only source cannot be routed is 503 with the time to come back, and reaches no account', async () => {
+  gate.upstream.next('north', 'refuse 401');
+  await turn('only-north');
+  const before = gate.upstream.turns().length;
+  const { status, json, headers } = await turn('only-north');
+  assert.deepEqual([status, json.error.code], [503, 'no_eligible_account']);
+  assert.ok(Number(headers.get('retry-after')) >= 1);
+  assert.equal(gate.upstream.turns().length, before);
+  assert.deepEqual(await listed(), ['model-a']);
+  gate.heal();
+  assert.deepEqual(await listed(), ['model-a', 'only-north']);
+});
+
+test('[UA1] a burst never closes the last account of a model: it is asked again and again, and answers as soon as it can', async () => {
+  gate.upstream.always('north', 'refuse 503');
+  for (let i = 0; i < 5; i++) assert.equal((await turn('only-north')).status, 503);
+  assert.equal(gate.upstream.turns('north').length, 5);
+  gate.upstream.always('north', 'steady');
+  assert.equal((await turn('only-north')).status, 200);
+});
+
+test('[SM3] the pair returns to Full when its one Lite account stops being routable, and to Lite when that is back', async () => {
+  const mode = async (): Promise<unknown[]> => {
+    gate.upstream.clear();
+    const { headers } = await turn();
+    await gate.gateway.store.flush();
+    const [row] = await gate.gateway.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    const { json, headers: list } = await gate.send('/backend-api/agent/models');
+    const shown = json.models.find(({ slug }: JsonObject) => slug === 'model-a').use_responses_lite;
+    return [row?.effective_mode, gate.upstream.turns().at(-1)?.headers[MARKER], shown, list.get('etag') === headers.get('x-models-etag')];
+  };
+  assert.deepEqual(await mode(), ['lite', 'true', true, true]);
+  await failNorth();
+  assert.deepEqual(await mode(), ['full', undefined, false, true]);
+  clock.setAhead(10_000);
+  assert.deepEqual(await mode(), ['lite', 'true', true, true]);
+});
+
+test('[SM7] the mode of a turn stays as it was captured, also where the failure that moves it on changes the pair’s', async () => {
+  gate.upstream.next('north', 'refuse 404 model_not_found');
+  assert.equal((await turn()).status, 200);
+  assert.deepEqual(
+    gate.upstream.turns().map(({ account, headers }) => [account, headers[MARKER]]),
+    [
+      ['north', 'true'],
+      ['south', 'true'],
+    ],
+  );
+  gate.upstream.clear();
+  await turn();
+  assert.deepEqual(
+    gate.upstream.turns().map(({ account, headers }) => [account, headers[MARKER]]),
+    [['south', undefined]],
+  );
+});
+
+test('[UA2] accounts that are all out of quota keep their models in the lists, and are told with the soonest reset', async () => {
+  const time = new ShiftedClock();
+  await using spent = await startGateway({ clock: time });
+  const { upstream } = spent;
+  upstream.always('north', 'refuse 429 usage_limit_reached resets 7200');
+  upstream.always('south', 'refuse 429 usage_limit_reached resets 3600');
+  const soonest = Math.ceil(time.now() / 1000) + 3_600;
+  for (const attempts of [2, 2]) {
+    const { status, json, headers } = await spent.send(NATIVE, { body: turnBody('hi') });
+    assert.deepEqual([status, json.error.code, headers.get('x-should-retry')], [429, 'usage_limit_reached', 'false']);
+    assert.ok(Math.abs(json.error.resets_at - soonest) <= 2, `${json.error.resets_at} is about ${soonest}`);
+    assert.equal(json.error.plan_type, undefined);
+    assert.equal(upstream.turns().length, attempts, 'the second turn reaches nobody');
+  }
+  assert.ok((await spent.send('/v1/models')).json.data.some(({ id }: JsonObject) => id === 'model-a'));
+  upstream.clear();
+  time.setAhead(3_700_000);
+  assert.equal((await spent.send(NATIVE, { body: turnBody('hi') })).status, 200);
+  assert.deepEqual(
+    upstream.turns().map(({ account }) => account),
+    ['south'],
+    'whose quota is back first',
+  );
+});
+
+test('[UA1] cooldowns and refused credentials survive a restart', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'poolgate-health-'));
+  const time = new ShiftedClock();
+  let one: TestGateway = await startGateway({
+    clock: time,
+    store: `sqlite:${join(folder, 'store.db')}`,
+    upstream: { accounts: ['a', 'b', 'c'] },
+  });
+  const { upstream } = one;
+  try {
+    upstream.next('a', 'refuse 401');
+    upstream.next('b', 'refuse 429 retry 600');
+    assert.equal((await one.send(NATIVE, { body: turnBody('hi') })).status, 200);
+    const where = async (): Promise<unknown> => {
+      await one.send(NATIVE, { body: turnBody('hi') });
+      return upstream.turns().at(-1)?.account;
+    };
+    one = await restarted(one, { clock: time });
+    assert.equal(await where(), 'c');
+    time.setAhead(600_000);
+    assert.equal(await where(), 'b');
+    one = await restarted(one, { clock: time });
+    assert.equal(one.gateway.capacity.status().accounts[0]?.status, 'reauth_required');
+  } finally {
+    await one.close();
+    await rm(folder, { recursive: true });
+  }
+});

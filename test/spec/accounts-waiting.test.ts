@@ -1,0 +1,115 @@
+// Admission over real sockets: what runs at once, what waits and for how long, and what is told where it does not fit (Q7).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
+import { until } from '../support/until.ts';
+
+const NATIVE = '/backend-api/agent/responses';
+const turn = (gate: TestGateway): Promise<Reply> => gate.send(NATIVE, { body: turnBody('hi') });
+const waiting = (gate: TestGateway, count: number): Promise<true> =>
+  until(`${count} to wait`, () => (gate.gateway.capacity.admission.status().stream?.waiting === count ? true : undefined));
+
+test('past running turns wait, past waiting they are 503 server_is_overloaded with the time to come back', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.admission = { stream: { running: 1, waiting: 1, wait_ms: 20_000 } };
+    },
+  });
+  gate.upstream.next('north', 'stall before headers');
+  const first = turn(gate);
+  await gate.upstream.stalled('north');
+  const second = turn(gate);
+  await waiting(gate, 1);
+  const third = await turn(gate);
+  assert.deepEqual([third.status, third.json.error.code, third.headers.get('retry-after')], [503, 'server_is_overloaded', '20']);
+  assert.equal((await gate.send('/v1/models')).status, 200, 'another class has its own places');
+  assert.equal(gate.upstream.turns().length, 1);
+  gate.upstream.release();
+  assert.deepEqual([(await first).status, (await second).status], [200, 200]);
+  assert.equal(gate.gateway.counters.values.admission_full, 1);
+});
+
+test('who waits longer than wait_ms is told so', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.admission = { stream: { running: 1, waiting: 1, wait_ms: 30 } };
+    },
+  });
+  gate.upstream.next('north', 'stall before headers');
+  const first = turn(gate);
+  await gate.upstream.stalled('north');
+  const second = await turn(gate);
+  assert.deepEqual([second.status, second.json.error.code], [503, 'server_is_overloaded']);
+  const row = (await gate.rows()).at(-1);
+  assert.deepEqual([row?.code, row?.outcome, row?.account], ['server_is_overloaded', 'refused', null]);
+  gate.upstream.release();
+  assert.equal((await first).status, 200);
+});
+
+test('where every account is at its max_concurrent a turn waits for the first that is not', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      for (const account of draft.accounts) account.max_concurrent = 1;
+    },
+  });
+  for (const account of ['north', 'south']) gate.upstream.next(account, 'stall before headers');
+  const running = [turn(gate), turn(gate)];
+  await Promise.all([gate.upstream.stalled('north'), gate.upstream.stalled('south')]);
+  const third = turn(gate);
+  await waiting(gate, 1);
+  gate.upstream.release('south');
+  assert.equal((await third).status, 200);
+  assert.deepEqual(
+    gate.upstream.turns().map(({ account }) => account),
+    ['north', 'south', 'south'],
+  );
+  gate.upstream.release();
+  for (const reply of running) assert.equal((await reply).status, 200);
+});
+
+test('a failover that finds the other account full waits for it', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      for (const account of draft.accounts) account.max_concurrent = 1;
+    },
+  });
+  gate.upstream.next('north', 'stall before headers + refuse 503');
+  gate.upstream.next('south', 'stall before headers');
+  const failing = turn(gate);
+  await gate.upstream.stalled('north');
+  const other = turn(gate);
+  await gate.upstream.stalled('south');
+  gate.upstream.release('north');
+  await waiting(gate, 1);
+  gate.upstream.release('south');
+  assert.deepEqual([(await failing).status, (await other).status], [200, 200]);
+  assert.deepEqual(
+    gate.upstream.turns().map(({ account }) => account),
+    ['north', 'south', 'south'],
+  );
+});
+
+test('[F8.3] turns with one prompt-cache key stay at one account, whatever the strategy; without one they go round', async () => {
+  await using gate = await startGateway({
+    upstream: { accounts: ['a', 'b', 'c', 'd'] },
+    config: (draft) => {
+      draft.pools[0].strategy = 'rotation';
+    },
+  });
+  const where = async (path: string, prompt_cache_key?: string): Promise<number> => {
+    gate.upstream.clear();
+    const keyed = prompt_cache_key === undefined ? {} : { prompt_cache_key };
+    for (let i = 0; i < 8; i++) assert.equal((await gate.send(path, { body: turnBody('hi', keyed) })).status, 200);
+    return new Set(gate.upstream.turns().map(({ account }) => account)).size;
+  };
+  for (const path of [NATIVE, '/backend-api/agent/v1/responses', '/v1/responses']) {
+    assert.deepEqual([await where(path, 'one'), await where(path)], [1, 4]);
+  }
+  const rows = await gate.rows();
+  assert.deepEqual(new Set(rows.map(({ why }) => why?.reason)), new Set(['locality', 'rotation']));
+  await gate.reconfigure((draft) => {
+    draft.pools[0].prompt_cache_locality = false;
+  });
+  assert.equal(await where(NATIVE, 'one'), 4);
+});

@@ -1,0 +1,282 @@
+// S4: marked prompts, keys, tokens, cookies, file names, header values and query strings go through every route and every failure
+// path; then nothing of them is in a log line, in the store's files, in what the admin listener says, or in an error.
+// A new route is a row of ROUTES, a new way to fail a row of FAILURES, and both are crossed.
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import type { Fault } from '../../proxy/rehearsal/fault.ts';
+import type { JsonObject } from '../../proxy/turn.ts';
+import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { headOf, RawClient } from '../support/raw.ts';
+import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+
+/** What is looked for: every canary begins with it, so that one search finds all of them. */
+const MARK = 'Canary7f3a';
+const canary = (name: string): string => `${MARK}-${name}-secret`;
+
+const IMAGE = `data:image/png;base64,${Buffer.from(canary('image')).toString('base64')}`;
+
+/** Client-side texts, each in its own place of a request. */
+const PROMPT = canary('prompt');
+const HEADERS: Readonly<Record<string, string>> = {
+  cookie: `session=${canary('cookie')}`,
+  'user-agent': canary('user-agent'),
+  'x-agent-window-id': canary('window'),
+  'x-agent-turn-metadata': JSON.stringify({ cwd: canary('folder') }),
+  'session-id': canary('session'),
+  session_id: canary('session-too'),
+  originator: canary('originator'),
+  'x-forwarded-for': canary('forwarded'),
+  'x-request-id': canary('request'),
+  traceparent: canary('trace'),
+  'x-anything': canary('header'),
+};
+const QUERY = `?client_version=${canary('query')}&api_key=${canary('query-key')}`;
+
+const content = [
+  { type: 'input_text', text: `${PROMPT} is what I want to know` },
+  { type: 'input_image', image_url: IMAGE, detail: 'high' },
+  {
+    type: 'input_file',
+    filename: canary('file-name'),
+    file_data: `data:text/plain;base64,${Buffer.from(canary('file')).toString('base64')}`,
+  },
+];
+const marked: JsonObject = {
+  instructions: canary('instructions'),
+  input: [
+    { type: 'message', role: 'user', content },
+    { type: 'function_call', call_id: 'call-1', name: 'f', arguments: JSON.stringify({ path: canary('arguments') }) },
+    { type: 'function_call_output', call_id: 'call-1', output: canary('tool-output') },
+  ],
+  tools: [{ type: 'function', name: 'f', description: canary('tool'), parameters: { type: 'object', properties: {} } }],
+  metadata: { note: canary('metadata') },
+  prompt_cache_key: canary('cache-key'),
+  user: canary('user'),
+  client_metadata: { turn_id: canary('turn') },
+};
+
+interface Request {
+  readonly method?: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether an account may be asked: then it is crossed with the failures. */
+  readonly dispatched?: true;
+}
+
+const ROUTES: Readonly<Record<string, Request>> = {
+  'a public stream': { path: '/v1/responses', body: { model: 'model-a', ...marked, stream: true }, dispatched: true },
+  'a public answer': { path: '/v1/responses', body: { model: 'model-a', ...marked }, dispatched: true },
+  'a native stream': { path: '/backend-api/agent/responses', body: turnBody('', marked), dispatched: true },
+  'a native answer': { path: '/backend-api/agent/responses', body: turnBody('', { ...marked, stream: false }), dispatched: true },
+  'the native alias': { path: '/backend-api/agent/v1/responses', body: turnBody('', marked), dispatched: true },
+  'the public models': { path: '/v1/models' },
+  'the native models': { path: '/backend-api/agent/models', headers: { 'if-none-match': canary('etag') } },
+  'a forwarded row': { path: '/backend-api/meter/agent-identities/jwks' },
+  'an unsupported row': { path: '/v1/embeddings', body: { input: PROMPT } },
+  'an unsupported row with an id': { path: `/v1/responses/${canary('id')}` },
+  'a row that is not served yet': {
+    path: '/v1/chat/completions',
+    body: { model: 'model-a', messages: [{ role: 'user', content: PROMPT }] },
+  },
+  'a multipart row': {
+    path: '/v1/files',
+    body: `--b\r\ncontent-disposition: form-data; name="file"; filename="${canary('upload')}"\r\n\r\n${canary('bytes')}\r\n--b--\r\n`,
+    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+  },
+  "the operators' endpoint": { path: '/mcp', body: { jsonrpc: '2.0', id: 1, method: canary('method') } },
+  'an unknown path': { path: `/v1/${canary('path')}` },
+  'an unknown method': { method: 'PATCH', path: '/v1/models' },
+  'an unknown key': { path: '/v1/responses', body: { model: 'model-a', ...marked }, headers: { authorization: `Bearer ${canary('key')}` } },
+  'a basic credential': { path: '/v1/models', headers: { authorization: `Basic ${canary('basic')}` } },
+  'no JSON': { path: '/v1/responses', body: `{"input": "${PROMPT}` },
+  'invalid members': { path: '/v1/responses', body: `{"model":"model-a","__proto__":{"a":"${PROMPT}"}}` },
+  'another media type': { path: '/v1/responses', body: PROMPT, headers: { 'content-type': `text/${MARK}` } },
+  'another coding': { path: '/v1/responses', body: PROMPT, headers: { 'content-encoding': MARK } },
+  'a body that does not decode': { path: '/v1/responses', body: gzipSync(PROMPT).subarray(0, 20), headers: { 'content-encoding': 'gzip' } },
+  'a body that is too large': { path: '/v1/responses', body: PROMPT.repeat(10_000) },
+  'an unknown model': { path: '/v1/responses', body: { ...marked, model: canary('model') } },
+  'a wrong parameter': { path: '/v1/responses', body: { model: 'model-a', ...marked, conversation: canary('conversation') } },
+  'a wrong tool': { path: '/v1/responses', body: { model: 'model-a', ...marked, tools: [{ type: canary('type'), name: canary('name') }] } },
+  'a wrong schema': {
+    path: '/v1/responses',
+    body: {
+      model: 'model-a',
+      ...marked,
+      text: { format: { type: 'json_schema', name: 'a', strict: true, schema: { $ref: canary('ref') } } },
+    },
+  },
+  'an effort of its own': {
+    path: '/v1/responses',
+    body: { model: 'model-a', ...marked, reasoning: { effort: 7, context: canary('context') } },
+  },
+};
+
+const theirs = {
+  'set-cookie': `session=${canary('their-cookie')}`,
+  'openai-organization': canary('their-organization'),
+  'x-request-id': canary('their-request'),
+};
+const said = (account: string): string => `You said: ${PROMPT} with ${bearerOf(account)} and "${canary('arguments')}"`;
+const echo = (account: string): JsonObject => ({
+  ...{ message: said(account), code: MARK, type: MARK, user_id: canary('owner'), cookie: canary('their-cookie') },
+});
+const created = { type: 'response.created', response: { id: canary('response'), output: [] } };
+const delta = { type: 'response.output_text.delta', delta: canary('completion') };
+
+type Scripted = (account: string) => Fault | readonly Fault[] | string;
+
+const FAILURES: Readonly<Record<string, Scripted>> = {
+  'nothing wrong': () => 'steady',
+  'an answer that is marked': () =>
+    replyEvents(
+      [created, delta, { type: 'response.completed', response: { id: canary('response'), status: 'completed', output: [], usage: {} } }],
+      { headers: theirs },
+    ),
+  ...Object.fromEntries(
+    [400, 401, 402, 403, 404, 409, 413, 418, 422, 429, 500, 503].map((status) => [
+      `${status} that repeats it all`,
+      (account: string) => replyJson({ error: echo(account) }, { status, headers: theirs }),
+    ]),
+  ),
+  'a page that repeats it': (account) =>
+    replyBytes(`<html>${said(account)}</html>`, { status: 400, headers: { ...theirs, 'content-type': 'text/html' } }),
+  'a refusal inside a 200': (account) => replyEvents([{ type: 'error', error: echo(account) }]),
+  'a failed response inside a 200': (account) =>
+    replyEvents([created, { type: 'response.failed', response: { id: canary('response'), status: 'failed', error: echo(account) } }]),
+  'a failed JSON answer': (account) => replyJson({ id: canary('response'), status: 'failed', error: echo(account) }),
+  'a stream that breaks off': () => [replyEvents([created, delta, delta]), { kind: 'cut', at: { events: 2 }, how: 'reset' }],
+  'a stream without an end': () => replyEvents([created, delta]),
+  'an event that is no JSON': () => replyBytes(`data: {"type":"response.completed","a":"${canary('completion')}\n\n`),
+  'no answer': () => 'reset before headers',
+  'a coded answer': () => replyBytes(PROMPT, { headers: { 'content-encoding': 'gzip' } }),
+};
+
+/** Every request of every kind: each at an account, in a Pool and with a key of its own, since accounts are remembered by what they do. */
+const CASES = Object.entries(ROUTES).flatMap(([route, request]) =>
+  Object.entries(request.dispatched ? FAILURES : { 'nothing wrong': () => 'steady' }).map(([failure, script]) => ({
+    route,
+    request,
+    failure,
+    script,
+  })),
+);
+const accountOf = (index: number): string => `account${index}`;
+const keyOf = (index: number): string => `pg-${canary('pool-key')}-${index}`;
+
+/** Texts of the account's owner and of our own side: in no answer at all, not even one that the provider made. */
+const NEVER_ANSWERED = ['bearer-of', ...['pool-key', 'owner', 'their', 'cookie', 'header', 'forwarded'].map((name) => `${MARK}-${name}`)];
+
+let folder: string;
+let gate: TestGateway;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'poolgate-canary-'));
+  gate = await startGateway({
+    upstream: { accounts: [...CASES, 'one more'].map((_, index) => accountOf(index)), strict: false },
+    store: `sqlite:${join(folder, 'poolgate.db')}`,
+    config: (draft) => {
+      draft.limits = { request_body_bytes: 100_000 };
+      draft.log = { level: 'debug' };
+      draft.pools = draft.accounts.map(({ id }: { id: string }) => ({ id, assignments: [{ account: id }] }));
+      draft.keys = draft.accounts.map(({ id }: { id: string }, index: number) => ({
+        id,
+        pool: id,
+        secret_sha256: [hash('sha256', keyOf(index), 'hex')],
+      }));
+    },
+  });
+  gate.upstream.clear();
+});
+after(async () => {
+  await gate.close();
+  await rm(folder, { recursive: true });
+});
+
+async function ask(request: Request, index: number): Promise<{ status: number; text: string; headers: string }> {
+  const { method, path, body, headers } = request;
+  try {
+    const own = { authorization: `Bearer ${keyOf(index)}`, ...HEADERS, ...headers };
+    const reply = await gate.send(path + QUERY, { body, headers: own, ...(method === undefined ? {} : { method }) });
+    return { status: reply.status, text: reply.text, headers: JSON.stringify([...reply.headers]) };
+  } catch {
+    // A native stream that dies has no end; what came of it was the account's.
+    return { status: 0, text: '', headers: '' };
+  }
+}
+
+for (const [index, { route, request, failure, script }] of CASES.entries()) {
+  test(`${route}, ${failure}: no error repeats what is nobody else's business [S4]`, async () => {
+    const account = accountOf(index);
+    gate.upstream.always(account, script(account));
+    const { status, text, headers } = await ask(request, index);
+    if (request.dispatched) {
+      const [turn] = gate.upstream.turns(account);
+      assert.ok(turn?.body.includes(PROMPT), `the turn did not reach the account: ${status} ${text}`);
+    }
+    for (const secret of NEVER_ANSWERED) assert.ok(!(text + headers).includes(secret), `${secret} in ${text.slice(0, 500)}`);
+    const native = request.path.startsWith('/backend-api/agent/');
+    // A native client gets a provider's own words; every other error is ours, or made fit to be seen.
+    const error = status >= 400 || (request.path === '/v1/responses' && /"type":"error"|response\.failed/.test(text));
+    if (!error || (native && request.dispatched)) return;
+    for (const words of [PROMPT, canary('arguments'), canary('instructions'), canary('query')]) assert.ok(!text.includes(words), text);
+  });
+}
+
+test('requests that are no HTTP leave nothing of themselves either [S4]', async () => {
+  for (const bytes of [
+    headOf('GET', `http://${canary('host')}/v1/models`),
+    headOf('CONNECT', `${canary('host')}:443`),
+    headOf('GET', '/v1/models', { host: canary('host'), Host: 'again' }),
+    headOf('POST', '/v1/responses', { 'content-length': 1, 'Content-Length': canary('length') }),
+    `${canary('line')}\r\n\r\n`,
+    headOf('GET', '/v1/models', { 'x-large': canary('large').repeat(10_000) }),
+    `${headOf('POST', '/v1/responses', { 'content-type': 'application/json', 'transfer-encoding': 'chunked' })}${canary('chunk')}\r\n`,
+  ]) {
+    using client = await RawClient.connect(gate.url);
+    client.write(bytes);
+    const { status, body, headers } = await client.answer();
+    assert.ok(status >= 400);
+    assert.ok(!(body + JSON.stringify(headers)).includes(MARK));
+  }
+});
+
+test('a client that leaves in the middle leaves nothing but a row [S4]', async () => {
+  const account = accountOf(CASES.length);
+  gate.upstream.next(account, [replyEvents([created, delta, delta]), { kind: 'stall', at: { events: 2 } }]);
+  const leaving = new AbortController();
+  const headers = { ...HEADERS, authorization: `Bearer ${keyOf(CASES.length)}` };
+  const reply = gate.fetch('/v1/responses', { body: { model: 'model-a', ...marked, stream: true }, headers, signal: leaving.signal });
+  await gate.upstream.stalled(account);
+  leaving.abort();
+  await assert.rejects(reply.then((answer) => answer.text()));
+  gate.upstream.release();
+});
+
+/** Every form in which a text could have been kept. */
+const formsOf = (text: string): readonly string[] => [
+  text,
+  Buffer.from(text).toString('base64').slice(0, -4),
+  Buffer.from(text).toString('hex'),
+];
+const FORBIDDEN = [MARK, 'bearer-of', ...formsOf(canary('prompt')), ...formsOf(canary('image')), ...formsOf(canary('cookie'))];
+
+test('afterwards nothing of it is in a log line, in an answer of the admin listener, or in any file of the store [S4]', async () => {
+  const rows = await gate.rows();
+  assert.ok(rows.length > 100, 'the requests did leave rows');
+  const lines = gate.logged.join('');
+  assert.ok(lines.includes('"event":"request"'), 'and log lines');
+  const seen: Record<string, string | Buffer> = { 'the log': lines };
+  for (const path of ['/healthz', '/readyz', '/status', '/metrics', `/${MARK}`]) {
+    seen[`the admin listener's ${path}`] = await (await fetch(gate.adminUrl + path)).text();
+  }
+  for (const name of await readdir(folder)) seen[`the file ${name}`] = await readFile(join(folder, name));
+  assert.ok(Object.keys(seen).some((name) => name.endsWith('.db')));
+  for (const [where, text] of Object.entries(seen)) {
+    for (const forbidden of FORBIDDEN) assert.ok(!text.includes(forbidden), `${forbidden} is in ${where}`);
+  }
+});

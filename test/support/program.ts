@@ -1,0 +1,166 @@
+// The program itself as an operator runs it: a process of its own on a file of its own, with accounts that the test scripts.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { poolgate, type Ran } from '../commands/run.ts';
+import { bearerOf, DIGEST, type Draft, KEY } from './gateway.ts';
+import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
+import { until } from './until.ts';
+
+/** As `npx poolgate` runs it, less the look for a Node that is new enough. */
+const COMMAND = ['--import', import.meta.resolve('tsx/esm'), fileURLToPath(new URL('../../proxy/main.ts', import.meta.url))];
+
+/** One line of the operator log. */
+// biome-ignore lint/suspicious/noExplicitAny: each event has fields of its own
+export type Line = Readonly<Record<string, any>>;
+
+export interface ProgramOptions {
+  readonly upstream?: UpstreamOptions;
+  /** Edits the configuration before it is written. */
+  readonly config?: (draft: Draft) => void;
+  /** Where the file stands, in a folder of the test's own; `config.yaml` there unless told. Gets the text. */
+  readonly place?: (folder: string, text: string) => string;
+}
+
+export class Program {
+  readonly upstream: Upstream;
+  readonly folder: string;
+  /** Of the configuration file. */
+  readonly path: string;
+  readonly draft: Draft;
+  url = '';
+  #child: ChildProcess | undefined;
+  #out = '';
+  #err = '';
+
+  constructor(parts: { readonly upstream: Upstream; readonly folder: string; readonly path: string; readonly draft: Draft }) {
+    this.upstream = parts.upstream;
+    this.folder = parts.folder;
+    this.path = parts.path;
+    this.draft = parts.draft;
+  }
+
+  /** Everything that it wrote. */
+  get written(): string {
+    return this.#out + this.#err;
+  }
+
+  /** The lines of its log so far, of one event or of all. */
+  lines(event?: string): readonly Line[] {
+    const lines = this.#err.split('\n').filter((line) => line.startsWith('{'));
+    return lines.map((line) => JSON.parse(line) as Line).filter((line) => event === undefined || line.event === event);
+  }
+
+  /** The next line of this event that came after `count` of them. */
+  line(event: string, count = 0): Promise<Line> {
+    return until(`a log line ${event}`, () => this.lines(event)[count]);
+  }
+
+  async run(): Promise<void> {
+    const env = { ...process.env, BEARER_NORTH: bearerOf('north'), BEARER_SOUTH: bearerOf('south') };
+    const child = spawn(process.execPath, [...COMMAND, 'serve', '--config', this.path], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    child.stdout.on('data', (text) => {
+      this.#out += text;
+    });
+    child.stderr.on('data', (text) => {
+      this.#err += text;
+    });
+    const from = this.#out.length;
+    const started = () => {
+      if (child.exitCode !== null) throw new Error(`the program ended: ${this.written}`);
+      return /poolgate serves (http:\/\/[^,\s]+)/.exec(this.#out.slice(from))?.[1];
+    };
+    this.url = await until('the program to serve', started, 20_000);
+  }
+
+  /** Saves the file as it stands in the draft, whole and at once. */
+  save(edit: (draft: Draft) => void = () => undefined): void {
+    edit(this.draft);
+    writeFileSync(this.path, stringify(this.draft));
+  }
+
+  fetch(
+    path: string,
+    { key = KEY, ...init }: { key?: string; method?: string; body?: unknown; signal?: AbortSignal } = {},
+  ): Promise<Response> {
+    const { body, method = body === undefined ? 'GET' : 'POST', signal } = init;
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    return fetch(this.url + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...type },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    });
+  }
+
+  async status(path: string, init: Parameters<Program['fetch']>[1] = {}): Promise<number> {
+    const response = await this.fetch(path, init);
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  /** A command on this file. */
+  poolgate(...args: readonly string[]): Promise<Ran> {
+    return poolgate([...args, '--config', this.path]);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name);
+  }
+
+  /** Resolves with its exit code. */
+  async stop(): Promise<number | null> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null) return child?.exitCode ?? null;
+    const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    return exit;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child?.kill('SIGKILL');
+    await this.upstream.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts it on two accounts, `north` and `south`, and a Pool `team` with the key of tests; `await using` ends it. */
+export async function startProgram({ upstream: accounts, config, place }: ProgramOptions = {}): Promise<Program> {
+  const upstream = await startUpstream({
+    accounts: ['north', 'south'].map((id) => ({ id, credential: bearerOf(id) })),
+    ...accounts,
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'poolgate-program-'));
+  const draft: Draft = {
+    listen: { port: 0 },
+    admin: { port: await freePort() },
+    timeouts: { drain_ms: 500 },
+    accounts: ['north', 'south'].map((id) => ({
+      id,
+      base_url: upstream.urlOf(id),
+      credential: { bearer: { env: `BEARER_${id.toUpperCase()}` } },
+    })),
+    pools: [{ id: 'team', assignments: [{ account: 'north' }, { account: 'south' }] }],
+    keys: [{ id: 'ci', pool: 'team', secret_sha256: [DIGEST] }],
+  };
+  config?.(draft);
+  const path = place?.(folder, stringify(draft)) ?? join(folder, 'config.yaml');
+  if (!place) writeFileSync(path, stringify(draft));
+  const program = new Program({ upstream, folder, path, draft });
+  await program.run();
+  return program;
+}
+
+/** A port that was free a moment ago: commands find the running gateway by the one in its file. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
