@@ -1,21 +1,65 @@
 // Compiles the ordered rules of a route kind, and carries one turn through their phases.
 
 import type { Rule, UpstreamRefusal } from '../rules/rule.ts';
-import type { RouteKind } from './config/config.ts';
+import type { RouteKind, WireWords } from './config/config.ts';
 import type { Refusal } from './refusal.ts';
 import type { Event, Head, JsonObject, Outcome, Outgoing, Turn, Work } from './turn.ts';
 
+/** In a rule's `events`: every type of the backend's own family, in this deployment's word. */
+const FAMILY = '<agent>.*';
+
 const PHASES = ['admit', 'request', 'attempt', 'head', 'refused', 'event', 'answer', 'end'] as const;
 
-/** The rules of one route kind, in order; a rule that is not on the route costs it nothing. */
+/** In the place of a rule's memory: it takes no part in the rest of the turn. */
+const ABSENT = Symbol('absent');
+
+/** A rule, and where its memory of a turn stands. */
+interface Place {
+  readonly rule: Rule;
+  readonly at: number;
+}
+
+/** The rules of one route kind, in order; a rule that is not on the route, or not in a phase, costs it nothing. */
 export class Chain {
   readonly rules: readonly Rule[];
   /** Whether anything reads the parsed body; else it is piped unread. */
   readonly wantsBody: boolean;
+  /** Who takes part in a phase, in the order in which it runs. */
+  readonly attempt: readonly Place[];
+  readonly head: readonly Place[];
+  readonly refused: readonly Place[];
+  readonly answer: readonly Place[];
+  readonly end: readonly Place[];
+  /** Of a turn whose request phases have not run. */
+  readonly memories: readonly unknown[];
+  readonly #byType: ReadonlyMap<string, readonly Place[]>;
+  readonly #ofFamily: readonly Place[];
+  readonly #ofEvery: readonly Place[];
 
   constructor(rules: readonly Rule[], kind: RouteKind | undefined) {
     this.rules = rules.filter((rule) => rule.routes === '*' || (kind !== undefined && rule.routes.includes(kind)));
     this.wantsBody = this.rules.some((rule) => rule.request);
+    this.memories = this.rules.map((rule) => (rule.request ? ABSENT : undefined));
+    const down = this.rules.map((rule, at) => ({ rule, at }));
+    const up = down.toReversed();
+    this.attempt = down.filter(({ rule }) => rule.attempt);
+    this.head = up.filter(({ rule }) => rule.head);
+    this.refused = up.filter(({ rule }) => rule.refused);
+    this.answer = up.filter(({ rule }) => rule.answer);
+    this.end = up.filter(({ rule }) => rule.end);
+    const wanting = (type: string): readonly Place[] =>
+      up.filter(({ rule }) => rule.event && (rule.events === '*' || rule.events?.includes(type)));
+    const named = this.rules.flatMap(({ events = [] }) => (events === '*' ? [] : events));
+    this.#byType = new Map(named.map((type) => [type, wanting(type)]));
+    this.#ofFamily = wanting(FAMILY);
+    this.#ofEvery = wanting('*');
+  }
+
+  /** Rules that may want events of a type, last rule first. Types are a provider's text: none is remembered. */
+  wanting(type: string, { agent }: WireWords): readonly Place[] {
+    const named = this.#byType.get(type);
+    if (named) return named;
+    return type.startsWith(agent) && type[agent.length] === '.' ? this.#ofFamily : this.#ofEvery;
   }
 }
 
@@ -38,23 +82,17 @@ export class Chains {
   }
 }
 
-/** A rule that wants some event, with what it remembers of the turn. */
-interface Listener {
-  readonly rule: Rule;
-  readonly memory: unknown;
-}
-
 /** One turn's passage through its chain: who listens, and with which memory. */
 export class Passage {
   readonly #turn: Turn;
   readonly #chain: Chain;
-  /** Rules that take part in attempts and the reply, in order. */
-  #listeners: Listener[] = [];
-  readonly #wanting = new Map<string, readonly Listener[]>();
+  /** One for each rule. The request phases settle who listens to the rest; until then only those do that take no part in them. */
+  #memories: readonly unknown[];
 
   constructor(chain: Chain, turn: Turn) {
     this.#chain = chain;
     this.#turn = turn;
+    this.#memories = chain.memories;
   }
 
   get wantsBody(): boolean {
@@ -65,39 +103,32 @@ export class Passage {
     for (const rule of this.#chain.rules) rule.admit?.(this.#turn);
   }
 
-  /** Runs the request phases; afterwards it is settled who listens to the rest. */
   async request(work: Work): Promise<void> {
-    const listeners: Listener[] = [];
+    const memories: unknown[] = [];
     for (const rule of this.#chain.rules) {
-      if (!rule.request) {
-        listeners.push({ rule, memory: undefined });
-        continue;
-      }
-      const returned = rule.request(work, this.#turn);
+      const returned = rule.request?.(work, this.#turn);
       const memory = returned instanceof Promise ? await returned : returned;
-      if (memory !== undefined) listeners.push({ rule, memory });
+      memories.push(memory === undefined && rule.request ? ABSENT : memory);
     }
-    this.#listeners = listeners;
+    this.#memories = memories;
   }
 
   attempt(out: Outgoing): void {
-    for (const { rule, memory } of this.#listeners) rule.attempt?.(out, memory, this.#turn);
+    for (const { rule, at } of this.#chain.attempt) if (this.#listens(at)) rule.attempt?.(out, this.#memories[at], this.#turn);
   }
 
   head(head: Head): Event[] {
     const first: Event[] = [];
-    for (let i = this.#listeners.length - 1; i >= 0; i--) {
-      const { rule, memory } = this.#listeners[i] as Listener;
-      const events = rule.head?.(head, memory, this.#turn);
+    for (const { rule, at } of this.#chain.head) {
+      const events = this.#listens(at) ? rule.head?.(head, this.#memories[at], this.#turn) : undefined;
       if (events) first.push(...events);
     }
     return first;
   }
 
   refused(refusal: UpstreamRefusal): Refusal | undefined {
-    for (let i = this.#listeners.length - 1; i >= 0; i--) {
-      const { rule, memory } = this.#listeners[i] as Listener;
-      const own = rule.refused?.(refusal, memory, this.#turn);
+    for (const { rule, at } of this.#chain.refused) {
+      const own = this.#listens(at) ? rule.refused?.(refusal, this.#memories[at], this.#turn) : undefined;
       if (own) return own;
     }
     return undefined;
@@ -105,19 +136,19 @@ export class Passage {
 
   /** Whether anybody wants events of this type; if not, they are never parsed. */
   wants(type: string): boolean {
-    return this.#listenersOf(type).length > 0;
+    for (const { at } of this.#chain.wanting(type, this.#turn.wire)) if (this.#listens(at)) return true;
+    return false;
   }
 
   /** Maps one event, last rule first; the very same object back means: forward its bytes. */
   event(event: Event): Event | readonly Event[] {
-    return this.#map(event, this.#listenersOf(event.type), 0);
+    return this.#map(event, this.#chain.wanting(event.type, this.#turn.wire), 0);
   }
 
   answer(response: JsonObject): JsonObject {
     let answer = response;
-    for (let i = this.#listeners.length - 1; i >= 0; i--) {
-      const { rule, memory } = this.#listeners[i] as Listener;
-      if (rule.answer) answer = rule.answer(answer, memory, this.#turn);
+    for (const { rule, at } of this.#chain.answer) {
+      if (this.#listens(at) && rule.answer) answer = rule.answer(answer, this.#memories[at], this.#turn);
     }
     return answer;
   }
@@ -125,10 +156,9 @@ export class Passage {
   /** Every rule's end runs, whatever another one threw: it may be what settles an account. */
   end(outcome: Outcome, fault: (thrown: unknown) => void): (Event | Refusal)[] {
     const closing: (Event | Refusal)[] = [];
-    for (let i = this.#listeners.length - 1; i >= 0; i--) {
-      const { rule, memory } = this.#listeners[i] as Listener;
+    for (const { rule, at } of this.#chain.end) {
       try {
-        const last = rule.end?.(outcome, memory, this.#turn);
+        const last = this.#listens(at) ? rule.end?.(outcome, this.#memories[at], this.#turn) : undefined;
         if (last) closing.push(...last);
       } catch (thrown) {
         fault(thrown);
@@ -137,32 +167,22 @@ export class Passage {
     return closing;
   }
 
-  #map(event: Event, listeners: readonly Listener[], from: number): Event | readonly Event[] {
+  #listens(at: number): boolean {
+    return this.#memories[at] !== ABSENT;
+  }
+
+  #map(event: Event, places: readonly Place[], from: number): Event | readonly Event[] {
     let current = event;
-    for (let i = from; i < listeners.length; i++) {
-      const { rule, memory } = listeners[i] as Listener;
-      const mapped = rule.event?.(current, memory, this.#turn);
+    for (let i = from; i < places.length; i++) {
+      const { rule, at } = places[i] as Place;
+      if (!this.#listens(at)) continue;
+      const mapped = rule.event?.(current, this.#memories[at], this.#turn);
       if (mapped === null || mapped === undefined) return [];
-      if (Array.isArray(mapped)) return mapped.flatMap((one: Event) => this.#map(one, listeners, i + 1));
+      if (Array.isArray(mapped)) return mapped.flatMap((one: Event) => this.#map(one, places, i + 1));
       current = mapped as Event;
     }
     return current;
   }
-
-  #listenersOf(type: string): readonly Listener[] {
-    let wanting = this.#wanting.get(type);
-    if (!wanting) {
-      wanting = this.#listeners.filter(({ rule }) => rule.event && rule.events && matches(rule.events, type, this.#turn)).reverse();
-      this.#wanting.set(type, wanting);
-    }
-    return wanting;
-  }
-}
-
-/** `*` is every type; `<agent>.*` every type of the backend's own family, in this deployment's word. */
-function matches(events: NonNullable<Rule['events']>, type: string, turn: Turn): boolean {
-  if (events === '*' || events.includes(type)) return true;
-  return events.includes('<agent>.*') && type.startsWith(`${turn.wire.agent}.`);
 }
 
 /** The rules of a kind with their phases, as `routes` and `explain` print them. */

@@ -245,12 +245,13 @@ export class Gateway {
       after: (ms, run) => this.#clock.after(ms, run),
       secretOf: (account, loaded) => this.credentials.secretOf(account, loaded),
       findModel: (_generation, pool, id) => this.models.find(pool, id),
+      recoversIn: (pool, id) => this.capacity.recoversIn(pool, id),
       record: (row, attempts, turn) => {
         this.accounting.settle(turn, row);
         this.store.requests.append(row);
         for (const attempt of attempts) this.store.attempts.append(attempt);
-        const { id, endpoint, method, status, code, account, duration_ms } = row;
-        this.log.debug('request', { id, endpoint, method, status, code, account, duration_ms });
+        const { id, endpoint, method, status, code, account, retries, duration_ms } = row;
+        this.log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms });
       },
       fault: (thrown, requestId) => {
         this.counters.add('server_errors');

@@ -21,6 +21,8 @@ export interface TurnHost {
   /** The credential that an account is asked with. */
   secretOf(account: string, loaded: LoadedConfig): string | undefined;
   findModel(generation: Generation, pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  /** Milliseconds until the first source of a model that cools down is back. */
+  recoversIn(pool: PoolConfig, id: string): number | undefined;
   /** Takes the one log row of an ended turn, and its attempts. Never throws, never waits. */
   record(row: RequestRow, attempts: readonly AttemptRow[], turn: LiveTurn): void;
   /** Takes what nobody foresaw, of the turn with this id. Never throws. */
@@ -141,6 +143,10 @@ export class LiveTurn implements Turn {
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {
     return this.#host.findModel(this.generation, this.pool, id);
+  }
+
+  recoversIn(): number | undefined {
+    return this.model && this.#host.recoversIn(this.pool, this.model.id);
   }
 
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void {

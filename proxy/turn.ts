@@ -109,6 +109,8 @@ export interface Turn {
   identify(secret: string): KeyConfig | undefined;
   /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  /** How long until the first source of the turn's model that cools down is back, in milliseconds; undefined where none does. */
+  recoversIn(): number | undefined;
   /** Set once by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void;

@@ -6,7 +6,7 @@ import { ConfigError } from '../config/finding.ts';
 import { nameOf } from '../config/naming.ts';
 import type { Gateway } from '../gateway.ts';
 import { RouteTable } from '../routes.ts';
-import { noteOf, servedOf } from '../served.ts';
+import { servedOf } from '../served.ts';
 import { explainAnswer } from './explain.ts';
 import { type AdminRoutes, adminJson } from './server.ts';
 
@@ -35,18 +35,21 @@ function statusOf(gateway: Gateway): Readonly<Record<string, unknown>> {
     ready: gateway.ready,
     node: process.version,
     warnings: warningsOf(config),
+    not_served: notServedIn(config),
     catalogs: gateway.catalog.accounts.status(),
+    quota: gateway.usage.quota.status(),
     store: gateway.store.stats(),
     counters: gateway.counters.values,
     config: redact(config),
   };
 }
 
-/** Where this version does less than its configuration says. */
-function warningsOf(config: Config): readonly string[] {
-  const rows = new RouteTable(config.routes, config.wire).all.filter((route) => servedOf(route) === 'not yet');
-  return [
-    ...checkInert(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`),
-    ...rows.map((route) => `${route.method} ${route.template}: ${noteOf(route)}`),
-  ];
+/** Settings that are set in vain. */
+const warningsOf = (config: Config): readonly string[] =>
+  checkInert(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`);
+
+/** Rows whose status promises more than this version has: `METHOD /path`. */
+function notServedIn({ routes, wire }: Config): readonly string[] {
+  const rows = new RouteTable(routes, wire).all.filter((route) => servedOf(route) === 'not yet');
+  return rows.map(({ method, template }) => `${method} ${template}`);
 }

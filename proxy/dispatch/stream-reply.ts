@@ -107,7 +107,8 @@ export class StreamReply {
   #take(event: SseEvent): void {
     if (this.#over) return;
     if (event.type === '' && event.hasData && !isDone(event)) event.type = typeInside(event);
-    const data = this.#witnessed(event);
+    let data = this.#witnessed(event);
+    let failed: JsonObject | undefined;
     if (!this.#committed) {
       const end = endOf(event.type);
       if (end === undefined && this.#hold(event, data)) return;
@@ -115,10 +116,13 @@ export class StreamReply {
         if (this.#refusesInside(event)) return;
         // Public streams say first that the turn failed, and not that it began well (F1.8, Q17).
         if (!this.#context.turn.native) this.#forgetHeld();
+        // Before commit: with it the turn lets its prompt go, which this may repeat.
+        data ??= jsonOf(event);
+        failed = data && this.#shownFailure(data);
       }
       this.#commit();
     }
-    this.#pass(event, data);
+    this.#pass(event, data, failed);
   }
 
   /** What the core reads of it is read as it comes: before commit, and whoever gets the turn in the end. */
@@ -176,7 +180,8 @@ export class StreamReply {
     for (const { event, data } of held) this.#pass(event, data);
   }
 
-  #pass(event: SseEvent, known: JsonObject | undefined): void {
+  /** @param failed what is shown of a failure, where that is known already */
+  #pass(event: SseEvent, known: JsonObject | undefined, failed?: JsonObject): void {
     const { turn, sink, counters } = this.#context;
     const end = endOf(event.type);
     this.#end ??= end;
@@ -191,7 +196,7 @@ export class StreamReply {
       sink.raw(event);
       return;
     }
-    const given: Event = { type: event.type, data: end === 'failed' ? this.#shownFailure(data) : data };
+    const given: Event = { type: event.type, data: end === 'failed' ? (failed ?? this.#shownFailure(data)) : data };
     const mapped = turn.passage.event(given);
     if (Array.isArray(mapped)) {
       // An event that bore no number leaves no gap.

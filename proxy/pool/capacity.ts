@@ -1,7 +1,7 @@
 // What the accounts can carry now: their health, who may wait, and who gets which turn; wired to each other, and kept through reloads.
 import type { Store } from '../../store/store.ts';
 import type { Counters } from '../admin/counters.ts';
-import type { LoadedConfig } from '../config/config.ts';
+import type { LoadedConfig, PoolConfig } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { Admission, type ClassStatus } from './admission/admission.ts';
@@ -49,6 +49,8 @@ export class Capacity {
   readonly admission: Admission;
   readonly selection: Selection;
   readonly #credentials: RefusedCredentials;
+  readonly #sources: Sources;
+  readonly #clock: Clock;
   readonly #loaded: () => LoadedConfig;
 
   constructor(options: CapacityOptions) {
@@ -57,11 +59,13 @@ export class Capacity {
     this.#loaded = loaded;
     this.states = new AccountStates(store.accounts, now);
     this.#credentials = new RefusedCredentials(store.credentials, now);
+    this.#clock = clock;
     const sources = new Sources({
       candidates: (pool, model) => models().candidates(pool, model),
       serves: (pool, model, account) => models().serves(pool, model, account),
       account: (id) => loaded().config.accounts.find((account) => account.id === id),
     });
+    this.#sources = sources;
     this.health = new Health({
       clock,
       states: this.states,
@@ -89,6 +93,13 @@ export class Capacity {
   configure(): void {
     this.#configure();
     this.health.configure(this.#inHealth());
+  }
+
+  /** Milliseconds until the first source of a model that cools down is back; undefined where none does. */
+  recoversIn(pool: PoolConfig, model: string): number | undefined {
+    const { preferred, overflow } = this.#sources.of(pool, model);
+    const ends = [...preferred, ...overflow].flatMap((account) => this.health.until(account, model) ?? []);
+    return ends.length > 0 ? Math.max(0, Math.min(...ends) - this.#clock.now()) : undefined;
   }
 
   status(): CapacityStatus {

@@ -7,7 +7,8 @@ export const eligibility = rule({
   name: 'eligibility',
   routes: ['responses', 'compact', 'public-responses', 'chat'],
   request(_work, turn) {
-    if (!turn.model?.routable) throw new Refusal('no_eligible_account');
-    return;
+    if (turn.model?.routable) return;
+    const retryAfterMs = turn.recoversIn();
+    throw new Refusal('no_eligible_account', retryAfterMs === undefined ? {} : { retryAfterMs });
   },
 });

@@ -22,7 +22,9 @@ for (const name of names) {
   test(`${clause}${title}`, async () => {
     const expected = readFileSync(new URL(`${name}.txt`, folder), 'utf8');
     const { config, findings } = await inspect(text, { path: fileURLToPath(new URL(`${name}.yaml`, folder)), env });
-    const told = findings.map((finding) => `${formatFinding({ ...finding, file: `${name}.yaml` })}\n`).join('');
+    // What this version does not act on yet changes with every version, and is told apart in inert.test.ts.
+    const lasting = findings.filter(({ message }) => !message.endsWith('does not act on it yet'));
+    const told = lasting.map((finding) => `${formatFinding({ ...finding, file: `${name}.yaml` })}\n`).join('');
     assert.equal(told, expected);
     assert.equal(config === undefined, name !== 'warnings');
     assert.ok(!told.includes('hunter2'), 'a message repeats a secret');

@@ -112,14 +112,18 @@ class Life {
     const account = this.#accounts.get(place.account) as SimulatedAccount;
     tried.add(account.id);
     const refused = account.begin(turn.cost, this.#clock.now());
-    if (!refused) return this.#answer(place, account, running);
+    if (!refused) {
+      this.#answer(place, account, running);
+      return;
+    }
     this.#failedAt.set(account.id, this.#clock.now());
     this.#clock.after(REFUSAL_MS[refused.cause as keyof typeof REFUSAL_MS], () => {
       this.router.heard(account, refused);
       place.end(refused);
-      if (!mayTryAnother(refused) || !route.mayRetry(tried)) return this.#refuse(session);
-      this.#counts.retries += 1;
-      this.#attempt(running);
+      if (mayTryAnother(refused) && route.mayRetry(tried)) {
+        this.#counts.retries += 1;
+        this.#attempt(running);
+      } else this.#refuse(session);
     });
   }
 

@@ -107,17 +107,22 @@ describe('[UA1] an assignment takes turns while it is active, eligible, active i
   }
 });
 
-test('[UA1] [SM5] a model whose only source cannot be routed is 503 with the time to come back, and reaches no account', async () => {
+test('[UA1] [SM5] a model without a routable source is 503 with the time to come back, and reaches no account', async () => {
   gate.upstream.next('north', 'refuse 401');
   await turn('only-north');
   const before = gate.upstream.turns().length;
   const { status, json, headers } = await turn('only-north');
-  assert.deepEqual([status, json.error.code], [503, 'no_eligible_account']);
-  assert.ok(Number(headers.get('retry-after')) >= 1);
+  assert.deepEqual([status, json.error.code, headers.get('retry-after')], [503, 'no_eligible_account', '1']);
   assert.equal(gate.upstream.turns().length, before);
   assert.deepEqual(await listed(), ['model-a']);
   gate.heal();
   assert.deepEqual(await listed(), ['model-a', 'only-north']);
+  // North cools down while south is there; then south must log in.
+  gate.upstream.next('north', 'refuse 429 retry 90');
+  gate.upstream.next('south', 'refuse 401');
+  assert.equal((await turn()).status, 502);
+  const both = await turn();
+  assert.deepEqual([both.status, both.headers.get('retry-after'), both.headers.get('x-should-retry')], [503, '90', 'false']);
 });
 
 test('[UA1] a burst never closes the last account of a model: it is asked again and again, and answers as soon as it can', async () => {

@@ -106,7 +106,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   },
   'a reply that was cut': {
     ask: send(PUBLIC, { body: STREAM }, [replyEvents([created, delta, completed]), { kind: 'cut', at: { events: 2 } }]),
-    row: { ...turn, ...rowOf(200, 'server_error'), outcome: 'cut', error_class: 'upstream_network' },
+    row: { ...turn, ...rowOf(200, 'server_error'), outcome: 'cut', error_class: 'upstream_network', tokens_estimated: true },
   },
   "a provider's refusal": {
     ask: send(PUBLIC, { body: STREAM }, 'refuse 422 invalid_value'),
@@ -118,11 +118,11 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   },
   'a client that left before the answer': {
     ask: leaving('stall before headers'),
-    row: { ...turn, ...rowOf(499, null), ...NO_TOKENS, outcome: 'client_gone', error_class: null },
+    row: { ...turn, ...rowOf(499, null), outcome: 'client_gone', error_class: null, tokens_estimated: true },
   },
   'a client that left in the middle': {
     ask: leaving('stall after 5 events'),
-    row: { ...turn, ...rowOf(499, null), outcome: 'client_gone' },
+    row: { ...turn, ...rowOf(499, null), outcome: 'client_gone', tokens_estimated: true },
   },
   'no key': {
     ask: send(PUBLIC, { body: TURN, headers: { authorization: 'Bearer pg-unknown' } }),

@@ -77,6 +77,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     pool: { ...POOL, ...options.pool },
     identify: () => key,
     findModel: (id) => (id === model.id ? model : undefined),
+    recoversIn: () => undefined,
     model,
     note: (field, value) => {
       noted[field] = value;

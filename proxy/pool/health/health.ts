@@ -42,7 +42,7 @@ export class Health implements RoutabilityOfAccounts {
   }
 
   get version(): number {
-    this.#catchUp();
+    this.catchUp();
     return this.#version;
   }
 
@@ -57,7 +57,7 @@ export class Health implements RoutabilityOfAccounts {
 
   /** @param model exposed id, or the word that stands for it on routes without models */
   standing(account: string, model: string): HealthStanding {
-    this.#catchUp();
+    this.catchUp();
     return this.#known.get(account)?.standing(model) ?? 'open';
   }
 
@@ -97,7 +97,7 @@ export class Health implements RoutabilityOfAccounts {
    * @param credential the static bearer that it carries
    */
   begin(account: string, model: string, credential?: string): Visit {
-    this.#catchUp();
+    this.catchUp();
     this.#visits += 1;
     const visit: Visit = { account, model, number: this.#visits, credential, probes: undefined };
     const known = this.#known.get(account);
@@ -134,9 +134,14 @@ export class Health implements RoutabilityOfAccounts {
     if (known?.whole.spent) this.#after(known, known.whole.forgive());
   }
 
+  /** Ends the cooldowns whose time is over: a machine that slept, or a clock that was set, does not wait for its timer. */
+  catchUp(): void {
+    if (this.#nextEnd !== Number.POSITIVE_INFINITY && this.#options.clock.now() >= this.#nextEnd) this.#pass();
+  }
+
   /** Every configured account, for operators. */
   status(): readonly HealthStatus[] {
-    this.#catchUp();
+    this.catchUp();
     return this.#accounts.map((id) => statusOf(this.#known.get(id) ?? new AccountHealth(id)));
   }
 
@@ -190,11 +195,6 @@ export class Health implements RoutabilityOfAccounts {
     const { clock } = this.#options;
     const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, this.#nextEnd - clock.now()));
     this.#cancelTimer = clock.after(ms, () => this.#pass());
-  }
-
-  /** A machine that slept, or a clock that was set, does not wait for its timer. */
-  #catchUp(): void {
-    if (this.#nextEnd !== Number.POSITIVE_INFINITY && this.#options.clock.now() >= this.#nextEnd) this.#pass();
   }
 
   #pass(): void {

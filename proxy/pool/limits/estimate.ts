@@ -70,7 +70,8 @@ function secondsOf(part: JsonObject): number {
   const inner = part.input_audio;
   const audio = typeof inner === 'object' && inner !== null ? (inner as JsonObject) : part;
   if (typeof audio.data !== 'string') return 0;
-  const bytes = (audio.data.length * 3) / 4;
+  const padding = audio.data.endsWith('==') ? 2 : audio.data.endsWith('=') ? 1 : 0;
+  const bytes = (audio.data.length * 3) / 4 - padding;
   return bytes / (rateOf(audio.data) ?? AUDIO_BYTES_PER_SECOND);
 }
 

@@ -1,6 +1,5 @@
 // Selection: one account for one attempt; by pin, by prompt-cache locality, or by the Pool's strategy (Q7, Q10, Q11, Q12).
 import type { Counters } from '../../admin/counters.ts';
-import type { PoolConfig } from '../../config/config.ts';
 import { Refusal } from '../../refusal.ts';
 import type { Body } from '../../turn.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
@@ -15,11 +14,11 @@ import { localityKeyOf } from './locality.ts';
 import type { Pins } from './pins.ts';
 import type { QuotaView } from './quota-view.ts';
 import { hashOf } from './rendezvous.ts';
-import { Roster } from './roster.ts';
+import type { Roster } from './roster.ts';
+import { Rosters } from './rosters.ts';
 import { type Seat, Seats } from './seats.ts';
 import type { Sources } from './sources.ts';
 import { type Standing, standingOf } from './standing.ts';
-import { STRATEGIES } from './strategy.ts';
 import { type Closed, unplaced } from './unplaced.ts';
 import { type Reason, whyOf } from './why.ts';
 
@@ -54,13 +53,13 @@ const SPENT: ReadonlySet<Standing> = new Set<Standing>(['out_of_quota', 'reserve
 export class Selection {
   readonly #options: SelectionOptions;
   readonly #seats = new Seats();
-  /** By the configuration's own object: the rosters of an old one go with the last turn that holds it. */
-  #rosters = new WeakMap<PoolConfig, Map<string, Roster>>();
+  readonly #rosters: Rosters;
   readonly #line: Line<Lease>;
 
   constructor(options: SelectionOptions) {
     this.#options = options;
     this.#line = new Line(options.clock);
+    this.#rosters = new Rosters({ ...options, seats: this.#seats });
     options.health.onChange(({ account }) => this.#changed(this.#seats.of(account), 'for everybody'));
     options.quota.onChange((account) => {
       const seat = this.#seats.of(account);
@@ -72,7 +71,7 @@ export class Selection {
   /** Takes the accounts of a configuration; what is in flight stays counted. */
   configure(accounts: Parameters<Seats['configure']>[0]): void {
     this.#seats.configure(accounts);
-    this.#rosters = new WeakMap();
+    this.#rosters.forget();
   }
 
   /** Settles where a turn must and where it should go; once for all its attempts. @throws Refusal of a pin that leads nowhere */
@@ -139,12 +138,12 @@ export class Selection {
     if (hard !== undefined) return this.#placeAt(hard, demand, tried);
     const roster = this.#rosterOf(demand);
     const left = soft === undefined ? undefined : this.#standingAt(soft, demand, tried);
-    if (soft !== undefined && left === 'open') return this.#lease(soft, demand, { reason: 'soft_pin', roster, tried });
+    if (soft !== undefined && left === 'open') return this.#lease(demand, { chosen: soft, reason: 'soft_pin', roster, tried });
     if (left !== undefined) this.#options.counters.add('soft_pins_left');
     if (roster.count('open', tried) > 0) {
       const place = locality === undefined ? roster.best(hashOf(turn.id), tried) : roster.nearest(locality, tried);
       const reason = locality === undefined ? turn.pool.strategy : 'locality';
-      if (place) return this.#lease(place.seat.id, demand, { reason, roster, tried, left });
+      if (place) return this.#lease(demand, { chosen: place.seat.id, reason, roster, tried, left });
     }
     if (roster.count('at_max_concurrent', tried) > 0) return undefined;
     const closed = roster.places
@@ -156,7 +155,7 @@ export class Selection {
   /** A hard pin never moves: it waits where it is full, and fails as every turn does where it is closed (Q10). */
   #placeAt(account: string, demand: Demand, tried: Tried): Lease | undefined {
     const standing = this.#standingAt(account, demand, tried);
-    if (standing === 'open') return this.#lease(account, demand, { reason: 'hard_pin', tried });
+    if (standing === 'open') return this.#lease(demand, { chosen: account, reason: 'hard_pin', tried });
     if (standing === 'at_max_concurrent') return undefined;
     const seat = this.#seats.of(account);
     // Gone from the Pool, or of no use until somebody logs in: only a new start helps (F8.2).
@@ -172,7 +171,8 @@ export class Selection {
     return standingOf(seat, this.#options.health, scope);
   }
 
-  #lease(id: string, { turn, scope }: Demand, reason: Reason): Lease {
+  #lease({ turn, scope }: Demand, reason: Reason): Lease {
+    const { chosen: id } = reason;
     const seat = this.#seats.of(id);
     const account = turn.generation.accounts.get(id);
     const upstream = this.#options.upstream(id);
@@ -211,35 +211,7 @@ export class Selection {
     return unplaced(closed, { health, quota, scope, now: clock.now() });
   }
 
-  #rosterOf({ turn: { pool }, scope }: Demand): Roster {
-    const { sources, clock, health } = this.#options;
-    let ofPool = this.#rosters.get(pool);
-    if (!ofPool) {
-      ofPool = new Map();
-      this.#rosters.set(pool, ofPool);
-    }
-    const candidates = sources.of(pool, scope);
-    let roster = ofPool.get(scope);
-    if (roster?.candidates !== candidates) {
-      roster = this.#made(pool, scope, candidates);
-      ofPool.set(scope, roster);
-    }
-    // Asked first, so that a cooldown which is over by now is among the changes.
-    void health.version;
-    roster.refresh(clock.now());
-    return roster;
-  }
-
-  #made(pool: PoolConfig, scope: string, candidates: Roster['candidates']): Roster {
-    const { health, quota, clock } = this.#options;
-    const weights = new Map(pool.assignments.map(({ account, weight }) => [account, weight]));
-    return new Roster({
-      candidates,
-      weightOf: (account) => weights.get(account) ?? 1,
-      seats: this.#seats,
-      strategy: STRATEGIES[pool.strategy](),
-      standingOf: (seat) => standingOf(seat, health, scope),
-      look: (seat) => seat.look(quota, clock.now()),
-    });
+  #rosterOf({ turn, scope }: Demand): Roster {
+    return this.#rosters.of(turn.pool, scope);
   }
 }

@@ -5,6 +5,8 @@ import type { Roster } from './roster.ts';
 import { STANDINGS, type Standing } from './standing.ts';
 
 export interface Reason {
+  /** The account that the turn goes to. */
+  readonly chosen: string;
   /** `hard_pin`, `soft_pin`, `locality`, or the Pool's strategy. */
   readonly reason: string;
   /** Absent for a hard pin, which leaves nothing to compare. */
@@ -15,11 +17,12 @@ export interface Reason {
 }
 
 /** Counts are kept by the roster: a row costs the same however many accounts there are. */
-export function whyOf(pool: PoolConfig, { reason, roster, tried, left }: Reason): Why {
+export function whyOf(pool: PoolConfig, { chosen, reason, roster, tried, left }: Reason): Why {
   const others: Record<string, number> = {};
   if (roster) {
     for (const standing of STANDINGS) {
-      const count = roster.count(standing, tried) - (standing === 'open' ? 1 : 0);
+      // The chosen one is among the open ones, unless a pin led out of the roster.
+      const count = roster.count(standing, tried) - (standing === 'open' && roster.of(chosen) ? 1 : 0);
       if (count > 0) others[standing === 'open' ? 'less_preferred' : standing] = count;
     }
     if (tried.size > 0) others.tried = tried.size;
