@@ -200,6 +200,7 @@ export class Gateway {
     await this.credentials.configure(loaded);
     this.usage.configure(loaded.config.accounts);
     this.log.level = loaded.config.log.level;
+    this.#server.configure();
     const read = this.catalog.reload(loaded.config.accounts);
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const cancel = this.#clock.after(CATALOG_PATIENCE_MS, resolve);

@@ -70,6 +70,11 @@ export class PublicServer {
     });
   }
 
+  /** Takes what a new configuration says of connections that are there already. */
+  configure(): void {
+    this.#server.headersTimeout = this.#options.generation().config.timeouts.client_header_ms;
+  }
+
   /** Resolves with the address once connections are accepted. */
   listen(host: string, port: number): Promise<AddressInfo> {
     return new Promise((resolve, reject) => {

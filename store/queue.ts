@@ -1,6 +1,6 @@
 // Rows on their way to the disk, in order; a newer row of the same key takes the place of the one that still waits, or is added to it.
 import type { Batch } from './driver.ts';
-import { sumOf, type Table } from './tables.ts';
+import type { Table } from './tables.ts';
 
 export interface Entry {
   readonly table: Table;
@@ -33,7 +33,7 @@ export class Queue {
     const key = JSON.stringify([table.name, ...table.key.map((field) => fields[field])]);
     const waiting = this.#byKey.get(key);
     if (waiting) {
-      waiting.row = table.again === 'add' ? sumOf(table, waiting.row, row) : row;
+      waiting.row = table.again === 'add' ? table.sum(waiting.row, row) : row;
       return waiting;
     }
     const entry: Entry = { table, row, key };

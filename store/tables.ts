@@ -14,6 +14,8 @@ export interface Table<Row extends object = object> {
   readonly weight: number;
   /** The row's values in the order of `columns`: what is no column is left behind here. */
   values(row: Row): unknown[];
+  /** Of two rows of one key, for a table that adds: what the database would make of one after the other. */
+  sum(one: Row, other: Row): Row;
   /** The row of a database record. */
   row(record: Readonly<Record<string, unknown>>): Row;
 }
@@ -37,6 +39,12 @@ const decoders: Readonly<Record<ColumnType, (stored: unknown) => unknown>> = {
 const compiled = (names: readonly string[]): ((row: object) => unknown[]) =>
   new Function('row', `return [${names.map((name) => `row.${name}`)}];`) as (row: object) => unknown[];
 
+/** `(a, b) => ({ key: a.key, requests: a.requests + b.requests, … })`, likewise. */
+const summing = <Row>(names: readonly string[], key: readonly string[]): ((one: Row, other: Row) => Row) => {
+  const fields = names.map((name) => (key.includes(name) ? `${name}: a.${name}` : `${name}: a.${name} + b.${name}`));
+  return new Function('a', 'b', `return { ${fields.join(', ')} };`) as (one: Row, other: Row) => Row;
+};
+
 const table = <Row extends object>(name: string, { key, again, weight = 1, columns }: Shape<Row>): Table<Row> => {
   const names = Object.keys(columns) as (keyof Row & string)[];
   const fields = names.map((field) => ({ field, decode: decoders[columns[field]] }));
@@ -47,15 +55,10 @@ const table = <Row extends object>(name: string, { key, again, weight = 1, colum
     again,
     weight,
     values: compiled(names),
+    sum: summing<Row>(names, key),
     row: (record) => Object.fromEntries(fields.map(({ field, decode }) => [field, decode(record[field])])) as Row,
   };
 };
-
-/** Two rows of one key, for a table that adds: what the database would make of one after the other. */
-export function sumOf({ columns, key }: Table, one: object, other: object): object {
-  const [a, b] = [one, other] as Readonly<Record<string, number>>[];
-  return Object.fromEntries(columns.map((name) => [name, key.includes(name) ? a?.[name] : (a?.[name] ?? 0) + (b?.[name] ?? 0)]));
-}
 
 /** A batch of one table as a JSON list of lists, in the order of its columns. */
 export function jsonOf(table: Table, rows: readonly object[]): string {

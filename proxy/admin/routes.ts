@@ -1,4 +1,4 @@
-// What the loopback listener answers (Q33): health, readiness, status, explanations, reload.
+// What the loopback listener answers (Q33): health, readiness, metrics, status, explanations, reload.
 import { checkInert } from '../config/checks/inert.ts';
 import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
@@ -8,12 +8,14 @@ import type { Gateway } from '../gateway.ts';
 import { RouteTable } from '../routes.ts';
 import { servedOf } from '../served.ts';
 import { explainAnswer } from './explain.ts';
+import { metricsAnswer } from './metrics.ts';
 import { type AdminRoutes, adminJson } from './server.ts';
 
 export function adminRoutes(gateway: Gateway): AdminRoutes {
   return {
     'GET /healthz': () => adminJson(200, { status: 'ok' }),
     'GET /readyz': () => (gateway.ready ? adminJson(200, { status: 'ready' }) : adminJson(503, { status: 'not ready' })),
+    'GET /metrics': () => metricsAnswer(gateway),
     'GET /status': () => adminJson(200, statusOf(gateway)),
     'GET /explain': (query) => explainAnswer(gateway, query),
     'POST /reload': async () => {
@@ -36,6 +38,7 @@ function statusOf(gateway: Gateway): Readonly<Record<string, unknown>> {
     node: process.version,
     warnings: warningsOf(config),
     not_served: notServedIn(config),
+    ...gateway.capacity.status(),
     catalogs: gateway.catalog.accounts.status(),
     quota: gateway.usage.quota.status(),
     store: gateway.store.stats(),

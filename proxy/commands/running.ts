@@ -109,6 +109,10 @@ function reachable(host: string): string {
 }
 
 const strange = (status: number): CommandFailure =>
-  new CommandFailure(`what answers at the admin address (HTTP ${status}) is not a gateway of this version`);
+  new CommandFailure(
+    status === 500
+      ? 'the gateway failed at this; its log says where'
+      : `what answers at the admin address (HTTP ${status}) is not a gateway of this version`,
+  );
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;

@@ -95,7 +95,8 @@ export class Dispatch {
       if (verdict.kind === 'done') return undefined;
       failures.push(verdict.failure);
       recovered = await this.#recovering.next(running, verdict.failure, lease.account.id);
-      if (!recovered && !this.#mayRetry(running, verdict.failure, status)) return this.#tell(running);
+      const again = recovered !== undefined || this.#mayRetry(running, verdict.failure, status);
+      if (!again && !(await this.#rechecked(running, verdict.failure, status))) return this.#tell(running);
       budget.retry(turn.now());
       this.#options.counters.add('retries');
     }
@@ -189,6 +190,15 @@ export class Dispatch {
     if (budget.allows(turn.now())) return true;
     counters.add('retries_withheld');
     return false;
+  }
+
+  /** Before a turn is refused for want of quota, the accounts that only old word says are out are asked once more (Q8). */
+  async #rechecked(running: Running, failure: Failure, status: number | undefined): Promise<boolean> {
+    if (failure.cause !== 'quota' || running.demand.hard !== undefined) return false;
+    const asking = this.#options.selection.recheck(running.demand, running.tried);
+    if (!asking) return false;
+    await asking;
+    return this.#mayRetry(running, failure, status);
   }
 
   #tell({ turn, demand, failures }: Running): RelayedAnswer | undefined {

@@ -1,7 +1,8 @@
 // The flow of a running turn: slow readers, clients that leave, providers that fall silent, and streams that say they live.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { rehearsalModels } from '../../proxy/rehearsal/catalog.ts';
@@ -172,6 +173,26 @@ describe('a provider that is slow', () => {
       assert.deepEqual([row?.status, row?.code, row?.error_class, row?.retries], [504, 'upstream_timeout', 'upstream_timeout', 0]);
     }
     assert.equal(gate.gateway.counters.values.upstream_first_byte_timeouts, 2);
+  });
+
+  test('to let itself be connected to is left for another account, and is 504 where there is none', async () => {
+    // It takes connections, and never says a word of TLS.
+    const mute = createTcpServer(() => undefined).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const moved = (draft: Draft): void => {
+      draft.accounts[0].base_url = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`;
+    };
+    await using gate = await startGateway({ config: slow({ upstream_connect_ms: 100 }) });
+    await gate.reconfigure(moved);
+    const { status } = await gate.send(PUBLIC, { body: { ...PUBLIC_TURN, stream: false } });
+    assert.equal(status, 200);
+    const [row] = await gate.rows();
+    assert.deepEqual([row?.retries, row?.account], [1, 'SOUTH']);
+    await using alone = await startGateway({ upstream: only, config: slow({ upstream_connect_ms: 100 }) });
+    await alone.reconfigure(moved);
+    const late = await alone.send(NATIVE, { body: turnBody('hello') });
+    assert.deepEqual([late.status, late.json.error.code], [504, 'upstream_timeout']);
+    mute.close();
   });
 
   test('in the middle of a stream is cut after its silence: natively without final chunk, publicly with an error', async () => {

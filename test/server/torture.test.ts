@@ -16,11 +16,10 @@ const BODIES = {
 } as const;
 type Surface = keyof typeof BODIES;
 
-const response = (status: string): object => ({ id: 'r', object: 'response', status, model: 'model-a', output: [] });
 const EVENTS: readonly object[] = [
-  { type: 'response.created', sequence_number: 0, response: response('in_progress') },
+  { type: 'response.created', sequence_number: 0, response: {} },
   { type: 'response.output_text.delta', sequence_number: 1, delta: 'é' },
-  { type: 'response.completed', sequence_number: 2, response: { ...response('completed'), usage: { input_tokens: 1, output_tokens: 2 } } },
+  { type: 'response.completed', sequence_number: 2, response: { id: 'r', status: 'completed' } },
 ];
 
 const framed = (newline: string): Buffer =>

@@ -193,6 +193,19 @@ test('[UA2] accounts that are all out of quota keep their models in the lists, a
   );
 });
 
+test('operators see each account’s health, what is in flight, and the queues', async () => {
+  gate.upstream.next('north', 'refuse 403');
+  await turn();
+  const { accounts, admission } = (await (await fetch(`${gate.adminUrl}/status`)).json()) as {
+    readonly accounts: readonly JsonObject[];
+    readonly admission: JsonObject;
+  };
+  const [north, south] = accounts;
+  assert.deepEqual([north?.account, north?.status, (north?.cooldown as JsonObject | undefined)?.cause], ['north', 'failing', 'refused']);
+  assert.deepEqual([south?.status, south?.cooldown, south?.inFlight], ['active', undefined, 0]);
+  assert.deepEqual(admission.stream, { running: 0, waiting: 0 });
+});
+
 test('[UA1] cooldowns and refused credentials survive a restart', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-health-'));
   const time = new ShiftedClock();

@@ -233,12 +233,29 @@ describe('when every account is out of quota', () => {
     assert.ok(gate.gateway.counters.values.quota_rechecks > 0);
   });
 
+  test('a turn that was refused elsewhere for want of quota goes there too', async () => {
+    await using here = await world(['north', { id: 'south', quota: quota(100) }]);
+    const { gate, clock } = here;
+    await gate.upstream.hangUp('south');
+    await clock.advance(20 * MINUTE);
+    await until('two reads in vain', () => (gate.gateway.counters.values.quota_read_failures > 1 ? true : undefined));
+    await gate.upstream.pickUp('south');
+    await clock.advance(2 * MINUTE);
+    gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
+    const used = { used_percent: 20, limit_window_seconds: 18_000, reset_after_seconds: 600, reset_at: 0 };
+    gate.upstream.nextOn('south', USAGE, replyJson({ rate_limit: { allowed: true, limit_reached: false, primary_window: used } }));
+    assert.equal((await ask(gate)).status, 200);
+    assert.deepEqual(asked(gate), ['north', 'south']);
+  });
+
   test('one that does not answer is not waited for longer than two seconds', async () => {
     await using here = await world([{ id: 'north', quota: quota(100) }]);
     const { gate, clock } = here;
     await gate.upstream.hangUp('north');
-    await clock.advance(22 * MINUTE);
+    await clock.advance(20 * MINUTE);
+    await until('two reads in vain', () => (gate.gateway.counters.values.quota_read_failures > 1 ? true : undefined));
     await gate.upstream.pickUp('north');
+    await clock.advance(2 * MINUTE);
     gate.upstream.nextOn('north', USAGE, 'stall before headers');
     const answering = ask(gate);
     await gate.upstream.stalled('north');

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { stringify } from 'yaml';
 import { type Draft, eventsOf, KEY, startGateway } from '../support/gateway.ts';
 import { type Program, startProgram } from '../support/program.ts';
+import { RawClient } from '../support/raw.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
@@ -36,10 +37,7 @@ describe('the file is followed', () => {
   });
 
   test('when another file is moved into its place', async () => {
-    withKey('moved')(program.draft);
-    const draft = join(program.folder, 'draft.yaml');
-    writeFileSync(draft, stringify(program.draft));
-    renameSync(draft, program.path);
+    program.replace(withKey('moved'));
     await opens(program, 'moved');
   });
 
@@ -214,6 +212,16 @@ test('a turn does not take the credential of its account to the address that the
   assert.deepEqual([status, elsewhere.turns().length], [503, 0]);
 });
 
+test('how long a client may take for its headers changes with a reload, as every time does', async () => {
+  await using gate = await startGateway();
+  await gate.reconfigure((draft) => {
+    draft.timeouts.client_header_ms = 50;
+  });
+  using client = await RawClient.connect(gate.url);
+  client.write('GET /v1/models HTTP/1.1\r\nhost: ');
+  assert.equal((await client.answer()).status, 408);
+});
+
 test('keys, tokens and modes: a running gateway picks the commands up, and a secret is shown once and stands nowhere', async () => {
   await using program = await startProgram();
   const served = (key: string) => program.status('/v1/models', { key });
@@ -264,7 +272,7 @@ test('what is saved while the program starts is not missed', async () => {
     serves = true;
   });
   while (!serves) {
-    program.save((draft) => {
+    program.replace((draft) => {
       draft.keys = [draft.keys[0]];
       withKey(`save-${++saved}`)(draft);
     });

@@ -30,7 +30,8 @@ test('a recorded native session runs under { agent: codex, meter: wham } in Full
   });
   const list = await gate.send('/backend-api/codex/models?client_version=0.169.0', { headers: CLIENT });
   assert.equal(list.status, 200);
-  assert.ok(gate.upstream.requests().every(({ path }) => path === '/backend-api/codex/models'));
+  const own = new Set(['/backend-api/codex/models', '/backend-api/wham/usage']);
+  assert.ok(gate.upstream.requests().every(({ path }) => own.has(path)));
 
   for (const [model, lite] of [
     ['model-a', undefined],

@@ -1,6 +1,6 @@
 // The program itself as an operator runs it: a process of its own on a file of its own, with accounts that the test scripts.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,6 +82,14 @@ export class Program {
   save(edit: (draft: Draft) => void = () => undefined): void {
     edit(this.draft);
     writeFileSync(this.path, stringify(this.draft));
+  }
+
+  /** The same by another file that is moved into its place: at no moment is there half of one. */
+  replace(edit: (draft: Draft) => void): void {
+    edit(this.draft);
+    const draft = join(this.folder, 'draft.yaml');
+    writeFileSync(draft, stringify(this.draft));
+    renameSync(draft, this.path);
   }
 
   fetch(

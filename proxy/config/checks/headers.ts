@@ -4,6 +4,7 @@ import { mapping, rowsOf } from './rows.ts';
 
 /** Framing and connection headers are the carrier's own. */
 const CARRIERS: ReadonlySet<string> = new Set([
+  'accept-encoding',
   'connection',
   'content-encoding',
   'content-length',

@@ -3,13 +3,13 @@ import type { Body } from '../../turn.ts';
 import { inputTokens, outputTokens, visibleTokens } from './estimate.ts';
 import type { Release } from './key-limits.ts';
 import type { Amounts } from './key-use.ts';
-import { type ShownEvent, shownBytes } from './shown.ts';
+import { Shown, type ShownEvent } from './shown.ts';
 import type { Tokens } from './totals.ts';
 
 export class Bill {
   /** The request as its client said it: nothing that is nested in it is ever edited. */
   readonly #said: Body | undefined;
-  #shown = 0;
+  readonly #shown = new Shown();
   #reserved: Amounts | undefined;
   #release: Release | undefined;
 
@@ -35,13 +35,13 @@ export class Bill {
 
   /** A reply event on its way to the client. */
   show(event: ShownEvent): void {
-    this.#shown += shownBytes(event);
+    this.#shown.add(event);
   }
 
   /** Of a reply that broke off, or whose client left: what was asked, and what was shown of the answer. */
   cut(): Tokens | undefined {
     if (!this.#said) return undefined;
-    return { input_tokens: inputTokens(this.#said), cached_input_tokens: null, output_tokens: visibleTokens(this.#shown) };
+    return { input_tokens: inputTokens(this.#said), cached_input_tokens: null, output_tokens: visibleTokens(this.#shown.bytes) };
   }
 
   release(used: Parameters<Release>[0]): void {

@@ -1,4 +1,4 @@
-// How many bytes of output an event shows, looked up in its bytes without parsing them: most events are passed on unread.
+// How many bytes of output a reply has shown, looked up in its events without parsing them: most are passed on unread (Q18).
 import type { SseEvent } from '../../upstream/sse.ts';
 
 export type ShownEvent = Pick<SseEvent, 'type' | 'bytes' | 'start' | 'end'>;
@@ -8,25 +8,44 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
-/** Of the `delta` text, in UTF-8; 0 for events that bear none. */
-export function shownBytes({ type, bytes, start, end }: ShownEvent): number {
-  if (!type.endsWith('.delta')) return 0;
-  const found = bytes.indexOf(DELTA, start);
-  if (found === -1 || found >= end) return 0;
-  let shown = 0;
-  for (let at = found + DELTA.length; at < end && bytes[at] !== QUOTE; at++) {
-    if (bytes[at] !== BACKSLASH) shown += 1;
-    else if (bytes[++at] !== LETTER_U) shown += 1;
+export class Shown {
+  /** Of `delta` texts, in UTF-8. */
+  bytes = 0;
+  /** Where the last event had its text: that of the next is there as well, or one digit of its number further on. */
+  #offset = 0;
+
+  add({ type, bytes, start, end }: ShownEvent): void {
+    if (!type.endsWith('.delta')) return;
+    let at = start + this.#offset;
+    if (!isDelta(bytes, at, end) && !isDelta(bytes, ++at, end)) at = bytes.indexOf(DELTA, start);
+    if (at === -1 || at >= end) return;
+    this.#offset = at - start;
+    this.bytes += lengthOf(bytes, at + DELTA.length, end);
+  }
+}
+
+function isDelta(bytes: Buffer, at: number, end: number): boolean {
+  if (at + DELTA.length > end) return false;
+  for (let i = 0; i < DELTA.length; i++) if (bytes[at + i] !== DELTA[i]) return false;
+  return true;
+}
+
+/** Of a JSON text up to its closing quote, without its escapes. */
+function lengthOf(bytes: Buffer, from: number, end: number): number {
+  let length = 0;
+  for (let at = from; at < end && bytes[at] !== QUOTE; at++) {
+    if (bytes[at] !== BACKSLASH) length += 1;
+    else if (bytes[++at] !== LETTER_U) length += 1;
     else {
-      shown += lengthOf(Number.parseInt(bytes.toString('latin1', at + 1, at + 5), 16));
+      length += utf8LengthOf(Number.parseInt(bytes.toString('latin1', at + 1, at + 5), 16));
       at += 4;
     }
   }
-  return shown;
+  return length;
 }
 
-/** In UTF-8; half a pair is half of four bytes. */
-function lengthOf(unit: number): number {
+/** Half a pair is half of four bytes. */
+function utf8LengthOf(unit: number): number {
   if (unit < 0x80) return 1;
   if (unit < 0x800) return 2;
   return unit >= 0xd800 && unit <= 0xdfff ? 2 : 3;

@@ -71,9 +71,15 @@ export class AccountQuota {
     this.#judged = undefined;
   }
 
-  hear({ source, windows, reached }: Statement, at: number): void {
-    this.#judged = undefined;
+  /** @returns false where that only repeats what is known */
+  hear({ source, windows, reached }: Statement, at: number): boolean {
     this.#heardAt = at;
+    if (!this.#spent && reached !== true && this.#repeats(windows, source, at)) {
+      // The judgement stands, and is looked at again no later than it would have been.
+      this.#windows = this.#windows.map((window) => ({ ...window, at }));
+      return false;
+    }
+    this.#judged = undefined;
     const next = new Map<number, KnownWindow>();
     for (const window of windows) {
       const twin = next.get(window.seconds);
@@ -87,6 +93,7 @@ export class AccountQuota {
       if (source === 'read' && this.#spent.source !== 'read') this.#doubted = true;
       else this.#spent = undefined;
     }
+    return true;
   }
 
   /** A refusal for want of quota; without a stated end it says too little to be kept: health waits a little then (Q5). */
@@ -150,6 +157,16 @@ export class AccountQuota {
       remaining: exhausted ? 0 : left,
       nextReset: earliest(current.map(resetOf)),
     };
+  }
+
+  /** Of evidence that still counts: what had grown old is news again. */
+  #repeats(windows: readonly QuotaWindow[], source: Source, at: number): boolean {
+    if (windows.length !== this.#windows.length) return false;
+    return windows.every((window) => {
+      const known = this.#windows.find(({ seconds }) => seconds === window.seconds);
+      if (!known || at - known.at >= FRESH_MS || known.source !== source) return false;
+      return known.used === window.used && known.resetsAt === window.resetsAt;
+    });
   }
 
   /** The later of two ends, of statements about one moment. */

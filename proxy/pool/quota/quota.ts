@@ -88,14 +88,18 @@ export class Quota implements QuotaView {
   hear(account: string, statement: Statement): void {
     this.#change(account, (quota, now) => {
       const { spent } = quota;
-      quota.hear(statement, now);
+      const news = quota.hear(statement, now);
       if (spent && !quota.spent) this.#relieve(account, quota, now);
+      return news;
     });
   }
 
   /** The account refused a turn for want of quota. @param resetsAt Unix seconds */
   refuse(account: string, resetsAt: number | undefined): void {
-    this.#change(account, (quota, now) => quota.refuse(resetsAt, now));
+    this.#change(account, (quota, now) => {
+      quota.refuse(resetsAt, now);
+      return true;
+    });
   }
 
   /** The windows that say something now. */
@@ -130,6 +134,7 @@ export class Quota implements QuotaView {
     this.#change(account, (quota, now) => {
       conceded = quota.concede(now);
       if (conceded) this.#relieve(account, quota, now);
+      return conceded;
     });
     return conceded;
   }
@@ -142,12 +147,13 @@ export class Quota implements QuotaView {
     return this.#accounts.get(account)?.quota.judge(at);
   }
 
-  #change(account: string, change: (quota: AccountQuota, now: number) => void): void {
+  /** @param change says whether anything else is known now */
+  #change(account: string, change: (quota: AccountQuota, now: number) => boolean): void {
     const known = this.#accounts.get(account);
     if (!known) return;
     const now = this.#options.clock.now();
     const before = known.quota.judge(now);
-    change(known.quota, now);
+    if (!change(known.quota, now)) return;
     const after = known.quota.judge(now);
     this.#save(account, known, { atOnce: isOpen(before) !== isOpen(after) });
     if (!sameJudgement(before, after)) this.#tell(account);

@@ -25,6 +25,32 @@ interface Slot {
 
 const SLOTS = ['primary', 'secondary'] as const;
 
+interface HeaderNames {
+  readonly used: string;
+  readonly minutes: string;
+  readonly at: string;
+  readonly after: string;
+}
+
+/** By wire word: looked up in the head of every answer. */
+const headerNames = new Map<string, readonly HeaderNames[]>();
+
+function namesOf(agent: string): readonly HeaderNames[] {
+  const known = headerNames.get(agent);
+  if (known) return known;
+  const made = SLOTS.map((slot) => {
+    const name = `x-${agent}-${slot}`;
+    return {
+      used: `${name}-used-percent`,
+      minutes: `${name}-window-minutes`,
+      at: `${name}-reset-at`,
+      after: `${name}-reset-after-seconds`,
+    };
+  });
+  headerNames.set(agent, made);
+  return made;
+}
+
 /** Providers count a little past the end; what is further out is no percentage. */
 const MOST_PERCENT = 1_000;
 const LONGEST_SECONDS = 400 * 86_400;
@@ -37,12 +63,13 @@ const SKEW_SECONDS = 3_600;
  * @param now Unix milliseconds
  */
 export function statedByHeaders(headers: Headers, agent: string, status: number, now: number): Statement | undefined {
-  const windows = SLOTS.flatMap((name) => {
-    const field = (what: string): number | undefined => decimal(headers[`x-${agent}-${name}-${what}`]);
-    const minutes = field('window-minutes');
-    const slot = { used: field('used-percent'), at: field('reset-at'), after: field('reset-after-seconds') };
-    return windowOf({ ...slot, seconds: minutes === undefined ? undefined : minutes * 60 }, now);
-  });
+  const windows: QuotaWindow[] = [];
+  for (const names of namesOf(agent)) {
+    const minutes = decimal(headers[names.minutes]);
+    if (minutes === undefined) continue;
+    const slot = { used: decimal(headers[names.used]), at: decimal(headers[names.at]), after: decimal(headers[names.after]) };
+    windows.push(...windowOf({ ...slot, seconds: minutes * 60 }, now));
+  }
   return windows.length > 0 ? { source: 'headers', windows, reached: status < 300 ? false : undefined } : undefined;
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inputTokens, outputTokens } from '../../../proxy/pool/limits/estimate.ts';
-import { shownBytes } from '../../../proxy/pool/limits/shown.ts';
+import { Shown } from '../../../proxy/pool/limits/shown.ts';
 import type { Body, Json } from '../../../proxy/turn.ts';
 
 const wav = (seconds: number): string => {
@@ -74,11 +74,18 @@ describe('[Q19] the output estimate', () => {
 });
 
 describe('what an event shows', () => {
-  const shown = (type: string, data: string): number => {
-    const before = Buffer.from('data: {"delta":"another event"}\n\n');
-    const event = Buffer.from(`data: ${data}\n\n`);
-    const bytes = Buffer.concat([before, event, before]);
-    return shownBytes({ type, bytes, start: before.length, end: before.length + event.length });
+  const shown = (type: string, ...data: readonly string[]): number => {
+    const around = 'data: {"delta":"another event"}\n\n';
+    const reply = new Shown();
+    let start = around.length;
+    const events = data.map((one) => `data: ${one}\n\n`);
+    const bytes = Buffer.from(around + events.join('') + around);
+    for (const event of events) {
+      const end = start + Buffer.byteLength(event);
+      reply.add({ type, bytes, start, end });
+      start = end;
+    }
+    return reply.bytes;
   };
 
   for (const delta of [
@@ -109,6 +116,20 @@ describe('what an event shows', () => {
     assert.equal(shown('response.output_text.done', '{"delta":"x"}'), 0);
     assert.equal(shown('response.output_text.delta', '{"type":"response.output_text.delta"}'), 0);
     assert.equal(shown('response.output_text.delta', '{"delta":{"a":1}}'), 0);
+  });
+
+  test('adds up over events of any shape', () => {
+    const type = 'response.output_text.delta';
+    const events = Array.from({ length: 200 }, (_, n) => ({
+      type,
+      sequence_number: n * 7,
+      item_id: 'm'.repeat(n % 3),
+      delta: 'x'.repeat(n % 5),
+    }));
+    const odd = [{ delta: 'first' }, { type, delta: '' }, { type, obfuscation: '"delta":"', delta: 'abc' }];
+    const all = [...events, ...odd, ...events];
+    const length = all.reduce((sum, { delta }) => sum + delta.length, 0);
+    assert.equal(shown(type, ...all.map((event) => JSON.stringify(event))), length);
   });
 
   test('ends with the event where the text does not', () => {

@@ -46,6 +46,15 @@ describe('evidence and its age', () => {
     assert.equal(quota.judge(NOW + FRESH_MS).nextReset, undefined);
   });
 
+  test('what is said again counts from then on, also where it had grown old', () => {
+    const quota = quotaOf(says([window(40, 5 * HOUR)]));
+    quota.hear(says([window(40, 5 * HOUR)]), NOW + 10 * MINUTE);
+    assert.equal(quota.judge(NOW + 20 * MINUTE).remaining, 0.6);
+    assert.equal(quota.judge(NOW + 30 * MINUTE).remaining, undefined);
+    quota.hear(says([window(40, 5 * HOUR)]), NOW + 31 * MINUTE);
+    assert.equal(quota.judge(NOW + 31 * MINUTE).remaining, 0.6);
+  });
+
   test('a window says nothing once it has started anew', () => {
     const quota = quotaOf(says([window(90, MINUTE), window(20, HOUR, WEEK)]));
     assert.equal(quota.judge(NOW + MINUTE).remaining, 0.8);

@@ -1,0 +1,72 @@
+// What README.md repeats of the program, made from it:  node --import tsx scripts/readme-tables.ts --write
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { RouteConfig } from '../proxy/config/config.ts';
+import { type SchemaNode, type Setting, schema, settings } from '../proxy/config/schema.ts';
+import { bounds } from '../proxy/config/wording.ts';
+import { servedOf } from '../proxy/served.ts';
+
+/** One line a setting, in the order of the file. `[]` stands for each row of a list, `*` for each name of a mapping. */
+export function settingsTable(): string {
+  const head = ['| Setting | Value | Default | |', '| --- | --- | --- | --- |'];
+  return [...head, ...[...settings()].map(line)].join('\n');
+}
+
+/** The rows of the shipped table whose status promises more than this version has, one line a path. */
+export function notServedList(): string {
+  const rows = (schema.properties?.routes?.default ?? []) as readonly Readonly<Record<string, string>>[];
+  const missing = new Map<string, string[]>();
+  for (const row of rows) {
+    const [method = '', path = ''] = Object.entries(row)[0] ?? [];
+    const { status, serve: kind } = row as unknown as RouteConfig;
+    if (servedOf({ method: method as RouteConfig['method'], status, kind }) !== 'not yet') continue;
+    missing.set(path, [...(missing.get(path) ?? []), method]);
+  }
+  if (missing.size === 0) return 'Every route of the shipped table is served.';
+  return [...missing].map(([path, methods]) => `- ${methods.join(', ')} \`${path}\``).join('\n');
+}
+
+/** @returns The README with what is true now between its markers. @throws Error when the markers are not there. */
+export function withTables(readme: string): string {
+  return filled(filled(readme, 'settings', settingsTable()), 'not-served', notServedList());
+}
+
+function filled(readme: string, name: string, text: string): string {
+  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
+  const [before, rest] = readme.split(begin, 2);
+  const after = rest?.split(end, 2)[1];
+  if (before === undefined || after === undefined) throw new Error(`README.md has no ${begin} … ${end}`);
+  return `${before}${begin}\n${text}\n${end}${after}`;
+}
+
+function line({ path, node, required }: Setting): string {
+  const note = [node.description, node.restart && '(restart)', node.inert && '(not yet)'].filter(Boolean).join(' ');
+  return `| \`${path}\` | ${valuesOf(node)} | ${required ? 'required' : defaultOf(node)} | ${note.replaceAll('|', '\\|')} |`;
+}
+
+function valuesOf(node: SchemaNode): string {
+  if (node.enum) return node.enum.map((word) => `\`${word}\``).join(', ');
+  if (Array.isArray(node.type)) return 'mapping or `false`';
+  const words: Readonly<Record<string, string>> = {
+    integer: 'whole number',
+    object: 'mapping',
+    array: 'list',
+    string: 'text',
+    boolean: '`true`, `false`',
+  };
+  const type = words[String(node.type)] ?? String(node.type);
+  return node.type === 'integer' || node.type === 'number' ? type + bounds(node) : type;
+}
+
+function defaultOf({ default: value, properties }: SchemaNode): string {
+  if (value === undefined) return '';
+  if (Array.isArray(value) && value.length > 5) return 'the shipped table';
+  if (properties && JSON.stringify(value) === '{}') return '';
+  return `\`${JSON.stringify(value).replace(/^"(.*)"$/, '$1')}\``;
+}
+
+if (import.meta.main) {
+  const readme = new URL('../README.md', import.meta.url);
+  const text = withTables(readFileSync(readme, 'utf8'));
+  if (process.argv.includes('--write')) writeFileSync(readme, text);
+  else process.stdout.write(text);
+}
