@@ -1,17 +1,16 @@
 // The running gateway follows its file: when it is saved, on SIGHUP, or when asked; every change is logged and audited (S9).
-import type { AuditRow, Store } from '../store/store.ts';
+import type { AuditRow } from '../store/store.ts';
 import { type Audited, auditedOf } from './config/audited.ts';
 import type { LoadedConfig } from './config/config.ts';
 import { formatChange, versionOf } from './config/diff.ts';
 import { ConfigError } from './config/finding.ts';
 import { type Reloaded, Reloader } from './config/reload.ts';
 import { type FileState, watchFile } from './config/watch.ts';
-import type { Log } from './log.ts';
+import type { Parts } from './parts.ts';
 
 export interface ReloadTarget {
   readonly loaded: LoadedConfig;
-  readonly store: Store;
-  readonly log: Log;
+  readonly parts: Pick<Parts, 'clock' | 'log' | 'store'>;
   reload(loaded: LoadedConfig): Promise<void>;
   /** Looks again at the files that the configuration names, where it stayed as it was: accounts may have logged in anew (Q9). */
   refresh(): Promise<void>;
@@ -23,17 +22,16 @@ export type ReloadActor = 'file' | 'signal' | 'command';
 export class ConfigFollower {
   readonly #target: ReloadTarget;
   readonly #reloader: Reloader;
-  readonly #now: () => number;
 
-  constructor(target: ReloadTarget, loaded: LoadedConfig, now: () => number) {
+  constructor(target: ReloadTarget, loaded: LoadedConfig) {
     this.#target = target;
-    this.#now = now;
     this.#reloader = new Reloader(loaded, (next) => target.reload(next));
   }
 
   /** What was changed while no gateway ran, and what waited for this start, took effect now: the audit log says at least that. */
   async started(): Promise<void> {
-    const { store, loaded, log } = this.#target;
+    const { loaded, parts } = this.#target;
+    const { log, store } = parts;
     const version = versionOf(loaded.config);
     const last = async (action: string) => (await store.audit.list({ action, limit: 1 }))[0];
     try {
@@ -58,7 +56,7 @@ export class ConfigFollower {
 
   /** @throws ConfigError when the file has mistakes; nothing changed then */
   async reload(actor: ReloadActor): Promise<Reloaded> {
-    const { log } = this.#target;
+    const { log } = this.#target.parts;
     try {
       const before = this.#reloader.running.config;
       const reloaded = await this.#reloader.reload();
@@ -80,8 +78,8 @@ export class ConfigFollower {
 
   /** The change stands already: a store that cannot take its rows is told, and nothing else. */
   async #audit(actor: AuditRow['actor'], rows: readonly Audited[]): Promise<void> {
-    const { store, log } = this.#target;
-    const at = this.#now();
+    const { clock, log, store } = this.#target.parts;
+    const at = clock.now();
     try {
       await Promise.all(rows.map((row) => store.audit.record({ at, actor, ...row })));
     } catch {

@@ -29,7 +29,7 @@ export function explainAnswer(gateway: Gateway, query: URLSearchParams): AdminAn
 function liveOf(gateway: Gateway): Live {
   return {
     model(pool, id) {
-      const models = gateway.models.models(pool);
+      const models = gateway.parts.models.models(pool);
       const known = models.known(id);
       const presence = models.presence(id);
       if (!known) return { presence, mode: undefined, entry: undefined, sources: [] };
@@ -39,7 +39,7 @@ function liveOf(gateway: Gateway): Live {
 }
 
 function sourcesOf(gateway: Gateway, pool: PoolConfig, { model, candidates }: ListedModel): LiveModel['sources'] {
-  const { health, selection } = gateway.capacity;
+  const { health, selection } = gateway.parts.capacity;
   return model.sources.map(({ account, assigned, known }): LiveSource => {
     const place = candidates.preferred.includes(account) ? 'cohort' : candidates.overflow.includes(account) ? 'overflow' : 'smaller';
     return {

@@ -5,7 +5,7 @@ import type { AdminAnswer } from './server.ts';
 
 type Metric = readonly [name: string, type: 'counter' | 'gauge', help: string, value: number];
 
-export function metricsAnswer({ counters, store, ready }: Pick<Gateway, 'counters' | 'store' | 'ready'>): AdminAnswer {
+export function metricsAnswer({ parts: { counters, store }, ready }: Pick<Gateway, 'parts' | 'ready'>): AdminAnswer {
   const { queued, written, dropped, rejected } = store.stats();
   const metrics: readonly Metric[] = [
     ['ready', 'gauge', 'Whether the gateway takes traffic', ready ? 1 : 0],

@@ -38,11 +38,11 @@ function statusOf(gateway: Gateway): Readonly<Record<string, unknown>> {
     node: process.version,
     warnings: warningsOf(config),
     not_served: notServedIn(config),
-    ...gateway.capacity.status(),
-    catalogs: gateway.catalog.accounts.status(),
-    quota: gateway.usage.quota.status(),
-    store: gateway.store.stats(),
-    counters: gateway.counters.values,
+    ...gateway.parts.capacity.status(),
+    catalogs: gateway.parts.catalog.accounts.status(),
+    quota: gateway.parts.usage.quota.status(),
+    store: gateway.parts.store.stats(),
+    counters: gateway.parts.counters.values,
     config: redact(config),
   };
 }

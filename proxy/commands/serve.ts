@@ -53,6 +53,6 @@ async function listening(gateway: Gateway): Promise<Addresses> {
 
 /** What nobody foresaw ends the process as it would anyway, but says where it was and not what it said (S4). */
 function crash(gateway: Gateway, thrown: unknown): void {
-  gateway.log.error('crashed', placeOf(thrown));
+  gateway.parts.log.error('crashed', placeOf(thrown));
   process.exit(1);
 }

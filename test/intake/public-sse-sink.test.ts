@@ -11,7 +11,7 @@ import { headOf, RawClient } from '../support/raw.ts';
 const LARGE = 'x'.repeat(8_000_000);
 
 for (const ending of ['close', 'cut'] as const) {
-  test(`no comment is written behind the end of a stream that its reader has not taken yet (${ending})`, async () => {
+  test(`no comment is written behind the end of a stream that its reader has not taken yet (${ending})`, async (context) => {
     const clock = new HandClock();
     const ended = Promise.withResolvers<void>();
     const server = createServer((_request, response) => {
@@ -25,6 +25,7 @@ for (const ending of ['close', 'cut'] as const) {
       else sink.cut();
       void clock.advance(60_000).then(ended.resolve);
     });
+    context.after(() => void server.close().closeAllConnections());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     using client = await RawClient.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     client.socket.pause();
@@ -34,6 +35,5 @@ for (const ending of ['close', 'cut'] as const) {
     client.socket.resume();
     const { body } = await client.answer();
     assert.ok(body.endsWith(ending === 'close' ? 'data: [DONE]\n\n' : 'x"}\n\n'), 'the reader gets all that was written');
-    server.close();
   });
 }

@@ -128,7 +128,7 @@ describe('bytes that are strange', () => {
         rows.map(({ status }) => status),
         [native[0], collected[0]],
       );
-      assert.equal(gate.gateway.counters.values.server_errors, 0);
+      assert.equal(gate.gateway.parts.counters.values.server_errors, 0);
     });
   }
 
@@ -180,7 +180,7 @@ describe('bytes that are strange', () => {
       socket.on('close', () => clearInterval(more));
     };
     assert.equal((await large.send(NATIVE, { body: turnBody('hello', { stream: false }) })).status, 502);
-    assert.equal(large.gateway.counters.values.upstream_events_too_large, 3);
+    assert.equal(large.gateway.parts.counters.values.upstream_events_too_large, 3);
     await large.close();
   });
 });

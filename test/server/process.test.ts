@@ -67,6 +67,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     assert.equal(((await refused.json()) as { error: { code: string } }).error.code, 'server_is_overloaded');
     assert.equal(upstream.turns().filter(({ body }) => body.includes('late')).length, 0);
 
+    const released = Date.now();
     upstream.release('drained');
     const { status, body } = await running.answer();
     assert.equal(status, 200);
@@ -74,6 +75,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     const { code } = await serving.ended;
     assert.equal(code, 0);
     await Promise.all([idle.ended(), silent.ended()]);
+    assert.ok(Date.now() - released < 15_000, 'connections that ask for nothing hold nothing up');
 
     const store = await openStore(`sqlite:${join(serving.folder, 'data/poolgate.db')}`, { clock: Date.now });
     const rows = await store.requests.list({});

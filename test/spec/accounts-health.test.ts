@@ -137,8 +137,8 @@ test('[SM3] the pair returns to Full when its one Lite account stops being routa
   const mode = async (): Promise<unknown[]> => {
     gate.upstream.clear();
     const { headers } = await turn();
-    await gate.gateway.store.flush();
-    const [row] = await gate.gateway.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    await gate.gateway.parts.store.flush();
+    const [row] = await gate.gateway.parts.store.requests.list({ id: headers.get('x-request-id') ?? '' });
     const { json, headers: list } = await gate.send('/backend-api/agent/models');
     const shown = json.models.find(({ slug }: JsonObject) => slug === 'model-a').use_responses_lite;
     return [row?.effective_mode, gate.upstream.turns().at(-1)?.headers[MARKER], shown, list.get('etag') === headers.get('x-models-etag')];
@@ -228,7 +228,7 @@ test('[UA1] cooldowns and refused credentials survive a restart', async () => {
     time.setAhead(600_000);
     assert.equal(await where(), 'b');
     one = await restarted(one, { clock: time });
-    assert.equal(one.gateway.capacity.status().accounts[0]?.status, 'reauth_required');
+    assert.equal(one.gateway.parts.capacity.status().accounts[0]?.status, 'reauth_required');
   } finally {
     await one.close();
     await rm(folder, { recursive: true });

@@ -22,7 +22,7 @@ test('[S2] authentication, policy, model, account health, admission and account 
       });
     },
   });
-  const { health } = gate.gateway.capacity;
+  const { health } = gate.gateway.parts.capacity;
   const both = ['north', 'south'];
   const refuse = (cause: 'credential' | 'quota'): void => {
     for (const id of both) health.end(health.begin(id, 'model-a', `bearer-of-${id}`), failure(cause, { retryAfterMs: 3_600_000 }));

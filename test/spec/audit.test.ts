@@ -148,7 +148,7 @@ test('[S9] whoever makes the gateway read its file is the actor', async (context
     await gateway.follower.reload(actor);
     writeFileSync(path, readFileSync(path, 'utf8').replace(/^retention:.*\n/m, ''));
   }
-  const rows = await gateway.store.audit.list({ action: 'config.reload' });
+  const rows = await gateway.parts.store.audit.list({ action: 'config.reload' });
   assert.deepEqual(new Set(rows.map(({ actor }) => actor)), new Set(actors));
   await gateway.close();
 });

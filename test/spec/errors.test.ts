@@ -307,7 +307,7 @@ test('unsupported rows answer the same to every valid key and body, before any a
     }
   }
   assert.equal(shared.upstream.requests().length, 0);
-  assert.equal(shared.gateway.counters.values.server_errors, 0);
+  assert.equal(shared.gateway.parts.counters.values.server_errors, 0);
 });
 
 for (const path of [NATIVE, '/backend-api/agent/v1/responses']) {
@@ -334,8 +334,8 @@ test('/v1 makes a list of a text input first [F1.6]', async () => {
 
 test('what nobody foresaw is a fixed 500, told to operators by its place and not by its words', async () => {
   await using broken = await startGateway();
-  const { store } = broken.gateway;
-  Object.defineProperty(broken.gateway.models, 'publicList', {
+  const { store } = broken.gateway.parts;
+  Object.defineProperty(broken.gateway.parts.models, 'publicList', {
     value: () => {
       throw new TypeError('canary: pg-test-key and a prompt');
     },
@@ -350,7 +350,7 @@ test('what nobody foresaw is a fixed 500, told to operators by its place and not
   assert.equal(line.request_id, headers.get('x-request-id'));
   assert.equal(line.thrown, 'TypeError');
   assert.ok(!broken.logged.join('').includes('canary'));
-  assert.equal(broken.gateway.counters.values.server_errors, 1);
+  assert.equal(broken.gateway.parts.counters.values.server_errors, 1);
   // Nor does a log that fails take an answer with it.
   Object.defineProperty(store.requests, 'append', {
     value: () => {
@@ -358,5 +358,5 @@ test('what nobody foresaw is a fixed 500, told to operators by its place and not
     },
   });
   assert.equal((await broken.send('/v1/responses', { body: TURN })).status, 200);
-  assert.equal(broken.gateway.counters.values.server_errors, 2);
+  assert.equal(broken.gateway.parts.counters.values.server_errors, 2);
 });

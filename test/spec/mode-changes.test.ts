@@ -66,12 +66,12 @@ for (const [from, to] of [
       const first = await running;
       assert.deepEqual([first.status, next.status], [200, 200]);
       assert.deepEqual(dialects(), [from, to, from]);
-      await gate.gateway.store.flush();
+      await gate.gateway.parts.store.flush();
       assert.deepEqual(
         (await gate.attempts(first.headers.get('x-request-id') ?? '')).map(({ account }) => account),
         ['NORTH', 'SOUTH'],
       );
-      const [row] = await gate.gateway.store.requests.list({ id: first.headers.get('x-request-id') ?? '' });
+      const [row] = await gate.gateway.parts.store.requests.list({ id: first.headers.get('x-request-id') ?? '' });
       assert.deepEqual([row?.configured_mode, row?.effective_mode, row?.mode_source, row?.retries], [from, from, 'override', 1], '[RM1]');
     });
   }

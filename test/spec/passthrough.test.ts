@@ -186,3 +186,34 @@ test('[LI3] a body over the limit is refused while it streams', async () => {
   assert.deepEqual([status, json.error.code], [413, 'request_too_large']);
   assert.equal((await bench.gate.send('/backend-api/agent/thread/goal/get')).status, 200);
 });
+
+test('what an account answers here counts for its health: one that refuses its credential is not asked again', async () => {
+  await using bench = await control(
+    ({ headers }) => (headers.authorization === `Bearer ${bearerOf('north')}` ? { status: 401, body: '{}' } : {}),
+    supported,
+  );
+  for (let i = 0; i < 6; i++) assert.equal((await bench.gate.send('/backend-api/agent/thread/goal/get')).status, 200);
+  const asked = bench.seen.filter(({ headers }) => headers.authorization === `Bearer ${bearerOf('north')}`);
+  assert.ok(asked.length <= 1);
+  const north = bench.gate.gateway.parts.capacity.health.status().find(({ account }) => account === 'north');
+  assert.equal(north?.status, asked.length === 1 ? 'reauth_required' : 'active');
+});
+
+test('a request without a body that its account refuses goes to another, and its row says so', async () => {
+  const refused = new Set<string>();
+  await using bench = await control(({ headers: { authorization = '' } }) => {
+    if (refused.size > 0) return {};
+    refused.add(authorization);
+    return { status: 503, body: '{}' };
+  }, supported);
+  assert.equal((await bench.gate.send('/backend-api/agent/thread/goal/get')).status, 200);
+  const [row] = await bench.gate.rows();
+  assert.equal(row?.retries, 1);
+  assert.deepEqual(
+    (await bench.gate.attempts(row?.id ?? '')).map(({ cause, status, error_class }) => [cause, status, error_class]),
+    [
+      ['first', 503, 'upstream_status'],
+      ['server', 200, null],
+    ],
+  );
+});

@@ -31,7 +31,7 @@ before(async () => {
   assert.ok(config, JSON.stringify(findings));
   gateway = await Gateway.open({ loaded: { config, bearers, path: `${ROOT}/config.yaml` }, log: new Log('error') });
   const { main } = await gateway.listen();
-  await gateway.catalog.whenReady;
+  await gateway.parts.catalog.whenReady;
   url = `http://127.0.0.1:${main.port}`;
 });
 after(() => gateway.close());

@@ -63,8 +63,8 @@ async function refused(model: string, door: (typeof DOORS)[number], status: numb
 }
 
 async function classOf({ headers }: Reply): Promise<unknown> {
-  await gate.gateway.store.flush();
-  const [row] = await gate.gateway.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+  await gate.gateway.parts.store.flush();
+  const [row] = await gate.gateway.parts.store.requests.list({ id: headers.get('x-request-id') ?? '' });
   return row?.error_class;
 }
 
@@ -156,8 +156,8 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
     for (const account of ['north', 'south']) gate.upstream.always(account, replyEvents([failed]));
     const { status, json, headers } = await gate.send('/v1/responses', { body: turnBody('hi', { model, stream: false }) });
     assert.deepEqual([status, json.error.code], [400, 'invalid_prompt']);
-    await gate.gateway.store.flush();
-    const [row] = await gate.gateway.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    await gate.gateway.parts.store.flush();
+    const [row] = await gate.gateway.parts.store.requests.list({ id: headers.get('x-request-id') ?? '' });
     assert.equal(row?.error_class, null);
   });
 }

@@ -209,6 +209,15 @@ describe('public streams', () => {
     assert.deepEqual(numbersOf(text), [0, 1, 2]);
   });
 
+  test('pass events of any name, those of Object.prototype too', async () => {
+    const named = ['constructor', '__proto__', 'toString', 'hasOwnProperty'].map((type, i) => ({ type, sequence_number: i + 1 }));
+    gate.upstream.next('north', replyEvents([created(0), ...named, delta(5), completed(6)]));
+    const { text } = await gate.send(PUBLIC, { body: TURN });
+    assert.deepEqual(numbersOf(text), [0, 1, 2, 3, 4, 5, 6]);
+    const row = (await gate.rows()).at(-1);
+    assert.deepEqual([row?.outcome, row?.code], ['completed', null]);
+  });
+
   test('that begin anywhere continue from there, and those without any number begin at 0 [F1.8]', async () => {
     gate.upstream.next('north', replyEvents([created(41), delta(42)]));
     assert.deepEqual(numbersOf((await gate.send(PUBLIC, { body: TURN })).text), [41, 42, 43]);

@@ -342,7 +342,7 @@ describe('[D5] a key’s usage', () => {
       gate = await restarted(gate, { clock });
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
       // Eight thousand reads of usage are no part of this.
-      gate.gateway.usage.reads.stop();
+      gate.gateway.parts.usage.reads.stop();
       await clock.advance(26 * DAY);
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
       await clock.advance(DAY);

@@ -78,12 +78,12 @@ export class TestGateway {
 
   /** Every request row so far, oldest first. */
   async rows(): Promise<readonly RequestRow[]> {
-    await this.gateway.store.flush();
-    return [...(await this.gateway.store.requests.list({ limit: 1000 }))].reverse();
+    await this.gateway.parts.store.flush();
+    return [...(await this.gateway.parts.store.requests.list({ limit: 1000 }))].reverse();
   }
 
   attempts(requestId: string): Promise<readonly AttemptRow[]> {
-    return this.gateway.store.attempts.list(requestId);
+    return this.gateway.parts.store.attempts.list(requestId);
   }
 
   /** Edits the running configuration, as an operator's saved file would. */
@@ -94,7 +94,7 @@ export class TestGateway {
 
   /** Every account is well again, whatever earlier cases made of it. */
   heal(): void {
-    const { health } = this.gateway.capacity;
+    const { health } = this.gateway.parts.capacity;
     for (const { account } of health.status()) health.restore(account);
   }
 
@@ -129,7 +129,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(options.clock ? { clock: options.clock } : {}),
   });
   const { main, admin } = await gateway.listen();
-  await Promise.all([gateway.catalog.whenReady, gateway.usage.whenReady]);
+  await Promise.all([gateway.parts.catalog.whenReady, gateway.parts.usage.whenReady]);
   const url = `http://127.0.0.1:${main.port}`;
   return new TestGateway({ gateway, upstream, url, adminUrl: `http://127.0.0.1:${admin?.port}`, logged, draft });
 }

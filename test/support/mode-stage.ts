@@ -115,8 +115,8 @@ export class ModeStage {
 
   /** The labels of RM1 on the row of this answer. */
   async labels({ headers }: Pick<Reply, 'headers'>): Promise<unknown> {
-    await this.gate.gateway.store.flush();
-    const [row] = await this.gate.gateway.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    await this.gate.gateway.parts.store.flush();
+    const [row] = await this.gate.gateway.parts.store.requests.list({ id: headers.get('x-request-id') ?? '' });
     return [row?.configured_mode, row?.effective_mode, row?.mode_source];
   }
 }

@@ -15,7 +15,7 @@ export async function restarted(gate: TestGateway, { clock }: RestartOptions = {
   const logged: string[] = [];
   const gateway = await Gateway.open({ loaded, log: new Log('debug', (line) => void logged.push(line)), ...(clock ? { clock } : {}) });
   const { main, admin } = await gateway.listen();
-  await Promise.all([gateway.catalog.whenReady, gateway.usage.whenReady]);
+  await Promise.all([gateway.parts.catalog.whenReady, gateway.parts.usage.whenReady]);
   const url = `http://127.0.0.1:${main.port}`;
   return new TestGateway({ gateway, upstream: gate.upstream, url, adminUrl: `http://127.0.0.1:${admin?.port}`, logged, draft: {} });
 }

@@ -78,12 +78,12 @@ function playOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
 
   test('[ER2] each refusal left its row, and nothing was attempted, spent or dispatched', async () => {
     const { gateway } = stage.gate;
-    await gateway.store.flush();
+    await gateway.parts.store.flush();
     for (const { id, code } of refused) {
-      const [row] = await gateway.store.requests.list({ id });
+      const [row] = await gateway.parts.store.requests.list({ id });
       const spent = row && [row.input_tokens, row.output_tokens, row.account, row.retries, row.outcome];
       assert.deepEqual([row?.code, spent], [code, [null, null, null, 0, 'refused']]);
-      assert.deepEqual(await gateway.store.attempts.list(id), []);
+      assert.deepEqual(await gateway.parts.store.attempts.list(id), []);
     }
   });
 }
