@@ -8,12 +8,13 @@ import type { Stage } from '../stage.ts';
 import { startLoad, startStalled } from '../streams.ts';
 import { DELTA_BYTES, type Plan, requestOf } from '../wire.ts';
 
-const IDLE_STREAMS = 1_000;
+const IDLE_STREAMS = 3_000;
 /** One delta, the next in three hours. */
 const IDLE: Plan = { deltas: 2, perSecond: 0.0001 };
 const LONG_BYTES = 100_000_000;
 const LONG: Plan = { deltas: Math.ceil(LONG_BYTES / DELTA_BYTES), perSecond: 0 };
-const WARM: Plan = { deltas: 2_000, perSecond: 0 };
+const WARM: Plan = { deltas: 200, perSecond: 0 };
+const WARM_CONNECTIONS = 20;
 const LOOKS = 5;
 const LOOK_MS = 500;
 
@@ -21,7 +22,7 @@ const LOOK_MS = 500;
 export async function idleStreams({ stage, effort, sheet }: Measurement): Promise<void> {
   await alternate(effort.runs, [...(await relaysOf(stage))], async ([name, startRelay]) => {
     const relay = await startRelay();
-    await warmUp(stage, relay, 100);
+    await warmUp(stage, relay);
     const before = await residentOf(relay);
     const requests = [requestOf({ path: NATIVE_PATH, key: KEY, stream: IDLE })];
     const load = { port: relay.port, requests, connections: IDLE_STREAMS, warmSeconds: 1, seconds: 3_600 };
@@ -37,7 +38,7 @@ export async function stalledReader({ stage, effort, sheet }: Measurement): Prom
   const both = [...(await relaysOf(stage))].filter(([name]) => name === GATEWAY || name === REFERENCE);
   await alternate(effort.runs, both, async ([name, startRelay]) => {
     const relay = await startRelay();
-    await warmUp(stage, relay, 20);
+    await warmUp(stage, relay);
     const before = await residentOf(relay);
     const stalled = await startStalled(stage, relay.port, requestOf({ path: NATIVE_PATH, key: KEY, stream: LONG }));
     let most = 0;
@@ -54,8 +55,8 @@ export async function stalledReader({ stage, effort, sheet }: Measurement): Prom
 }
 
 /** Code compiled and buffers grown, as in a process that has served for a while. */
-async function warmUp(stage: Stage, relay: Relay, connections: number): Promise<void> {
+async function warmUp(stage: Stage, relay: Relay): Promise<void> {
   const requests = [requestOf({ path: NATIVE_PATH, key: KEY, stream: WARM })];
-  const loading = await startLoad(stage, { port: relay.port, requests, connections, warmSeconds: 1, seconds: 1 });
+  const loading = await startLoad(stage, { port: relay.port, requests, connections: WARM_CONNECTIONS, warmSeconds: 1, seconds: 1 });
   await loading.report();
 }
