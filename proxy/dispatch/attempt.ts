@@ -7,8 +7,9 @@ import type { Head, Headers } from '../turn.ts';
 import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from '../upstream/carrier.ts';
 import type { Evidence } from './evidence.ts';
 import { carrierFailure, type Failure, statusFailure } from './failure.ts';
+import type { ReplyContext, Verdict } from './reply.ts';
 import type { Client } from './sink.ts';
-import { type ReplyContext, StreamReply, type Verdict } from './stream-reply.ts';
+import { StreamReply } from './stream-reply.ts';
 import { WholeReply } from './whole-reply.ts';
 
 export interface AttemptOptions {

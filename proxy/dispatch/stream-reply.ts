@@ -1,35 +1,13 @@
-// A reply of events: held until it shows something, then passed on, each event parsed only when somebody wants it.
-import type { Counters } from '../admin/counters.ts';
-import type { LiveTurn } from '../live-turn.ts';
+// A reply of events: held until it shows something, committed, and ended as its provider or its client ended it.
 import { Refusal, refusalOf } from '../refusal.ts';
-import type { Event, Head, JsonObject, OutcomeKind } from '../turn.ts';
-import type { CarrierFailure, Sending } from '../upstream/carrier.ts';
+import type { Head, JsonObject, OutcomeKind } from '../turn.ts';
+import type { CarrierFailure } from '../upstream/carrier.ts';
 import { EventTooLarge, isDone, jsonOf, type SseEvent, SseSplitter } from '../upstream/sse.ts';
-import type { Evidence } from './evidence.ts';
-import { carrierFailure, type Failure, inBandFailure, loggedCode } from './failure.ts';
+import { EventFlow } from './event-flow.ts';
+import { carrierFailure, inBandFailure } from './failure.ts';
 import { endOf, HELD_BYTES, isHeld } from './hold.ts';
-import { failureWithoutOwner, publicFailure } from './sanitise.ts';
+import type { ReplyContext, Verdict } from './reply.ts';
 import type { Sink } from './sink.ts';
-
-/** How an attempt ended: the client has its answer, or nothing was shown and this is why. */
-export type Verdict =
-  /** With what went wrong at the account all the same: a failure that was passed on, or a reply that broke off. */
-  | { readonly kind: 'done'; readonly failure?: Failure }
-  | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly failure?: Failure };
-
-/** What every reader of a reply works with. */
-export interface ReplyContext {
-  readonly turn: LiveTurn;
-  readonly counters: Counters;
-  readonly sending: () => Sending;
-  /** Whether the turn would be tried again after this failure. */
-  readonly retries: (failure: Failure) => boolean;
-  /** The reply is the turn's answer: from here on nothing is tried again. */
-  readonly committed: () => void;
-  readonly evidence: Evidence;
-  readonly settle: (verdict: Verdict) => void;
-}
 
 /** An event that waits for commit, and its data where somebody has read it already. */
 interface Held {
@@ -41,23 +19,19 @@ interface Held {
 const LINGER_MS = 1_000;
 
 export class StreamReply {
-  readonly #context: ReplyContext & { readonly sink: Sink };
+  readonly #context: ReplyContext;
+  readonly #flow: EventFlow;
   readonly #head: Head;
   readonly #splitter: SseSplitter;
   #cancelTimer: () => void;
   #held: Held[] = [];
   #heldBytes = 0;
   #committed = false;
-  #end: 'completed' | 'incomplete' | 'failed' | undefined;
-  /** What the row keeps of a failure that is passed on. */
-  #code = 'upstream_error';
-  #failure: Failure | undefined;
-  #paused = false;
-  #flushing = false;
   #over = false;
 
   constructor(head: Head, sink: Sink, context: ReplyContext) {
-    this.#context = { ...context, sink };
+    this.#context = context;
+    this.#flow = new EventFlow(sink, context);
     this.#head = head;
     const { limits, timeouts } = context.turn.generation.config;
     this.#splitter = new SseSplitter(limits.upstream_event_bytes, (event) => this.#take(event));
@@ -66,24 +40,24 @@ export class StreamReply {
 
   /** Whether anything reached the client that cannot be taken back. */
   get shown(): boolean {
-    return this.#context.sink.shown;
+    return this.#flow.sink.shown;
   }
 
   data(chunk: Buffer): void {
-    const before = this.#end;
+    const before = this.#flow.end;
     this.#guarded(() => {
       this.#splitter.push(chunk);
-      if (this.#committed && !this.#over) this.#flushSoon();
+      if (this.#committed && !this.#over) this.#flow.flushSoon((work) => this.#guarded(work));
     });
-    if (this.#end !== before && !this.#over) this.#linger();
+    if (this.#flow.end !== before && !this.#over) this.#linger();
   }
 
   end(): void {
     this.#guarded(() => this.#splitter.end());
     if (!this.#committed) this.#settle({ kind: 'failed', failure: carrierFailure('network') });
     else {
-      if (!this.#end) this.#failure = carrierFailure('network');
-      this.#finish(this.#end ?? 'cut', 'ended');
+      this.#flow.broke();
+      this.#finish(this.#flow.end ?? 'cut', 'ended');
     }
   }
 
@@ -94,9 +68,8 @@ export class StreamReply {
       this.#settle({ kind: 'failed', failure: carrierFailure(failure) });
       return;
     }
-    if (!this.#end) this.#failure = carrierFailure(failure);
-    // A connection that dies behind the terminal event took nothing away.
-    this.#finish(this.#end ?? 'cut', this.#end ? 'ended' : 'died');
+    this.#flow.broke(carrierFailure(failure));
+    this.#finish(this.#flow.end ?? 'cut', this.#flow.end ? 'ended' : 'died');
   }
 
   /** The client left: nothing is told to anybody. */
@@ -118,11 +91,11 @@ export class StreamReply {
         if (!this.#context.turn.native) this.#forgetHeld();
         // Before commit: with it the turn lets its prompt go, which this may repeat.
         data ??= jsonOf(event);
-        failed = data && this.#shownFailure(data);
+        failed = data && this.#flow.shownFailure(data);
       }
       this.#commit();
     }
-    this.#pass(event, data, failed);
+    this.#flow.pass(event, data, failed);
   }
 
   /** What the core reads of it is read as it comes: before commit, and whoever gets the turn in the end. */
@@ -145,7 +118,7 @@ export class StreamReply {
   }
 
   #forgetHeld(): void {
-    if (this.#held.some(({ event }) => event.hasData)) this.#context.sink.renumber();
+    if (this.#held.some(({ event }) => event.hasData)) this.#flow.sink.renumber();
     this.#held = [];
   }
 
@@ -163,12 +136,13 @@ export class StreamReply {
     this.#context.counters.add('hold_expired');
     this.#guarded(() => {
       this.#commit();
-      this.#flush();
+      this.#flow.flush();
     });
   }
 
   #commit(): void {
-    const { turn, sink } = this.#context;
+    const { turn } = this.#context;
+    const { sink } = this.#flow;
     this.#cancelTimer();
     const first = turn.passage.head(this.#head);
     this.#committed = true;
@@ -177,85 +151,29 @@ export class StreamReply {
     for (const event of first) sink.event(event);
     const held = this.#held;
     this.#held = [];
-    for (const { event, data } of held) this.#pass(event, data);
-  }
-
-  /** @param failed what is shown of a failure, where that is known already */
-  #pass(event: SseEvent, known: JsonObject | undefined, failed?: JsonObject): void {
-    const { turn, sink, counters } = this.#context;
-    const end = endOf(event.type);
-    this.#end ??= end;
-    turn.bill?.show(event);
-    if (end !== 'failed' && !turn.passage.wants(event.type) && !sink.wants.has(event.type)) {
-      sink.raw(event);
-      return;
-    }
-    if (!known) counters.add('events_parsed');
-    const data = known ?? jsonOf(event);
-    if (!data) {
-      sink.raw(event);
-      return;
-    }
-    const given: Event = { type: event.type, data: end === 'failed' ? (failed ?? this.#shownFailure(data)) : data };
-    const mapped = turn.passage.event(given);
-    if (Array.isArray(mapped)) {
-      // An event that bore no number leaves no gap.
-      if (mapped.length > 1 || data.sequence_number !== undefined) sink.renumber();
-      for (const one of mapped as readonly Event[]) sink.event(one);
-    } else if (mapped === given && given.data === data && !sink.wants.has(event.type)) sink.raw(event);
-    else sink.event(mapped as Event);
-  }
-
-  /** A provider's failure as its client may see it; a collecting sink tells it in an answer of ours. */
-  #shownFailure(data: JsonObject): JsonObject {
-    const { turn, sink } = this.#context;
-    this.#failure = inBandFailure(data, turn.now());
-    const { error } = this.#failure;
-    this.#code = loggedCode(error.code);
-    if (turn.native) return failureWithoutOwner(data, turn.secrets());
-    return sink.wants.has('error') ? data : publicFailure(data, error, turn);
-  }
-
-  /** Providers send each event as a chunk of its own, and many arrive in one read of the socket: they leave in one write. */
-  #flushSoon(): void {
-    if (this.#flushing) return;
-    this.#flushing = true;
-    queueMicrotask(() => {
-      this.#flushing = false;
-      this.#guarded(() => this.#flush());
-    });
-  }
-
-  #flush(): void {
-    const { sink, sending } = this.#context;
-    if (sink.flush()) return;
-    this.#paused = true;
-    sending().pause();
-    sink.onDrain(() => {
-      this.#paused = false;
-      sending().resume();
-    });
+    for (const { event, data } of held) this.#flow.pass(event, data);
   }
 
   #linger(): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#context.turn.after(LINGER_MS, () => {
       // A slow client is the one to wait for: what it has not taken yet may be more than the terminal event.
-      if (this.#paused) return this.#linger();
+      if (this.#flow.paused) return this.#linger();
       this.#context.sending().abort();
-      this.#finish(this.#end ?? 'cut', 'ended');
+      this.#finish(this.#flow.end ?? 'cut', 'ended');
     });
   }
 
   #finish(kind: OutcomeKind, how: 'ended' | 'died'): void {
-    const { turn, sink, settle } = this.#context;
+    const { turn, settle } = this.#context;
+    const { sink, failure } = this.#flow;
     if (this.#over) return;
     this.#stop();
     const outcome = { kind, shown: sink.shown };
-    const blamed = this.#failure ? { failure: this.#failure } : {};
+    const blamed = failure ? { failure } : {};
     try {
       sink.conclude(outcome);
-      const closing = turn.end({ outcome, status: this.#head.status, code: this.#codeOf(kind) });
+      const closing = turn.end({ outcome, status: this.#head.status, code: this.#flow.codeOf(kind) });
       if (how === 'died' && turn.native) sink.cut();
       else sink.close(closing, outcome);
       settle({ kind: 'done', ...blamed });
@@ -268,24 +186,17 @@ export class StreamReply {
     }
   }
 
-  /** A public stream that broke off says `server_error` itself (F1.8). */
-  #codeOf(kind: OutcomeKind): string | null {
-    if (kind === 'failed') return this.#code;
-    if (kind !== 'cut') return null;
-    return this.#context.turn.native ? 'upstream_error' : 'server_error';
-  }
-
   /** Whatever goes wrong while a reply is read ends this reply, never the process. */
   #guarded(work: () => void): void {
     if (this.#over) return;
     try {
       work();
     } catch (thrown) {
-      const { counters, sending, sink, turn } = this.#context;
+      const { counters, sending, turn } = this.#context;
       if (thrown instanceof EventTooLarge) counters.add('upstream_events_too_large');
       else if (!(thrown instanceof Refusal)) turn.fault(thrown);
       sending().abort();
-      if (sink.shown) this.#finish('cut', turn.native ? 'died' : 'ended');
+      if (this.shown) this.#finish('cut', turn.native ? 'died' : 'ended');
       else if (thrown instanceof EventTooLarge) this.#settle({ kind: 'failed', failure: carrierFailure('malformed') });
       else this.#settle({ kind: 'refused', refusal: refusalOf(thrown) });
     }

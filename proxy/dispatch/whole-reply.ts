@@ -4,9 +4,9 @@ import { Refusal, refusalOf } from '../refusal.ts';
 import type { Head, Headers, JsonObject, OutcomeKind } from '../turn.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
 import { carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from './failure.ts';
+import type { ReplyContext } from './reply.ts';
 import { failureWithoutOwner } from './sanitise.ts';
 import type { Client } from './sink.ts';
-import type { ReplyContext } from './stream-reply.ts';
 
 /** Enough for any provider's error; what is longer is no error that anybody wrote. */
 const MAX_ERROR_BYTES = 65_536;

@@ -3,11 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Counters } from '../admin/counters.ts';
+import { errorClassOf } from '../dispatch/error-class.ts';
 import { carrierFailure, type Failure, statusFailure } from '../dispatch/failure.ts';
 import type { OwnHeaders } from '../dispatch/renewal.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { Continuity } from '../pool/continuity/continuity.ts';
 import type { Lease } from '../pool/selection/lease.ts';
+import { Refusal } from '../refusal.ts';
 import type { Head, Headers, Outgoing } from '../turn.ts';
 import { PassFailed } from '../upstream/pass.ts';
 import { nativeAnswerHeaders, nativeRequestHeaders } from './headers.ts';
@@ -56,6 +58,7 @@ export async function forwardAttempt(attempt: ForwardAttempt): Promise<Passed> {
     const text = await bounded(reply, upstream_idle_ms, () => counters.add('upstream_idle_timeouts'));
     return failed(statusFailure(status, reply.headers as Headers, text, turn.now()), status);
   } catch (thrown) {
+    if (thrown instanceof Refusal) count(thrown, counters);
     if (!(thrown instanceof PassFailed)) throw thrown;
     if (thrown.failure === 'gone') return { kind: 'gone' };
     if (thrown.failure === 'first_byte') counters.add('upstream_first_byte_timeouts');
@@ -93,8 +96,11 @@ async function relay({ exchange, lease, body, counters }: ForwardAttempt, reply:
     () => false,
   );
   if (whole) turn.end({ outcome: { kind: 'completed', shown: true }, status, code: null });
-  else if (cut) turn.end({ outcome: { kind: 'cut', shown: true }, status, code: null });
-  else {
+  else if (cut) {
+    const errorClass = errorClassOf(cut);
+    if (errorClass) turn.note('error_class', errorClass);
+    turn.end({ outcome: { kind: 'cut', shown: true }, status, code: null });
+  } else {
     turn.end({ outcome: { kind: 'client_gone', shown: true }, status: 499, code: null });
     return { kind: 'gone', status };
   }
@@ -155,6 +161,11 @@ function bounded(reply: IncomingMessage, ms: number, silent: () => void): Promis
     else chunks.push(chunk);
   });
   return new Promise((resolve) => reply.on('error', () => undefined).once('close', () => resolve(Buffer.concat(chunks))));
+}
+
+function count({ code }: Refusal, counters: Counters): void {
+  if (code === 'request_too_large') counters.add('bodies_too_large');
+  if (code === 'request_timeout') counters.add('body_timeouts');
 }
 
 /** B2: realtime calls are an SDP proxy and nothing more. */

@@ -180,7 +180,7 @@ test('an account that falls silent in its answer is cut, and one that does so in
   const stall = (_request: IncomingMessage, response: ServerResponse): void => void response.write('some');
   await using bench = await control({ raw: stall }, hasty);
   await assert.rejects(bench.gate.send(GET));
-  assert.equal((await rowOf(bench)).outcome, 'cut');
+  assert.deepEqual([(await rowOf(bench)).outcome, (await rowOf(bench)).error_class], ['cut', 'upstream_status']);
   assert.equal(bench.gate.gateway.parts.counters.values.upstream_idle_timeouts, 1);
 
   const mumble = (_request: IncomingMessage, response: ServerResponse): void => void response.writeHead(404).write('{"error"');
@@ -215,6 +215,7 @@ test('a client that stalls in its upload gets 408, one whose chunks are none get
     client.write(bytes);
     const answer = await client.answer();
     assert.deepEqual([answer.status, answer.json.error.code], [status, code]);
+    assert.equal(bench.gate.gateway.parts.counters.values.body_timeouts, status === 408 ? 1 : 0);
     await closed(request.socket);
     assert.ok(isHealthy(bench));
   }

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { inspect } from '../../proxy/config/load.ts';
 import { Gateway } from '../../proxy/gateway.ts';
 import { Log } from '../../proxy/log.ts';
+import { WEBSOCKET_KINDS } from '../../proxy/served.ts';
 import { poolgate } from '../commands/run.ts';
 import { fileWith } from '../config/files.ts';
 
@@ -87,4 +88,8 @@ test('what the README links to is there', () => {
   const targets = [...readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, target = '']) => target);
   assert.ok(targets.length > 5);
   for (const target of targets) assert.ok(existsSync(`${ROOT}/${target}`), target);
+});
+
+test('what the README says of websockets is true of this version', () => {
+  assert.equal(readme.includes('Websockets are answered with 426'), WEBSOCKET_KINDS.length === 0);
 });
