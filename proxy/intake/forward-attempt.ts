@@ -1,28 +1,19 @@
-// One attempt of a pass-through row at one account: headers by allow-list both ways, the reply piped, silence and early answers minded.
+// One attempt of a pass-through row at one account: sent, its reply piped, silence and early answers minded.
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Counters } from '../admin/counters.ts';
 import { errorClassOf } from '../dispatch/error-class.ts';
 import { carrierFailure, type Failure, statusFailure } from '../dispatch/failure.ts';
-import type { OwnHeaders } from '../dispatch/renewal.ts';
-import type { LiveTurn } from '../live-turn.ts';
-import type { Continuity } from '../pool/continuity/continuity.ts';
-import type { Lease } from '../pool/selection/lease.ts';
 import { Refusal } from '../refusal.ts';
-import type { Head, Headers, Outgoing } from '../turn.ts';
+import type { Head, Headers } from '../turn.ts';
 import { PassFailed } from '../upstream/pass.ts';
-import { nativeAnswerHeaders, nativeRequestHeaders } from './headers.ts';
-import type { Exchange } from './http-turn.ts';
+import { answerHeaders, pathOf, requestHeaders, type Sender } from './forward-headers.ts';
 import type { MeteredBody } from './metered-body.ts';
 import { watchSilence } from './silence.ts';
 import { drain } from './write.ts';
 
-export interface ForwardAttempt {
-  readonly exchange: Exchange;
-  readonly lease: Lease;
-  readonly own: OwnHeaders;
-  readonly continuity: Continuity;
+export interface ForwardAttempt extends Sender {
   readonly body: MeteredBody | undefined;
   readonly counters: Counters;
 }
@@ -120,36 +111,6 @@ function lingering(request: IncomingMessage, body: MeteredBody, abort: () => voi
   });
 }
 
-/** The path with its parameters as they came. Query strings are forwarded here, and nowhere logged (Q15). */
-function pathOf({ route, params }: LiveTurn, { url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  const path = route.upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '');
-  return path + (query === -1 ? '' : url.slice(query));
-}
-
-function requestHeaders({ exchange: { turn, request }, lease, own, continuity }: ForwardAttempt): Record<string, string> {
-  const headers = nativeRequestHeaders(turn.headers, turn.wire);
-  headers['accept-encoding'] = 'identity';
-  const { 'content-length': length, 'content-encoding': coding } = turn.headers;
-  if (coding !== undefined) headers['content-encoding'] = coding;
-  if (length !== undefined) headers['content-length'] = length;
-  else if (request.method === 'POST') headers['transfer-encoding'] = 'chunked';
-  const out: Outgoing = { account: lease.account, carrier: 'http', path: turn.route.upstream, headers, body: {} };
-  turn.passage.attempt(out);
-  continuity.trim(out, turn);
-  return Object.assign(out.headers, own);
-}
-
-function answerHeaders(turn: LiveTurn, reply: IncomingMessage): Record<string, string> {
-  const headers = nativeAnswerHeaders(reply.headers as Headers, turn.wire, turn.pool.hide_account_quota ? 'hide-quota' : 'show-quota');
-  const { location, 'content-length': length, 'content-encoding': coding } = reply.headers;
-  if (isSdpOnly(turn) && location !== undefined) headers.location = location;
-  // A 204 has no content, and by that no length.
-  if (length !== undefined && reply.statusCode !== 204) headers['content-length'] = length;
-  if (coding !== undefined) headers['content-encoding'] = coding;
-  return headers;
-}
-
 /** The head of a refusal's body is all that is ever told of it, and the status alone says enough where that breaks off. */
 function bounded(reply: IncomingMessage, ms: number, silent: () => void): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -160,13 +121,14 @@ function bounded(reply: IncomingMessage, ms: number, silent: () => void): Promis
     if (bytes > MAX_ERROR_BYTES) reply.destroy();
     else chunks.push(chunk);
   });
-  return new Promise((resolve) => reply.on('error', () => undefined).once('close', () => resolve(Buffer.concat(chunks))));
+  return new Promise((resolve) => {
+    const over = (): void => resolve(Buffer.concat(chunks));
+    if (reply.closed) over();
+    else reply.on('error', () => undefined).once('close', over);
+  });
 }
 
 function count({ code }: Refusal, counters: Counters): void {
   if (code === 'request_too_large') counters.add('bodies_too_large');
   if (code === 'request_timeout') counters.add('body_timeouts');
 }
-
-/** B2: realtime calls are an SDP proxy and nothing more. */
-export const isSdpOnly = (turn: LiveTurn): boolean => turn.route.template.endsWith('/realtime/calls');

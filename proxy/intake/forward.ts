@@ -17,7 +17,8 @@ import type { Selection } from '../pool/selection/selection.ts';
 import { Refusal } from '../refusal.ts';
 import { admitted, onceGone } from './admitted.ts';
 import { askForBody } from './expect.ts';
-import { forwardAttempt, isSdpOnly, type Passed } from './forward-attempt.ts';
+import { forwardAttempt, type Passed } from './forward-attempt.ts';
+import { isSdpOnly } from './forward-headers.ts';
 import type { Answer, Exchange, Handler } from './http-turn.ts';
 import { type BodyBounds, type MeteredBody, meteredBody } from './metered-body.ts';
 

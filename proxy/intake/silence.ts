@@ -12,6 +12,7 @@ export interface SilenceWatch {
 
 /** To be called where the reply's reader is attached, not before: it sets the reply flowing. Ends with the reply. */
 export function watchSilence(reply: IncomingMessage, { ms, reader, silent }: SilenceWatch): void {
+  if (reply.closed) return;
   const fire = (): void => {
     if (reader?.writableNeedDrain) {
       timer.refresh();

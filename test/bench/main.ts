@@ -12,6 +12,7 @@ import { openStage, type Stage } from './stage.ts';
 import { tableOf } from './table.ts';
 
 const HELP = `npm run bench -- [options]
+npm run bench -- simulate     compares the selection strategies with an oracle, on a virtual clock
 
   --only ROW       only this row, or those whose names begin with it; may be given again
   --quick          three short runs instead of five
@@ -22,7 +23,11 @@ const HELP = `npm run bench -- [options]
 Rows: ${ROWS.map(({ name }) => name).join(' ')}
 `;
 
-const { values: options } = parseArgs({
+const {
+  values: options,
+  positionals: [what],
+} = parseArgs({
+  allowPositionals: true,
   options: {
     only: { type: 'string', multiple: true },
     quick: { type: 'boolean', default: false },
@@ -80,8 +85,11 @@ async function bench(): Promise<number> {
   return [...missing.values()].includes('FAILED') || verdicts.some(({ met }) => met === false) ? 1 : 0;
 }
 
-if (options.help) {
+if (options.help || (what !== undefined && what !== 'simulate')) {
   console.log(HELP);
+} else if (what === 'simulate') {
+  const { simulation } = await import('../simulation/simulate.ts');
+  console.log(await simulation());
 } else {
   // Every child ends with this process.
   const code = await bench().catch((error: unknown) => {

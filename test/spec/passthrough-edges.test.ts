@@ -180,7 +180,7 @@ test('an account that falls silent in its answer is cut, and one that does so in
   const stall = (_request: IncomingMessage, response: ServerResponse): void => void response.write('some');
   await using bench = await control({ raw: stall }, hasty);
   await assert.rejects(bench.gate.send(GET));
-  assert.deepEqual([(await rowOf(bench)).outcome, (await rowOf(bench)).error_class], ['cut', 'upstream_status']);
+  assert.deepEqual([(await rowOf(bench)).outcome, (await rowOf(bench)).error_class], ['cut', 'upstream_timeout']);
   assert.equal(bench.gate.gateway.parts.counters.values.upstream_idle_timeouts, 1);
 
   const mumble = (_request: IncomingMessage, response: ServerResponse): void => void response.writeHead(404).write('{"error"');
