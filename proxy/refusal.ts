@@ -91,7 +91,11 @@ export class Refusal extends Error {
   constructor(code: ErrorCode, details: RefusalDetails = {}) {
     const entry: Row = ERRORS[code];
     const message = details.message ?? entry.message;
+    // Its place in the code tells nobody anything, and recording it is most of what a cheap refusal costs.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.status = details.status ?? entry.status;
     this.error = {
       message,
