@@ -10,6 +10,7 @@ import { servedOf } from '../served.ts';
 import { explainAnswer } from './explain.ts';
 import { metricsAnswer } from './metrics.ts';
 import { type AdminRoutes, adminJson } from './server.ts';
+import { turnAnswer } from './turn.ts';
 
 export function adminRoutes(gateway: Gateway): AdminRoutes {
   return {
@@ -18,6 +19,7 @@ export function adminRoutes(gateway: Gateway): AdminRoutes {
     'GET /metrics': () => metricsAnswer(gateway),
     'GET /status': () => adminJson(200, statusOf(gateway)),
     'GET /explain': (query) => explainAnswer(gateway, query),
+    'GET /turn': (query) => turnAnswer(gateway, query),
     'POST /reload': async () => {
       try {
         return adminJson(200, await gateway.follower.reload('command'));

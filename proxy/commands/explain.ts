@@ -1,4 +1,4 @@
-// `explain METHOD PATH [--key ID] [--model ID]`: what a request meets, rule by rule, and why.
+// `explain METHOD PATH [--key ID] [--model ID]`: what a request meets, rule by rule, and why; `--turn ID`: what one met.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
@@ -9,28 +9,39 @@ import { noteOf } from '../served.ts';
 import type { Route } from '../turn.ts';
 import { loadChains } from './chains.ts';
 import { addCommand } from './command.ts';
+import { loggedLines } from './explain-logged.ts';
 import { ruleLines, turnLines } from './explain-text.ts';
 import { inspectValid } from './file.ts';
 import { CommandFailure, type Common, type Io, json } from './io.ts';
-import { fetchExplained } from './running.ts';
+import { fetchExplained, fetchTurn } from './running.ts';
 
-interface Options extends Common, Question {}
+interface Options extends Common, Question {
+  readonly turn?: string;
+}
 
 export function addExplain(program: Command, io: Io): void {
   addCommand(program, {
-    usage: 'explain <method> <path>',
+    usage: 'explain [method] [path]',
     description: 'show what a request meets: its route, and the rules in their order with their phases; for a key and a model also why',
     examples: [
       'poolgate explain POST /v1/responses',
       'poolgate explain POST /v1/responses --key ci --model model-a',
       'poolgate explain WS /v1/responses',
       'poolgate explain GET /v1/files/file-123',
+      'poolgate explain --turn req_01a1f87151d8a5fdde4629dfddfcd1ff',
     ],
   })
     .option('--key <id>', 'for this Pool API key: its Pool, its policies')
     .option('--model <id>', 'for this exposed model id: its serving mode, its accounts')
-    .action(async (method: string, path: string, { config: file, json: asJson, key, model }: Options) => {
+    .option('--turn <id>', "a turn that was: why it went to its account, and what each account said; the id is the answer's x-request-id")
+    .action(async (method: string | undefined, path: string | undefined, { config: file, json: asJson, key, model, turn: id }: Options) => {
       const config = await inspectValid(file, io);
+      if (id !== undefined) {
+        const logged = await fetchTurn(config, id);
+        return io.out(asJson ? json(logged) : `${loggedLines(logged).join('\n')}\n`);
+      }
+      if (method === undefined || path === undefined)
+        throw new CommandFailure('explain takes METHOD and PATH, or --turn ID', { exitCode: 2 });
       const route = routeOf(config, method.toUpperCase(), path);
       const rules = (await loadChains())(route.kind);
       const explained = key === undefined && model === undefined ? undefined : await explain(config, route, { key, model });

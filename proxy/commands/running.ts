@@ -4,6 +4,7 @@ import type { Change, Json } from '../config/diff.ts';
 import type { Finding } from '../config/finding.ts';
 import type { ExplainedTurn, Question } from '../explain/turn.ts';
 import type { Route } from '../turn.ts';
+import type { LoggedTurn } from './explain-logged.ts';
 import { CommandFailure } from './io.ts';
 
 /** What GET /status answers, as far as commands rely on it. */
@@ -43,6 +44,14 @@ export async function requestReload(config: Config): Promise<ReloadReply> {
   }
   if (status !== 200 || !isObject(body) || !Array.isArray(body.changes)) throw strange(status);
   return { warnings: [], ...body } as unknown as ReloadReply;
+}
+
+/** @throws {CommandFailure} also when the gateway's request log has no such turn. */
+export async function fetchTurn(config: Config, id: string): Promise<LoggedTurn> {
+  const { status, body } = await ask(config, 'GET', `/turn?${new URLSearchParams({ id })}`);
+  if (status === 404) throw new CommandFailure(`the request log has no turn '${id}'`);
+  if (status !== 200 || !isObject(body) || !isObject(body.turn)) throw strange(status);
+  return body as unknown as LoggedTurn;
 }
 
 /** What GET /explain answers. */
