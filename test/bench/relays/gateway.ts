@@ -68,7 +68,7 @@ export const GATEWAY_ENV = { BENCH_BEARER: 'bench-bearer' };
 
 /** Ready: it has read its accounts' catalogs and answers a turn. */
 export async function startGateway(stage: Stage, size: Size = USUAL): Promise<Relay> {
-  const program = ['--import', import.meta.resolve('tsx/esm'), MAIN, 'serve', '--config', writeConfig(stage, size)];
+  const program = ['--disable-warning=ExperimentalWarning', MAIN, 'serve', '--config', writeConfig(stage, size)];
   const relay = await startNode(stage, program, GATEWAY_ENV);
   for (let tries = 0; tries < 200; tries++) {
     if ((await firstStatus(relay.port, { path: '/backend-api/agent/responses', key: KEY })) === 200) return relay;
