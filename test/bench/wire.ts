@@ -16,6 +16,8 @@ export interface Post {
   readonly key: string;
   readonly model?: string;
   readonly stream?: Plan;
+  /** Of the native client: turns of one session stay at one account. */
+  readonly session?: string;
 }
 
 export interface Wire {
@@ -24,21 +26,25 @@ export interface Wire {
   readonly body: string;
 }
 
+/** Of an answer that is collected. */
+const SHORT: Plan = { deltas: 4, perSecond: 0 };
+
+const SESSION = '01a1f7fe-e012-72e1-a014-680b536b0694';
+
 const NATIVE = {
   originator: 'agent_exec',
   'user-agent': 'agent_exec/0.169.0 (Debian 12.0.0; x86_64) unknown',
-  'session-id': '01a1f7fe-e012-72e1-a014-680b536b0694',
-  'thread-id': '01a1f7fe-e012-72e1-a014-680b536b0694',
-  'x-client-request-id': '01a1f7fe-e012-72e1-a014-680b536b0694',
-  'x-agent-window-id': '01a1f7fe-e012-72e1-a014-680b536b0694:0',
+  'session-id': SESSION,
+  'thread-id': SESSION,
+  'x-client-request-id': SESSION,
 };
 const SDK = { 'user-agent': 'OpenAI/JS 7.55.0', 'x-stainless-lang': 'js', 'x-stainless-retry-count': '0', 'x-stainless-runtime': 'node' };
 
 const WORDS = 'The gateway carries every turn to an account that can serve it, and the reply comes back as it was sent. ';
 
 /** A request of about 0.8 KB. The upstream reads its plan in `prompt_cache_key`. */
-export function requestOf({ path, key, model = MODEL, stream }: Post): Wire {
-  const plan = stream ? `bench:${stream.deltas}:${stream.perSecond}` : 'bench:4:0';
+export function requestOf({ path, key, model = MODEL, stream, session = SESSION }: Post): Wire {
+  const { deltas, perSecond } = stream ?? SHORT;
   const message = (role: string, text: string): object => ({ type: 'message', role, content: [{ type: 'input_text', text }] });
   const chat = path.endsWith('/chat/completions');
   const words = WORDS.repeat(3);
@@ -53,8 +59,13 @@ export function requestOf({ path, key, model = MODEL, stream }: Post): Wire {
         store: false,
         include: ['reasoning.encrypted_content'],
       };
-  const body = JSON.stringify({ model, ...content, ...(stream ? { stream: true } : {}), prompt_cache_key: plan });
-  const own = path.startsWith('/v1/') ? SDK : NATIVE;
+  const body = JSON.stringify({
+    model,
+    ...content,
+    ...(stream ? { stream: true } : {}),
+    prompt_cache_key: `bench:${deltas}:${perSecond}:${session}`,
+  });
+  const own = path.startsWith('/v1/') ? SDK : { ...NATIVE, 'x-agent-window-id': `${session}:0` };
   const accept = stream ? 'text/event-stream' : 'application/json';
   return { path, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept, ...own }, body };
 }

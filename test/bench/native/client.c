@@ -221,6 +221,7 @@ static void load(double warm, double seconds) {
 int main(int argc, char **argv) {
   int stalls = argc == 4 && strcmp(argv[3], "stall") == 0;
   if (!stalls && argc != 6) return fprintf(stderr, "usage: client PORT REQUESTS_FILE (CONNECTIONS WARM SECONDS | stall)\n"), 2;
+  end_with_parent();
   signal(SIGPIPE, SIG_IGN);
   struct rlimit most;
   getrlimit(RLIMIT_NOFILE, &most);

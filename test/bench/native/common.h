@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,9 @@ static inline int64_t now_ns(void) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec * SECOND + t.tv_nsec;
 }
+
+/** Ends with the process that started us, however that ended. */
+static inline void end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 __attribute__((noreturn)) static inline void die(const char *what) {
   perror(what);

@@ -173,6 +173,7 @@ static void pace(void) {
 
 int main(int argc, char **argv) {
   if (argc != 2) return fprintf(stderr, "usage: upstream DIRECTORY\n"), 2;
+  end_with_parent();
   signal(SIGPIPE, SIG_IGN);
   models = load(argv[1], "models");
   answer = load(argv[1], "answer");

@@ -7,21 +7,31 @@ import { type Report, startLoad } from '../streams.ts';
 import { requestOf } from '../wire.ts';
 
 const CONNECTIONS = 64;
-const WARM_SECONDS = 2;
+/** Long enough for every key and session to have had its first turn. */
+const WARM_SECONDS = 4;
 
 export const SMALL = 'small';
 export const LARGE = 'large';
 
-/** @param figure the row's; @param large what is large in the large configuration */
-export function growth(figure: string, small: Size, large: Size): Scenario {
+interface Extent extends Size {
+  /** Each is pinned to the account of its first turn. */
+  readonly sessions: number;
+}
+
+const USUAL: Extent = { accounts: 10, keys: 10, sessions: 1_000 };
+
+/** @param figure the row's; @param small and large: how the two differ from the usual */
+export function growth(figure: string, small: Partial<Extent>, large: Partial<Extent>): Scenario {
   return async ({ stage, effort, sheet }: Measurement) => {
     const contenders = [];
-    for (const [name, size] of [
-      [SMALL, small],
-      [LARGE, large],
+    for (const [name, extent] of [
+      [SMALL, { ...USUAL, ...small }],
+      [LARGE, { ...USUAL, ...large }],
     ] as const) {
-      const requests = Array.from({ length: size.keys }, (_, i) => requestOf({ path: NATIVE_PATH, key: keyNumber(i) }));
-      contenders.push({ name, relay: await startGateway(stage, size), requests });
+      const requests = Array.from({ length: Math.max(extent.keys, extent.sessions) }, (_, i) =>
+        requestOf({ path: NATIVE_PATH, key: keyNumber(i % extent.keys), session: `session-${i % extent.sessions}` }),
+      );
+      contenders.push({ name, relay: await startGateway(stage, extent), requests });
     }
     await alternate(effort.runs, contenders, async ({ name, relay, requests }) => {
       const load = { port: relay.port, requests, connections: CONNECTIONS, warmSeconds: WARM_SECONDS, seconds: effort.seconds };
