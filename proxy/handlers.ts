@@ -68,8 +68,7 @@ export function turnHost({ accounting, capacity, clock, counters, credentials, l
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
     record: (row, attempts, turn) => {
       accounting.settle(turn, row);
-      store.requests.append(row);
-      for (const attempt of attempts) store.attempts.append(attempt);
+      store.requests.append(row, attempts);
       const { id, endpoint, method, status, code, account, retries, duration_ms } = row;
       log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms });
     },

@@ -53,8 +53,17 @@ const usage = `
   CREATE INDEX usage_oldest ON usage (day);
 `;
 
+/** What a digest is of stands in the digest. */
+const leanPins = `
+  CREATE TABLE lean_pins (hash TEXT NOT NULL PRIMARY KEY, account TEXT NOT NULL, expires_at BIGINT NOT NULL);
+  INSERT INTO lean_pins SELECT hash, account, expires_at FROM pins;
+  DROP TABLE pins;
+  ALTER TABLE lean_pins RENAME TO pins;
+  CREATE INDEX pins_oldest ON pins (expires_at);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage];
+const migrations: readonly string[] = [first, credentials, usage, leanPins];
 
 /**
  * Brings a database up to date. The adapter has begun a transaction in which nobody else migrates, and commits it afterwards.

@@ -13,7 +13,7 @@ export interface Entry {
 
 export class Queue {
   #entries: Entry[] = [];
-  readonly #byKey = new Map<string, Entry>();
+  readonly #byKey = new Map<Table, Map<string, Entry>>();
 
   get length(): number {
     return this.#entries.length;
@@ -29,15 +29,15 @@ export class Queue {
 
   /** Puts the row behind all others, or makes one with the waiting row of its key. */
   place(table: Table, row: object): Entry {
-    const fields = row as Readonly<Record<string, unknown>>;
-    const key = JSON.stringify([table.name, ...table.key.map((field) => fields[field])]);
-    const waiting = this.#byKey.get(key);
+    const waitingRows = this.#waiting(table);
+    const key = table.identity(row);
+    const waiting = waitingRows.get(key);
     if (waiting) {
       waiting.row = table.again === 'add' ? table.sum(waiting.row, row) : row;
       return waiting;
     }
     const entry: Entry = { table, row, key };
-    this.#byKey.set(key, entry);
+    waitingRows.set(key, entry);
     this.#entries.push(entry);
     return entry;
   }
@@ -47,8 +47,17 @@ export class Queue {
     let count = 0;
     for (let sum = 0; sum < weight && count < this.#entries.length; count++) sum += this.#entries[count]?.table.weight ?? 0;
     const taken = this.#entries.splice(0, count);
-    for (const { key } of taken) if (key !== undefined) this.#byKey.delete(key);
+    for (const { table, key } of taken) if (key !== undefined) this.#waiting(table).delete(key);
     return taken;
+  }
+
+  #waiting(table: Table): Map<string, Entry> {
+    let rows = this.#byKey.get(table);
+    if (!rows) {
+      rows = new Map();
+      this.#byKey.set(table, rows);
+    }
+    return rows;
   }
 }
 

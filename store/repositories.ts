@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
+import { onlyAttempt, saysTheSame } from './only-attempt.ts';
 import { purge } from './purge.ts';
 import { equals, oneOf, select, where } from './query.ts';
 import type { Store } from './store.ts';
@@ -29,7 +30,10 @@ export function repositories(driver: Driver, writer: Writer, clock: () => number
   let closing: Promise<void> | undefined;
   return {
     requests: {
-      append: (row) => writer.append(requests, row),
+      append(row, made = []) {
+        writer.append(requests, row);
+        if (!saysTheSame(row, made)) for (const attempt of made) writer.append(attempts, attempt);
+      },
       list(filter) {
         const { account, model, status_class, code } = filter;
         const newest = page(filter);
@@ -38,8 +42,10 @@ export function repositories(driver: Driver, writer: Writer, clock: () => number
       },
     },
     attempts: {
-      append: (row) => writer.append(attempts, row),
-      list: (requestId) => select(driver, attempts, { where: [equals('request_id', requestId)], order: 'ordinal' }),
+      async of(request) {
+        const made = await select(driver, attempts, { where: [equals('request_id', request.id)], order: 'ordinal' });
+        return made.length > 0 || request.account === null ? made : [onlyAttempt(request, request.account)];
+      },
     },
     catalog: {
       put: (row) => writer.put(catalog, row),
@@ -52,9 +58,8 @@ export function repositories(driver: Driver, writer: Writer, clock: () => number
     pins: {
       put: (row) => writer.put(pins, row),
       load: (limit) => select(driver, pins, { where: [unexpired()], order: 'expires_at DESC', limit }),
-      async find({ kind, pool, key_id, hash }) {
-        const key = [equals('kind', kind), equals('pool', pool), equals('key_id', key_id), equals('hash', hash)];
-        const [pin] = await select(driver, pins, { where: [...key, unexpired()] });
+      async find(hash) {
+        const [pin] = await select(driver, pins, { where: [equals('hash', hash), unexpired()] });
         return pin;
       },
     },

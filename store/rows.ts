@@ -105,17 +105,10 @@ export interface CredentialRow {
   readonly updated_at: number;
 }
 
-export interface PinKey {
-  readonly kind: 'response' | 'header' | 'turn_state';
-  readonly pool: string;
-  /** Key id, or empty where the pin belongs to the whole Pool. */
-  readonly key_id: string;
-  /** Keyed digest of the value; the value itself is never kept. */
-  readonly hash: string;
-}
-
 /** Which account a continuation belongs to. */
-export interface PinRow extends PinKey {
+export interface PinRow {
+  /** Keyed digest of what is pinned, of its kind and of whose it is; the value itself is never kept. */
+  readonly hash: string;
   readonly account: string;
   readonly expires_at: number;
 }

@@ -3,7 +3,7 @@ import { StoreError } from './errors.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import { repositories } from './repositories.ts';
-import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, CredentialRow, PinKey, PinRow, RequestRow, UsageRow } from './rows.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, CredentialRow, PinRow, RequestRow, UsageRow } from './rows.ts';
 import { Writer, type WriterOptions, type WriterStats } from './writer.ts';
 
 export { StoreError, type StoreErrorCode } from './errors.ts';
@@ -21,14 +21,14 @@ export type { WriterStats as StoreStats } from './writer.ts';
  */
 export interface Store {
   readonly requests: {
-    append(row: RequestRow): void;
+    /** With its attempts in order. One that says no more than the request itself is not written: `attempts.of` makes it up again. */
+    append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
     /** Newest first. */
     list(filter: RequestFilter): Promise<readonly RequestRow[]>;
   };
   readonly attempts: {
-    append(row: AttemptRow): void;
     /** Those of one request, in order. */
-    list(requestId: string): Promise<readonly AttemptRow[]>;
+    of(request: RequestRow): Promise<readonly AttemptRow[]>;
   };
   readonly catalog: {
     /** Replaces what is known of the account. */
@@ -44,7 +44,7 @@ export interface Store {
     /** Those that have not expired, the longest-lived first, at most `limit`. */
     load(limit: number): Promise<readonly PinRow[]>;
     /** For what is not in memory; undefined when unknown or expired. */
-    find(pin: PinKey): Promise<PinRow | undefined>;
+    find(hash: string): Promise<PinRow | undefined>;
   };
   readonly credentials: {
     /** Durable once it resolves: a refreshed credential must not be used before. */
@@ -78,7 +78,7 @@ export interface StoreOptions extends Partial<WriterOptions> {
 }
 
 /** 50,000 rows are ten seconds of 5,000 turns a second, and some 30 MB. */
-const defaults = { queueRows: 50_000, batchRows: 200, flushMs: 100, retryMs: [50, 2_000] } as const;
+const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [50, 2_000] } as const;
 
 /**
  * Opens the store that a `store:` setting names: `sqlite:PATH`, or `sqlite::memory:` for tests.

@@ -12,6 +12,8 @@ export interface Table<Row extends object = object> {
   readonly again: 'keep' | 'replace' | 'add';
   /** How many ordinary rows one of these counts for when a batch is filled. */
   readonly weight: number;
+  /** Tells rows of different keys apart. */
+  identity(row: Row): string;
   /** The row's values in the order of `columns`: what is no column is left behind here. */
   values(row: Row): unknown[];
   /** Of two rows of one key, for a table that adds: what the database would make of one after the other. */
@@ -35,6 +37,10 @@ const decoders: Readonly<Record<ColumnType, (stored: unknown) => unknown>> = {
   json: (stored) => (typeof stored === 'string' ? JSON.parse(stored) : null),
 };
 
+/** `(row) => row.key_id + '\0' + row.day`, likewise; no field of a key has a NUL in it. */
+const joining = <Row>(names: readonly string[]): ((row: Row) => string) =>
+  new Function('row', `return '' + ${names.map((name) => `row.${name}`).join(" + '\\0' + ")};`) as (row: Row) => string;
+
 /** `(row) => [row.id, row.at, …]`, written out: an eighth of the time of a loop over the names, on every request's path. */
 const compiled = (names: readonly string[]): ((row: object) => unknown[]) =>
   new Function('row', `return [${names.map((name) => `row.${name}`)}];`) as (row: object) => unknown[];
@@ -55,6 +61,7 @@ const table = <Row extends object>(name: string, { key, again, weight = 1, colum
     again,
     weight,
     values: compiled(names),
+    identity: joining<Row>(key),
     sum: summing<Row>(names, key),
     row: (record) => Object.fromEntries(fields.map(({ field, decode }) => [field, decode(record[field])])) as Row,
   };
@@ -123,7 +130,7 @@ export const attempts = table<AttemptRow>('attempts', {
 export const catalog = table<CatalogRow>('catalog', {
   key: ['account'],
   again: 'replace',
-  weight: 50, // texts of some 100 KB: a full batch of them would hold up the main thread
+  weight: 250, // texts of some 100 KB: more than one at a time would hold up the main thread
   columns: { account: 'text', entries: 'text', etag: 'text', read_at: 'integer' },
 });
 
@@ -149,9 +156,9 @@ export const credentials = table<CredentialRow>('credentials', {
 });
 
 export const pins = table<PinRow>('pins', {
-  key: ['kind', 'pool', 'key_id', 'hash'],
+  key: ['hash'],
   again: 'replace',
-  columns: { kind: 'text', pool: 'text', key_id: 'text', hash: 'text', account: 'text', expires_at: 'integer' },
+  columns: { hash: 'text', account: 'text', expires_at: 'integer' },
 });
 
 export const usage = table<UsageRow>('usage', {

@@ -8,5 +8,5 @@ export async function turnAnswer({ parts }: Gateway, query: URLSearchParams): Pr
   await parts.store.flush();
   const [row] = await parts.store.requests.list({ id, limit: 1 });
   if (!row) return adminJson(404, { error: 'no such turn' });
-  return adminJson(200, { turn: row, attempts: await parts.store.attempts.list(id) });
+  return adminJson(200, { turn: row, attempts: await parts.store.attempts.of(row) });
 }

@@ -99,8 +99,7 @@ function driver(writing: Connection, reading: Connection): Driver {
   return {
     query: (sql, values) => reading.query(sql, values),
     run: (sql, values) => alone(() => writing.run(sql, values)),
-    // A single statement is a transaction already.
-    write: (batch) => alone(() => (batch.size === 1 ? insert(writing, batch) : inTransaction(writing, () => insert(writing, batch)))),
+    write: (batch) => alone(() => write(writing, batch)),
     async close() {
       await alone(async () => {
         if (reading !== writing) await reading.close();
@@ -110,11 +109,24 @@ function driver(writing: Connection, reading: Connection): Driver {
   };
 }
 
-async function insert(connection: Connection, batch: Batch): Promise<void> {
-  for (const [table, rows] of batch) await connection.repeat(insertion(table), [jsonOf(table, rows)]);
+/** Ordinary rows of one statement: their text is made on the main thread in one go. */
+const STATEMENT_ROWS = 250;
+
+async function write(connection: Connection, batch: Batch): Promise<void> {
+  const slices = [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
+  const insert = async (): Promise<void> => {
+    for (const { table, rows } of slices) await connection.repeat(insertion(table), [jsonOf(table, rows)]);
+  };
+  // A single statement is a transaction already.
+  await (slices.length === 1 ? insert() : inTransaction(connection, insert));
 }
 
-/** One statement takes a whole batch as a single JSON text: far cheaper on the main thread than binding each value. */
+function slicesOf(table: Table, rows: readonly object[]): { readonly table: Table; readonly rows: readonly object[] }[] {
+  const most = Math.max(1, Math.floor(STATEMENT_ROWS / table.weight));
+  return Array.from({ length: Math.ceil(rows.length / most) }, (_, i) => ({ table, rows: rows.slice(i * most, (i + 1) * most) }));
+}
+
+/** One statement takes many rows as a single JSON text: far cheaper on the main thread than binding each value. */
 function insertion({ name, columns, key, again }: Table): string {
   const values = columns.map((_, index) => `value ->> ${index}`);
   const updates: Readonly<Record<Table['again'], string>> = {

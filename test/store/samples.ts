@@ -59,9 +59,6 @@ export const accountRow = (given: Partial<AccountStateRow> = {}): AccountStateRo
 });
 
 export const pinRow = (given: Partial<PinRow> = {}): PinRow => ({
-  kind: 'response',
-  pool: 'team',
-  key_id: '',
   hash: 'ab12',
   account: 'north',
   expires_at: 10_000,

@@ -34,10 +34,8 @@ for (const adapter of adapters) {
         tokens_estimated: true,
       });
       const second = attemptRow({ ordinal: 1, account: 'South', cause: 'rate_limited', status: null, error_class: null });
-      before.requests.append(requestRow({ at: 2_000 }));
+      before.requests.append(requestRow({ at: 2_000 }), [attemptRow(), second]);
       before.requests.append(bare);
-      before.attempts.append(second);
-      before.attempts.append(attemptRow());
       before.accounts.put(accountRow());
       before.catalog.put({ account: 'north', entries: '{"models": [ {"id":1.0} ]}', etag: 'W/"x"', read_at: 7 });
       before.pins.put(pinRow());
@@ -48,7 +46,8 @@ for (const adapter of adapters) {
 
       const store = await open(context, url);
       assert.deepEqual(await store.requests.list({}), [requestRow({ at: 2_000 }), bare]);
-      assert.deepEqual(await store.attempts.list('req_1'), [attemptRow(), second]);
+      assert.deepEqual(await store.attempts.of(requestRow()), [attemptRow(), second]);
+      assert.deepEqual(await store.attempts.of(bare), []);
       assert.deepEqual(await store.accounts.load(), [accountRow()]);
       assert.deepEqual(await store.catalog.load(), [
         { account: 'north', entries: '{"models": [ {"id":1.0} ]}', etag: 'W/"x"', read_at: 7 },
@@ -66,6 +65,34 @@ for (const adapter of adapters) {
       const leaking = { ...requestRow(), authorization: 'Bearer secret', body: { prompt: 'secret' } };
       await fill(store, [leaking]);
       assert.deepEqual(await store.requests.list({}), [requestRow()]);
+    });
+
+    test('an attempt that says no more than its request is not written, and is there all the same', async (context) => {
+      const store = await open(context);
+      const request = requestRow({ at: 1_000, duration_ms: 50 });
+      const fine = { at: 1_003, status: 200, error_class: null, duration_ms: 46, upstream_error_param: null };
+      const same = attemptRow(fine);
+      const kept = [
+        [attemptRow({ ...fine, at: 1_020 })],
+        [attemptRow({ ...fine, duration_ms: 30 })],
+        [attemptRow({ ...fine, status: 201 })],
+        [attemptRow({ ...fine, account: 'South' })],
+        [attemptRow({ ...fine, cause: 'resend' })],
+        [attemptRow({ ...fine, error_class: 'upstream_status' })],
+        [same, attemptRow({ ...fine, ordinal: 1 })],
+      ];
+      for (const [n, attempts] of kept.entries()) {
+        const id = `kept_${n}`;
+        const own = attempts.map((attempt) => ({ ...attempt, request_id: id }));
+        store.requests.append({ ...request, id }, own);
+        await store.flush();
+        assert.deepEqual(await store.attempts.of({ ...request, id }), own);
+      }
+      const { written } = store.stats();
+      store.requests.append(request, [same]);
+      await store.flush();
+      assert.equal(store.stats().written, written + 1);
+      assert.deepEqual(await store.attempts.of(request), [{ ...same, at: 1_000, duration_ms: 50 }]);
     });
 
     test('an audit row is on disk when its promise resolves', async (context) => {
@@ -88,20 +115,20 @@ for (const adapter of adapters) {
       assert.deepEqual(new Map(states.map(({ model, streak }) => [model, streak])), new Map(Object.entries({ '': 1_000, 'model-a': 2 })));
     });
 
-    test('a pin is found by kind, Pool, key and hash until it expires, and moves when put again', async (context) => {
+    test('a pin is found by its hash until it expires, and moves when put again', async (context) => {
       const store = await open(context);
       store.pins.put(pinRow());
-      store.pins.put(pinRow({ kind: 'header', key_id: 'ci', account: 'south' }));
+      store.pins.put(pinRow({ hash: 'other', account: 'south' }));
       store.pins.put(pinRow({ hash: 'old', expires_at: NOW }));
       await store.flush();
-      const { kind, pool, key_id, hash } = pinRow();
-      assert.deepEqual(await store.pins.find({ kind, pool, key_id, hash }), pinRow());
-      assert.equal(await store.pins.find({ kind, pool: 'other', key_id, hash }), undefined);
-      assert.equal(await store.pins.find({ kind, pool, key_id, hash: 'old' }), undefined);
-      assert.equal((await store.pins.find({ kind: 'header', pool, key_id: 'ci', hash }))?.account, 'south');
+      const { hash } = pinRow();
+      assert.deepEqual(await store.pins.find(hash), pinRow());
+      assert.equal(await store.pins.find('unknown'), undefined);
+      assert.equal(await store.pins.find('old'), undefined);
+      assert.equal((await store.pins.find('other'))?.account, 'south');
       store.pins.put(pinRow({ account: 'east', expires_at: 20_000 }));
       await store.flush();
-      assert.equal((await store.pins.find({ kind, pool, key_id, hash }))?.account, 'east');
+      assert.equal((await store.pins.find(hash))?.account, 'east');
       assert.equal((await store.pins.load(10)).length, 2);
       assert.deepEqual(await store.pins.load(1), [pinRow({ account: 'east', expires_at: 20_000 })]);
     });
@@ -209,8 +236,7 @@ for (const adapter of adapters) {
     test('purging removes what is older than the limits, in chunks, and nothing else', async (context) => {
       const store = await open(context);
       for (let at = 0; at < 1_203; at++) {
-        store.requests.append(requestRow({ id: `req_${at}`, at }));
-        store.attempts.append(attemptRow({ request_id: `req_${at}`, at }));
+        store.requests.append(requestRow({ id: `req_${at}`, at }), [attemptRow({ request_id: `req_${at}`, at })]);
         store.pins.put(pinRow({ hash: String(at), expires_at: at }));
       }
       await store.audit.record(auditEntry({ at: 1 }));

@@ -68,7 +68,7 @@ test('a row that stays alone is written when it has waited long enough', async (
 
 test('rows that are large fill a batch sooner', async () => {
   const { write, batches } = disk();
-  const writer = writerOn(write);
+  const writer = writerOn(write, { batchRows: 1_000 });
   for (let n = 0; n < 10; n++) writer.put(catalog, { account: `a${n}`, entries: '[]', etag: null, read_at: 1 });
   await writer.flush(1_000);
   assert.deepEqual(sizes(batches), [4, 4, 2]);

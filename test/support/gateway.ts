@@ -82,8 +82,10 @@ export class TestGateway {
     return [...(await this.gateway.parts.store.requests.list({ limit: 1000 }))].reverse();
   }
 
-  attempts(requestId: string): Promise<readonly AttemptRow[]> {
-    return this.gateway.parts.store.attempts.list(requestId);
+  async attempts(requestId: string): Promise<readonly AttemptRow[]> {
+    const { requests, attempts } = this.gateway.parts.store;
+    const [row] = await requests.list({ id: requestId });
+    return row ? attempts.of(row) : [];
   }
 
   /** Edits the running configuration, as an operator's saved file would. */

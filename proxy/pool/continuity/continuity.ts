@@ -103,7 +103,7 @@ export class Continuity {
   fit(work: Work, { continuation }: Pick<LiveTurn, 'continuation'>, account: string): Work {
     const { input } = work.body;
     const session = continuation?.session;
-    if (!session || !this.#mixed.get(session.hash) || !Array.isArray(input)) return work;
+    if (!session || !this.#mixed.get(session.text) || !Array.isArray(input)) return work;
     const kept = input.filter((item) => !(isReasoning(item) && this.#ciphertexts.isRefusedBy(item, account)));
     return kept.length === 0 || kept.length === input.length ? work : { body: { ...work.body, input: kept } };
   }
@@ -120,7 +120,7 @@ export class Continuity {
 
   recovery(refused: Refused, { continuation }: Pick<LiveTurn, 'continuation'>): Recovery {
     const recovery = recoveryOf(refused, this.#ciphertexts);
-    if (recovery.kind === 'resend' && continuation?.session) this.#mixed.set(continuation.session.hash, true);
+    if (recovery.kind === 'resend' && continuation?.session) this.#mixed.set(continuation.session.text, true);
     return recovery;
   }
 }

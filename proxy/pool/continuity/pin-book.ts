@@ -1,15 +1,19 @@
 // Which account a continuation belongs to: bounded memory over the store, where pins stand hashed for 24 hours (Q10).
 import { LRUCache } from 'lru-cache';
-import type { PinRow, Store } from '../../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
 import type { KeyedDigest } from '../../vault/digest.ts';
 import type { Clock } from '../catalog/clock.ts';
 import { LatePins } from './late-pins.ts';
 
 const TTL_MS = 86_400_000;
-/** Some 8 MB when it is full: the turns of the last hours on a busy gateway. */
+/** Some 12 MB when it is full: the turns of the last hours on a busy gateway. */
 const REMEMBERED = 50_000;
 /** No start waits for more of them; the rest is looked up. */
 const LOADED = 20_000;
+/** Ids are shorter. What clients make longer is digested first, so that nobody chooses how much memory a pin takes. */
+const LONGEST = 200;
+
+export type PinKind = 'response' | 'header' | 'turn_state';
 
 export interface Pin {
   readonly account: string;
@@ -17,8 +21,11 @@ export interface Pin {
   readonly expires_at: number;
 }
 
-/** What names a pin: never the value itself. */
-export type PinName = Pick<PinRow, 'kind' | 'pool' | 'key_id' | 'hash'>;
+/** What names a pin in memory; it goes to the store as a digest only. */
+export interface PinName {
+  readonly kind: PinKind;
+  readonly text: string;
+}
 
 export interface PinBookOptions {
   readonly store: Store['pins'];
@@ -30,7 +37,10 @@ export interface PinBookOptions {
 
 export class PinBook {
   readonly #options: PinBookOptions;
+  /** By name. */
   readonly #pins: LRUCache<string, Pin>;
+  /** What earlier processes learnt, by digest, until somebody asks for it. */
+  readonly #loaded = new Map<string, Pin>();
   readonly #late: LatePins;
   readonly #remembered: number;
   /** Whether the store may know pins that memory does not: else a new session costs no look there. */
@@ -42,7 +52,7 @@ export class PinBook {
     this.#remembered = options.remembered ?? REMEMBERED;
     this.#pins = new LRUCache({
       max: this.#remembered,
-      dispose: (_pin, _hash, reason) => {
+      dispose: (_pin, _name, reason) => {
         if (reason === 'evict') this.#storeKnowsMore = true;
       },
     });
@@ -54,27 +64,37 @@ export class PinBook {
     const rows = await this.#options.store.load(most).catch(() => undefined);
     if (!rows) return;
     this.#storeKnowsMore = rows.length >= most;
-    // The longest-lived come first, and the last ones put in stay longest in memory.
-    for (const { hash, account, expires_at } of rows.toReversed()) this.#pins.set(hash, { account, expires_at });
+    for (const { hash, account, expires_at } of rows) this.#loaded.set(hash, { account, expires_at });
   }
 
-  /** @param keyId empty where the value belongs to the whole Pool */
-  name(kind: PinRow['kind'], pool: string, keyId: string, value: string): PinName {
-    // Everything stands in the digest: the same value of two Pools looks unlike in the store, and one map holds all in memory.
-    return { kind, pool, key_id: keyId, hash: this.#options.digest.of(`${kind}\n${pool}\n${keyId}\n${value}`) };
+  /**
+   * The same value of two kinds, Pools or keys has two names.
+   * @param keyId empty where the value belongs to the whole Pool
+   */
+  name(kind: PinKind, pool: string, keyId: string, value: string): PinName {
+    const bounded = value.length > LONGEST ? this.#options.digest.of(value) : value;
+    return { kind, text: `${kind}\n${pool}\n${keyId}\n${bounded}` };
   }
 
   /** A promise only where memory cannot tell. A store that fails knows nothing. */
-  find(name: PinName): Pin | undefined | Promise<Pin | undefined> {
-    const { store, clock } = this.#options;
-    const pin = this.#pins.get(name.hash);
+  find({ text }: PinName): Pin | undefined | Promise<Pin | undefined> {
+    const { store, clock, digest } = this.#options;
+    const pin = this.#pins.get(text);
     if (pin) return pin.expires_at > clock.now() ? pin : undefined;
+    if (this.#loaded.size === 0 && !this.#storeKnowsMore) return undefined;
+    const hash = digest.of(text);
+    const loaded = this.#loaded.get(hash);
+    if (loaded) {
+      this.#loaded.delete(hash);
+      this.#pins.set(text, loaded);
+      return loaded.expires_at > clock.now() ? loaded : undefined;
+    }
     if (!this.#storeKnowsMore) return undefined;
-    return store.find(name).then(
+    return store.find(hash).then(
       (row) => {
         if (!row) return undefined;
         const found = { account: row.account, expires_at: row.expires_at };
-        this.#pins.set(name.hash, found);
+        this.#pins.set(text, found);
         return found;
       },
       () => undefined,
@@ -82,16 +102,16 @@ export class PinBook {
   }
 
   /** Binds for 24 hours from now; written only where that says something new: another account, or the time is half over. */
-  learn(name: PinName, account: string): void {
-    const { store, clock } = this.#options;
+  learn({ kind, text }: PinName, account: string): void {
+    const { store, clock, digest } = this.#options;
     const at = clock.now();
-    const known = this.#pins.get(name.hash);
+    const known = this.#pins.get(text);
     if (known?.account === account && known.expires_at - at > TTL_MS / 2) return;
     const pin = { account, expires_at: at + TTL_MS };
-    this.#pins.set(name.hash, pin);
-    const row = { ...name, ...pin };
+    this.#pins.set(text, pin);
+    const row = { hash: digest.of(text), ...pin };
     // A session is written once in many turns; the others with every turn.
-    if (name.kind === 'header') store.put(row);
+    if (kind === 'header') store.put(row);
     else this.#late.put(row);
   }
 

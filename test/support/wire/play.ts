@@ -83,7 +83,7 @@ function playOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
       const [row] = await gateway.parts.store.requests.list({ id });
       const spent = row && [row.input_tokens, row.output_tokens, row.account, row.retries, row.outcome];
       assert.deepEqual([row?.code, spent], [code, [null, null, null, 0, 'refused']]);
-      assert.deepEqual(await gateway.parts.store.attempts.list(id), []);
+      assert.deepEqual(row && (await gateway.parts.store.attempts.of(row)), []);
     }
   });
 }
