@@ -103,14 +103,27 @@ export class Passage {
     for (const rule of this.#chain.rules) rule.admit?.(this.#turn);
   }
 
-  async request(work: Work): Promise<void> {
-    const memories: unknown[] = [];
-    for (const rule of this.#chain.rules) {
+  /** A promise only where a rule has to wait. */
+  request(work: Work): Promise<void> | undefined {
+    return this.#request(work, []);
+  }
+
+  /** Goes on behind the rules whose memories there are. */
+  #request(work: Work, memories: unknown[]): Promise<void> | undefined {
+    const { rules } = this.#chain;
+    while (memories.length < rules.length) {
+      const rule = rules[memories.length] as Rule;
       const returned = rule.request?.(work, this.#turn);
-      const memory = returned instanceof Promise ? await returned : returned;
-      memories.push(memory === undefined && rule.request ? ABSENT : memory);
+      if (returned instanceof Promise) {
+        return returned.then((memory) => {
+          memories.push(memory === undefined ? ABSENT : memory);
+          return this.#request(work, memories);
+        });
+      }
+      memories.push(returned === undefined && rule.request ? ABSENT : returned);
     }
     this.#memories = memories;
+    return undefined;
   }
 
   attempt(out: Outgoing): void {

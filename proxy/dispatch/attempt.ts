@@ -23,12 +23,16 @@ export interface AttemptOptions {
   readonly evidence: Evidence;
   /** Headers of ours on an answer of this turn. */
   readonly ownHeaders: Readonly<Record<string, string>>;
+  /** Called once, before the attempt resolves. */
+  readonly ended: (attempted: Attempted) => void;
 }
 
 export interface Attempted {
   readonly verdict: Verdict | { readonly kind: 'gone' };
   /** The provider's status; undefined where none came. */
   readonly status: number | undefined;
+  /** What the account was asked with. */
+  readonly authorization: string | undefined;
 }
 
 export function attempt(options: AttemptOptions): Promise<Attempted> {
@@ -143,7 +147,10 @@ class Attempt implements ReplyHandler {
     if (this.#settled) return;
     this.#settled = true;
     this.#forget();
-    this.#resolve({ verdict, status: this.#status });
+    const { ended, request } = this.#options;
+    const attempted = { verdict, status: this.#status, authorization: request.headers.authorization };
+    ended(attempted);
+    this.#resolve(attempted);
     if ('failure' in verdict && verdict.failure) this.#options.evidence.failed(verdict.failure);
   }
 }

@@ -16,7 +16,7 @@ import { errorClassOf } from './error-class.ts';
 import type { Witnesses } from './evidence.ts';
 import { type Failure, mayTryAnother, unsentFailure } from './failure.ts';
 import { type Recoverable, Recovering } from './recovering.ts';
-import { CredentialUnavailable, type Renewing, unavailable } from './renewal.ts';
+import { CredentialUnavailable, type OwnHeaders, type Renewing, unavailable } from './renewal.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { safeParam } from './sanitise.ts';
 import type { Client } from './sink.ts';
@@ -142,25 +142,31 @@ export class Dispatch {
     }
   }
 
-  async #attempt(lease: Lease, running: Running, cause: AttemptCause): Promise<Attempted & { readonly authorization: string | undefined }> {
-    const { turn, client } = running;
+  #attempt(lease: Lease, running: Running, cause: AttemptCause): Promise<Attempted> {
+    const { turn } = running;
     const { account } = lease;
-    const { counters, ownHeaders, credentials, continuity, witnesses } = this.#options;
     turn.account = account;
-    const having = credentials.headersFor(account, turn.generation.loaded);
-    const own = having instanceof Promise ? await having.catch(unavailable) : having;
-    if (own instanceof CredentialUnavailable) {
+    const having = this.#options.credentials.headersFor(account, turn.generation.loaded);
+    if (!(having instanceof Promise)) return this.#send(lease, running, cause, having);
+    return having.catch(unavailable).then((own) => {
+      if (!(own instanceof CredentialUnavailable)) return this.#send(lease, running, cause, own);
       const failure = unsentFailure(own.why);
       beginAttempt(turn, account, cause)({ status: undefined, failure });
       return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined };
-    }
+    });
+  }
+
+  #send(lease: Lease, running: Running, cause: AttemptCause, own: OwnHeaders): Promise<Attempted> {
+    const { turn, client } = running;
+    const { account } = lease;
+    const { counters, ownHeaders, continuity, witnesses } = this.#options;
     running.sent = continuity.fit(running.work, turn, account.id);
     const request = compose({ turn, work: running.sent, account, own, trim: (out) => continuity.trim(out, turn) });
     const complete = beginAttempt(turn, account, cause);
     const evidence = witnesses.of({ turn, account });
     counters.add('attempts');
     if (lease.isProbe) counters.add('probes');
-    const attempted = await attempt({
+    return attempt({
       turn,
       client,
       counters,
@@ -173,11 +179,12 @@ export class Dispatch {
       },
       evidence,
       ownHeaders: ownHeaders(turn),
+      ended: ({ verdict, status }) => {
+        const failure = failureOf(verdict);
+        complete({ status, failure });
+        if (failure && verdict.kind !== 'failed') noteClass(turn, failure);
+      },
     });
-    const failure = failureOf(attempted.verdict);
-    complete({ status: attempted.status, failure });
-    if (failure && attempted.verdict.kind !== 'failed') noteClass(turn, failure);
-    return { ...attempted, authorization: request.headers.authorization };
   }
 
   /** @param status the provider's, where one came */

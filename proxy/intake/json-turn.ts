@@ -22,7 +22,8 @@ export function jsonTurns(dispatch: Dispatch, { accounting, ...tools }: TurnTool
     turn.work = work;
     turn.bill = new Bill(work.body);
     const streams = work.body.stream === true ? 'stream' : 'answer';
-    await turn.passage.request(work);
+    const ruling = turn.passage.request(work);
+    if (ruling) await ruling;
     accounting.reserve(turn);
     const refused = await dispatch.run(turn, work, new HttpClient(turn, response, streams));
     return refused && { ...refused, headers: { ...refused.headers, 'x-request-id': turn.id } };

@@ -1,6 +1,7 @@
 // Writes whole answers to HTTP clients, refusals among them, and sees to what is still arriving of the request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jsonOf, type Refusal } from '../refusal.ts';
+import { isWhole } from './body.ts';
 import { waitsForLeave } from './expect.ts';
 
 export function writeAnswer(
@@ -35,7 +36,7 @@ function conclude(
 ): void {
   const { req: request } = response;
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-  if (request.complete || (length === undefined && coding === undefined)) {
+  if (isWhole(request) || (length === undefined && coding === undefined)) {
     response.writeHead(status, headers).end(body);
   } else if (waitsForLeave(request)) {
     response.writeHead(status, { ...headers, connection: 'close' }).end(body);

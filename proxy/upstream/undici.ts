@@ -4,6 +4,7 @@ import { Pool } from 'undici';
 import type { Headers } from '../turn.ts';
 import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from './carrier.ts';
 import { failureOf } from './failure-of.ts';
+import { Silence, Watched } from './silence.ts';
 
 export interface UndiciTimeouts {
   readonly connectMs: number;
@@ -15,12 +16,12 @@ export interface UndiciTimeouts {
 export class UndiciCarrier implements Carrier {
   readonly #pool: Pool;
   readonly #base: string;
-  readonly #timeouts: UndiciTimeouts;
+  readonly #silence: Silence;
 
   constructor(baseUrl: string, timeouts: UndiciTimeouts) {
     const { origin, pathname } = new URL(baseUrl);
     this.#base = pathname.replace(/\/$/, '');
-    this.#timeouts = timeouts;
+    this.#silence = new Silence(timeouts.idleMs);
     // A fixed number of connections would queue streams without a word; admission is ours. The body's idle time is ours as
     // well, since undici's does not tell a slow reader from a silent provider.
     this.#pool = new Pool(origin, {
@@ -33,7 +34,7 @@ export class UndiciCarrier implements Carrier {
   }
 
   send(request: CarrierRequest, handler: ReplyHandler): Sending {
-    const exchange = new Exchange(handler, this.#timeouts.idleMs);
+    const exchange = new Exchange(handler, this.#silence);
     this.#pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
@@ -55,17 +56,17 @@ export class UndiciCarrier implements Carrier {
   }
 }
 
-class Exchange implements Dispatcher.DispatchHandler, Sending {
+class Exchange extends Watched implements Dispatcher.DispatchHandler, Sending {
   readonly #handler: ReplyHandler;
-  readonly #idleMs: number;
+  readonly #silence: Silence;
   #controller: Dispatcher.DispatchController | undefined;
-  #idle: NodeJS.Timeout | undefined;
   #paused = false;
   #over = false;
 
-  constructor(handler: ReplyHandler, idleMs: number) {
+  constructor(handler: ReplyHandler, silence: Silence) {
+    super();
     this.#handler = handler;
-    this.#idleMs = idleMs;
+    this.#silence = silence;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -77,13 +78,13 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
     if (this.#over || status < 200) return;
     // Else the answer's first bytes stay in memory for as long as it lasts, for headers that nobody reads again.
     controller.rawHeaders = null;
-    this.#idle = setTimeout(() => this.#silent(), this.#idleMs);
+    this.#silence.watch(this);
     this.#handler.head(status, joined(headers));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
-    this.#idle?.refresh();
+    this.quietTicks = 0;
     this.#handler.data(chunk);
   }
 
@@ -103,7 +104,7 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
   resume(): void {
     if (this.#over) return;
     this.#paused = false;
-    this.#idle?.refresh();
+    this.quietTicks = 0;
     this.#controller?.resume();
   }
 
@@ -111,8 +112,8 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
     if (this.#finish()) this.#controller?.abort(new Error('aborted'));
   }
 
-  #silent(): void {
-    if (this.#paused) this.#idle?.refresh();
+  silent(): void {
+    if (this.#paused) this.quietTicks = 0;
     else this.#fail('idle');
   }
 
@@ -125,7 +126,7 @@ class Exchange implements Dispatcher.DispatchHandler, Sending {
   #finish(): boolean {
     if (this.#over) return false;
     this.#over = true;
-    clearTimeout(this.#idle);
+    this.#silence.forget(this);
     return true;
   }
 }
