@@ -87,6 +87,8 @@ export class Refusal extends Error {
   readonly status: number;
   readonly error: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
+  /** Its body is what the table says of its code. */
+  readonly isPlain: boolean;
 
   constructor(code: ErrorCode, details: RefusalDetails = {}) {
     const entry: Row = ERRORS[code];
@@ -104,6 +106,7 @@ export class Refusal extends Error {
       param: details.param ?? null,
       ...(details.resetsAt === undefined ? {} : { resets_at: details.resetsAt }),
     };
+    this.isPlain = details.message === undefined && details.param === undefined && details.resetsAt === undefined;
     this.headers = headersOf(this.status, entry, details);
   }
 
@@ -121,6 +124,7 @@ export class Refusal extends Error {
 export class RelayedRefusal extends Refusal {
   override readonly status: number;
   override readonly error: ErrorBody;
+  override readonly isPlain = false;
   readonly #loggedCode: string;
 
   /** @param loggedCode the provider's code where it is a known one: any other might be a client's text in disguise (S4) */
@@ -152,8 +156,16 @@ export function refusalOf(thrown: unknown): Refusal {
   return thrown instanceof Refusal ? thrown : new Refusal('server_error');
 }
 
+const textsOfTable = new Map<string, string>();
+
+/** What the table says as it stands is written once: clients repeat a refused request. */
 export function jsonOf(refusal: Refusal): string {
-  return JSON.stringify({ error: refusal.error });
+  const { code, error } = refusal;
+  const known = refusal.isPlain && code !== null ? textsOfTable.get(code) : undefined;
+  if (known !== undefined) return known;
+  const text = JSON.stringify({ error });
+  if (refusal.isPlain && code !== null) textsOfTable.set(code, text);
+  return text;
 }
 
 /** The `status` is never missing: a client hangs without it. */

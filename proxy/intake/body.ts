@@ -66,9 +66,9 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
   }
   options.begin();
   if (!decoder && request.headers['content-length'] !== undefined) {
-    // A parser goes on to the body it has got before this goes on: most bodies come with their head, and need no listeners.
+    // The parser goes on to what it has of the body before this goes on: most bodies come with their head, and need no listeners.
     await undefined;
-    if (request.readableLength === Number(request.headers['content-length'])) return taken(request as Request, options);
+    if (hasArrived(request)) return taken(request, options);
   }
   return collect(request, decoder?.(), options);
 }
@@ -79,6 +79,10 @@ const TAKEN = Symbol('taken');
 interface Request extends IncomingMessage {
   [TAKEN]?: true;
 }
+
+/** Whether a body of stated length has arrived, and waits to be read. */
+export const hasArrived = (request: IncomingMessage): boolean =>
+  request.headers['content-length'] !== undefined && request.readableLength === Number(request.headers['content-length']);
 
 /** Whether nothing of the request is still to come. Its parser says so a moment after the last byte of the body was there. */
 export const isWhole = (request: Request): boolean => request.complete || request[TAKEN] === true;

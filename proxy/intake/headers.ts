@@ -27,12 +27,13 @@ const NATIVE_ANSWER = new Set(['content-type', 'retry-after', 'openai-model', 'o
 
 const PUBLIC_ANSWER = new Set(['openai-model', 'openai-processing-ms', 'x-reasoning-included']);
 
-const nativePrefixes = (wire: WireWords): readonly string[] => [`x-${wire.agent}-`, 'x-openai-', 'x-responsesapi-'];
+const isNativeRequest = (name: string, agentPrefix: string): boolean =>
+  NATIVE_REQUEST.has(name) || name.startsWith(agentPrefix) || name.startsWith('x-openai-') || name.startsWith('x-responsesapi-');
 
 /** A fresh object, so that an attempt may edit it. */
 export function nativeRequestHeaders(headers: Headers, wire: WireWords): Record<string, string> {
-  const prefixes = nativePrefixes(wire);
-  return pick(headers, (name) => NATIVE_REQUEST.has(name) || prefixes.some((prefix) => name.startsWith(prefix)));
+  const prefix = `x-${wire.agent}-`;
+  return pick(headers, (name) => isNativeRequest(name, prefix));
 }
 
 export function publicRequestHeaders(headers: Headers): Record<string, string> {

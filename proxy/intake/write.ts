@@ -1,7 +1,7 @@
 // Writes whole answers to HTTP clients, refusals among them, and sees to what is still arriving of the request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jsonOf, type Refusal } from '../refusal.ts';
-import { isWhole } from './body.ts';
+import { hasArrived, isWhole } from './body.ts';
 import { waitsForLeave } from './expect.ts';
 
 export function writeAnswer(
@@ -42,7 +42,8 @@ function conclude(
     response.writeHead(status, { ...headers, connection: 'close' }).end(body);
   } else if (response.shouldKeepAlive && Number(length) <= DRAIN_BYTES) {
     response.writeHead(status, headers).end(body);
-    drain(request, () => request.complete || request.destroy());
+    // What came with the head is there once the parser has gone on to it, and goes with the request.
+    queueMicrotask(() => hasArrived(request) || drain(request, () => request.complete || request.destroy()));
   } else {
     response.writeHead(status, { ...headers, connection: 'close' }).write(body);
     drain(request, () => response.end());

@@ -10,10 +10,11 @@ export const customTools = rule({
   name: 'custom-tools',
   routes: ['public-responses'],
   request({ body }) {
-    for (const { tool, path } of declaredTools(body)) {
+    for (const declared of declaredTools(body)) {
+      const { tool } = declared;
       if (!isObject(tool) || tool.type !== 'custom') continue;
       const fault = customToolFault(tool);
-      if (fault !== undefined) throw invalid(path + fault, 'is not what a custom tool may have there');
+      if (fault !== undefined) throw invalid(declared.path + fault, 'is not what a custom tool may have there');
     }
     return undefined;
   },

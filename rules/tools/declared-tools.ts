@@ -8,36 +8,53 @@ export interface ToolList {
   readonly tools: readonly Json[];
 }
 
-export interface DeclaredTool {
-  /** `tools.3`, `tools.3.tools.0`, or the same under an input item. */
-  readonly path: string;
+export class DeclaredTool {
   readonly tool: Json;
   /** The namespace that it is a child of. */
   readonly namespace: JsonObject | undefined;
+  readonly #list: string;
+  readonly #at: number;
+  readonly #within: number | undefined;
+
+  constructor(tool: Json, { path }: ToolList, at: number, namespace?: JsonObject, within?: number) {
+    this.tool = tool;
+    this.namespace = namespace;
+    this.#list = path;
+    this.#at = at;
+    this.#within = within;
+  }
+
+  /** `tools.3`, `tools.3.tools.0`, or the same under an input item: spelled out where a refusal names it. */
+  get path(): string {
+    return `${this.#list}.${this.#at}${this.#within === undefined ? '' : `.tools.${this.#within}`}`;
+  }
 }
 
-export function* toolLists(body: Body): Generator<ToolList> {
-  if (isList(body.tools)) yield { path: 'tools', tools: body.tools };
-  if (!isList(body.input)) return;
-  for (const [i, item] of body.input.entries()) {
-    if (isObject(item) && item.type === 'additional_tools' && isList(item.tools)) {
-      yield { path: `input.${i}.tools`, tools: item.tools };
-    }
+export function toolLists({ tools, input }: Body): readonly ToolList[] {
+  const lists: ToolList[] = isList(tools) ? [{ path: 'tools', tools }] : [];
+  if (!isList(input)) return lists;
+  for (let i = 0; i < input.length; i++) {
+    const item = input[i];
+    if (isObject(item) && item.type === 'additional_tools' && isList(item.tools))
+      lists.push({ path: `input.${i}.tools`, tools: item.tools });
   }
+  return lists;
 }
 
 /** In the order of the document, a namespace before its children. Namespaces do not nest: what is deeper is nobody's tool. */
-export function* toolsIn(list: ToolList): Generator<DeclaredTool> {
-  for (const [i, tool] of list.tools.entries()) {
-    const path = `${list.path}.${i}`;
-    yield { path, tool, namespace: undefined };
+export function toolsIn(list: ToolList, declared: DeclaredTool[] = []): readonly DeclaredTool[] {
+  for (const [at, tool] of list.tools.entries()) {
+    declared.push(new DeclaredTool(tool, list, at));
     if (!isNamespace(tool) || !isList(tool.tools)) continue;
-    for (const [j, child] of tool.tools.entries()) yield { path: `${path}.tools.${j}`, tool: child, namespace: tool };
+    for (const [within, child] of tool.tools.entries()) declared.push(new DeclaredTool(child, list, at, tool, within));
   }
+  return declared;
 }
 
-export function* declaredTools(body: Body): Generator<DeclaredTool> {
-  for (const list of toolLists(body)) yield* toolsIn(list);
+export function declaredTools(body: Body): readonly DeclaredTool[] {
+  const declared: DeclaredTool[] = [];
+  for (const list of toolLists(body)) toolsIn(list, declared);
+  return declared;
 }
 
 export function isNamespace(tool: Json): tool is JsonObject {

@@ -10,8 +10,10 @@ export const remoteMcp = rule({
   name: 'remote-mcp',
   routes: ['responses', 'compact', 'public-responses', 'chat'],
   request({ body }) {
-    for (const { tool, path } of declaredTools(body)) {
-      if (isObject(tool) && tool.type === 'mcp') throw invalid(`${path}.type`, 'declares a remote MCP tool, which is not supported');
+    for (const declared of declaredTools(body)) {
+      const { tool } = declared;
+      if (isObject(tool) && tool.type === 'mcp')
+        throw invalid(`${declared.path}.type`, 'declares a remote MCP tool, which is not supported');
     }
     return undefined;
   },

@@ -13,9 +13,10 @@ export const strictRepair = rule({
   name: 'strict-repair',
   routes: ['public-responses'],
   request({ body }) {
-    for (const { tool, path } of declaredTools(body)) {
+    for (const declared of declaredTools(body)) {
+      const { tool } = declared;
       if (!isObject(tool) || !isStrict(tool)) continue;
-      for (const { parameters, path: param } of parametersOf(tool, path)) refuseTypeValues(parameters, param);
+      for (const { parameters, path: param } of parametersOf(tool, declared.path)) refuseTypeValues(parameters, param);
     }
     if (isList(body.tools)) {
       const repaired = mapList(body.tools, repairTool);

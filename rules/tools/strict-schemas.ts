@@ -35,9 +35,10 @@ function refuseFormat({ strict, schema }: JsonObject, param: string): void {
 
 /** Top level, nested wrapper, namespace children; absent parameters are a function without any. */
 function refuseParameters(body: Body): void {
-  for (const { tool, path } of declaredTools(body)) {
+  for (const declared of declaredTools(body)) {
+    const { tool } = declared;
     if (!isObject(tool) || !isStrict(tool)) continue;
-    for (const { parameters, path: param } of parametersOf(tool, path)) {
+    for (const { parameters, path: param } of parametersOf(tool, declared.path)) {
       if (!hasObjectRoot(parameters)) throw new Refusal('invalid_function_parameters', { param });
     }
   }

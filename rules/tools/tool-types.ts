@@ -31,20 +31,23 @@ function refuseUnreadableLists(body: Body): void {
   }
 }
 
-function refuseType({ tool, path, namespace }: DeclaredTool): void {
+function refuseType(declared: DeclaredTool): void {
+  const { tool, namespace } = declared;
   const accepted = namespace ? IN_NAMESPACE : TOP_LEVEL;
-  if (!isObject(tool) || !accepted.has(tool.type)) throw invalid(`${path}.type`, 'is not a tool type that is accepted here');
+  if (!isObject(tool) || !accepted.has(tool.type)) throw invalid(`${declared.path}.type`, 'is not a tool type that is accepted here');
 }
 
 /** Functions in a namespace are flat: with a name of their own, without the older wrapper. */
-function refuseChild({ tool, path }: DeclaredTool): void {
+function refuseChild(declared: DeclaredTool): void {
+  const { tool } = declared;
   if (!isObject(tool) || tool.type !== 'function') return;
-  if (!isAbsent(tool.function)) throw invalid(`${path}.function`, 'is not accepted in a namespace: its functions are flat');
-  if (!isText(tool.name)) throw invalid(`${path}.name`, 'must be a non-blank string');
+  if (!isAbsent(tool.function)) throw invalid(`${declared.path}.function`, 'is not accepted in a namespace: its functions are flat');
+  if (!isText(tool.name)) throw invalid(`${declared.path}.name`, 'must be a non-blank string');
 }
 
-function refuseNamespace({ tool, path }: DeclaredTool): void {
+function refuseNamespace(declared: DeclaredTool): void {
+  const { tool } = declared;
   if (!isNamespace(tool)) return;
-  if (!isText(tool.name)) throw invalid(`${path}.name`, 'must be a non-blank string');
-  if (!isList(tool.tools)) throw invalid(`${path}.tools`, 'must be an array');
+  if (!isText(tool.name)) throw invalid(`${declared.path}.name`, 'must be a non-blank string');
+  if (!isList(tool.tools)) throw invalid(`${declared.path}.tools`, 'must be an array');
 }

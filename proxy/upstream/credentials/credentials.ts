@@ -57,4 +57,14 @@ export class Credentials implements Renewing {
   }
 }
 
-const withBearer = ({ headers }: AccountConfig, bearer: string): OwnHeaders => ({ ...headers, authorization: `Bearer ${bearer}` });
+/** By the configuration's own object. */
+const bearing = new WeakMap<AccountConfig, { readonly bearer: string; readonly headers: OwnHeaders }>();
+
+/** The same object for as long as the account keeps its bearer. */
+function withBearer(account: AccountConfig, bearer: string): OwnHeaders {
+  const known = bearing.get(account);
+  if (known?.bearer === bearer) return known.headers;
+  const headers = Object.freeze({ ...account.headers, authorization: `Bearer ${bearer}` });
+  bearing.set(account, { bearer, headers });
+  return headers;
+}
