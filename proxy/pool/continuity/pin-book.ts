@@ -48,7 +48,8 @@ export class PinBook {
 
   constructor(options: PinBookOptions) {
     this.#options = options;
-    this.#late = new LatePins(options.store, (ms, run) => options.clock.after(ms, run));
+    const { store, clock, digest } = options;
+    this.#late = new LatePins({ store, after: (ms, run) => clock.after(ms, run), digest: (text) => digest.of(text) });
     this.#remembered = options.remembered ?? REMEMBERED;
     this.#pins = new LRUCache({
       max: this.#remembered,
@@ -109,10 +110,9 @@ export class PinBook {
     if (known?.account === account && known.expires_at - at > TTL_MS / 2) return;
     const pin = { account, expires_at: at + TTL_MS };
     this.#pins.set(text, pin);
-    const row = { hash: digest.of(text), ...pin };
     // A session is written once in many turns; the others with every turn.
-    if (kind === 'header') store.put(row);
-    else this.#late.put(row);
+    if (kind === 'header') store.put({ hash: digest.of(text), ...pin });
+    else this.#late.put({ text, ...pin });
   }
 
   /** Hands to the store what it has not got yet. */
