@@ -9,17 +9,27 @@ export interface Cores {
   readonly description: string;
   /** A command, bound to the core of its part. */
   pinned(part: Part, command: readonly string[]): readonly string[];
+  /**
+   * Programs that keep the cores of upstream and load from falling asleep, and take nothing from them: on a virtual machine a sleeping
+   * core costs whoever wakes it 20 µs a write, so that a slow relay would be billed for its slowness.
+   */
+  readonly wakers: readonly (readonly string[])[];
 }
+
+const SPIN = ['sh', '-c', 'while :; do :; done'];
 
 export function planCores(): Cores {
   const allowed = allowedCores();
   const [relay, upstream, load = upstream] = allowed;
   const mayPin = relay !== undefined && upstream !== undefined && spawnSync('taskset', ['-c', String(relay), 'true']).status === 0;
-  if (!mayPin) return { description: 'nothing pinned: no second core, or no taskset', pinned: (_part, command) => command };
+  if (!mayPin) return { description: 'nothing pinned: no second core, or no taskset', pinned: (_part, command) => command, wakers: [] };
   const core = { relay, upstream, load } as const;
+  const mayWake = spawnSync('chrt', ['-i', '0', 'true']).status === 0;
+  const others = [...new Set([upstream, load])];
   return {
-    description: `relay on core ${relay}, upstream on ${upstream}, load on ${load}`,
+    description: `relay on core ${relay}, upstream on ${upstream}, load on ${load}${mayWake ? ', both kept awake' : ''}`,
     pinned: (part, command) => ['taskset', '-c', String(core[part]), ...command],
+    wakers: mayWake ? others.map((one) => ['chrt', '-i', '0', 'taskset', '-c', String(one), ...SPIN]) : [],
   };
 }
 

@@ -27,7 +27,7 @@ export interface Wire {
 }
 
 /** Of an answer that is collected. */
-const SHORT: Plan = { deltas: 4, perSecond: 0 };
+export const SHORT: Plan = { deltas: 4, perSecond: 0 };
 
 const SESSION = '01a1f7fe-e012-72e1-a014-680b536b0694';
 

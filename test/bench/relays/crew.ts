@@ -24,8 +24,8 @@ const program = (name: string): string => fileURLToPath(new URL(`${name}.ts`, im
 
 export const startReference = (stage: Stage): Promise<Relay> => startNode(stage, [program('http-proxy'), String(stage.upstream.port)]);
 
-export const startRefuser = (stage: Stage, status: number, bytes: number): Promise<Relay> =>
-  startNode(stage, [program('refuser'), String(status), String(bytes)]);
+export const startRefuser = (stage: Stage, status: number, bytes: number, request: 'unread' | 'parsed'): Promise<Relay> =>
+  startNode(stage, [program('refuser'), String(status), String(bytes), request]);
 
 /** By name, how each relay of this machine is started; those in C only where they are installed. */
 export async function relaysOf(stage: Stage): Promise<ReadonlyMap<string, () => Promise<Relay>>> {

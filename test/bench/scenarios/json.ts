@@ -1,19 +1,24 @@
 // A JSON turn: processor time at 64 connections, and how much later an answer comes than without a relay.
 import { cost } from '../cost.ts';
 import { loadJson } from '../json-load.ts';
-import { type Contender, crewOf, NATIVE_PATH } from '../relays/crew.ts';
+import { type Contender, crewOf, NATIVE_PATH, REFERENCE } from '../relays/crew.ts';
 import { KEY } from '../relays/gateway.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 import { startLoad } from '../streams.ts';
-import { requestOf } from '../wire.ts';
+import { requestOf, SHORT } from '../wire.ts';
 
 const CONNECTIONS = 64;
-const WARM_SECONDS = 2;
+/** A gateway runs for weeks: its code is compiled for good after some 60,000 turns. */
+const WARM_SECONDS = 15;
+
+/** The reference, carrying the stream that a turn on /v1 is collected from. */
+export const REFERENCE_STREAM = `${REFERENCE}, the stream`;
 
 export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<void> {
-  const crew = await crewOf(stage);
+  const known = await crewOf(stage);
+  const crew = known.flatMap((one) => (one.name === REFERENCE ? [one, { ...one, name: REFERENCE_STREAM }] : [one]));
   const load = async ({ relay, path, name }: Contender, seconds: number): Promise<number> => {
-    const request = requestOf({ path, key: KEY });
+    const request = requestOf({ path, key: KEY, ...(name === REFERENCE_STREAM ? { stream: SHORT } : {}) });
     const { requests, refused } = await loadJson(stage, { port: relay.port, request, connections: CONNECTIONS, seconds });
     if (refused > 0 || requests === 0) throw new Error(`${name}: ${refused} of ${requests} requests were refused`);
     return requests;

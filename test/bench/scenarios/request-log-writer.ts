@@ -10,6 +10,7 @@ const [directory = '.', rate = '5000', seconds = '2'] = process.argv.slice(2);
 const perSecond = Number(rate);
 const roundMs = Number(seconds) * 1_000;
 const TICK_MS = 5;
+const WARM_ROUNDS = 3;
 
 let made = 0;
 const nextRow = (): RequestRow => {
@@ -31,7 +32,7 @@ async function round(append: (row: RequestRow) => void): Promise<number> {
 }
 
 const store = await openStore(`sqlite:${join(mkdtempSync(join(directory, 'log-')), 'log.db')}`, { clock: Date.now });
-await round(store.requests.append);
+for (let warming = 0; warming < WARM_ROUNDS; warming++) await round(store.requests.append);
 const warm = made;
 const idle = await round(() => {});
 const skipped = made - warm;

@@ -15,7 +15,14 @@ export interface Written {
 
 export async function requestLog({ stage, effort, sheet }: Measurement): Promise<void> {
   await alternate(effort.runs, [GATEWAY], async (name) => {
-    const command = [process.execPath, '--import', 'tsx/esm', WRITER, stage.directory, String(ROWS_PER_SECOND), String(effort.seconds)];
+    const command = [
+      process.execPath,
+      '--disable-warning=ExperimentalWarning',
+      WRITER,
+      stage.directory,
+      String(ROWS_PER_SECOND),
+      String(effort.seconds),
+    ];
     const { lost, mainMicroseconds } = JSON.parse(await outputOf(stage.cores.pinned('relay', command))) as Written;
     sheet.add('rows lost', name, lost);
     sheet.add('main thread per row', name, mainMicroseconds);
