@@ -33,10 +33,12 @@ export class Queue {
     const key = table.identity(row);
     const waiting = waitingRows.get(key);
     if (waiting) {
-      waiting.row = table.again === 'add' ? table.sum(waiting.row, row) : row;
+      if (table.again === 'add') table.add(waiting.row, row);
+      else waiting.row = row;
       return waiting;
     }
-    const entry: Entry = { table, row, key };
+    // What is added to is the queue's own.
+    const entry: Entry = { table, row: table.again === 'add' ? { ...row } : row, key };
     waitingRows.set(key, entry);
     this.#entries.push(entry);
     return entry;

@@ -16,8 +16,8 @@ export interface Table<Row extends object = object> {
   identity(row: Row): string;
   /** The row's values in the order of `columns`: what is no column is left behind here. */
   values(row: Row): unknown[];
-  /** Of two rows of one key, for a table that adds: what the database would make of one after the other. */
-  sum(one: Row, other: Row): Row;
+  /** Of two rows of one key, for a table that adds: makes of the first what the database would make of one after the other. */
+  add(one: Row, other: Row): void;
   /** The row of a database record. */
   row(record: Readonly<Record<string, unknown>>): Row;
 }
@@ -45,10 +45,10 @@ const joining = <Row>(names: readonly string[]): ((row: Row) => string) =>
 const compiled = (names: readonly string[]): ((row: object) => unknown[]) =>
   new Function('row', `return [${names.map((name) => `row.${name}`)}];`) as (row: object) => unknown[];
 
-/** `(a, b) => ({ key: a.key, requests: a.requests + b.requests, … })`, likewise. */
-const summing = <Row>(names: readonly string[], key: readonly string[]): ((one: Row, other: Row) => Row) => {
-  const fields = names.map((name) => (key.includes(name) ? `${name}: a.${name}` : `${name}: a.${name} + b.${name}`));
-  return new Function('a', 'b', `return { ${fields.join(', ')} };`) as (one: Row, other: Row) => Row;
+/** `(a, b) => { a.requests += b.requests; … }`, likewise. */
+const adding = <Row>(names: readonly string[], key: readonly string[]): ((one: Row, other: Row) => void) => {
+  const fields = names.filter((name) => !key.includes(name));
+  return new Function('a', 'b', fields.map((name) => `a.${name} += b.${name};`).join(' ')) as (one: Row, other: Row) => void;
 };
 
 const table = <Row extends object>(name: string, { key, again, weight = 1, columns }: Shape<Row>): Table<Row> => {
@@ -62,7 +62,7 @@ const table = <Row extends object>(name: string, { key, again, weight = 1, colum
     weight,
     values: compiled(names),
     identity: joining<Row>(key),
-    sum: summing<Row>(names, key),
+    add: adding<Row>(names, key),
     row: (record) => Object.fromEntries(fields.map(({ field, decode }) => [field, decode(record[field])])) as Row,
   };
 };

@@ -9,10 +9,7 @@ export interface Cores {
   readonly description: string;
   /** A command, bound to the core of its part. */
   pinned(part: Part, command: readonly string[]): readonly string[];
-  /**
-   * Programs that keep the cores of upstream and load from falling asleep, and take nothing from them: on a virtual machine a sleeping
-   * core costs whoever wakes it 20 µs a write, so that a slow relay would be billed for its slowness.
-   */
+  /** Commands that keep the cores of upstream and load busy for as long as nobody else wants them. */
   readonly wakers: readonly (readonly string[])[];
 }
 
@@ -27,7 +24,7 @@ export function planCores(): Cores {
   const mayWake = spawnSync('chrt', ['-i', '0', 'true']).status === 0;
   const others = [...new Set([upstream, load])];
   return {
-    description: `relay on core ${relay}, upstream on ${upstream}, load on ${load}${mayWake ? ', both kept awake' : ''}`,
+    description: `relay on core ${relay}, upstream on ${upstream}, load on ${load}`,
     pinned: (part, command) => ['taskset', '-c', String(core[part]), ...command],
     wakers: mayWake ? others.map((one) => ['chrt', '-i', '0', 'taskset', '-c', String(one), ...SPIN]) : [],
   };

@@ -29,7 +29,6 @@ export async function openStage(profiles: string | undefined): Promise<Stage> {
   const cores = planCores();
   const [upstream, client] = await Promise.all([compiled(directory, 'upstream'), compiled(directory, 'client')]);
   writeAnswers(directory);
-  for (const waker of cores.wakers) new Child(waker);
   const child = new Child(cores.pinned('upstream', [upstream, directory]));
   const [, port] = await child.line(/^ready (\d+)$/);
   return { cores, directory, upstream: { port: Number(port) }, client, profiles };

@@ -62,11 +62,11 @@ export class Accounting {
   }
 
   /** Of the last 28 days. */
-  ofKey(key: KeyConfig): Totals {
+  ofKey(key: KeyConfig): Readonly<Totals> {
     return this.#ledger.ofKey(key.id, KEPT_DAYS);
   }
 
-  ofPool(pool: PoolConfig): Totals {
+  ofPool(pool: PoolConfig): Readonly<Totals> {
     return this.#ledger.ofPool(pool.id, KEPT_DAYS);
   }
 

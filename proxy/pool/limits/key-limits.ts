@@ -56,8 +56,8 @@ export class KeyLimits {
     const use = this.#useOf(id);
     const at = this.#clock.now();
     const taken: Amounts = { requests: 1, ...(set.costly ? amounts() : NOTHING) };
-    const broken = set.limits.filter((limit) => use.current(limit, at) + needOf(limit, taken) > maxOf(limit));
-    if (broken.length > 0) throw refusalOf(broken, use, taken, at);
+    const isBroken = (limit: Limit): boolean => use.current(limit, at) + needOf(limit, taken) > maxOf(limit);
+    if (set.limits.some(isBroken)) throw refusalOf(set.limits.filter(isBroken), use, taken, at);
     const entered = { amounts: taken, at, set };
     use.enter(entered);
     let over = false;

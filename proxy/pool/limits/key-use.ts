@@ -67,8 +67,8 @@ export class KeyUse {
     if (window === 'now') return undefined;
     if (window === 'minute') return (type === 'requests' ? this.#requests : this.#tokens).next(now);
     if (window === 'day') return dayOf(now) + DAY_MS;
-    const oldest = this.#ledger.daysOf(this.#key, WEEK_DAYS).find(([, totals]) => amountOf(type, totals) > 0);
-    return oldest && oldest[0] + WEEK_DAYS * DAY_MS;
+    const oldest = this.#ledger.daysOf(this.#key, WEEK_DAYS).find(({ totals }) => amountOf(type, totals) > 0);
+    return oldest && oldest.day + WEEK_DAYS * DAY_MS;
   }
 
   /** When there will be room for that much more, as far as time alone makes it; Unix milliseconds. */
@@ -80,7 +80,7 @@ export class KeyUse {
       return this.#tokens.fallsTo(room - this.#reserved.tokens, now);
     }
     let left = this.current({ type, window }, now);
-    for (const [day, totals] of this.#ledger.daysOf(this.#key, WEEK_DAYS)) {
+    for (const { day, totals } of this.#ledger.daysOf(this.#key, WEEK_DAYS)) {
       left -= amountOf(type, totals);
       if (left <= room) return day + WEEK_DAYS * DAY_MS;
     }
@@ -89,7 +89,7 @@ export class KeyUse {
 }
 
 /** Turns of unknown usage count for what they had reserved. */
-function amountOf(type: LimitType, totals: Totals): number {
+function amountOf(type: LimitType, totals: Readonly<Totals>): number {
   if (type === 'requests') return totals.requests;
   if (type === 'usd') return totals.cost_nanos + totals.held_nanos;
   return totals.input_tokens + totals.output_tokens + totals.held_tokens;

@@ -11,8 +11,14 @@ export const KEPT_DAYS = 28;
 /** Midnight UTC before a moment; both in Unix milliseconds. */
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
 
-/** By day. */
-type Days = Map<number, Totals>;
+/** One day of a key or of a Pool. */
+interface Day {
+  readonly day: number;
+  readonly totals: Totals;
+}
+
+/** The newest is the last; days of an earlier process may stand in any order before it. */
+type Days = Day[];
 
 export class Ledger {
   readonly #store: Pick<Store['usage'], 'add' | 'load'>;
@@ -39,44 +45,49 @@ export class Ledger {
   }
 
   /** Of a key over the last days, today included, in whatever Pools it was. */
-  ofKey(key: string, days: number): Totals {
+  ofKey(key: string, days: number): Readonly<Totals> {
     return this.#sum(this.#keys.get(key), days);
   }
 
   /** Of all keys of a Pool, also of those that are gone. */
-  ofPool(pool: string, days: number): Totals {
+  ofPool(pool: string, days: number): Readonly<Totals> {
     return this.#sum(this.#pools.get(pool), days);
   }
 
   /** A key's days of the last `days` that are not empty, the oldest first. */
-  daysOf(key: string, days: number): readonly (readonly [day: number, totals: Totals])[] {
+  daysOf(key: string, days: number): readonly Day[] {
     const first = this.#firstDay(days);
-    return [...(this.#keys.get(key) ?? [])].filter(([day]) => day >= first).sort(([a], [b]) => a - b);
+    return (this.#keys.get(key) ?? []).filter(({ day }) => day >= first).sort((a, b) => a.day - b.day);
   }
 
   #add(key: string, pool: string, day: number, totals: Totals): void {
-    this.#day(this.#keys, key, day, totals);
-    this.#day(this.#pools, pool, day, totals);
+    this.#addTo(this.#keys, key, day, totals);
+    this.#addTo(this.#pools, pool, day, totals);
   }
 
-  #day(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
-    const days: Days = all.get(id) ?? new Map();
-    all.set(id, days);
-    const known = days.get(day);
-    if (known) {
-      addTo(known, totals);
-      return;
-    }
+  #addTo(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
+    const days = all.get(id);
+    const newest = days?.at(-1);
+    if (newest?.day === day) addTo(newest.totals, totals);
+    else this.#openDay(all, id, day, totals);
+  }
+
+  /** Also forgets the days that nobody asks for any more. */
+  #openDay(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
     const first = this.#firstDay(KEPT_DAYS);
-    for (const old of days.keys()) if (old < first) days.delete(old);
-    days.set(day, { ...totals });
+    const days = (all.get(id) ?? []).filter((one) => one.day >= first);
+    const known = days.find((one) => one.day === day);
+    if (known) addTo(known.totals, totals);
+    all.set(id, [...days.filter((one) => one.day !== day), known ?? { day, totals: { ...totals } }]);
   }
 
-  #sum(days: Days | undefined, count: number): Totals {
-    const sum = noTotals();
-    if (!days) return sum;
+  #sum(days: Days | undefined, count: number): Readonly<Totals> {
+    if (!days) return NOTHING;
     const first = this.#firstDay(count);
-    for (const [day, totals] of days) if (day >= first) addTo(sum, totals);
+    const newest = days.at(-1);
+    if (count === 1 && newest?.day === first) return newest.totals;
+    const sum = noTotals();
+    for (const { day, totals } of days) if (day >= first) addTo(sum, totals);
     return sum;
   }
 
@@ -84,3 +95,5 @@ export class Ledger {
     return dayOf(this.#clock.now()) - (days - 1) * DAY_MS;
   }
 }
+
+const NOTHING: Readonly<Totals> = Object.freeze(noTotals());

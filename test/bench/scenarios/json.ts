@@ -1,4 +1,5 @@
 // A JSON turn: processor time at 64 connections, and how much later an answer comes than without a relay.
+import { awake } from '../awake.ts';
 import { cost } from '../cost.ts';
 import { loadJson } from '../json-load.ts';
 import { type Contender, crewOf, NATIVE_PATH, REFERENCE } from '../relays/crew.ts';
@@ -19,7 +20,9 @@ export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<
   const crew = known.flatMap((one) => (one.name === REFERENCE ? [one, { ...one, name: REFERENCE_STREAM }] : [one]));
   const load = async ({ relay, path, name }: Contender, seconds: number): Promise<number> => {
     const request = requestOf({ path, key: KEY, ...(name === REFERENCE_STREAM ? { stream: SHORT } : {}) });
-    const { requests, refused } = await loadJson(stage, { port: relay.port, request, connections: CONNECTIONS, seconds });
+    const { requests, refused } = await awake(stage, () =>
+      loadJson(stage, { port: relay.port, request, connections: CONNECTIONS, seconds }),
+    );
     if (refused > 0 || requests === 0) throw new Error(`${name}: ${refused} of ${requests} requests were refused`);
     return requests;
   };

@@ -1,4 +1,5 @@
 // What saying no costs, next to Node's own server saying as much: clients repeat a refused request up to thirty times.
+import { awake } from '../awake.ts';
 import { cost } from '../cost.ts';
 import { loadJson } from '../json-load.ts';
 import { GATEWAY, NATIVE_PATH, startRefuser } from '../relays/crew.ts';
@@ -31,7 +32,8 @@ export function refusals(status: 401 | 429 | 503): Scenario {
       ...(status === 401 ? [] : [{ name: NODE_PARSED, relay: await startRefuser(stage, status, BODY_BYTES, 'parsed') }]),
     ];
     const load = async (port: number, seconds: number): Promise<number> => {
-      const { requests, refused } = await loadJson(stage, { port, request: requestOf(post), connections: CONNECTIONS, seconds });
+      const asked = { port, request: requestOf(post), connections: CONNECTIONS, seconds };
+      const { requests, refused } = await awake(stage, () => loadJson(stage, asked));
       if (refused < requests || requests === 0) throw new Error(`only ${refused} of ${requests} requests were refused`);
       return requests;
     };
