@@ -41,6 +41,28 @@ interface Running extends Recoverable {
   readonly budget: RetryBudget;
 }
 
+/** One that has its slot. */
+interface Entered extends Pick<Running, 'turn' | 'work' | 'client'> {
+  readonly slot: Slot;
+  readonly onGone: Demand['onGone'];
+}
+
+/** `gone`: the client left. `none`: nobody is left to be asked. */
+type Choice = Lease | 'gone' | 'none';
+
+/** How an account took a turn, and what that says of the account. */
+interface AtAccount {
+  readonly attempted: Attempted;
+  readonly result: Result;
+}
+
+interface Failed {
+  readonly failure: Failure;
+  /** The provider's. */
+  readonly status: number | undefined;
+  readonly account: string;
+}
+
 export class Dispatch {
   readonly #options: DispatchOptions;
   readonly #recovering: Recovering;
@@ -56,22 +78,46 @@ export class Dispatch {
    * @returns a provider's refusal for the client, where that is the answer
    * @throws Refusal when there is no other answer
    */
-  async run(turn: LiveTurn, work: Work, client: Client): Promise<RelayedAnswer | undefined> {
+  run(turn: LiveTurn, work: Work, client: Client): Promise<RelayedAnswer | undefined> {
     const onGone = (aborted: () => void): (() => void) => client.onGone(aborted);
     const entering = this.#options.admission.enter({ class: turn.route.class, onGone });
-    const slot = entering instanceof Promise ? await entering : entering;
-    if (!slot) return this.#gone(turn);
+    if (!(entering instanceof Promise)) return this.#within({ turn, work, client, slot: entering, onGone });
+    return entering.then((slot) => (slot ? this.#within({ turn, work, client, slot, onGone }) : this.#gone(turn)));
+  }
+
+  /** One function for what waits: each more that does costs every turn a promise and a round of the event loop's queue. */
+  async #within(entered: Entered): Promise<RelayedAnswer | undefined> {
+    const { turn, work, slot } = entered;
     try {
       const resuming = this.#options.continuity.resume(turn, work.body);
       turn.continuation = resuming instanceof Promise ? await resuming : resuming;
-      return await this.#tryInTurn(this.#begin({ turn, work, client, slot, onGone }));
+      const running = this.#begin(entered);
+      let recovered: Choice | undefined;
+      for (;;) {
+        const choosing = recovered ?? this.#choose(running);
+        const lease = choosing instanceof Promise ? await choosing : choosing;
+        if (lease === 'gone') return this.#gone(turn);
+        if (lease === 'none') return this.#tell(running);
+        running.tried.add(lease.account.id);
+        let at: AtAccount | undefined;
+        try {
+          const attempted = await this.#attempt(lease, running, running.resent ? 'resend' : (running.failures.at(-1)?.cause ?? 'first'));
+          at = asksForRenewal(attempted) ? await this.#renewed(attempted, lease, running) : atAccount(attempted);
+        } finally {
+          lease.end(at?.result ?? 'neutral');
+        }
+        const { verdict, status } = at.attempted;
+        if (verdict.kind === 'gone') return this.#gone(turn);
+        if (verdict.kind === 'refused') throw verdict.refusal;
+        if (verdict.kind === 'done') return undefined;
+        recovered = await this.#goOn(running, { ...verdict, status, account: lease.account.id });
+      }
     } finally {
       slot.leave();
     }
   }
 
-  #begin(parts: Pick<Running, 'turn' | 'work' | 'client'> & { readonly slot: Slot; readonly onGone: Demand['onGone'] }): Running {
-    const { turn, work, client, slot, onGone } = parts;
+  #begin({ turn, work, client, slot, onGone }: Entered): Running {
     const demand = this.#options.selection.demand({ turn, body: work.body, slot, onGone });
     const budget = this.#budgets.get(turn.pool.id) ?? new RetryBudget();
     this.#budgets.set(turn.pool.id, budget);
@@ -80,30 +126,20 @@ export class Dispatch {
     return { turn, work, sent: work, resent: false, closed: new Set(), client, demand, tried: new Set(), failures: [], budget };
   }
 
-  async #tryInTurn(running: Running): Promise<RelayedAnswer | undefined> {
-    const { turn, tried, failures, budget } = running;
-    let recovered: Lease | 'gone' | undefined;
-    for (;;) {
-      const choosing = recovered ?? this.#choose(running);
-      const lease = choosing instanceof Promise ? await choosing : choosing;
-      if (lease === 'gone') return this.#gone(turn);
-      if (lease === 'none') return this.#tell(running);
-      tried.add(lease.account.id);
-      const { verdict, status } = await this.#attemptAt(lease, running);
-      if (verdict.kind === 'gone') return this.#gone(turn);
-      if (verdict.kind === 'refused') throw verdict.refusal;
-      if (verdict.kind === 'done') return undefined;
-      failures.push(verdict.failure);
-      recovered = await this.#recovering.next(running, verdict.failure, lease.account.id);
-      const again = recovered !== undefined || this.#mayRetry(running, verdict.failure, status);
-      if (!again && !(await this.#rechecked(running, verdict.failure, status))) return this.#tell(running);
-      budget.retry(turn.now());
-      this.#options.counters.add('retries');
-    }
+  /** After a failure: the lease that the turn goes on with, nothing where it is to look for one, or `none`. */
+  async #goOn(running: Running, { failure, status, account }: Failed): Promise<Choice | undefined> {
+    const { turn, failures, budget } = running;
+    failures.push(failure);
+    const recovered = await this.#recovering.next(running, failure, account);
+    const again = recovered !== undefined || this.#mayRetry(running, failure, status);
+    if (!again && !(await this.#rechecked(running, failure, status))) return 'none';
+    budget.retry(turn.now());
+    this.#options.counters.add('retries');
+    return recovered;
   }
 
   /** `none` only after an attempt: its failure is what the client is told then. @throws Refusal before one */
-  #choose({ demand, tried, failures }: Running): Lease | 'gone' | 'none' | Promise<Lease | 'gone' | 'none'> {
+  #choose({ demand, tried, failures }: Running): Choice | Promise<Choice> {
     const without = (thrown: unknown): 'none' => {
       if (failures.length === 0 || !(thrown instanceof Refusal)) throw thrown;
       return 'none';
@@ -116,30 +152,20 @@ export class Dispatch {
     }
   }
 
-  /** At one account: an attempt, and one more where its credential could be renewed (Q5). */
-  async #attemptAt(lease: Lease, running: Running): Promise<Attempted> {
-    let result: Result = 'neutral';
-    try {
-      const before = running.failures.at(-1)?.cause ?? 'first';
-      let attempted = await this.#attempt(lease, running, running.resent ? 'resend' : before);
-      const refused = failureOf(attempted.verdict);
-      if (refused?.cause === 'credential' && refused.status === 401 && attempted.authorization !== undefined) {
-        const renewing = this.#options.credentials.refused(lease.account, attempted.authorization);
-        const renewal = renewing instanceof Promise ? await renewing : renewing;
-        if (renewal === 'renewed') {
-          attempted = await this.#attempt(lease, running, 'resend');
-          const again = failureOf(attempted.verdict);
-          // Renewed, and refused all the same: of no use, unless its operator has logged in anew meanwhile.
-          if (again?.status === 401 && (await this.#options.credentials.reimported(lease.account))) return attempted;
-        }
-        // Nobody knows yet whether the account must log in: its provider could not be asked.
-        if (renewal === 'failed') attempted = { ...attempted, verdict: { kind: 'failed', failure: { ...refused, cause: 'connect' } } };
-      }
-      result = resultOf(attempted.verdict);
-      return attempted;
-    } finally {
-      lease.end(result);
-    }
+  /** The account refused its credential: one more attempt where that could be renewed (Q5). */
+  async #renewed(attempted: Attempted, lease: Lease, running: Running): Promise<AtAccount> {
+    const { credentials } = this.#options;
+    const { account } = lease;
+    const refused = failureOf(attempted.verdict);
+    const renewal = await credentials.refused(account, attempted.authorization);
+    // Nobody knows yet whether the account must log in: its provider could not be asked.
+    if (renewal === 'failed' && refused)
+      return atAccount({ ...attempted, verdict: { kind: 'failed', failure: { ...refused, cause: 'connect' } } });
+    if (renewal !== 'renewed') return atAccount(attempted);
+    const again = await this.#attempt(lease, running, 'resend');
+    // Renewed, and refused all the same: of no use, unless its operator has logged in anew meanwhile.
+    const forgiven = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
+    return forgiven ? { attempted: again, result: 'neutral' } : atAccount(again);
   }
 
   #attempt(lease: Lease, running: Running, cause: AttemptCause): Promise<Attempted> {
@@ -235,7 +261,13 @@ function noteClass(turn: LiveTurn, failure: Failure): void {
   if (errorClass) turn.note('error_class', errorClass);
 }
 
+function asksForRenewal({ verdict, authorization }: Attempted): boolean {
+  const failure = failureOf(verdict);
+  return failure?.cause === 'credential' && failure.status === 401 && authorization !== undefined;
+}
+
 /** Who leaves, and what our own checks refuse, says nothing of the account. */
-function resultOf(verdict: Attempted['verdict']): Result {
-  return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
+function atAccount(attempted: Attempted): AtAccount {
+  const { verdict } = attempted;
+  return { attempted, result: failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral') };
 }

@@ -22,7 +22,6 @@ const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT'
 export function failureOf({ code = '', syscall }: NodeJS.ErrnoException): CarrierFailure {
   if (CONNECT_ERRORS.has(code)) return 'connect';
   if (CONNECT_TIMEOUTS.has(code) || (code === 'ETIMEDOUT' && syscall === 'connect')) return 'connect_timeout';
-  if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'first_byte';
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
   return 'network';
 }

@@ -16,25 +16,25 @@ export interface UndiciTimeouts {
 export class UndiciCarrier implements Carrier {
   readonly #pool: Pool;
   readonly #base: string;
-  readonly #silence: Silence;
+  readonly #waits: Waits;
 
   constructor(baseUrl: string, timeouts: UndiciTimeouts) {
     const { origin, pathname } = new URL(baseUrl);
     this.#base = pathname.replace(/\/$/, '');
-    this.#silence = new Silence(timeouts.idleMs);
-    // A fixed number of connections would queue streams without a word; admission is ours. The body's idle time is ours as
-    // well, since undici's does not tell a slow reader from a silent provider.
+    this.#waits = { head: new Silence(timeouts.firstByteMs), data: new Silence(timeouts.idleMs) };
+    // A fixed number of connections would queue streams without a word; admission is ours. So are the waits: undici's do not tell a
+    // slow reader from a silent provider, and cost every turn a timer.
     this.#pool = new Pool(origin, {
       connections: null,
       pipelining: 1,
       bodyTimeout: 0,
-      headersTimeout: timeouts.firstByteMs,
+      headersTimeout: 0,
       connect: { timeout: timeouts.connectMs },
     });
   }
 
   send(request: CarrierRequest, handler: ReplyHandler): Sending {
-    const exchange = new Exchange(handler, this.#silence);
+    const exchange = new Exchange(handler, this.#waits);
     this.#pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
@@ -56,29 +56,38 @@ export class UndiciCarrier implements Carrier {
   }
 }
 
+/** By what is waited for. */
+interface Waits {
+  readonly head: Silence;
+  readonly data: Silence;
+}
+
 class Exchange extends Watched implements Dispatcher.DispatchHandler, Sending {
   readonly #handler: ReplyHandler;
-  readonly #silence: Silence;
+  readonly #waits: Waits;
   #controller: Dispatcher.DispatchController | undefined;
+  /** Undefined before it is sent, and after its end. */
+  #waiting: keyof Waits | undefined;
   #paused = false;
   #over = false;
 
-  constructor(handler: ReplyHandler, silence: Silence) {
+  constructor(handler: ReplyHandler, waits: Waits) {
     super();
     this.#handler = handler;
-    this.#silence = silence;
+    this.#waits = waits;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#over) controller.abort(new Error('client gone'));
+    else this.#wait('head');
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
     if (this.#over || status < 200) return;
     // Else the answer's first bytes stay in memory for as long as it lasts, for headers that nobody reads again.
     controller.rawHeaders = null;
-    this.#silence.watch(this);
+    this.#wait('data');
     this.#handler.head(status, joined(headers));
   }
 
@@ -114,7 +123,13 @@ class Exchange extends Watched implements Dispatcher.DispatchHandler, Sending {
 
   silent(): void {
     if (this.#paused) this.quietTicks = 0;
-    else this.#fail('idle');
+    else this.#fail(this.#waiting === 'head' ? 'first_byte' : 'idle');
+  }
+
+  #wait(what: keyof Waits | undefined): void {
+    if (this.#waiting) this.#waits[this.#waiting].forget(this);
+    this.#waiting = what;
+    if (what) this.#waits[what].watch(this);
   }
 
   #fail(failure: CarrierFailure): void {
@@ -126,7 +141,7 @@ class Exchange extends Watched implements Dispatcher.DispatchHandler, Sending {
   #finish(): boolean {
     if (this.#over) return false;
     this.#over = true;
-    this.#silence.forget(this);
+    this.#wait(undefined);
     return true;
   }
 }
