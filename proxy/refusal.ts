@@ -87,8 +87,7 @@ export class Refusal extends Error {
   readonly status: number;
   readonly error: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
-  /** Its body is what the table says of its code. */
-  readonly isPlain: boolean;
+  #json: string | undefined;
 
   constructor(code: ErrorCode, details: RefusalDetails = {}) {
     const entry: Row = ERRORS[code];
@@ -106,12 +105,17 @@ export class Refusal extends Error {
       param: details.param ?? null,
       ...(details.resetsAt === undefined ? {} : { resets_at: details.resetsAt }),
     };
-    this.isPlain = details.message === undefined && details.param === undefined && details.resetsAt === undefined;
     this.headers = headersOf(this.status, entry, details);
   }
 
   get code(): string | null {
     return this.error.code;
+  }
+
+  /** Its body. */
+  get json(): string {
+    this.#json ??= JSON.stringify({ error: this.error });
+    return this.#json;
   }
 
   /** The code as rows and logs keep it: always of a closed vocabulary. */
@@ -124,7 +128,6 @@ export class Refusal extends Error {
 export class RelayedRefusal extends Refusal {
   override readonly status: number;
   override readonly error: ErrorBody;
-  override readonly isPlain = false;
   readonly #loggedCode: string;
 
   /** @param loggedCode the provider's code where it is a known one: any other might be a client's text in disguise (S4) */
@@ -138,6 +141,17 @@ export class RelayedRefusal extends Refusal {
   override get loggedCode(): string {
     return this.#loggedCode;
   }
+}
+
+const plain = new Map<ErrorCode, Refusal>();
+
+/** What the table says as it stands, always the same object: what a client meets that asks again and again costs next to nothing. */
+export function plainRefusal(code: ErrorCode): Refusal {
+  const known = plain.get(code);
+  if (known) return known;
+  const made = new Refusal(code);
+  plain.set(code, made);
+  return made;
 }
 
 const LONGEST_SDK_WAIT_MS = 60_000;
@@ -154,18 +168,6 @@ function headersOf(status: number, entry: Row, details: RefusalDetails): Record<
 /** Whatever was thrown, as a refusal: only a Refusal keeps its text. */
 export function refusalOf(thrown: unknown): Refusal {
   return thrown instanceof Refusal ? thrown : new Refusal('server_error');
-}
-
-const textsOfTable = new Map<string, string>();
-
-/** What the table says as it stands is written once: clients repeat a refused request. */
-export function jsonOf(refusal: Refusal): string {
-  const { code, error } = refusal;
-  const known = refusal.isPlain && code !== null ? textsOfTable.get(code) : undefined;
-  if (known !== undefined) return known;
-  const text = JSON.stringify({ error });
-  if (refusal.isPlain && code !== null) textsOfTable.set(code, text);
-  return text;
 }
 
 /** The `status` is never missing: a client hangs without it. */

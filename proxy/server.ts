@@ -131,7 +131,7 @@ export class PublicServer {
     }
     const { kind } = found.route;
     this.#running += 1;
-    void serveTurn(exchange, kind && handlers[kind]).then(this.#ended);
+    void serveTurn(exchange, kind && handlers[kind], this.#ended);
   }
 
   readonly #ended = (): void => {

@@ -22,8 +22,8 @@ export interface Exchange {
 /** What serves a route kind. Undefined: the client has its answer already. @throws Refusal */
 export type Handler = (exchange: Exchange) => Answer | undefined | Promise<Answer | undefined>;
 
-/** Never rejects. */
-export async function serveTurn(exchange: Exchange, handler: Handler | undefined): Promise<void> {
+/** Never rejects. @param ended called once, when nothing of the turn is left to be done */
+export async function serveTurn(exchange: Exchange, handler: Handler | undefined, ended: () => void): Promise<void> {
   const { turn } = exchange;
   try {
     turn.passage.admit();
@@ -35,6 +35,7 @@ export async function serveTurn(exchange: Exchange, handler: Handler | undefined
     refuse(exchange, thrown);
   } finally {
     turn.record();
+    ended();
   }
 }
 

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CounterName } from '../admin/counters.ts';
-import { jsonOf, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 /** For a client that is still sending to read its answer. */
 const LINGER_MS = 1_000;
@@ -27,7 +27,7 @@ export function refusalOfBytes({ code }: NodeJS.ErrnoException): { readonly coun
 
 /** Writes the refusal, and ends the connection; what still comes of it is dropped. */
 export function endRaw(socket: Socket, refusal: Refusal, id: string): void {
-  const body = jsonOf(refusal);
+  const body = refusal.json;
   const lines = [
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
     ...Object.entries(refusal.headers).map(([name, value]) => `${name}: ${value}`),

@@ -1,6 +1,6 @@
 // Writes whole answers to HTTP clients, refusals among them, and sees to what is still arriving of the request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { jsonOf, type Refusal } from '../refusal.ts';
+import type { Refusal } from '../refusal.ts';
 import { hasArrived, isWhole } from './body.ts';
 import { waitsForLeave } from './expect.ts';
 
@@ -22,7 +22,7 @@ const DRAIN_MS = 1_000;
 
 export function writeRefusal(response: ServerResponse, refusal: Refusal, id: string): void {
   if (response.destroyed || response.headersSent) return;
-  const body = jsonOf(refusal);
+  const body = refusal.json;
   const fixed = { 'content-type': 'application/json', 'x-request-id': id, 'content-length': Buffer.byteLength(body) };
   conclude(response, refusal.status, { ...refusal.headers, ...fixed }, body);
 }

@@ -1,5 +1,5 @@
 // A Pool API key opens every runtime route, unsupported rows included; nothing else happens without one (AU1, AU3).
-import { Refusal } from '../../proxy/refusal.ts';
+import { plainRefusal } from '../../proxy/refusal.ts';
 import { rule } from '../rule.ts';
 
 /** One token: a repeated header arrives joined by a comma, and is no token. */
@@ -14,8 +14,8 @@ export const authenticate = rule({
     const secret = BEARER.exec(turn.headers.authorization ?? '')?.[1];
     const key = secret === undefined ? undefined : turn.identify(secret);
     // No key, an unknown one and an operator's token look alike; a status is told only to who holds the secret (Q2).
-    if (!key) throw new Refusal('invalid_api_key');
-    if (key.status !== 'active') throw new Refusal('api_key_disabled');
-    if (key.expires_at !== undefined && turn.at >= key.expires_at) throw new Refusal('api_key_expired');
+    if (!key) throw plainRefusal('invalid_api_key');
+    if (key.status !== 'active') throw plainRefusal('api_key_disabled');
+    if (key.expires_at !== undefined && turn.at >= key.expires_at) throw plainRefusal('api_key_expired');
   },
 });
