@@ -69,6 +69,7 @@ export function turnHost({ accounting, capacity, clock, counters, credentials, l
     record: (row, attempts, turn) => {
       accounting.settle(turn, row);
       store.requests.append(row, attempts);
+      if (!log.debugs) return;
       const { id, endpoint, method, status, code, account, retries, duration_ms } = row;
       log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms });
     },

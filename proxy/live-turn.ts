@@ -246,12 +246,17 @@ function textsIn(json: Json): string {
 
 let lastNow = 0;
 let sameNow = 0;
+let time = '';
 
 /** Sorts by time, in the order of arrival, and says nothing else. */
 export function requestId(now: number): string {
-  sameNow = now === lastNow ? (sameNow + 1) % 65_536 : 0;
-  lastNow = now;
-  return `req_${now.toString(16).padStart(12, '0')}${sameNow.toString(16).padStart(4, '0')}${randomDigits()}`;
+  if (now === lastNow) sameNow = (sameNow + 1) % 65_536;
+  else {
+    sameNow = 0;
+    lastNow = now;
+    time = now.toString(16).padStart(12, '0');
+  }
+  return `req_${time}${sameNow.toString(16).padStart(4, '0')}${randomDigits()}`;
 }
 
 const RANDOM_BYTES = 8;

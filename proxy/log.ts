@@ -17,6 +17,11 @@ export class Log {
     this.#write = write;
   }
 
+  /** Whether such lines are written: what comes with every turn is not even made for nobody. */
+  get debugs(): boolean {
+    return this.level === 'debug';
+  }
+
   debug(event: string, fields?: LogFields): void {
     this.#line('debug', event, fields);
   }

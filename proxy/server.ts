@@ -31,6 +31,8 @@ const LAST_ROWS_MS = 250;
 /** A row of the table, and why the request gets no further than there. */
 type Found = Match & { readonly refusal?: Refusal };
 
+const ignore = (): void => undefined;
+
 const nowhere = (refusal: Refusal, route = NO_ROUTE): Found => ({ route, params: {}, refusal });
 
 export class PublicServer {
@@ -120,13 +122,13 @@ export class PublicServer {
     if (this.#condemned.has(socket)) return;
     this.#latest.set(socket, { request, response });
     // Errors of a connection that its client tore down say nothing that its closing does not say.
-    response.on('error', () => undefined);
+    response.on('error', ignore);
     const generation = current();
-    const { refusal, ...found } = this.#find(request, generation);
+    const found = this.#find(request, generation);
     const exchange = { turn: this.#turn(request, found, generation), request, response };
     if (this.#draining || this.#condemned.has(socket)) response.shouldKeepAlive = false;
-    if (refusal) {
-      refuseTurn(exchange, refusal);
+    if (found.refusal) {
+      refuseTurn(exchange, found.refusal);
       return;
     }
     const { kind } = found.route;
