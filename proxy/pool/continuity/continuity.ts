@@ -74,25 +74,24 @@ export class Continuity {
     const states = turnStatesIn(turn.headers, body, turn.wire);
     if (anchor === undefined && session === undefined && states.length === 0) return NOTHING;
     const book = this.#book;
-    const names = {
-      anchor: anchor === undefined ? undefined : book.name('response', pool, '', anchor),
-      session: session === undefined ? undefined : book.name('header', pool, turn.key.id, session),
-    };
-    const found = [
-      names.anchor && book.find(names.anchor),
-      names.session && book.find(names.session),
-      ...states.map((value) => book.find(book.name('turn_state', pool, '', value))),
-    ];
-    const settle = ([anchored, at, ...issuers]: readonly (Pin | undefined)[]): Continuation => {
-      if (names.anchor && !anchored) throw new Refusal('previous_response_not_found', { param: 'previous_response_id' });
-      const issued = states.flatMap((value, i) => (issuers[i] ? [[value, issuers[i].account] as const] : []));
+    const sessionName = session === undefined ? undefined : book.name('header', pool, turn.key.id, session);
+    const at = sessionName && book.find(sessionName);
+    if (anchor === undefined && states.length === 0 && !(at instanceof Promise)) {
+      return { hard: undefined, soft: at?.account, session: sessionName, states: NO_STATES };
+    }
+    const anchored = anchor === undefined ? undefined : book.find(book.name('response', pool, '', anchor));
+    const issuers = states.map((value) => book.find(book.name('turn_state', pool, '', value)));
+    const settle = ([boundTo, wasAt, ...issuedBy]: readonly (Pin | undefined)[]): Continuation => {
+      if (anchor !== undefined && !boundTo) throw new Refusal('previous_response_not_found', { param: 'previous_response_id' });
+      const issued = states.flatMap((value, i) => (issuedBy[i] ? [[value, issuedBy[i].account] as const] : []));
       return {
-        hard: anchored?.account,
-        soft: at?.account ?? issued[0]?.[1],
-        session: names.session,
+        hard: boundTo?.account,
+        soft: wasAt?.account ?? issued[0]?.[1],
+        session: sessionName,
         states: issued.length === 0 ? NO_STATES : new Map(issued),
       };
     };
+    const found = [anchored, at, ...issuers];
     return isSettled(found) ? settle(found) : Promise.all(found).then(settle);
   }
 
