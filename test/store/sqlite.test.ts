@@ -95,6 +95,26 @@ test('an empty file gets the schema, and the tables have exactly the columns tha
   await connection.close();
 });
 
+test('pins of a database from before digests stood alone are found by their digests', async (context) => {
+  const path = await database(context);
+  await (await openStore(`sqlite:${path}`, { clock })).close();
+  const connection = await Connection.open(path);
+  await connection.script(`
+    DROP TABLE pins;
+    CREATE TABLE pins (
+      kind TEXT NOT NULL, pool TEXT NOT NULL, key_id TEXT NOT NULL, hash TEXT NOT NULL, account TEXT NOT NULL, expires_at BIGINT NOT NULL,
+      PRIMARY KEY (kind, pool, key_id, hash)
+    );
+    CREATE INDEX pins_oldest ON pins (expires_at);
+    INSERT INTO pins VALUES ('response', 'team', '', 'ab12', 'north', 10000);
+    DELETE FROM schema_version WHERE version = 4;
+  `);
+  await connection.close();
+  const store = await openStore(`sqlite:${path}`, { clock });
+  context.after(() => store.close());
+  assert.deepEqual(await store.pins.find('ab12'), { hash: 'ab12', account: 'north', expires_at: 10_000 });
+});
+
 test('a database of a newer program is refused and left as it is', async (context) => {
   const path = await database(context);
   await (await openStore(`sqlite:${path}`, { clock })).close();
