@@ -8,6 +8,7 @@ import { BODY_MALFORMED } from './intake/body.ts';
 import { checkFraming, pathOf } from './intake/framing.ts';
 import { clientHeaders } from './intake/headers.ts';
 import { type Handler, refuseTurn, serveTurn } from './intake/http-turn.ts';
+import { IdleConnections, KEEP_ALIVE_MS } from './intake/idle-connections.ts';
 import { endRaw, refusalOfBytes } from './intake/raw.ts';
 import { LiveTurn, requestId, type TurnHost } from './live-turn.ts';
 import { Refusal, refusalOf } from './refusal.ts';
@@ -20,8 +21,6 @@ export interface ServerOptions {
   readonly counters: Counters;
 }
 
-/** Idle client connections are kept longer than the pauses between the turns of a session. */
-const KEEP_ALIVE_MS = 75_000;
 const TIMEOUT_CHECK_MS = 1_000;
 
 /** While stopping: how often connections that have become idle are closed, and how long turns that were cut may take for their rows. */
@@ -38,7 +37,7 @@ const nowhere = (refusal: Refusal, route = NO_ROUTE): Found => ({ route, params:
 export class PublicServer {
   readonly #options: ServerOptions;
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #connections = new IdleConnections((socket) => this.#latest.get(socket)?.response);
   /** How many turns run, and who waits for the last of them. A map of them, changed twice a turn, would cost a tenth of the turn in garbage. */
   #running = 0;
   #quiet: (() => void) | undefined;
@@ -68,10 +67,7 @@ export class PublicServer {
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
     this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#connect(request, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
-    this.#server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    this.#server.on('connection', (socket: Socket) => this.#connections.watch(socket));
   }
 
   /** Takes what a new configuration says of connections that are there already. */
@@ -93,7 +89,7 @@ export class PublicServer {
   /** Refuses new turns, lets the running ones end, and cuts what is left after `ms`. */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
-    for (const socket of this.#sockets) {
+    for (const socket of this.#connections) {
       const latest = this.#latest.get(socket);
       if (latest) latest.response.shouldKeepAlive = false;
     }
@@ -108,12 +104,13 @@ export class PublicServer {
     await Promise.race([closed, stopped.promise]);
     clearInterval(sweep);
     clearTimeout(hardStop);
+    this.#connections.stop();
   }
 
   #sweep(): void {
     this.#server.closeIdleConnections();
     // Node takes a connection that never sent a byte for a busy one.
-    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
