@@ -1,7 +1,7 @@
 // Finds answers that fell silent: one timer for all of a carrier, where a timer for each would be set anew with every chunk.
 
-/** The longest silence is told this much late at most: an eighth of itself. */
-const TICKS = 8;
+/** The longest silence is told a thirty-second of itself late at most: 280 s must stay below the 300 s of native clients. */
+const TICKS = 32;
 
 /** What is watched, from `watch` until `forget`. */
 export abstract class Watched {
