@@ -2,9 +2,10 @@
 import { cost } from '../cost.ts';
 import { NATIVE_PATH } from '../relays/crew.ts';
 import { keyNumber, type Size, startGateway } from '../relays/gateway.ts';
+import type { Relay } from '../relays/relay.ts';
 import { alternate, type Measurement, type Scenario } from '../sheet.ts';
 import { type Loading, type Report, startLoad } from '../streams.ts';
-import { requestOf } from '../wire.ts';
+import { requestOf, type Wire } from '../wire.ts';
 
 const CONNECTIONS = 64;
 /** Long enough for every key and session to have had its first turn; once, for the code to be compiled for good. */
@@ -20,10 +21,16 @@ interface Extent extends Size {
 
 const USUAL: Extent = { accounts: 10, keys: 10, sessions: 1_000 };
 
+interface Contender {
+  readonly name: string;
+  readonly relay: Relay;
+  readonly requests: readonly Wire[];
+}
+
 /** @param figure the row's; @param small and large: how the two differ from the usual */
 export function growth(figure: string, small: Partial<Extent>, large: Partial<Extent>): Scenario {
   return async ({ stage, effort, sheet }: Measurement) => {
-    const contenders = [];
+    const contenders: Contender[] = [];
     for (const [name, extent] of [
       [SMALL, { ...USUAL, ...small }],
       [LARGE, { ...USUAL, ...large }],
@@ -33,7 +40,7 @@ export function growth(figure: string, small: Partial<Extent>, large: Partial<Ex
       );
       contenders.push({ name, relay: await startGateway(stage, extent), requests });
     }
-    const loadOn = ({ relay, requests }: (typeof contenders)[number], warmSeconds: number): Promise<Loading> =>
+    const loadOn = ({ relay, requests }: Contender, warmSeconds: number): Promise<Loading> =>
       startLoad(stage, { port: relay.port, requests, connections: CONNECTIONS, warmSeconds, seconds: effort.seconds });
     for (const contender of contenders) await (await loadOn(contender, WARM_SECONDS.first)).report();
     await alternate(effort.runs, contenders, async (contender) => {
