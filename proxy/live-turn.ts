@@ -1,5 +1,4 @@
 // One turn from arrival to its single end: what rules see of it, and the metadata it leaves behind.
-import { randomFillSync } from 'node:crypto';
 import type { AttemptRow, RequestRow, Why } from '../store/rows.ts';
 import { Passage } from './chain.ts';
 import type { AccountConfig, KeyConfig, Limits, LoadedConfig, PoolConfig, WireWords } from './config/config.ts';
@@ -8,6 +7,7 @@ import type { Continuation } from './pool/continuity/continuity.ts';
 import type { Bill } from './pool/limits/bill.ts';
 import type { Tokens } from './pool/limits/totals.ts';
 import type { Refusal } from './refusal.ts';
+import { requestId } from './request-id.ts';
 import type { Event, Headers, Json, ModelView, Outcome, Route, SafeFields, Turn, Work } from './turn.ts';
 
 /** Shorter values are words, and would be found in every text. */
@@ -242,34 +242,4 @@ function textsIn(json: Json): string {
   };
   collect(json);
   return texts.join('\n');
-}
-
-let lastNow = 0;
-let sameNow = 0;
-let time = '';
-
-/** Sorts by time, in the order of arrival, and says nothing else. */
-export function requestId(now: number): string {
-  if (now === lastNow) sameNow = (sameNow + 1) % 65_536;
-  else {
-    sameNow = 0;
-    lastNow = now;
-    time = now.toString(16).padStart(12, '0');
-  }
-  return `req_${time}${sameNow.toString(16).padStart(4, '0')}${randomDigits()}`;
-}
-
-const RANDOM_BYTES = 8;
-/** Drawn for many ids at once: each draw is a system call. */
-const drawn = Buffer.alloc(RANDOM_BYTES * 512);
-let used = drawn.length;
-
-/** 16 hex digits. */
-function randomDigits(): string {
-  if (used === drawn.length) {
-    randomFillSync(drawn);
-    used = 0;
-  }
-  used += RANDOM_BYTES;
-  return drawn.toString('hex', used - RANDOM_BYTES, used);
 }

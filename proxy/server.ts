@@ -10,8 +10,9 @@ import { clientHeaders } from './intake/headers.ts';
 import { type Handler, refuseTurn, serveTurn } from './intake/http-turn.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from './intake/idle-connections.ts';
 import { endRaw, refusalOfBytes } from './intake/raw.ts';
-import { LiveTurn, requestId, type TurnHost } from './live-turn.ts';
+import { LiveTurn, type TurnHost } from './live-turn.ts';
 import { Refusal, refusalOf } from './refusal.ts';
+import { requestId } from './request-id.ts';
 import { type Match, NO_ROUTE } from './routes.ts';
 
 export interface ServerOptions {

@@ -6,10 +6,14 @@ const SAME_MS = 10;
 
 const FINE = { ordinal: 0, cause: 'first', error_class: null, upstream_error_param: null } as const;
 
+/** Whether a request went so well that its row may stand for its attempt: of any other nothing is made up, whatever became of its rows. */
+export const wentWell = ({ account, retries, status, outcome }: RequestRow): boolean =>
+  account !== null && retries === 0 && status < 300 && outcome === 'completed';
+
 /** Whether these attempts can be made up again from their request's row. */
 export function saysTheSame(request: RequestRow, attempts: readonly AttemptRow[]): boolean {
   const [only] = attempts;
-  if (!only || attempts.length > 1) return false;
+  if (!only || attempts.length > 1 || !wentWell(request)) return false;
   const late = only.at - request.at;
   const early = request.at + request.duration_ms - (only.at + only.duration_ms);
   return (
@@ -23,7 +27,7 @@ export function saysTheSame(request: RequestRow, attempts: readonly AttemptRow[]
   );
 }
 
-/** @param account the label that the request's row has */
-export function onlyAttempt({ id, at, status, duration_ms }: RequestRow, account: string): AttemptRow {
-  return { request_id: id, at, account, status, duration_ms, ...FINE };
+/** Of a request that went well. */
+export function onlyAttempt({ id, at, account, status, duration_ms }: RequestRow): AttemptRow {
+  return { request_id: id, at, account: account ?? '', status, duration_ms, ...FINE };
 }

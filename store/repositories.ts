@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
-import { onlyAttempt, saysTheSame } from './only-attempt.ts';
+import { onlyAttempt, saysTheSame, wentWell } from './only-attempt.ts';
 import { purge } from './purge.ts';
 import { equals, oneOf, select, where } from './query.ts';
 import type { Store } from './store.ts';
@@ -44,7 +44,7 @@ export function repositories(driver: Driver, writer: Writer, clock: () => number
     attempts: {
       async of(request) {
         const made = await select(driver, attempts, { where: [equals('request_id', request.id)], order: 'ordinal' });
-        return made.length > 0 || request.account === null ? made : [onlyAttempt(request, request.account)];
+        return made.length === 0 && wentWell(request) ? [onlyAttempt(request)] : made;
       },
     },
     catalog: {

@@ -3,12 +3,12 @@ import type { Counters } from '../admin/counters.ts';
 import type { LiveTurn } from '../live-turn.ts';
 import type { Admission, Slot } from '../pool/admission/admission.ts';
 import type { Continuity } from '../pool/continuity/continuity.ts';
-import type { Result } from '../pool/health/visit.ts';
 import type { Demand } from '../pool/selection/demand.ts';
 import type { Lease } from '../pool/selection/lease.ts';
 import type { Selection } from '../pool/selection/selection.ts';
 import { Refusal } from '../refusal.ts';
 import type { Work } from '../turn.ts';
+import { type AtAccount, asksForRenewal, atAccount, failureOf } from './at-account.ts';
 import { type Attempted, attempt } from './attempt.ts';
 import { type AttemptCause, beginAttempt } from './attempt-row.ts';
 import { compose } from './compose.ts';
@@ -50,12 +50,6 @@ interface Entered extends Pick<Running, 'turn' | 'work' | 'client'> {
 /** `gone`: the client left. `none`: nobody is left to be asked. */
 type Choice = Lease | 'gone' | 'none';
 
-/** How an account took a turn, and what that says of the account. */
-interface AtAccount {
-  readonly attempted: Attempted;
-  readonly result: Result;
-}
-
 interface Failed {
   readonly failure: Failure;
   /** The provider's. */
@@ -76,7 +70,7 @@ export class Dispatch {
   /**
    * Takes a slot, then an account (Q4). Resolves when the client has its answer, or has left.
    * @returns a provider's refusal for the client, where that is the answer
-   * @throws Refusal when there is no other answer
+   * @throws Refusal when there is no other answer; at once, not from the promise, where its class is full
    */
   run(turn: LiveTurn, work: Work, client: Client): Promise<RelayedAnswer | undefined> {
     const onGone = (aborted: () => void): (() => void) => client.onGone(aborted);
@@ -253,21 +247,7 @@ export class Dispatch {
   }
 }
 
-const failureOf = (verdict: Attempted['verdict']): Failure | undefined =>
-  verdict.kind === 'gone' ? undefined : 'failure' in verdict ? verdict.failure : undefined;
-
 function noteClass(turn: LiveTurn, failure: Failure): void {
   const errorClass = errorClassOf(failure);
   if (errorClass) turn.note('error_class', errorClass);
-}
-
-function asksForRenewal({ verdict, authorization }: Attempted): boolean {
-  const failure = failureOf(verdict);
-  return failure?.cause === 'credential' && failure.status === 401 && authorization !== undefined;
-}
-
-/** Who leaves, and what our own checks refuse, says nothing of the account. */
-function atAccount(attempted: Attempted): AtAccount {
-  const { verdict } = attempted;
-  return { attempted, result: failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral') };
 }

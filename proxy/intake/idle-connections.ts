@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 
 /** Told to clients as well, which must not reuse a connection that is about to close. */
 export const KEEP_ALIVE_MS = 75_000;
-/** How often it is looked, and so how much later one is closed at most. */
+/** How often it is looked; one is closed two looks late at most. */
 const SWEEP_MS = 5_000;
 
 interface Idling {
@@ -25,7 +25,7 @@ export class IdleConnections {
   watch(socket: Socket): void {
     this.#connections.set(socket, { bytes: 0, sweeps: 0 });
     socket.once('close', () => this.#connections.delete(socket));
-    // Node would set a timer behind every answer and clear it before the next request: 3 % of a turn.
+    // Node would set a timer behind every answer and clear it before the next request: some 5 % of a JSON turn.
     socket.setTimeout = () => socket;
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }

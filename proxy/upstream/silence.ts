@@ -1,4 +1,5 @@
-// Finds answers that fell silent: one timer for all of a carrier, where a timer for each would be set anew with every chunk.
+// Finds answers that fell silent: one timer for all of a carrier, where a timer for each would be set anew with every
+// chunk. Replies of the pass-through rows are Node's streams, and have `intake/silence.ts`.
 
 /** The longest silence is told a thirty-second of itself late at most: 280 s must stay below the 300 s of native clients. */
 const TICKS = 32;

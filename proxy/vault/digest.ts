@@ -22,8 +22,8 @@ export class KeyedDigest {
   }
 
   /**
-   * Base64url of HMAC-SHA-256. Written out over one-shot hashes, which take half the time of a createHmac: several digests are
-   * made for every turn.
+   * Base64url of HMAC-SHA-256. Written out over one-shot hashes, which take half the time of a createHmac: every turn leaves
+   * something to be digested.
    */
   of(value: string): string {
     const text = value.length * 3 > LONGEST_BYTES ? hash('sha256', value, 'base64url') : value;

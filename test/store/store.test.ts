@@ -88,6 +88,9 @@ for (const adapter of adapters) {
         await store.flush();
         assert.deepEqual(await store.attempts.of({ ...request, id }), own);
       }
+      for (const bad of [{ status: 502, outcome: 'failed' }, { retries: 1 }, { outcome: 'cut' }, { account: null }] as const) {
+        assert.deepEqual(await store.attempts.of({ ...request, id: 'lost', ...bad }), [], 'nothing is made up of what may have been lost');
+      }
       const { written } = store.stats();
       store.requests.append(request, [same]);
       await store.flush();

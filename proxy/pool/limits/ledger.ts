@@ -17,7 +17,7 @@ interface Day {
   readonly totals: Totals;
 }
 
-/** The newest is the last; days of an earlier process may stand in any order before it. */
+/** The one that was added to last is the last; those of an earlier process may stand in any order. */
 type Days = Day[];
 
 export class Ledger {
@@ -67,8 +67,8 @@ export class Ledger {
 
   #addTo(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
     const days = all.get(id);
-    const newest = days?.at(-1);
-    if (newest?.day === day) addTo(newest.totals, totals);
+    const last = days?.at(-1);
+    if (last?.day === day) addTo(last.totals, totals);
     else this.#openDay(all, id, day, totals);
   }
 
@@ -84,8 +84,8 @@ export class Ledger {
   #sum(days: Days | undefined, count: number): Readonly<Totals> {
     if (!days) return NOTHING;
     const first = this.#firstDay(count);
-    const newest = days.at(-1);
-    if (count === 1 && newest?.day === first) return newest.totals;
+    const last = days.at(-1);
+    if (count === 1 && last?.day === first) return last.totals;
     const sum = noTotals();
     for (const { day, totals } of days) if (day >= first) addTo(sum, totals);
     return sum;
