@@ -1,5 +1,6 @@
 // The program itself as an operator runs it: a process of its own on a file of its own, with accounts that the test scripts.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -146,7 +147,7 @@ export async function startProgram({ upstream: accounts, config, place }: Progra
   const folder = mkdtempSync(join(tmpdir(), 'poolgate-program-'));
   const draft: Draft = {
     listen: { port: 0 },
-    admin: { port: await freePort() },
+    admin: { port: await portOfOurs() },
     timeouts: { drain_ms: 500 },
     accounts: ['north', 'south'].map((id) => ({
       id,
@@ -164,11 +165,23 @@ export async function startProgram({ upstream: accounts, config, place }: Progra
   return program;
 }
 
-/** A port that was free a moment ago: commands find the running gateway by the one in its file. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+/** Ports that the system gives nobody by itself: those of its own choice lie above 32768 on Linux, above 49152 elsewhere. */
+const PORTS = { first: 10_000, count: 20_000, perProcess: 16 };
+
+let handedOut = 0;
+
+/**
+ * A free port that stays free while the program is down: commands find the running gateway by the one in its file. A port
+ * of the system's choice would do for a moment only, since any connection that another test makes may be given it next.
+ */
+async function portOfOurs(): Promise<number> {
+  for (;;) {
+    const port = PORTS.first + ((process.pid * PORTS.perProcess + handedOut++) % PORTS.count);
+    const server = createServer().listen(port, '127.0.0.1');
+    const free = await Promise.race([once(server, 'listening').then(() => true), once(server, 'error').then(() => false)]);
+    if (free) {
+      await new Promise((resolve) => server.close(resolve));
+      return port;
+    }
+  }
 }
