@@ -1,5 +1,4 @@
 // The tables: each row type's columns in order, its key, and how a row becomes values and comes back. Adapters write their SQL from this.
-import { StoreError } from './errors.ts';
 import type { AccountStateRow, AttemptRow, AuditRow, CatalogRow, CredentialRow, PinRow, RequestRow, UsageRow } from './rows.ts';
 
 type ColumnType = 'text' | 'integer' | 'boolean' | 'json';
@@ -66,15 +65,6 @@ const table = <Row extends object>(name: string, { key, again, weight = 1, colum
     row: (record) => Object.fromEntries(fields.map(({ field, decode }) => [field, decode(record[field])])) as Row,
   };
 };
-
-/** A batch of one table as a JSON list of lists, in the order of its columns. */
-export function jsonOf(table: Table, rows: readonly object[]): string {
-  try {
-    return JSON.stringify(rows.map(table.values));
-  } catch (cause) {
-    throw new StoreError('bad_row', `a row of ${table.name} is no plain data`, { cause });
-  }
-}
 
 export const requests = table<RequestRow>('requests', {
   key: ['id'],

@@ -81,11 +81,19 @@ interface Request extends IncomingMessage {
 }
 
 /** Whether a body of stated length has arrived, and waits to be read. */
-export const hasArrived = (request: IncomingMessage): boolean =>
+const hasArrived = (request: IncomingMessage): boolean =>
   request.headers['content-length'] !== undefined && request.readableLength === Number(request.headers['content-length']);
 
 /** Whether nothing of the request is still to come. Its parser says so a moment after the last byte of the body was there. */
 export const isWhole = (request: Request): boolean => request.complete || request[TAKEN] === true;
+
+/** Takes a body that nobody wants, if it has arrived; whether it had. */
+export function discard(request: Request): boolean {
+  if (!hasArrived(request)) return false;
+  request[TAKEN] = true;
+  request.read();
+  return true;
+}
 
 function taken(request: Request, { limits, guard, counters }: BodyOptions): Buffer {
   const { readableLength: size } = request;

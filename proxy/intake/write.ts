@@ -1,7 +1,7 @@
 // Writes whole answers to HTTP clients, refusals among them, and sees to what is still arriving of the request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Refusal } from '../refusal.ts';
-import { hasArrived, isWhole } from './body.ts';
+import { discard, isWhole } from './body.ts';
 import { waitsForLeave } from './expect.ts';
 
 export function writeAnswer(
@@ -41,9 +41,12 @@ function conclude(
   } else if (waitsForLeave(request)) {
     response.writeHead(status, { ...headers, connection: 'close' }).end(body);
   } else if (response.shouldKeepAlive && Number(length) <= DRAIN_BYTES) {
-    response.writeHead(status, headers).end(body);
-    // What came with the head is there once the parser has gone on to it, and goes with the request.
-    queueMicrotask(() => hasArrived(request) || drain(request, () => request.complete || request.destroy()));
+    // The parser goes on to what it has of the body before this goes on: most bodies come with their head, and leave nothing to drain.
+    queueMicrotask(() => {
+      const whole = discard(request);
+      response.writeHead(status, headers).end(body);
+      if (!whole) drain(request, () => request.complete || request.destroy());
+    });
   } else {
     response.writeHead(status, { ...headers, connection: 'close' }).write(body);
     drain(request, () => response.end());

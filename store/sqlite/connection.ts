@@ -1,4 +1,5 @@
 // One SQLite connection: promises for callbacks, and failures in the store's own words.
+import { LRUCache } from 'lru-cache';
 import sqlite3 from 'sqlite3';
 import type { Session, Value } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
@@ -29,9 +30,17 @@ const told = <Result>(act: (done: Callback<Result>) => void): Promise<Result> =>
   return promise;
 };
 
+/** What comes again and again has far fewer forms; one that was let go is compiled anew. */
+const KEPT_STATEMENTS = 100;
+
+const finalize = (statement: sqlite3.Statement): Promise<void> => told((done) => statement.finalize(() => done(null)));
+
 export class Connection implements Session {
   readonly #database: sqlite3.Database;
-  readonly #statements = new Map<string, Promise<sqlite3.Statement>>();
+  readonly #statements = new LRUCache<string, Promise<sqlite3.Statement>>({
+    max: KEPT_STATEMENTS,
+    dispose: (statement) => void statement.then(finalize).catch(() => {}),
+  });
 
   private constructor(database: sqlite3.Database) {
     this.#database = database;
@@ -62,18 +71,16 @@ export class Connection implements Session {
     );
   }
 
-  /** Like `run`, for statements that come again and again: compiled once, kept until the connection closes. */
+  /** Like `run`, for statements that come again and again: compiled once, and kept. */
   async repeat(sql: string, values: readonly Value[]): Promise<void> {
     const statement = await this.#prepared(sql);
     await told<void>((done) => statement.run(values, (error: Error | null) => done(error)));
   }
 
   async close(): Promise<void> {
-    const statements = await Promise.allSettled(this.#statements.values());
+    const statements = [...this.#statements.values()];
     this.#statements.clear();
-    for (const statement of statements) {
-      if (statement.status === 'fulfilled') await told<void>((done) => statement.value.finalize(() => done(null)));
-    }
+    await Promise.allSettled(statements);
     await told<void>((done) => this.#database.close(done));
   }
 

@@ -4,8 +4,9 @@ import { dirname } from 'node:path';
 import type { Batch, Driver } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import { migrate } from '../migrations.ts';
-import { jsonOf, type Table } from '../tables.ts';
+import type { Table } from '../tables.ts';
 import { Connection } from './connection.ts';
+import { insertionOf } from './insertion.ts';
 
 const MEMORY = ':memory:';
 
@@ -115,7 +116,10 @@ const STATEMENT_ROWS = 250;
 async function write(connection: Connection, batch: Batch): Promise<void> {
   const slices = [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
   const insert = async (): Promise<void> => {
-    for (const { table, rows } of slices) await connection.repeat(insertion(table), [jsonOf(table, rows)]);
+    for (const { table, rows } of slices) {
+      const { sql, values } = insertionOf(table, rows);
+      await connection.repeat(sql, values);
+    }
   };
   // A single statement is a transaction already.
   await (slices.length === 1 ? insert() : inTransaction(connection, insert));
@@ -124,20 +128,4 @@ async function write(connection: Connection, batch: Batch): Promise<void> {
 function slicesOf(table: Table, rows: readonly object[]): { readonly table: Table; readonly rows: readonly object[] }[] {
   const most = Math.max(1, Math.floor(STATEMENT_ROWS / table.weight));
   return Array.from({ length: Math.ceil(rows.length / most) }, (_, i) => ({ table, rows: rows.slice(i * most, (i + 1) * most) }));
-}
-
-/** One statement takes many rows as a single JSON text: far cheaper on the main thread than binding each value. */
-function insertion({ name, columns, key, again }: Table): string {
-  const values = columns.map((_, index) => `value ->> ${index}`);
-  const updates: Readonly<Record<Table['again'], string>> = {
-    keep: 'NOTHING',
-    replace: `UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
-    add: `UPDATE SET ${columns.flatMap((column) => (key.includes(column) ? [] : `${column} = ${name}.${column} + excluded.${column}`)).join(', ')}`,
-  };
-  // `WHERE true` tells the parser that ON CONFLICT is no join condition; jsonb_each hands over parsed rows where json_each would
-  // write each one out as text again for every column.
-  return (
-    `INSERT INTO ${name} (${columns.join(', ')}) SELECT ${values.join(', ')} FROM jsonb_each(?) WHERE true ` +
-    `ON CONFLICT (${key.join(', ')}) DO ${updates[again]}`
-  );
 }
