@@ -1,5 +1,5 @@
 // A model without a routable source is refused before anything is reserved or sent (SM5, UA1).
-import { Refusal } from '../../proxy/refusal.ts';
+import { plainRefusal, Refusal } from '../../proxy/refusal.ts';
 import { rule } from '../rule.ts';
 
 /** Stands after every check that blames the request, since those answers hold whatever the accounts' state (Q4). */
@@ -9,6 +9,6 @@ export const eligibility = rule({
   request(_work, turn) {
     if (turn.model?.routable) return;
     const retryAfterMs = turn.recoversIn();
-    throw new Refusal('no_eligible_account', retryAfterMs === undefined ? {} : { retryAfterMs });
+    throw retryAfterMs === undefined ? plainRefusal('no_eligible_account') : new Refusal('no_eligible_account', { retryAfterMs });
   },
 });

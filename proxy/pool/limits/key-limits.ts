@@ -56,8 +56,8 @@ export class KeyLimits {
     const use = this.#useOf(id);
     const at = this.#clock.now();
     const taken: Amounts = { requests: 1, ...(set.costly ? amounts() : NOTHING) };
-    const isBroken = (limit: Limit): boolean => use.current(limit, at) + needOf(limit, taken) > maxOf(limit);
-    if (set.limits.some(isBroken)) throw refusalOf(set.limits.filter(isBroken), use, taken, at);
+    const refusal = refusalOf(set.limits, use, taken, at);
+    if (refusal) throw refusal;
     const entered = { amounts: taken, at, set };
     use.enter(entered);
     let over = false;
@@ -102,13 +102,20 @@ const maxOf = ({ type, max }: Limit): number => (type === 'usd' ? Math.round(max
 
 const shown = ({ type }: Limit, value: number): number => (type === 'usd' ? dollars(value) : value);
 
-function refusalOf(broken: readonly Limit[], use: KeyUse, taken: Amounts, now: number): Refusal {
-  const waits = broken.map((limit) => {
+/** Told, not thrown: a function that always throws stays interpreted, and clients of a spent key ask again and again. */
+function refusalOf(limits: readonly Limit[], use: KeyUse, taken: Amounts, now: number): Refusal | undefined {
+  let longest: Limit | undefined;
+  let wait = 0;
+  for (const limit of limits) {
     const room = maxOf(limit) - needOf(limit, taken);
-    return { limit, wait: (use.roomAt(limit, room, now) ?? now + SOON_MS) - now };
-  });
-  const { limit, wait } = waits.reduce((longest, one) => (one.wait > longest.wait ? one : longest));
+    if (use.current(limit, now) <= room) continue;
+    const own = (use.roomAt(limit, room, now) ?? now + SOON_MS) - now;
+    if (longest && own <= wait) continue;
+    longest = limit;
+    wait = own;
+  }
+  if (!longest) return undefined;
   // Some SDKs sleep any Retry-After: nobody should wait for midnight inside a call (Q1).
-  const long = limit.type === 'usd' || limit.window === 'day' || limit.window === 'week';
-  return new Refusal('rate_limit_exceeded', { message: sentenceOf(limit), retryAfterMs: wait, ...(long ? { final: true } : {}) });
+  const long = longest.type === 'usd' || longest.window === 'day' || longest.window === 'week';
+  return new Refusal('rate_limit_exceeded', { message: sentenceOf(longest), retryAfterMs: wait, ...(long ? { final: true } : {}) });
 }
