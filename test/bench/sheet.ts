@@ -23,6 +23,8 @@ export interface Effort {
   readonly runs: number;
   /** Even and whole. */
   readonly seconds: number;
+  /** Of what is compared in stretches of a second. */
+  readonly rounds: number;
 }
 
 /** Thrown where the gateway does not have what is to be measured. */

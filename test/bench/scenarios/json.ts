@@ -1,10 +1,9 @@
 // A JSON turn: processor time at 64 connections, and how much later an answer comes than without a relay.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { awake } from '../awake.ts';
-import { cost } from '../cost.ts';
+import { costPerRequest } from '../cost.ts';
 import { loadJson } from '../json-load.ts';
-import { type Contender, crewOf, GATEWAY, GATEWAY_V1, NATIVE_PATH, REFERENCE } from '../relays/crew.ts';
-import { KEY } from '../relays/gateway.ts';
+import { type Contender, crewOf, GATEWAY, GATEWAY_V1, NATIVE_PATH, REFERENCE, startReference, V1_PATH } from '../relays/crew.ts';
+import { KEY, startGateway } from '../relays/gateway.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 import { startLoad } from '../streams.ts';
 import { requestOf, SHORT } from '../wire.ts';
@@ -13,15 +12,20 @@ const CONNECTIONS = 64;
 /** A gateway runs for weeks: its code is compiled for good after some 60,000 turns. */
 const WARM_SECONDS = 15;
 
-/** The gateway writes pins five seconds late: what they cost belongs to the turns that made them. */
-const DEFERRED_MS = 6_000;
-
 /** The reference, carrying the stream that a turn on /v1 is collected from. */
 export const REFERENCE_STREAM = `${REFERENCE}, the stream`;
 
+/** These work in turn; the others are only shown beside them. */
+const COMPARED: readonly string[] = [GATEWAY, GATEWAY_V1, REFERENCE, REFERENCE_STREAM];
+
 export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<void> {
-  const known = await crewOf(stage);
-  const crew = known.flatMap((one) => (one.name === REFERENCE ? [one, { ...one, name: REFERENCE_STREAM }] : [one]));
+  const crew = await crewOf(stage);
+  // Each has a process to itself, so that what one puts off is not billed to the other.
+  const own: readonly Contender[] = [
+    ...crew.filter(({ name }) => name !== GATEWAY_V1),
+    { name: GATEWAY_V1, relay: await startGateway(stage), path: V1_PATH },
+    { name: REFERENCE_STREAM, relay: await startReference(stage), path: NATIVE_PATH },
+  ];
   const load = async ({ relay, path, name }: Contender, seconds: number): Promise<number> => {
     const request = requestOf({ path, key: KEY, ...(name === REFERENCE_STREAM ? { stream: SHORT } : {}) });
     const { requests, refused } = await awake(stage, () =>
@@ -30,15 +34,17 @@ export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<
     if (refused > 0 || requests === 0) throw new Error(`${name}: ${refused} of ${requests} requests were refused`);
     return requests;
   };
-  for (const contender of crew) await load(contender, WARM_SECONDS);
-  await alternate(effort.runs, crew, async (contender) => {
-    let requests = 0;
-    const used = await cost(stage, contender.relay, `json-${contender.name}`, async () => {
-      requests = await load(contender, effort.seconds);
-      if (contender.name === GATEWAY || contender.name === GATEWAY_V1) await sleep(DEFERRED_MS);
-    });
-    sheet.add('cpu per turn', contender.name, used / requests);
-  });
+  for (const contender of own) await load(contender, WARM_SECONDS);
+  const compared = own.filter(({ name }) => COMPARED.includes(name));
+  const beside = own.filter(({ name }) => !COMPARED.includes(name));
+  for (const [workers, rounds] of [
+    [compared, effort.rounds],
+    [beside, effort.runs],
+  ] as const) {
+    const tell = ({ name }: Contender, microseconds: number): void => sheet.add('cpu per turn', name, microseconds);
+    await costPerRequest(stage, { label: 'json', rounds, workers }, (contender) => load(contender, 1), tell);
+  }
+  for (const { name, relay } of own) if (name === GATEWAY_V1 || name === REFERENCE_STREAM) await relay.child.stop();
 }
 
 export async function addedLatency({ stage, effort, sheet }: Measurement): Promise<void> {

@@ -1,10 +1,10 @@
 // What saying no costs, next to Node's own server saying as much: clients repeat a refused request up to thirty times.
 import { awake } from '../awake.ts';
-import { cost } from '../cost.ts';
+import { costPerRequest } from '../cost.ts';
 import { loadJson } from '../json-load.ts';
 import { GATEWAY, NATIVE_PATH, startRefuser } from '../relays/crew.ts';
 import { CLOSED_KEY, firstStatus, LIMITED_KEY, startGateway } from '../relays/gateway.ts';
-import { alternate, type Measurement, NotYet, type Scenario } from '../sheet.ts';
+import { type Measurement, NotYet, type Scenario } from '../sheet.ts';
 import { requestOf } from '../wire.ts';
 
 export const NODE = 'node';
@@ -38,13 +38,12 @@ export function refusals(status: 401 | 429 | 503): Scenario {
       return requests;
     };
     for (const { relay } of contenders) await load(relay.port, WARM_SECONDS);
-    await alternate(effort.runs, contenders, async ({ name, relay }) => {
-      let requests = 0;
-      const used = await cost(stage, relay, `refuse-${status}-${name}`, async () => {
-        requests = await load(relay.port, effort.seconds / 2);
-      });
-      sheet.add(`cpu per ${status}`, name, used / requests);
-    });
+    await costPerRequest(
+      stage,
+      { label: `refuse-${status}`, rounds: effort.rounds, workers: contenders },
+      ({ relay }) => load(relay.port, 1),
+      ({ name }, microseconds) => sheet.add(`cpu per ${status}`, name, microseconds),
+    );
     for (const { relay } of contenders) await relay.child.stop();
   };
 }
