@@ -3,6 +3,7 @@ import type { AttemptRow, RequestRow, Why } from '../store/rows.ts';
 import { Passage } from './chain.ts';
 import type { AccountConfig, KeyConfig, Limits, LoadedConfig, PoolConfig, WireWords } from './config/config.ts';
 import type { Generation } from './generation.ts';
+import type { ClientConnection } from './intake/client-connection.ts';
 import type { Continuation } from './pool/continuity/continuity.ts';
 import type { Bill } from './pool/limits/bill.ts';
 import type { Tokens } from './pool/limits/totals.ts';
@@ -35,6 +36,7 @@ export interface Arrival {
   readonly client: 'http' | 'websocket';
   readonly method: string;
   readonly headers: Headers;
+  readonly connection: ClientConnection;
 }
 
 /** Where a turn stands when it ends: what the client was told. */
@@ -69,6 +71,7 @@ export class LiveTurn implements Turn {
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   #ending: Ending | undefined;
   #recorded = false;
+  readonly #connection: ClientConnection;
   readonly #host: TurnHost;
   readonly #noted: Partial<SafeFields> = {};
 
@@ -81,6 +84,7 @@ export class LiveTurn implements Turn {
     this.method = arrival.method;
     this.headers = arrival.headers;
     this.generation = generation;
+    this.#connection = arrival.connection;
     this.#host = host;
     this.passage = new Passage(generation.chains.of(arrival.route.kind), this);
   }
@@ -134,7 +138,7 @@ export class LiveTurn implements Turn {
   }
 
   identify(secret: string): KeyConfig | undefined {
-    const key = this.generation.keyOf(secret);
+    const key = this.#connection.keyOf(secret, this.generation);
     const pool = key && this.generation.pools.get(key.pool);
     if (!pool) return undefined;
     this.#identity = { key, pool };

@@ -5,6 +5,7 @@ import type { Counters } from './admin/counters.ts';
 import type { RouteKind } from './config/config.ts';
 import type { Generation } from './generation.ts';
 import { BODY_MALFORMED } from './intake/body.ts';
+import { connectionOf } from './intake/client-connection.ts';
 import { checkFraming, pathOf } from './intake/framing.ts';
 import { clientHeaders } from './intake/headers.ts';
 import { type Handler, refuseTurn, serveTurn } from './intake/http-turn.ts';
@@ -38,14 +39,10 @@ const nowhere = (refusal: Refusal, route = NO_ROUTE): Found => ({ route, params:
 export class PublicServer {
   readonly #options: ServerOptions;
   readonly #server: Server;
-  readonly #connections = new IdleConnections((socket) => this.#latest.get(socket)?.response);
+  readonly #connections = new IdleConnections();
   /** How many turns run, and who waits for the last of them. A map of them, changed twice a turn, would cost a tenth of the turn in garbage. */
   #running = 0;
   #quiet: (() => void) | undefined;
-  /** The request that a connection's parser came to last. */
-  readonly #latest = new WeakMap<Socket, { readonly request: IncomingMessage; readonly response: ServerResponse }>();
-  /** Connections that were refused for their bytes: nothing that still comes from them is a request. */
-  readonly #condemned = new WeakSet<Socket>();
   #draining = false;
 
   constructor(options: ServerOptions) {
@@ -90,10 +87,7 @@ export class PublicServer {
   /** Refuses new turns, lets the running ones end, and cuts what is left after `ms`. */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
-    for (const socket of this.#connections) {
-      const latest = this.#latest.get(socket);
-      if (latest) latest.response.shouldKeepAlive = false;
-    }
+    for (const { latest } of this.#connections) if (latest) latest.shouldKeepAlive = false;
     const stopped = Promise.withResolvers<void>();
     const hardStop = setTimeout(() => {
       this.#server.closeAllConnections();
@@ -111,20 +105,20 @@ export class PublicServer {
   #sweep(): void {
     this.#server.closeIdleConnections();
     // Node takes a connection that never sent a byte for a busy one.
-    for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();
+    for (const { socket } of this.#connections) if (socket.bytesRead === 0) socket.destroy();
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const { generation: current, handlers } = this.#options;
-    const { socket } = request;
-    if (this.#condemned.has(socket)) return;
-    this.#latest.set(socket, { request, response });
+    const connection = connectionOf(request.socket);
+    if (connection.condemned) return;
+    connection.latest = response;
     // Errors of a connection that its client tore down say nothing that its closing does not say.
     response.on('error', ignore);
     const generation = current();
     const found = this.#find(request, generation);
     const exchange = { turn: this.#turn(request, found, generation), request, response };
-    if (this.#draining || this.#condemned.has(socket)) response.shouldKeepAlive = false;
+    if (this.#draining || connection.condemned) response.shouldKeepAlive = false;
     if (found.refusal) {
       refuseTurn(exchange, found.refusal);
       return;
@@ -145,7 +139,7 @@ export class PublicServer {
       checkFraming(request);
     } catch (thrown) {
       counters.add('framing_refused');
-      this.#condemned.add(request.socket);
+      connectionOf(request.socket).condemned = true;
       return nowhere(refusalOf(thrown));
     }
     counters.add('requests');
@@ -159,7 +153,8 @@ export class PublicServer {
 
   #turn(request: IncomingMessage, { route, params }: Match, generation: Generation): LiveTurn {
     const method = request.method ?? '';
-    const arrival = { route, params, client: 'http', method, headers: clientHeaders(request.headers) } as const;
+    const connection = connectionOf(request.socket);
+    const arrival = { route, params, client: 'http', method, headers: clientHeaders(request.headers), connection } as const;
     return new LiveTurn(arrival, generation, this.#options.host);
   }
 
@@ -174,7 +169,7 @@ export class PublicServer {
 
   /** Bytes that Node's parser refused. */
   #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    if (this.#condemned.has(socket)) return;
+    if (connectionOf(socket).condemned) return;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
@@ -185,11 +180,12 @@ export class PublicServer {
   }
 
   #refuseBytes(socket: Socket, refusal: Refusal, id: string): void {
-    this.#condemned.add(socket);
-    const latest = this.#latest.get(socket);
-    if (!latest || latest.response.writableFinished) endRaw(socket, refusal, id);
+    const connection = connectionOf(socket);
+    connection.condemned = true;
+    const { latest } = connection;
+    if (!latest || latest.writableFinished) endRaw(socket, refusal, id);
     // Inside a body they are its reader's to refuse, unless the answer was given without reading it. Behind a whole request any
     // answer would be taken for that request's.
-    else if (latest.request.complete || !(latest.request.emit(BODY_MALFORMED) || latest.response.headersSent)) socket.destroy();
+    else if (latest.req.complete || !(latest.req.emit(BODY_MALFORMED) || latest.headersSent)) socket.destroy();
   }
 }

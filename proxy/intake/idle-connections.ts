@@ -1,6 +1,6 @@
 // Client connections between requests: kept for longer than the pauses between the turns of a session, then closed.
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { type ClientConnection, connectionOf } from './client-connection.ts';
 
 /** Told to clients as well, which must not reuse a connection that is about to close. */
 export const KEEP_ALIVE_MS = 75_000;
@@ -13,24 +13,19 @@ interface Idling {
 }
 
 export class IdleConnections {
-  readonly #connections = new Map<Socket, Idling>();
-  /** The answer to the last request of a connection; undefined before the first, whose deadline is the headers'. */
-  readonly #lastAnswer: (socket: Socket) => ServerResponse | undefined;
+  readonly #connections = new Map<ClientConnection, Idling>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(lastAnswer: (socket: Socket) => ServerResponse | undefined) {
-    this.#lastAnswer = lastAnswer;
-  }
-
   watch(socket: Socket): void {
-    this.#connections.set(socket, { bytes: 0, sweeps: 0 });
-    socket.once('close', () => this.#connections.delete(socket));
+    const connection = connectionOf(socket);
+    this.#connections.set(connection, { bytes: 0, sweeps: 0 });
+    socket.once('close', () => this.#connections.delete(connection));
     // Node would set a timer behind every answer and clear it before the next request: some 5 % of a JSON turn.
     socket.setTimeout = () => socket;
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
-  [Symbol.iterator](): Iterator<Socket> {
+  [Symbol.iterator](): Iterator<ClientConnection> {
     return this.#connections.keys();
   }
 
@@ -38,11 +33,11 @@ export class IdleConnections {
     clearInterval(this.#timer);
   }
 
+  /** Before the first request of a connection the deadline is the headers'. */
   #sweep(): void {
-    for (const [socket, idling] of this.#connections) {
-      const answer = this.#lastAnswer(socket);
+    for (const [{ latest, socket }, idling] of this.#connections) {
       const { bytesRead } = socket;
-      if (!answer?.writableFinished || bytesRead !== idling.bytes) {
+      if (!latest?.writableFinished || bytesRead !== idling.bytes) {
         idling.bytes = bytesRead;
         idling.sweeps = 0;
         continue;

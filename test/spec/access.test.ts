@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../../proxy/config/load.ts';
 import { type Draft, KEY, startGateway, type TestGateway } from '../support/gateway.ts';
-import { headOf, RawClient } from '../support/raw.ts';
+import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
 const sha256 = (secret: string): string => hash('sha256', secret, 'hex');
@@ -134,6 +134,39 @@ test('a key that is paused, revoked or expired says so to who holds it, and open
     const row = (await gate.rows()).at(-1);
     assert.deepEqual([row?.status, row?.code], [401, code]);
   }
+});
+
+test('[AU1] each request of a kept connection is judged by its own key, and by the configuration of its moment', async () => {
+  await using gate = await startGateway({ config: withKeys, upstream: { accounts: ['north', 'south', 'west'] } });
+  using client = await RawClient.connect(gate.url);
+  const ask = async (secret: string): Promise<readonly [number, string | undefined]> => {
+    const answer = await client
+      .write(postOf('/v1/responses', turnBody('hello', { stream: false }), { authorization: `Bearer ${secret}` }))
+      .answer();
+    return [answer.status, answer.json.error?.code];
+  };
+  const open = [200, undefined];
+  const unknown = [401, 'invalid_api_key'];
+  for (const [secret, expected] of [
+    [KEY, open],
+    [KEY, open],
+    ['pg-nobody', unknown],
+    ['pg-nobody', unknown],
+    [KEY, open],
+    [PAUSED, [401, 'api_key_disabled']],
+    [OTHER, open],
+    [KEY, open],
+  ] as const) {
+    assert.deepEqual(await ask(secret), expected, secret);
+  }
+  const pools = (await gate.rows()).flatMap(({ status, pool }) => (status === 200 ? [pool] : []));
+  assert.deepEqual(pools, ['team', 'team', 'team', 'other', 'team']);
+  await gate.reconfigure((draft) => {
+    for (const key of draft.keys) if (key.id === 'ci') key.status = 'revoked';
+    draft.keys.push({ id: 'new', pool: 'team', secret_sha256: [sha256('pg-nobody')] });
+  });
+  assert.deepEqual(await ask(KEY), [401, 'api_key_disabled']);
+  assert.deepEqual(await ask('pg-nobody'), open);
 });
 
 test('the scheme is taken in any case, as HTTP says', async () => {
