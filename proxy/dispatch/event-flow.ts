@@ -33,6 +33,7 @@ export class EventFlow {
   pass(event: SseEvent, known: JsonObject | undefined, failed?: JsonObject): void {
     const { turn, counters } = this.#context;
     const { sink } = this;
+    if (sink.drops.has(event.type)) return;
     const end = endOf(event.type);
     this.end ??= end;
     turn.bill?.show(event);

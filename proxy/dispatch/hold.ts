@@ -1,5 +1,11 @@
 // What may be held back of a reply's head: events that show nothing of the work, so that a refusal behind them can be retried.
-const LIFECYCLE = new Set(['response.created', 'response.queued', 'response.in_progress', 'response.metadata', 'keepalive']);
+export const LIFECYCLE: ReadonlySet<string> = new Set([
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+  'response.metadata',
+  'keepalive',
+]);
 
 /** A head longer than this is no head: what comes after is passed on. */
 export const HELD_BYTES = 1_048_576;

@@ -6,6 +6,8 @@ import type { SseEvent } from '../upstream/sse.ts';
 export interface Sink {
   /** Event types that must come parsed, beside those that rules want. */
   readonly wants: ReadonlySet<string>;
+  /** Event types that nobody gets from here, and that say nothing of the answer: never parsed, whatever rules want. */
+  readonly drops: ReadonlySet<string>;
   /** Whether anything reached the client that cannot be taken back. */
   readonly shown: boolean;
   /** Commit: from here on nothing is tried again. */

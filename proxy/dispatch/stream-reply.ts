@@ -49,7 +49,8 @@ export class StreamReply {
       this.#splitter.push(chunk);
       if (this.#committed && !this.#over) this.#flow.flushSoon((work) => this.#guarded(work));
     });
-    if (this.#flow.end !== before && !this.#over) this.#linger();
+    // Most replies end right behind their terminal event.
+    if (this.#flow.end !== before) queueMicrotask(() => this.#over || this.#linger());
   }
 
   end(): void {
@@ -110,6 +111,7 @@ export class StreamReply {
 
   /** @returns whether this event waits for one that shows something */
   #hold(event: SseEvent, data: JsonObject | undefined): boolean {
+    if (this.#flow.sink.drops.has(event.type)) return true;
     if (!isHeld(event.type, event.hasData) && !isDone(event)) return false;
     this.#heldBytes += event.end - event.start;
     if (this.#heldBytes > HELD_BYTES) return false;

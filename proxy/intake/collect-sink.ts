@@ -1,6 +1,6 @@
 // A client that did not ask for a stream: the reply is collected, and leaves as one JSON answer (Q15).
 import { inBandFailure } from '../dispatch/failure.ts';
-import { TERMINAL_TYPES } from '../dispatch/hold.ts';
+import { LIFECYCLE, TERMINAL_TYPES } from '../dispatch/hold.ts';
 import type { Client, Sink } from '../dispatch/sink.ts';
 import { told } from '../dispatch/tell.ts';
 import type { LiveTurn } from '../live-turn.ts';
@@ -9,6 +9,7 @@ import type { Event, JsonObject, Outcome } from '../turn.ts';
 
 export class CollectSink implements Sink {
   readonly wants = TERMINAL_TYPES;
+  readonly drops = LIFECYCLE;
   readonly shown = false;
   readonly #turn: LiveTurn;
   readonly #client: Client;

@@ -12,6 +12,7 @@ const LAST_CHUNK = `0${CRLF}${CRLF}`;
 
 export class SseSink implements Sink {
   readonly wants = NOTHING;
+  readonly drops = NOTHING;
   protected readonly response: ServerResponse;
   /** Whether the reply is chunked. Its chunks are framed here, since Node hands each to the socket in four pieces, at twice the cost. */
   #chunked = false;

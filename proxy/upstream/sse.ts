@@ -24,7 +24,7 @@ const SPACE = 32;
 const QUOTE = 34;
 const COLON = 58;
 const BACKSLASH = 92;
-const TYPE_PREFIX = Buffer.from('{"type":"');
+const TYPE_PREFIX = '{"type":"';
 const LAST_LF = Buffer.from('\n');
 const NO_BYTES = Buffer.alloc(0);
 
@@ -46,7 +46,6 @@ export class SseSplitter {
   /** Once a CR was seen, every byte is looked at; plain LF framing is found by memchr. */
   #anyCr = false;
   #lastType = '';
-  #lastTypeBytes = NO_BYTES;
 
   constructor(maxEventBytes: number, onEvent: (event: SseEvent) => void) {
     this.#maxEventBytes = maxEventBytes;
@@ -145,7 +144,8 @@ export class SseSplitter {
 
   #peek(event: SseEvent): void {
     const { bytes, end } = event;
-    let named = '';
+    let nameStart = -1;
+    let nameEnd = -1;
     let found = false;
     event.dataStart = -1;
     event.dataEnd = -1;
@@ -167,37 +167,39 @@ export class SseSplitter {
         event.dataEnd = found ? -1 : lineEnd;
         found = true;
       } else if (isField(bytes, line, lineEnd, 'event')) {
-        named = bytes.toString('latin1', valueStart(bytes, line + 6, lineEnd), lineEnd);
+        nameStart = valueStart(bytes, line + 6, lineEnd);
+        nameEnd = lineEnd;
       }
       line = next;
     }
     event.hasData = found;
-    event.type = (event.dataStart >= 0 ? this.#typeIn(bytes, event.dataStart, event.dataEnd) : undefined) ?? (found ? named : '');
+    const type = event.dataStart >= 0 ? this.#typeIn(bytes, event.dataStart, event.dataEnd) : undefined;
+    event.type = type ?? (found && nameStart >= 0 ? bytes.toString('latin1', nameStart, nameEnd) : '');
   }
 
   /** The `type` of data that begins with it, as every known provider writes it; undefined where it does not. */
   #typeIn(bytes: Buffer, start: number, end: number): string | undefined {
-    for (let i = 0; i < TYPE_PREFIX.length; i++) if (bytes[start + i] !== TYPE_PREFIX[i]) return undefined;
+    if (!has(bytes, start, TYPE_PREFIX)) return undefined;
     const from = start + TYPE_PREFIX.length;
     // Most events have the type of the one before: comparing bytes is cheaper than making a string.
-    const last = this.#lastTypeBytes;
-    let same = 0;
-    while (same < last.length && bytes[from + same] === last[same]) same++;
-    if (same === last.length && same > 0 && bytes[from + same] === QUOTE) return this.#lastType;
+    const last = this.#lastType;
+    if (last !== '' && has(bytes, from, last) && bytes[from + last.length] === QUOTE) return last;
     let quote = from;
     while (quote < end && bytes[quote] !== QUOTE && bytes[quote] !== BACKSLASH) quote++;
     if (quote >= end || bytes[quote] !== QUOTE) return undefined;
-    this.#lastTypeBytes = Buffer.from(bytes.subarray(from, quote));
-    this.#lastType = this.#lastTypeBytes.toString('latin1');
+    this.#lastType = bytes.toString('latin1', from, quote);
     return this.#lastType;
   }
 }
 
-function isField(bytes: Buffer, line: number, end: number, name: string): boolean {
-  if (end - line <= name.length || bytes[line + name.length] !== COLON) return false;
-  for (let i = 0; i < name.length; i++) if (bytes[line + i] !== name.charCodeAt(i)) return false;
+/** Whether the bytes at `at` are these characters. */
+function has(bytes: Buffer, at: number, characters: string): boolean {
+  for (let i = 0; i < characters.length; i++) if (bytes[at + i] !== characters.charCodeAt(i)) return false;
   return true;
 }
+
+const isField = (bytes: Buffer, line: number, end: number, name: string): boolean =>
+  end - line > name.length && bytes[line + name.length] === COLON && has(bytes, line, name);
 
 const valueStart = (bytes: Buffer, at: number, end: number): number => (at < end && bytes[at] === SPACE ? at + 1 : at);
 
