@@ -198,6 +198,7 @@ export class LiveTurn implements Turn {
 
   #row(outcome: Outcome, status: number, code: string | null): RequestRow {
     const noted = this.#noted;
+    const tokens = this.#tokens(outcome);
     return {
       id: this.id,
       at: this.at,
@@ -214,7 +215,10 @@ export class LiveTurn implements Turn {
       code,
       retries: Math.max(0, this.attempts.length - 1),
       duration_ms: Math.max(0, this.#host.now() - this.at),
-      ...this.#tokens(outcome),
+      input_tokens: tokens.input_tokens,
+      cached_input_tokens: tokens.cached_input_tokens,
+      output_tokens: tokens.output_tokens,
+      tokens_estimated: tokens.tokens_estimated,
       configured_mode: noted.configured_mode ?? null,
       effective_mode: noted.effective_mode ?? null,
       mode_source: noted.mode_source ?? null,

@@ -104,7 +104,7 @@ class Attempt implements ReplyHandler {
       return;
     }
     const { turn, client, counters, retries, committed, evidence, ownHeaders } = this.#options;
-    const head: Head = { status, headers: { ...answerHeaders(turn, headers), ...ownHeaders } };
+    const head: Head = { status, headers: Object.assign(answerHeaders(turn, headers), ownHeaders) };
     const context: ReplyContext = {
       turn,
       counters,

@@ -13,7 +13,11 @@ export function writeAnswer(
   if (response.destroyed || response.headersSent) return;
   // No content: its length would be that of the answer with one.
   if (status === 204 || status === 304) response.writeHead(status, headers).end();
-  else conclude(response, status, { 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) }, body);
+  else {
+    const all: Record<string, string | number> = Object.assign({ 'content-type': 'application/json' }, headers);
+    all['content-length'] = Buffer.byteLength(body);
+    conclude(response, status, all, body);
+  }
 }
 
 /** A body that is still arriving is read this far, so that the answer is not lost to a reset (Q4). */
@@ -23,8 +27,8 @@ const DRAIN_MS = 1_000;
 export function writeRefusal(response: ServerResponse, refusal: Refusal, id: string): void {
   if (response.destroyed || response.headersSent) return;
   const body = refusal.json;
-  const fixed = { 'content-type': 'application/json', 'x-request-id': id, 'content-length': Buffer.byteLength(body) };
-  conclude(response, refusal.status, { ...refusal.headers, ...fixed }, body);
+  const all = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'x-request-id': id };
+  conclude(response, refusal.status, Object.assign(all, refusal.headers), body);
 }
 
 /** What is left of a short request body is read, and the connection kept; behind any other it closes. */

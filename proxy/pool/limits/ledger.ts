@@ -41,7 +41,7 @@ export class Ledger {
   settle(key: string, pool: string, totals: Totals): void {
     const day = dayOf(this.#clock.now());
     this.#add(key, pool, day, totals);
-    this.#store.add({ key_id: key, pool, day, ...totals });
+    this.#store.add({ ...totals, key_id: key, pool, day });
   }
 
   /** Of a key over the last days, today included, in whatever Pools it was. */
