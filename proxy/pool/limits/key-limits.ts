@@ -114,8 +114,19 @@ function refusalOf(limits: readonly Limit[], use: KeyUse, taken: Amounts, now: n
     longest = limit;
     wait = own;
   }
-  if (!longest) return undefined;
+  return longest && refusalFor(longest, Math.ceil(wait / 1000));
+}
+
+/** What was last said of a limit: it changes once a second, and clients of a spent key ask again and again. */
+const said = new WeakMap<Limit, { readonly seconds: number; readonly refusal: Refusal }>();
+
+function refusalFor(limit: Limit, seconds: number): Refusal {
+  const last = said.get(limit);
+  if (last?.seconds === seconds) return last.refusal;
   // Some SDKs sleep any Retry-After: nobody should wait for midnight inside a call (Q1).
-  const long = longest.type === 'usd' || longest.window === 'day' || longest.window === 'week';
-  return new Refusal('rate_limit_exceeded', { message: sentenceOf(longest), retryAfterMs: wait, ...(long ? { final: true } : {}) });
+  const long = limit.type === 'usd' || limit.window === 'day' || limit.window === 'week';
+  const details = { message: sentenceOf(limit), retryAfterMs: seconds * 1000 };
+  const refusal = new Refusal('rate_limit_exceeded', long ? { ...details, final: true } : details);
+  said.set(limit, { seconds, refusal });
+  return refusal;
 }
