@@ -24,7 +24,8 @@ export function jsonTurns(dispatch: Dispatch, { accounting, ...tools }: TurnTool
     const streams = work.body.stream === true ? 'stream' : 'answer';
     const ruling = turn.passage.request(work);
     if (ruling) await ruling;
-    accounting.reserve(turn);
+    const spent = accounting.reserve(turn);
+    if (spent) throw spent;
     const refused = await dispatch.run(turn, work, new HttpClient(turn, response, streams));
     return refused && { ...refused, headers: { ...refused.headers, 'x-request-id': turn.id } };
   };

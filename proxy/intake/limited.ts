@@ -7,7 +7,8 @@ export function limited(accounting: Accounting, serve: Handler): Handler {
   return (exchange) => {
     const { turn } = exchange;
     turn.bill = new Bill(undefined);
-    accounting.reserve(turn);
+    const spent = accounting.reserve(turn);
+    if (spent) throw spent;
     return serve(exchange);
   };
 }

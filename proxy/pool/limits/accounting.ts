@@ -1,6 +1,7 @@
 // Each turn's account with its key: let in before dispatch, settled at its end, exactly once (S2, Q18, Q19).
 import type { RequestRow, Store } from '../../../store/store.ts';
 import type { KeyConfig, PoolConfig } from '../../config/config.ts';
+import { Refusal } from '../../refusal.ts';
 import type { ModelView } from '../../turn.ts';
 import type { Clock } from '../catalog/clock.ts';
 import type { Bill } from './bill.ts';
@@ -38,16 +39,18 @@ export class Accounting {
     return this.#ledger.load();
   }
 
-  /** A core step, after all refusals that cost nothing (Q4). @throws Refusal `rate_limit_exceeded` */
-  reserve({ key, pool, model, bill }: BilledTurn): void {
-    if (!bill) return;
+  /** A core step, after all refusals that cost nothing (Q4). What keeps the turn out: `rate_limit_exceeded`. */
+  reserve({ key, pool, model, bill }: BilledTurn): Refusal | undefined {
+    if (!bill) return undefined;
     const guess = (): { tokens: number; nanos: number } => {
       const { input, output } = bill.estimate(key.output_tokens?.max);
       const tokens = { input_tokens: input, cached_input_tokens: null, output_tokens: output };
       return { tokens: input + output, nanos: costOf(tokens, pricesOf(pool, model?.id)) };
     };
-    const { amounts, release } = this.#limits.reserve(key, guess);
-    bill.reserve(amounts, release);
+    const reserved = this.#limits.reserve(key, guess);
+    if (reserved instanceof Refusal) return reserved;
+    bill.reserve(reserved.amounts, reserved.release);
+    return undefined;
   }
 
   /** Takes the one row of a turn that is over. */

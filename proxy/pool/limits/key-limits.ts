@@ -43,21 +43,18 @@ export class KeyLimits {
   }
 
   /**
-   * Lets a turn of the key in.
+   * Lets a turn of the key in, or tells which limit keeps it out the longest: `rate_limit_exceeded`. Told, not thrown: a function that
+   * always throws stays interpreted, and clients of a spent key ask again and again.
    * @param amounts asked only where a limit needs it
-   * @throws Refusal `rate_limit_exceeded`, of the limit that keeps the turn out the longest
    */
-  reserve(
-    { id, limits }: Pick<KeyConfig, 'id' | 'limits'>,
-    amounts: () => Omit<Amounts, 'requests'>,
-  ): { amounts: Amounts; release: Release } {
+  reserve({ id, limits }: Pick<KeyConfig, 'id' | 'limits'>, amounts: () => Omit<Amounts, 'requests'>): Reserved | Refusal {
     const set = limitsOf(limits);
     if (set.limits.length === 0) return UNLIMITED;
     const use = this.#useOf(id);
     const at = this.#clock.now();
     const taken: Amounts = { requests: 1, ...(set.costly ? amounts() : NOTHING) };
     const refusal = refusalOf(set.limits, use, taken, at);
-    if (refusal) throw refusal;
+    if (refusal) return refusal;
     const entered = { amounts: taken, at, set };
     use.enter(entered);
     let over = false;
@@ -102,7 +99,6 @@ const maxOf = ({ type, max }: Limit): number => (type === 'usd' ? Math.round(max
 
 const shown = ({ type }: Limit, value: number): number => (type === 'usd' ? dollars(value) : value);
 
-/** Told, not thrown: a function that always throws stays interpreted, and clients of a spent key ask again and again. */
 function refusalOf(limits: readonly Limit[], use: KeyUse, taken: Amounts, now: number): Refusal | undefined {
   let longest: Limit | undefined;
   let wait = 0;
