@@ -120,7 +120,7 @@ export const attempts = table<AttemptRow>('attempts', {
 export const catalog = table<CatalogRow>('catalog', {
   key: ['account'],
   again: 'replace',
-  weight: 250, // texts of some 100 KB: more than one at a time would hold up the main thread
+  weight: 500, // texts of some 100 KB: more than one at a time would hold up the main thread
   columns: { account: 'text', entries: 'text', etag: 'text', read_at: 'integer' },
 });
 

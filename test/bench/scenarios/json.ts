@@ -15,8 +15,11 @@ const WARM_SECONDS = 15;
 /** The reference, carrying the stream that a turn on /v1 is collected from. */
 export const REFERENCE_STREAM = `${REFERENCE}, the stream`;
 
-/** These work in turn; the others are only shown beside them. */
-const COMPARED: readonly string[] = [GATEWAY, GATEWAY_V1, REFERENCE, REFERENCE_STREAM];
+/** What is compared works in turn, two at a time: a process that had to wait for long has cold caches and a small heap again. */
+const COMPARED: readonly (readonly [string, string])[] = [
+  [GATEWAY, REFERENCE],
+  [GATEWAY_V1, REFERENCE_STREAM],
+];
 
 export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<void> {
   const crew = await crewOf(stage);
@@ -34,16 +37,17 @@ export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<
     if (refused > 0 || requests === 0) throw new Error(`${name}: ${refused} of ${requests} requests were refused`);
     return requests;
   };
-  for (const contender of own) await load(contender, WARM_SECONDS);
-  const compared = own.filter(({ name }) => COMPARED.includes(name));
-  const beside = own.filter(({ name }) => !COMPARED.includes(name));
-  for (const [workers, rounds] of [
-    [compared, effort.rounds],
-    [beside, effort.runs],
-  ] as const) {
+  const beside = own.filter(({ name }) => !COMPARED.flat().includes(name));
+  const turns = async (workers: readonly Contender[], rounds: number): Promise<void> => {
+    for (const contender of workers) await load(contender, WARM_SECONDS);
     const tell = ({ name }: Contender, microseconds: number): void => sheet.add('cpu per turn', name, microseconds);
     await costPerRequest(stage, { label: 'json', rounds, workers }, (contender) => load(contender, 1), tell);
+  };
+  for (const pair of COMPARED) {
+    const workers = own.filter(({ name }) => pair.includes(name));
+    await turns(workers, effort.rounds);
   }
+  for (const contender of beside) await turns([contender], effort.runs);
   for (const { name, relay } of own) if (name === GATEWAY_V1 || name === REFERENCE_STREAM) await relay.child.stop();
 }
 

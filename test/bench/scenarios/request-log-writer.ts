@@ -4,13 +4,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type RequestRow } from '../../../store/store.ts';
 import { requestRow } from '../../store/samples.ts';
+import { median } from '../statistics.ts';
 import type { Written } from './request-log.ts';
 
 const [directory = '.', rate = '5000', seconds = '2'] = process.argv.slice(2);
 const perSecond = Number(rate);
-const roundMs = Number(seconds) * 1_000;
 const TICK_MS = 5;
-const WARM_ROUNDS = 3;
+const ROUND_MS = 400;
+const PAIRS = (Number(seconds) * 1_000) / ROUND_MS;
+const WARM_PAIRS = 8;
 
 let made = 0;
 const nextRow = (): RequestRow => {
@@ -18,26 +20,32 @@ const nextRow = (): RequestRow => {
   return requestRow({ id: `req_${at.toString(36)}${(made++).toString(36).padStart(6, '0')}`, at });
 };
 
+const store = await openStore(`sqlite:${join(mkdtempSync(join(directory, 'log-')), 'log.db')}`, { clock: Date.now });
+
 /** Microseconds of the main thread per row. */
 async function round(append: (row: RequestRow) => void): Promise<number> {
   const before = { cpu: process.threadCpuUsage(), made };
   const start = performance.now();
-  while (performance.now() - start < roundMs) {
+  while (performance.now() - start < ROUND_MS) {
     const due = ((performance.now() - start) / 1_000) * perSecond;
     while (made - before.made < due) append(nextRow());
     await sleep(TICK_MS);
   }
+  await store.flush();
   const { user, system } = process.threadCpuUsage(before.cpu);
   return (user + system) / (made - before.made);
 }
 
-const store = await openStore(`sqlite:${join(mkdtempSync(join(directory, 'log-')), 'log.db')}`, { clock: Date.now });
-for (let warming = 0; warming < WARM_ROUNDS; warming++) await round(store.requests.append);
-const warm = made;
-const idle = await round(() => {});
-const skipped = made - warm;
-const busy = await round(store.requests.append);
+const costs: number[] = [];
+let skipped = 0;
+for (let pair = -WARM_PAIRS; pair < PAIRS; pair++) {
+  const busy = await round(store.requests.append);
+  const before = made;
+  const idle = await round(() => {});
+  skipped += made - before;
+  if (pair >= 0) costs.push(busy - idle);
+}
 await store.close();
 const lost = made - skipped - store.stats().written;
-const told: Written = { lost, mainMicroseconds: busy - idle };
+const told: Written = { lost, mainMicroseconds: median(costs) };
 console.log(JSON.stringify(told));
