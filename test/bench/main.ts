@@ -79,7 +79,9 @@ async function bench(): Promise<number> {
   const sheet = new Sheet();
   const missing = await measure(rows, stage, effort, sheet);
   const verdicts: readonly Verdict[] = rows.map((row) => judge(row, sheet, missing.get(row.scenario)));
-  console.log(`${about}; median of ${effort.runs} alternating runs (least–most)\n\n${tableOf(verdicts)}`);
+  console.log(
+    `${about}; median of ${effort.runs} alternating runs, of ${effort.rounds} for JSON turns and refusals (least–most)\n\n${tableOf(verdicts)}`,
+  );
   if (options.compare) console.log(`\nsince ${options.compare}:\n${comparison(verdicts, options.compare)}`);
   if (options.json) writeFileSync(options.json, `${JSON.stringify({ about, effort, rows: verdicts }, null, 1)}\n`);
   return [...missing.values()].includes('FAILED') || verdicts.some(({ met }) => met === false) ? 1 : 0;

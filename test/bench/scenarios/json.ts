@@ -15,20 +15,7 @@ const WARM_SECONDS = 15;
 /** The reference, carrying the stream that a turn on /v1 is collected from. */
 export const REFERENCE_STREAM = `${REFERENCE}, the stream`;
 
-/** What is compared works in turn, two at a time: a process that had to wait for long has cold caches and a small heap again. */
-const COMPARED: readonly (readonly [string, string])[] = [
-  [GATEWAY, REFERENCE],
-  [GATEWAY_V1, REFERENCE_STREAM],
-];
-
 export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<void> {
-  const crew = await crewOf(stage);
-  // Each has a process to itself, so that what one puts off is not billed to the other.
-  const own: readonly Contender[] = [
-    ...crew.filter(({ name }) => name !== GATEWAY_V1),
-    { name: GATEWAY_V1, relay: await startGateway(stage), path: V1_PATH },
-    { name: REFERENCE_STREAM, relay: await startReference(stage), path: NATIVE_PATH },
-  ];
   const load = async ({ relay, path, name }: Contender, seconds: number): Promise<number> => {
     const request = requestOf({ path, key: KEY, ...(name === REFERENCE_STREAM ? { stream: SHORT } : {}) });
     const { requests, refused } = await awake(stage, () =>
@@ -37,18 +24,26 @@ export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<
     if (refused > 0 || requests === 0) throw new Error(`${name}: ${refused} of ${requests} requests were refused`);
     return requests;
   };
-  const beside = own.filter(({ name }) => !COMPARED.flat().includes(name));
-  const turns = async (workers: readonly Contender[], rounds: number): Promise<void> => {
+  const inTurn = async (workers: readonly Contender[], rounds: number): Promise<void> => {
     for (const contender of workers) await load(contender, WARM_SECONDS);
     const tell = ({ name }: Contender, microseconds: number): void => sheet.add('cpu per turn', name, microseconds);
     await costPerRequest(stage, { label: 'json', rounds, workers }, (contender) => load(contender, 1), tell);
   };
-  for (const pair of COMPARED) {
-    const workers = own.filter(({ name }) => pair.includes(name));
-    await turns(workers, effort.rounds);
-  }
-  for (const contender of beside) await turns([contender], effort.runs);
-  for (const { name, relay } of own) if (name === GATEWAY_V1 || name === REFERENCE_STREAM) await relay.child.stop();
+  // What is compared works in turn, two at a time: a process that had to wait for long has cold caches and a small heap again. And
+  // each has a relay of its own, so that what one puts off is not billed to the other.
+  const crew = await crewOf(stage);
+  const native = [GATEWAY, REFERENCE];
+  await inTurn(
+    crew.filter(({ name }) => native.includes(name)),
+    effort.rounds,
+  );
+  const collected: readonly Contender[] = [
+    { name: GATEWAY_V1, relay: await startGateway(stage), path: V1_PATH },
+    { name: REFERENCE_STREAM, relay: await startReference(stage), path: NATIVE_PATH },
+  ];
+  await inTurn(collected, effort.rounds);
+  for (const { relay } of collected) await relay.child.stop();
+  for (const contender of crew) if (![...native, GATEWAY_V1].includes(contender.name)) await inTurn([contender], effort.runs);
 }
 
 export async function addedLatency({ stage, effort, sheet }: Measurement): Promise<void> {

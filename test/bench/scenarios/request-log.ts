@@ -21,7 +21,7 @@ export async function requestLog({ stage, effort, sheet }: Measurement): Promise
       WRITER,
       stage.directory,
       String(ROWS_PER_SECOND),
-      String(effort.rounds),
+      String(effort.seconds * 2),
     ];
     const { lost, mainMicroseconds } = JSON.parse(await outputOf(stage.cores.pinned('relay', command))) as Written;
     sheet.add('rows lost', name, lost);
