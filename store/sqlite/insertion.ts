@@ -16,18 +16,19 @@ export interface Insertion {
  * @throws StoreError `bad_row`
  */
 export function insertionOf(table: Table, rows: readonly object[]): Insertion {
-  const lists = rows.map(table.values);
-  const [first = [], ...others] = lists;
-  const values: Value[] = [''];
-  const varying: number[] = [];
-  const sources = first.map((value, column) => {
-    const bound = asBound(value);
-    if (bound === undefined || others.some((list) => list[column] !== value)) return `value ->> ${varying.push(column) - 1}`;
-    return `?${values.push(bound)}`;
+  const first = rows[0] as Row;
+  const differing = table.columns.map((column) => asBound(first[column]) === undefined);
+  for (const row of rows) table.compare(first, row, differing);
+  const varying = table.columns.filter((_, i) => differing[i]);
+  const values: Value[] = [jsonOf(table, rows as readonly Row[], varying)];
+  const sources = table.columns.map((column) => {
+    const place = varying.indexOf(column);
+    return place >= 0 ? `value ->> ${place}` : `?${values.push(asBound(first[column]) as Value)}`;
   });
-  values[0] = jsonOf(table, lists, varying);
   return { sql: statement(table, sources), values };
 }
+
+type Row = Readonly<Record<string, unknown>>;
 
 /** What SQLite would make of a value in JSON text; undefined where that is not the value itself. */
 function asBound(value: unknown): Value | undefined {
@@ -36,11 +37,12 @@ function asBound(value: unknown): Value | undefined {
   return Number.isFinite(value) ? (value as number) : undefined;
 }
 
-function jsonOf(table: Table, lists: readonly (readonly unknown[])[], columns: readonly number[]): string {
+/** A list of the rows, each a list of these columns' values. */
+function jsonOf({ name }: Table, rows: readonly Row[], columns: readonly string[]): string {
   try {
-    return JSON.stringify(lists.map((list) => columns.map((column) => list[column])));
+    return JSON.stringify(rows.map((row) => columns.map((column) => row[column])));
   } catch (cause) {
-    throw new StoreError('bad_row', `a row of ${table.name} is no plain data`, { cause });
+    throw new StoreError('bad_row', `a row of ${name} is no plain data`, { cause });
   }
 }
 
