@@ -7,9 +7,10 @@ import type { ClientConnection } from './intake/client-connection.ts';
 import type { Continuation } from './pool/continuity/continuity.ts';
 import type { Bill } from './pool/limits/bill.ts';
 import type { Tokens } from './pool/limits/totals.ts';
+import { promptOf } from './prompt.ts';
 import type { Refusal } from './refusal.ts';
 import { requestId } from './request-id.ts';
-import type { Event, Headers, Json, ModelView, Outcome, Route, SafeFields, Turn, Work } from './turn.ts';
+import type { Event, Headers, ModelView, Outcome, Route, SafeFields, Turn, Work } from './turn.ts';
 
 /** Shorter values are words, and would be found in every text. */
 const SHORTEST_SECRET = 8;
@@ -124,8 +125,7 @@ export class LiveTurn implements Turn {
 
   /** What the client said, as far as it is text: a provider might repeat it. */
   prompt(): string {
-    const { input, instructions } = this.work?.body ?? {};
-    return textsIn([input ?? null, instructions ?? null]);
+    return promptOf(this.work?.body);
   }
 
   after(ms: number, run: () => void): () => void {
@@ -230,24 +230,4 @@ export class LiveTurn implements Turn {
       outcome: outcome.kind,
     };
   }
-}
-
-/** Past it a prompt is not looked through for an error's sake. */
-const LONGEST_PROMPT = 4_194_304;
-
-/** Every text at any depth. */
-function textsIn(json: Json): string {
-  const texts: string[] = [];
-  let length = 0;
-  const collect = (value: Json | undefined): void => {
-    if (length > LONGEST_PROMPT) return;
-    if (typeof value === 'string') {
-      length += value.length;
-      texts.push(value);
-    } else if (typeof value === 'object' && value !== null) {
-      for (const member of Object.values(value)) collect(member);
-    }
-  };
-  collect(json);
-  return texts.join('\n');
 }

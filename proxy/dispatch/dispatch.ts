@@ -12,7 +12,7 @@ import { type AtAccount, asksForRenewal, atAccount, failureOf } from './at-accou
 import { type Attempted, attempt } from './attempt.ts';
 import { type AttemptCause, beginAttempt } from './attempt-row.ts';
 import { compose } from './compose.ts';
-import { errorClassOf } from './error-class.ts';
+import { noteClass } from './error-class.ts';
 import type { Witnesses } from './evidence.ts';
 import { type Failure, mayTryAnother, unsentFailure } from './failure.ts';
 import { type Recoverable, Recovering } from './recovering.ts';
@@ -245,9 +245,4 @@ export class Dispatch {
     this.#options.counters.add('client_gone');
     turn.end({ outcome: { kind: 'client_gone', shown: false }, status: 499, code: null });
   }
-}
-
-function noteClass(turn: LiveTurn, failure: Failure): void {
-  const errorClass = errorClassOf(failure);
-  if (errorClass) turn.note('error_class', errorClass);
 }

@@ -1,5 +1,5 @@
 // What class a failed attempt is of, in rows (ER4): a closed list, which carries no frame and no body.
-import type { UpstreamErrorClass } from '../turn.ts';
+import type { Turn, UpstreamErrorClass } from '../turn.ts';
 import type { Failure } from './failure.ts';
 
 /** Undefined where the account did what it should: it refused a bad request inside a reply. */
@@ -22,4 +22,10 @@ export function errorClassOf({ cause, status, timedOut }: Failure): UpstreamErro
     default:
       return status === 200 ? 'upstream_refusal' : 'upstream_status';
   }
+}
+
+/** Keeps it in the turn's row. */
+export function noteClass(turn: Turn, failure: Failure): void {
+  const errorClass = errorClassOf(failure);
+  if (errorClass) turn.note('error_class', errorClass);
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Counters } from '../admin/counters.ts';
-import { errorClassOf } from '../dispatch/error-class.ts';
+import { noteClass } from '../dispatch/error-class.ts';
 import { carrierFailure, type Failure, statusFailure } from '../dispatch/failure.ts';
 import { Refusal } from '../refusal.ts';
 import type { Head, Headers } from '../turn.ts';
@@ -88,8 +88,7 @@ async function relay({ exchange, lease, body, counters }: ForwardAttempt, reply:
   );
   if (whole) turn.end({ outcome: { kind: 'completed', shown: true }, status, code: null });
   else if (cut) {
-    const errorClass = errorClassOf(cut);
-    if (errorClass) turn.note('error_class', errorClass);
+    noteClass(turn, cut);
     turn.end({ outcome: { kind: 'cut', shown: true }, status, code: null });
   } else {
     turn.end({ outcome: { kind: 'client_gone', shown: true }, status: 499, code: null });

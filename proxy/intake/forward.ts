@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Counters } from '../admin/counters.ts';
 import { type AttemptCause, beginAttempt } from '../dispatch/attempt-row.ts';
-import { errorClassOf } from '../dispatch/error-class.ts';
+import { noteClass } from '../dispatch/error-class.ts';
 import { type Failure, mayTryAnother, unsentFailure } from '../dispatch/failure.ts';
 import { CredentialUnavailable, type Renewing, unavailable } from '../dispatch/renewal.ts';
 import { RetryBudget } from '../dispatch/retry-budget.ts';
@@ -172,9 +172,8 @@ function resultOf(passed: Passed): Result {
 
 function answerOf(failures: readonly Failure[], turn: LiveTurn): Answer {
   const last = failures.at(-1) as Failure;
-  const errorClass = errorClassOf(last);
   const param = safeParam(last.error.param);
-  if (errorClass) turn.note('error_class', errorClass);
+  noteClass(turn, last);
   if (param !== null) turn.note('upstream_error_param', param);
   const answer = told(failures, turn);
   if (answer instanceof Refusal) throw answer;

@@ -39,7 +39,9 @@ export class Connection implements Session {
   readonly #database: sqlite3.Database;
   readonly #statements = new LRUCache<string, Promise<sqlite3.Statement>>({
     max: KEPT_STATEMENTS,
-    dispose: (statement) => void statement.then(finalize).catch(() => {}),
+    dispose: (statement, _sql, reason) => {
+      if (reason === 'evict') statement.then(finalize).catch(() => {});
+    },
   });
 
   private constructor(database: sqlite3.Database) {
@@ -78,9 +80,9 @@ export class Connection implements Session {
   }
 
   async close(): Promise<void> {
-    const statements = [...this.#statements.values()];
+    const statements = await Promise.allSettled(this.#statements.values());
     this.#statements.clear();
-    await Promise.allSettled(statements);
+    for (const statement of statements) if (statement.status === 'fulfilled') await finalize(statement.value);
     await told<void>((done) => this.#database.close(done));
   }
 

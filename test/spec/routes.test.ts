@@ -54,7 +54,7 @@ test('[S3] on every path of the table every method that it does not list gets 40
   assert.deepEqual(gate.upstream.requests(), []);
 });
 
-test('[S3] a path beside every path of the table is in no row, whatever the method, and no account hears of it', async () => {
+test('[S3] [S6] a path beside every path of the table is in no row, whatever the method, and no account hears of it', async () => {
   const known = new Set(rows.map(pathOf));
   const patterns = rows.filter(({ path }) => path.includes('{')).map(({ path }) => new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`));
   const beside = [...known].flatMap((path) => [

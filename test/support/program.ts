@@ -1,6 +1,5 @@
 // The program itself as an operator runs it: a process of its own on a file of its own, with accounts that the test scripts.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -178,7 +177,7 @@ async function portOfOurs(): Promise<number> {
   for (;;) {
     const port = PORTS.first + ((process.pid * PORTS.perProcess + handedOut++) % PORTS.count);
     const server = createServer().listen(port, '127.0.0.1');
-    const free = await Promise.race([once(server, 'listening').then(() => true), once(server, 'error').then(() => false)]);
+    const free = await new Promise((resolve) => server.once('listening', () => resolve(true)).once('error', () => resolve(false)));
     if (free) {
       await new Promise((resolve) => server.close(resolve));
       return port;

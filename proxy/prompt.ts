@@ -1,0 +1,23 @@
+// What the client of a turn said, as far as it is text: a provider's error might repeat it.
+import type { Body, Json } from './turn.ts';
+
+/** Past it a prompt is not looked through for an error's sake. */
+const LONGEST_PROMPT = 4_194_304;
+
+/** Every text of its input and instructions, at any depth. */
+export function promptOf(body: Body | undefined): string {
+  const texts: string[] = [];
+  let length = 0;
+  const collect = (value: Json | undefined): void => {
+    if (length > LONGEST_PROMPT) return;
+    if (typeof value === 'string') {
+      length += value.length;
+      texts.push(value);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const member of Object.values(value)) collect(member);
+    }
+  };
+  collect(body?.input);
+  collect(body?.instructions);
+  return texts.join('\n');
+}
