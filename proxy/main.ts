@@ -1,5 +1,5 @@
 // The `poolgate` command, started by scripts/poolgate.mjs.
-import { run } from './commands/program.ts';
+import { run } from './cli/program.ts';
 
 // `poolgate routes | head` closes our output early; that is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

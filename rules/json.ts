@@ -1,5 +1,5 @@
 // Telling JSON values apart, and changing them without editing them.
-import type { Json, JsonObject } from '../proxy/turn.ts';
+import type { Json, JsonObject } from '../proxy/turn/turn.ts';
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

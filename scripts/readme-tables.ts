@@ -1,9 +1,9 @@
 // What README.md repeats of the program, made from it:  node --import tsx scripts/readme-tables.ts --write
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { RouteConfig } from '../proxy/config/config.ts';
+import { bounds } from '../proxy/config/expectations.ts';
 import { type SchemaNode, type Setting, schema, settings } from '../proxy/config/schema.ts';
-import { bounds } from '../proxy/config/wording.ts';
-import { servedOf } from '../proxy/served.ts';
+import { servedOf } from '../proxy/turn/served.ts';
 
 /** One line a setting, in the order of the file. `[]` stands for each row of a list, `*` for each name of a mapping. */
 export function settingsTable(): string {

@@ -1,9 +1,9 @@
 // Every write goes through here: rows queue up and leave in batches, one at a time and in order.
 import type { Batch } from './driver.ts';
 import { StoreError } from './errors.ts';
-import { batchOf, type Entry, Queue } from './queue.ts';
 import { Retry, type RetryOptions, type RetryStats } from './retry.ts';
 import type { Table } from './tables.ts';
+import { batchOf, type Entry, Queue } from './write-queue.ts';
 
 export interface WriterOptions extends RetryOptions {
   /** Rows waiting at most; past it log rows are dropped and counted, all others still get in. */

@@ -37,9 +37,10 @@ const said = ({ file, from, names }: Import): string => `${file} imports ${names
 
 /** What a rule may know of the proxy, and whether as more than types. */
 const VOCABULARY: ReadonlyMap<string, 'types' | 'values'> = new Map([
-  ['proxy/turn.ts', 'types'],
-  ['proxy/config/config.ts', 'types'],
-  ['proxy/refusal.ts', 'values'],
+  ['proxy/turn/turn.ts', 'types'],
+  ['proxy/turn/settings.ts', 'types'],
+  ['proxy/turn/kinds.ts', 'types'],
+  ['proxy/turn/refusal.ts', 'values'],
 ]);
 
 test('rules import the vocabulary of a turn as types, refusals, and each other', () => {
@@ -95,7 +96,7 @@ test('the reader of imports sees the three ways to write one', () => {
   assert.ok(proxy.some(({ typesOnly }) => typesOnly));
   assert.ok(proxy.some(({ from }) => from === 'rules/index.ts'));
   assert.ok(
-    importsOf('proxy/commands/program.ts').some(({ from }) => from === 'proxy/commands/serve.ts'),
+    importsOf('proxy/cli/program.ts').some(({ from }) => from === 'proxy/cli/serve-command.ts'),
     'a dynamic one',
   );
 });

@@ -1,7 +1,7 @@
 // `GET /v1/usage`: what the key has used in the last 28 days, its limits as they stand, and the same totals of its Pool (D5, Q20).
-import type { Handler } from '../intake/http-turn.ts';
-import type { Accounting } from '../pool/limits/accounting.ts';
-import { dollars, type Totals } from '../pool/limits/totals.ts';
+import type { Handler } from '../clients/http/http-turn.ts';
+import type { Accounting } from '../keys/accounting.ts';
+import { dollars, type Totals } from '../keys/usage-totals.ts';
 
 export function keyUsageAnswers(accounting: Pick<Accounting, 'ofKey' | 'ofPool' | 'limits'>): Handler {
   return ({ turn: { key, pool } }) => {

@@ -1,8 +1,9 @@
 // `GET /api/agent/usage`, `/meter/usage` and `/backend-api/meter/usage`: the Pool's quota windows, from evidence (C4, Q20).
-import type { PoolConfig } from '../config/config.ts';
-import type { Answer, Handler } from '../intake/http-turn.ts';
-import type { Quota } from '../pool/quota/quota.ts';
-import { classOf, fullest, type QuotaWindow, type WindowClass } from '../pool/quota/window.ts';
+
+import type { Quota } from '../accounts/quota/quota.ts';
+import { classOf, fullest, type QuotaWindow, type WindowClass } from '../accounts/quota/quota-window.ts';
+import type { Answer, Handler } from '../clients/http/http-turn.ts';
+import type { PoolConfig } from '../turn/settings.ts';
 
 export interface PoolUsageOptions {
   readonly quota: Pick<Quota, 'windows' | 'exhausted' | 'reserved'>;

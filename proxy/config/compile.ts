@@ -1,7 +1,8 @@
 // Turns the checked content of a file into the Config that the gateway runs on: absolute, typed and frozen.
 import { resolve } from 'node:path';
+import type { AccountConfig, Credential, KeyConfig, PoolConfig, SecretRef, ServingMode } from '../turn/settings.ts';
 import { METHODS } from './checks/routes.ts';
-import type { AccountConfig, Config, Credential, KeyConfig, PoolConfig, RouteConfig, SecretRef, ServingMode } from './config.ts';
+import type { Config, RouteConfig } from './config.ts';
 
 /** What a valid file holds once defaults are in: Config, but for these. */
 interface Content extends Omit<Config, 'accounts' | 'pools' | 'keys' | 'routes'> {

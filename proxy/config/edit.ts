@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isCollection, isMap, isNode, isPair, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
 import type { Path } from './finding.ts';
-import { block, flow, type Plain } from './render.ts';
 import { parseYaml } from './yaml.ts';
+import { block, flow, type Plain } from './yaml-render.ts';
 
 export type Edit =
   /** Sets a scalar or a list of scalars, whether it stands there already or not. */

@@ -1,11 +1,11 @@
 // Reads config.yaml: parsed, checked against the schema and by every check, defaults in, secrets resolved; all faults at once.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { runChecks } from './checks/all.ts';
+import { runChecks } from './checks/checks.ts';
 import { compile } from './compile.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { ConfigError, type Finding, inFileOrder, isError, type Problem } from './finding.ts';
-import { locate } from './locate.ts';
+import { locate } from './positions.ts';
 import { faultOf, resolveSecrets } from './secrets.ts';
 import { validate } from './validate.ts';
 import { parseYaml } from './yaml.ts';

@@ -1,9 +1,9 @@
 // Checks data against schema.json, fills its defaults in, and says what is wrong in an operator's words.
 import { Ajv, type ErrorObject } from 'ajv';
+import { expected, hint } from './expectations.ts';
 import type { Path, Problem } from './finding.ts';
-import { suggestion } from './nearest.ts';
 import { type SchemaNode, schema, settings } from './schema.ts';
-import { expected, hint } from './wording.ts';
+import { suggestion } from './suggestion.ts';
 
 // `verbose` hands us the schema and the value of each fault, from which its message is made.
 const ajv = new Ajv({

@@ -1,10 +1,10 @@
 // The row of one attempt: it stands before the attempt ends, so that a turn which ends inside it is recorded with it.
 import type { AttemptRow } from '../../store/rows.ts';
-import type { AccountConfig } from '../config/config.ts';
-import type { LiveTurn } from '../live-turn.ts';
-import { errorClassOf } from './error-class.ts';
-import type { Failure, FailureCause } from './failure.ts';
-import { safeParam } from './sanitise.ts';
+import { errorClassOf } from '../turn/error-class.ts';
+import type { Failure, FailureCause } from '../turn/failure.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { safeParam } from '../turn/sanitise.ts';
+import type { AccountConfig } from '../turn/settings.ts';
 
 /** Why it is made: the turn's first, the same request again under a renewed credential, or the failure before it. */
 export type AttemptCause = 'first' | 'resend' | FailureCause;

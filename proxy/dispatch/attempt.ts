@@ -1,13 +1,13 @@
 // One attempt at one account: sends, lets the reply's head decide how it is read, and settles once.
-import type { Counters } from '../admin/counters.ts';
-import { nativeAnswerHeaders, publicAnswerHeaders } from '../intake/headers.ts';
-import type { LiveTurn } from '../live-turn.ts';
-import { Refusal } from '../refusal.ts';
-import type { Head, Headers } from '../turn.ts';
+import type { Counters } from '../metrics.ts';
+import { carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
+import { nativeAnswerHeaders, publicAnswerHeaders } from '../turn/headers.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { Refusal } from '../turn/refusal.ts';
+import type { Head, Headers } from '../turn/turn.ts';
 import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from '../upstream/carrier.ts';
-import type { Evidence } from './evidence.ts';
-import { carrierFailure, type Failure, statusFailure } from './failure.ts';
 import type { ReplyContext, Verdict } from './reply.ts';
+import type { Evidence } from './reply-observers.ts';
 import type { Client } from './sink.ts';
 import { StreamReply } from './stream-reply.ts';
 import { WholeReply } from './whole-reply.ts';

@@ -1,9 +1,9 @@
 // One attempt's request: the turn's body and headers, as this account must get them.
 
-import type { AccountConfig } from '../config/config.ts';
-import { nativeRequestHeaders, publicRequestHeaders } from '../intake/headers.ts';
-import type { LiveTurn } from '../live-turn.ts';
-import type { Outgoing, Work } from '../turn.ts';
+import { nativeRequestHeaders, publicRequestHeaders } from '../turn/headers.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import type { AccountConfig } from '../turn/settings.ts';
+import type { Outgoing, Work } from '../turn/turn.ts';
 import type { CarrierRequest } from '../upstream/carrier.ts';
 import type { OwnHeaders } from './renewal.ts';
 
@@ -24,7 +24,7 @@ export function compose({ turn, work, account, own, trim }: Composing): CarrierR
     headers: turn.native ? nativeRequestHeaders(turn.headers, turn.wire) : publicRequestHeaders(turn.headers),
     body: { ...work.body },
   };
-  turn.passage.attempt(out);
+  turn.rules.attempt(out);
   trim(out, turn);
   const { headers } = out;
   headers.accept ??= out.body.stream === true ? 'text/event-stream' : 'application/json';

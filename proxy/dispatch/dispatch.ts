@@ -1,33 +1,34 @@
 // A turn's attempts, one account after another: the only place that knows what may be tried again (Q6).
-import type { Counters } from '../admin/counters.ts';
-import type { LiveTurn } from '../live-turn.ts';
-import type { Admission, Slot } from '../pool/admission/admission.ts';
-import type { Continuity } from '../pool/continuity/continuity.ts';
-import type { Demand } from '../pool/selection/demand.ts';
-import type { Lease } from '../pool/selection/lease.ts';
-import type { Selection } from '../pool/selection/selection.ts';
-import { Refusal } from '../refusal.ts';
-import type { Work } from '../turn.ts';
-import { type AtAccount, asksForRenewal, atAccount, failureOf } from './at-account.ts';
+
+import type { Demand } from '../accounts/selection/demand.ts';
+import type { Lease } from '../accounts/selection/lease.ts';
+import type { Selection } from '../accounts/selection/selection.ts';
+import type { Admission, Slot } from '../admission/admission.ts';
+import type { Counters } from '../metrics.ts';
+import type { Continuity } from '../sessions/continuity.ts';
+import { noteClass } from '../turn/error-class.ts';
+import { type Failure, mayTryAnother, unsentFailure } from '../turn/failure.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { Refusal } from '../turn/refusal.ts';
+import { safeParam } from '../turn/sanitise.ts';
+import type { Work } from '../turn/turn.ts';
 import { type Attempted, attempt } from './attempt.ts';
+import { type AttemptOutcome, asksForRenewal, attemptOutcome, failureOf } from './attempt-outcome.ts';
 import { type AttemptCause, beginAttempt } from './attempt-row.ts';
+import { type Recoverable, Recovering } from './ciphertext-recovery.ts';
+import { type RelayedAnswer, told } from './client-error.ts';
 import { compose } from './compose.ts';
-import { noteClass } from './error-class.ts';
-import type { Witnesses } from './evidence.ts';
-import { type Failure, mayTryAnother, unsentFailure } from './failure.ts';
-import { type Recoverable, Recovering } from './recovering.ts';
 import { CredentialUnavailable, type OwnHeaders, type Renewing, unavailable } from './renewal.ts';
+import type { ReplyObservers } from './reply-observers.ts';
 import { RetryBudget } from './retry-budget.ts';
-import { safeParam } from './sanitise.ts';
 import type { Client } from './sink.ts';
-import { type RelayedAnswer, told } from './tell.ts';
 
 export interface DispatchOptions {
   readonly admission: Admission;
   readonly selection: Selection;
   readonly credentials: Renewing;
   readonly continuity: Continuity;
-  readonly witnesses: Witnesses;
+  readonly witnesses: ReplyObservers;
   readonly counters: Counters;
   /** Headers of ours on every answer of this turn that an account gave. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
@@ -93,10 +94,10 @@ export class Dispatch {
         if (lease === 'gone') return this.#gone(turn);
         if (lease === 'none') return this.#tell(running);
         running.tried.add(lease.account.id);
-        let at: AtAccount | undefined;
+        let at: AttemptOutcome | undefined;
         try {
           const attempted = await this.#attempt(lease, running, running.resent ? 'resend' : (running.failures.at(-1)?.cause ?? 'first'));
-          at = asksForRenewal(attempted) ? await this.#renewed(attempted, lease, running) : atAccount(attempted);
+          at = asksForRenewal(attempted) ? await this.#renewed(attempted, lease, running) : attemptOutcome(attempted);
         } finally {
           lease.end(at?.result ?? 'neutral');
         }
@@ -147,19 +148,19 @@ export class Dispatch {
   }
 
   /** The account refused its credential: one more attempt where that could be renewed (Q5). */
-  async #renewed(attempted: Attempted, lease: Lease, running: Running): Promise<AtAccount> {
+  async #renewed(attempted: Attempted, lease: Lease, running: Running): Promise<AttemptOutcome> {
     const { credentials } = this.#options;
     const { account } = lease;
     const refused = failureOf(attempted.verdict);
     const renewal = await credentials.refused(account, attempted.authorization);
     // Nobody knows yet whether the account must log in: its provider could not be asked.
     if (renewal === 'failed' && refused)
-      return atAccount({ ...attempted, verdict: { kind: 'failed', failure: { ...refused, cause: 'connect' } } });
-    if (renewal !== 'renewed') return atAccount(attempted);
+      return attemptOutcome({ ...attempted, verdict: { kind: 'failed', failure: { ...refused, cause: 'connect' } } });
+    if (renewal !== 'renewed') return attemptOutcome(attempted);
     const again = await this.#attempt(lease, running, 'resend');
     // Renewed, and refused all the same: of no use, unless its operator has logged in anew meanwhile.
     const forgiven = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
-    return forgiven ? { attempted: again, result: 'neutral' } : atAccount(again);
+    return forgiven ? { attempted: again, result: 'neutral' } : attemptOutcome(again);
   }
 
   #attempt(lease: Lease, running: Running, cause: AttemptCause): Promise<Attempted> {

@@ -1,10 +1,11 @@
 // The events of a committed reply on their way to the client: parsed only when somebody wants them, written as they arrived.
-import type { Event, JsonObject, OutcomeKind } from '../turn.ts';
-import { jsonOf, type SseEvent } from '../upstream/sse.ts';
-import { carrierFailure, type Failure, inBandFailure, loggedCode } from './failure.ts';
+
+import { carrierFailure, type Failure, inBandFailure, loggedCode } from '../turn/failure.ts';
+import { failureWithoutOwner, publicFailure } from '../turn/sanitise.ts';
+import type { Event, JsonObject, OutcomeKind } from '../turn/turn.ts';
+import { jsonOf, type SseEvent } from '../upstream/sse-splitter.ts';
 import { endOf } from './hold.ts';
 import type { ReplyContext } from './reply.ts';
-import { failureWithoutOwner, publicFailure } from './sanitise.ts';
 import type { Sink } from './sink.ts';
 
 export class EventFlow {
@@ -37,7 +38,7 @@ export class EventFlow {
     const end = endOf(event.type);
     this.end ??= end;
     turn.bill?.show(event);
-    if (end !== 'failed' && !turn.passage.wants(event.type) && !sink.wants.has(event.type)) {
+    if (end !== 'failed' && !turn.rules.wants(event.type) && !sink.wants.has(event.type)) {
       sink.raw(event);
       return;
     }
@@ -48,7 +49,7 @@ export class EventFlow {
       return;
     }
     const given: Event = { type: event.type, data: end === 'failed' ? (failed ?? this.shownFailure(data)) : data };
-    const mapped = turn.passage.event(given);
+    const mapped = turn.rules.event(given);
     if (Array.isArray(mapped)) {
       // An event that bore no number leaves no gap.
       if (mapped.length > 1 || data.sequence_number !== undefined) sink.renumber();

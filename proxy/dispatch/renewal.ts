@@ -1,5 +1,6 @@
 // What dispatch asks of the accounts' credentials: headers for an attempt, and what to do when they were refused (Q9).
-import type { AccountConfig, LoadedConfig } from '../config/config.ts';
+import type { LoadedConfig } from '../config/config.ts';
+import type { AccountConfig } from '../turn/settings.ts';
 
 /** `renewed`: the same request may be sent once more. `refused`: the account must log in again. `failed`: nobody could be asked. */
 export type Renewal = 'renewed' | 'refused' | 'failed';

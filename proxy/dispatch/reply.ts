@@ -1,10 +1,10 @@
 // What every reader of a reply works with, and how an attempt ends.
-import type { Counters } from '../admin/counters.ts';
-import type { LiveTurn } from '../live-turn.ts';
-import type { Refusal } from '../refusal.ts';
+import type { Counters } from '../metrics.ts';
+import type { Failure } from '../turn/failure.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Refusal } from '../turn/refusal.ts';
 import type { Sending } from '../upstream/carrier.ts';
-import type { Evidence } from './evidence.ts';
-import type { Failure } from './failure.ts';
+import type { Evidence } from './reply-observers.ts';
 
 /** How an attempt ended: the client has its answer, or nothing was shown and this is why. */
 export type Verdict =

@@ -1,7 +1,7 @@
 // Where a reply's events go: one per client codec (SSE, collected JSON, websocket frames).
-import type { Refusal } from '../refusal.ts';
-import type { Event, Outcome } from '../turn.ts';
-import type { SseEvent } from '../upstream/sse.ts';
+import type { Refusal } from '../turn/refusal.ts';
+import type { Event, Outcome } from '../turn/turn.ts';
+import type { SseEvent } from '../upstream/sse-splitter.ts';
 
 export interface Sink {
   /** Event types that must come parsed, beside those that rules want. */

@@ -1,10 +1,11 @@
 // A reply of events: held until it shows something, committed, and ended as its provider or its client ended it.
-import { Refusal, refusalOf } from '../refusal.ts';
-import type { Head, JsonObject, OutcomeKind } from '../turn.ts';
+
+import { carrierFailure, inBandFailure } from '../turn/failure.ts';
+import { Refusal, refusalOf } from '../turn/refusal.ts';
+import type { Head, JsonObject, OutcomeKind } from '../turn/turn.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
-import { EventTooLarge, isDone, jsonOf, type SseEvent, SseSplitter } from '../upstream/sse.ts';
+import { EventTooLarge, isDone, jsonOf, type SseEvent, SseSplitter } from '../upstream/sse-splitter.ts';
 import { EventFlow } from './event-flow.ts';
-import { carrierFailure, inBandFailure } from './failure.ts';
 import { endOf, HELD_BYTES, isHeld } from './hold.ts';
 import type { ReplyContext, Verdict } from './reply.ts';
 import type { Sink } from './sink.ts';
@@ -146,7 +147,7 @@ export class StreamReply {
     const { turn } = this.#context;
     const { sink } = this.#flow;
     this.#cancelTimer();
-    const first = turn.passage.head(this.#head);
+    const first = turn.rules.head(this.#head);
     this.#committed = true;
     this.#context.committed();
     sink.open(this.#head.status, this.#head.headers);

@@ -1,11 +1,12 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a bound, then judged.
-import type { LiveTurn } from '../live-turn.ts';
-import { Refusal, refusalOf } from '../refusal.ts';
-import type { Head, Headers, JsonObject, OutcomeKind } from '../turn.ts';
+
+import { carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from '../turn/failure.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { failureWithoutOwner } from '../turn/sanitise.ts';
+import type { Head, Headers, JsonObject, OutcomeKind } from '../turn/turn.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
-import { carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from './failure.ts';
 import type { ReplyContext } from './reply.ts';
-import { failureWithoutOwner } from './sanitise.ts';
 import type { Client } from './sink.ts';
 
 /** Enough for any provider's error; what is longer is no error that anybody wrote. */
@@ -98,9 +99,9 @@ export class WholeReply {
 
   /** @param refusal that a native client gets as the provider's answer */
   #answer(body: Buffer | string, json: JsonObject | undefined, refusal: Failure | undefined, turn: LiveTurn): void {
-    turn.passage.head(this.#head);
+    turn.rules.head(this.#head);
     const shown = json && refusal ? failureWithoutOwner(json, turn.secrets()) : json;
-    const answer = shown && turn.passage.answer(shown);
+    const answer = shown && turn.rules.answer(shown);
     this.#client.answer(this.#status, this.#head.headers, answer === json || answer === undefined ? body : JSON.stringify(answer));
     const kind = json ? kindOf(json) : 'completed';
     turn.end({ outcome: { kind, shown: true }, status: this.#status, code: refusal ? loggedCode(refusal.error.code) : null });

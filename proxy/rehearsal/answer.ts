@@ -1,5 +1,5 @@
 // An answer before it is bytes, and the faults that change its content.
-import type { Json, JsonObject } from '../turn.ts';
+import type { Json, JsonObject } from '../turn/turn.ts';
 import { errorOf, messageOf, sayingOf } from './errors.ts';
 import { type Fault, faultOf, type RefuseFault, type RefuseInsideFault, type ReplyFault } from './fault.ts';
 import { isObject } from './reading.ts';

@@ -1,6 +1,6 @@
 // The models of the rehearsal provider: entries with everything that native clients need, and the catalog's ETag.
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../turn.ts';
+import type { JsonObject } from '../turn/turn.ts';
 
 interface ModelShape {
   readonly slug: string;

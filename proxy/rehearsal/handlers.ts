@@ -1,6 +1,6 @@
 // The account side's paths: the table of what the provider answers, by method and path. New surfaces are rows here.
-import type { WireWords } from '../config/config.ts';
-import type { JsonObject } from '../turn.ts';
+import type { WireWords } from '../turn/settings.ts';
+import type { JsonObject } from '../turn/turn.ts';
 import type { Account } from './account.ts';
 import { type Answer, eventsAnswer, jsonAnswer } from './answer.ts';
 import type { ArrivedRequest } from './arrived.ts';

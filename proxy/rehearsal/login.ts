@@ -1,5 +1,5 @@
 // The login of an account whose bearers are refreshed: refresh tokens that are good once, and access tokens that end.
-import type { Json, JsonObject } from '../turn.ts';
+import type { Json, JsonObject } from '../turn/turn.ts';
 import { ProviderError } from './errors.ts';
 import type { Ids } from './ids.ts';
 import { isObject, textOf } from './reading.ts';

@@ -8,7 +8,7 @@
 //   decline                        a message that is a refusal
 //   stop short                     ends the turn as incomplete (max_output_tokens)
 // `tool_choice` is honoured without any of them, and so are `text.format`, `max_output_tokens` and a trailing compaction_trigger.
-import type { Json } from '../turn.ts';
+import type { Json } from '../turn/turn.ts';
 import { exampleOf } from './example.ts';
 import type { DeclaredTool, Prompt } from './prompt.ts';
 import { isObject, listOf, textOf } from './reading.ts';

@@ -1,5 +1,5 @@
 // Reading a turn's request: what the user said last, what came after it, and which tools were declared.
-import type { Json, JsonObject } from '../turn.ts';
+import type { Json, JsonObject } from '../turn/turn.ts';
 import { isObject, listOf, textOf } from './reading.ts';
 
 export interface DeclaredTool {

@@ -1,6 +1,6 @@
 // The rehearsal provider: a real HTTP server that simulates the accounts of an upstream provider, and their failures.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { WireWords } from '../config/config.ts';
+import type { WireWords } from '../turn/settings.ts';
 import { Account, type RehearsalAccount } from './account.ts';
 import { type ArrivedRequest, parsedOf, readBody } from './arrived.ts';
 import { type Catalog, catalogOf, rehearsalModels } from './catalog.ts';

@@ -1,5 +1,5 @@
 // Reading JSON of unknown shape.
-import type { Json, JsonObject } from '../turn.ts';
+import type { Json, JsonObject } from '../turn/turn.ts';
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

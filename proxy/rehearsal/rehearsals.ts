@@ -1,5 +1,6 @@
 // The rehearsal provider that the running configuration needs, and former ones whose turns are not over yet.
-import type { AccountConfig, Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { AccountConfig } from '../turn/settings.ts';
 import { type Rehearsal, rehearsalName, startRehearsal } from './start.ts';
 
 export class Rehearsals {

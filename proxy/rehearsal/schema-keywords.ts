@@ -1,5 +1,5 @@
 // The keywords that the backend accepts in a non-strict function schema (Q31): anything else should have been lowered.
-import type { Json } from '../turn.ts';
+import type { Json } from '../turn/turn.ts';
 import { ProviderError } from './errors.ts';
 import { isObject, listOf } from './reading.ts';
 

@@ -1,19 +1,19 @@
 // Answers that stand still until somebody releases them.
 
-interface Standing {
+interface Availability {
   readonly account: string;
   go(): void;
 }
 
 export class Stalls {
-  private readonly standing = new Set<Standing>();
+  private readonly standing = new Set<Availability>();
   private readonly watchers = new Set<() => void>();
 
   /** Stands until it is released or the signal aborts. */
   stand(account: string, gone: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (gone.aborted) return resolve();
-      const standing: Standing = {
+      const standing: Availability = {
         account,
         go: () => {
           this.standing.delete(standing);

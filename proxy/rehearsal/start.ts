@@ -1,7 +1,7 @@
 // Starts the rehearsal provider in a thread of its own, for a configuration that has rehearsal accounts.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { WireWords } from '../config/config.ts';
+import type { WireWords } from '../turn/settings.ts';
 import { temperamentNames, temperamentOf } from './temperaments.ts';
 import type { Listening, WorkerData } from './worker.ts';
 

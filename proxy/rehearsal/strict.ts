@@ -1,7 +1,7 @@
 // What a strict provider refuses of a turn: the shapes that the gateway must never send it.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { WireWords } from '../config/config.ts';
-import type { Json, JsonObject } from '../turn.ts';
+import type { WireWords } from '../turn/settings.ts';
+import type { Json, JsonObject } from '../turn/turn.ts';
 import type { Account } from './account.ts';
 import { ProviderError } from './errors.ts';
 import { endsInTrigger, toolLists } from './prompt.ts';

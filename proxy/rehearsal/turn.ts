@@ -1,5 +1,5 @@
 // A believable turn: its events, and the response that they add up to.
-import type { Json, JsonObject } from '../turn.ts';
+import type { Json, JsonObject } from '../turn/turn.ts';
 import type { Account } from './account.ts';
 import type { Ids } from './ids.ts';
 import { type ItemMaker, itemOf, type Made, reasoningItem } from './items.ts';

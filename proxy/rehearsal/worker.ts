@@ -1,6 +1,6 @@
 // The rehearsal provider's own thread: listens, says where, and stops when it is told to.
 import { parentPort, workerData } from 'node:worker_threads';
-import type { WireWords } from '../config/config.ts';
+import type { WireWords } from '../turn/settings.ts';
 import { startProvider } from './provider.ts';
 import { temperamentOf } from './temperaments.ts';
 

@@ -1,5 +1,5 @@
 // A call of our own to an account: one small JSON answer, bounded in size and time.
-import type { Headers } from '../turn.ts';
+import type { Headers } from '../turn/turn.ts';
 import type { Carrier, CarrierRequest } from './carrier.ts';
 
 export interface CallAnswer {

@@ -1,5 +1,5 @@
 // What dispatch sees of the libraries that carry bytes to accounts.
-import type { Headers } from '../turn.ts';
+import type { Headers } from '../turn/turn.ts';
 
 export interface CarrierRequest {
   readonly method: string;

@@ -1,8 +1,9 @@
 // The running side of accounts: their connections and what is in flight, kept through reloads of the configuration.
-import type { AccountConfig, Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { AccountConfig } from '../turn/settings.ts';
 import type { Carrier } from './carrier.ts';
-import { PassThrough } from './pass.ts';
-import { UndiciCarrier, type UndiciTimeouts } from './undici.ts';
+import { PassThrough } from './pass-through.ts';
+import { UndiciCarrier, type UndiciTimeouts } from './undici-carrier.ts';
 
 export class Upstream {
   /** What its carriers were made for; another description needs others. */

@@ -1,6 +1,6 @@
 // A Pool API key opens every runtime route, unsupported rows included; nothing else happens without one (AU1, AU3).
-import { type ErrorCode, plainRefusal } from '../../proxy/refusal.ts';
-import type { Turn } from '../../proxy/turn.ts';
+import { type ErrorCode, plainRefusal } from '../../proxy/turn/refusal.ts';
+import type { Turn } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 
 /** One token: a repeated header arrives joined by a comma, and is no token. */

@@ -1,5 +1,5 @@
 // A model without a routable source is refused before anything is reserved or sent (SM5, UA1).
-import { plainRefusal, Refusal } from '../../proxy/refusal.ts';
+import { plainRefusal, Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../rule.ts';
 
 /** Stands after every check that blames the request, since those answers hold whatever the accounts' state (Q4). */

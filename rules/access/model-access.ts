@@ -1,7 +1,8 @@
 // Which model a turn is for: named, allowed to the key, known to the Pool; in this order (Q4, F4.4).
-import type { KeyConfig } from '../../proxy/config/config.ts';
-import { Refusal } from '../../proxy/refusal.ts';
-import type { ModelView, Turn } from '../../proxy/turn.ts';
+
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import type { KeyConfig } from '../../proxy/turn/settings.ts';
+import type { ModelView, Turn } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 
 /** Whether the key's list allows this id; a key without a list may use every model of its Pool. */

@@ -1,5 +1,5 @@
 // What every non-compact dispatch to the backend Responses destination bears, whoever asked for it (F1.4, Q15).
-import type { Json } from '../../proxy/turn.ts';
+import type { Json } from '../../proxy/turn/turn.ts';
 import { isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 

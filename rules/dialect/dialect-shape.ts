@@ -1,5 +1,5 @@
 // Members that a dialect has to edit must have the shape that it edits; everything else stays the provider's to judge.
-import type { Body, Json } from '../../proxy/turn.ts';
+import type { Body, Json } from '../../proxy/turn/turn.ts';
 import { invalid } from '../invalid.ts';
 import { isAbsent, isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';

@@ -1,6 +1,6 @@
 // How a provider's final refusal is classed, and what a client is told under explicit Full (F2.13, ER4, Q2, Q3).
-import { Refusal } from '../../proxy/refusal.ts';
-import type { SafeFields, Turn } from '../../proxy/turn.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import type { SafeFields, Turn } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 
 /** Statuses that keep their number; any other 4xx becomes a 400. */

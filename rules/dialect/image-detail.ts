@@ -1,5 +1,5 @@
 // Lite takes no `detail` on input images (F2.9); where none stands, the very same list comes back.
-import type { Json, JsonObject } from '../../proxy/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { isList, isObject, mapList, mapMembers } from '../json.ts';
 
 /** Whether a message may go without its type: only on the compatible surface; native ones without it stay as they are (Q33). */

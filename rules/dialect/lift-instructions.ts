@@ -1,5 +1,5 @@
 // System and developer texts of the compatible surface become top-level instructions in Full (F1.1, Q32, Q33).
-import type { Body, Json, JsonObject } from '../../proxy/turn.ts';
+import type { Body, Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 

@@ -1,5 +1,5 @@
 // The Lite marker is the gateway's word alone: a client's never travels, ours is added per attempt (F2.1 to F2.4).
-import type { Json, JsonObject, Turn } from '../../proxy/turn.ts';
+import type { Json, JsonObject, Turn } from '../../proxy/turn/turn.ts';
 import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 

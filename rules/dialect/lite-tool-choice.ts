@@ -1,5 +1,5 @@
 // Lite has no way to carry a map-shaped tool_choice: it follows the model's mode, not the endpoint (F2.12, F5.3).
-import { Refusal } from '../../proxy/refusal.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
 import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 

@@ -1,5 +1,5 @@
 // The key's reasoning-effort policy: permits, fills in or replaces, and never clamps (RE1 to RE3, F4.1 to F4.3).
-import { Refusal } from '../../proxy/refusal.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../rule.ts';
 import { omittedEffort, permittedEfforts } from './levels.ts';
 import { effortPlace } from './place.ts';

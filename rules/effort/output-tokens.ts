@@ -1,6 +1,6 @@
 // The key's output-token policy: more is refused, and what a client leaves open is closed at the key's maximum (CR1).
-import type { RouteKind } from '../../proxy/config/config.ts';
-import { Refusal } from '../../proxy/refusal.ts';
+import type { RouteKind } from '../../proxy/turn/kinds.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
 import { invalid } from '../invalid.ts';
 import { isAbsent } from '../json.ts';
 import { rule } from '../rule.ts';

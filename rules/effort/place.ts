@@ -1,6 +1,6 @@
 // Where a request carries its effort: `reasoning.effort`, or `reasoning_effort` on Chat (F4.3).
-import type { RouteKind } from '../../proxy/config/config.ts';
-import type { Body, Json } from '../../proxy/turn.ts';
+import type { RouteKind } from '../../proxy/turn/kinds.ts';
+import type { Body, Json } from '../../proxy/turn/turn.ts';
 import { isObject } from '../json.ts';
 
 export interface EffortPlace {

@@ -1,5 +1,5 @@
 // Audio in a message is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
-import type { Json, JsonObject } from '../../proxy/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { invalid } from '../invalid.ts';
 import { isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';

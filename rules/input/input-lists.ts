@@ -1,5 +1,5 @@
 // `input` and `tools` are lists; the public surface also takes a string as the user's one message (F1.6, Q15).
-import type { Body, Json } from '../../proxy/turn.ts';
+import type { Body, Json } from '../../proxy/turn/turn.ts';
 import { invalid } from '../invalid.ts';
 import { isAbsent, isList } from '../json.ts';
 import { rule } from '../rule.ts';

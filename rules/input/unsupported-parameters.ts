@@ -1,6 +1,6 @@
 // Parameters of the public Responses API whose meaning would be lost here are refused when they ask for something (Q15).
-import { Refusal } from '../../proxy/refusal.ts';
-import type { Json } from '../../proxy/turn.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import type { Json } from '../../proxy/turn/turn.ts';
 import { isAbsent } from '../json.ts';
 import { rule } from '../rule.ts';
 

@@ -1,5 +1,5 @@
 // A completed response with an empty `output` is filled from the items that its stream had finished (Q15).
-import type { Json, JsonObject } from '../../proxy/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 

@@ -1,5 +1,5 @@
 // A Pool may keep its accounts' quota to itself: native replies then lose the events that tell of it (Q8). Headers go with the head.
-import type { Event, JsonObject, Turn } from '../../proxy/turn.ts';
+import type { Event, JsonObject, Turn } from '../../proxy/turn/turn.ts';
 import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 import { isQuotaHeader } from './quota-header.ts';

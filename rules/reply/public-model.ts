@@ -1,5 +1,5 @@
 // Public answers and their lifecycle events bear the exposed model id, whatever the account calls the model (Q15).
-import type { JsonObject, Turn } from '../../proxy/turn.ts';
+import type { JsonObject, Turn } from '../../proxy/turn/turn.ts';
 import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 

@@ -1,5 +1,5 @@
 // A turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
-import type { Json, JsonObject, Turn } from '../../proxy/turn.ts';
+import type { Json, JsonObject, Turn } from '../../proxy/turn/turn.ts';
 import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 

@@ -1,5 +1,5 @@
 // Where a request declares tools: at the top level, in `additional_tools` input items, and inside namespaces of both.
-import type { Body, Json, JsonObject } from '../../proxy/turn.ts';
+import type { Body, Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { isList, isObject } from '../json.ts';
 
 export interface ToolList {

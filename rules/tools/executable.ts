@@ -1,5 +1,5 @@
 // What can be called by name: function tools, flat or in the older nested wrapper, and custom tools.
-import type { Json, JsonObject } from '../../proxy/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { isAbsent, isObject } from '../json.ts';
 
 export interface Executable {

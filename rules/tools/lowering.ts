@@ -1,5 +1,5 @@
 // Lowering: what the backend accepts of a non-strict function schema, at every depth (Q31).
-import type { Json, JsonObject } from '../../proxy/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { isList, isObject, mapList, mapMembers } from '../json.ts';
 import { KEYWORDS, type KeywordKind, namesType, refuseDepth } from './schema.ts';
 

@@ -1,6 +1,6 @@
 // Strict schemas on the compatible surface have a direct object at their root (F5.7).
-import { Refusal } from '../../proxy/refusal.ts';
-import type { Body, Json, JsonObject } from '../../proxy/turn.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import type { Body, Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';

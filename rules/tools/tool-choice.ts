@@ -1,5 +1,5 @@
 // A `tool_choice` names something that the request declares (F5.3, Q16).
-import type { Body, Json, JsonObject } from '../../proxy/turn.ts';
+import type { Body, Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { invalid } from '../invalid.ts';
 import { isAbsent, isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';

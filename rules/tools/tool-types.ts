@@ -1,5 +1,5 @@
 // The public surface takes a closed list of tool types, and namespaces only in one shape (F5.2, Q16).
-import type { Body, Json } from '../../proxy/turn.ts';
+import type { Body, Json } from '../../proxy/turn/turn.ts';
 import { invalid } from '../invalid.ts';
 import { isAbsent, isList, isObject, isText } from '../json.ts';
 import { rule } from '../rule.ts';

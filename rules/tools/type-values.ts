@@ -1,6 +1,6 @@
 // The explicit `type` values of strict parameters: known words, or a list of different ones (F5.6, Q16).
-import { Refusal } from '../../proxy/refusal.ts';
-import type { Json, JsonObject } from '../../proxy/turn.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { isList, isObject } from '../json.ts';
 import { KEYWORDS, refuseDepth } from './schema.ts';
 

@@ -1,7 +1,7 @@
 // /metrics: what Prometheus reads, with every counter that there is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COUNTERS } from '../../proxy/admin/counters.ts';
+import { COUNTERS } from '../../proxy/metrics.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 

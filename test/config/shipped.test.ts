@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { isMap, isPair, isScalar, isSeq, type Node, parseDocument } from 'yaml';
-import { runChecks } from '../../proxy/config/checks/all.ts';
+import { runChecks } from '../../proxy/config/checks/checks.ts';
 import { inspect } from '../../proxy/config/load.ts';
 import { schema, settings } from '../../proxy/config/schema.ts';
 import { validate } from '../../proxy/config/validate.ts';

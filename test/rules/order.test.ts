@@ -1,7 +1,7 @@
 // THE ORDER, as the contract demands it: each pair with the reason for which one rule stands before the other.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RouteKind } from '../../proxy/config/config.ts';
+import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { RULES } from '../../rules/index.ts';
 import { turnOf } from '../support/turn.ts';
 

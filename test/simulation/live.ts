@@ -1,5 +1,5 @@
 // Lives through one day under one router, and counts what became of its turns.
-import { mayTryAnother } from '../../proxy/dispatch/failure.ts';
+import { mayTryAnother } from '../../proxy/turn/failure.ts';
 import type { Day, SessionPlan, TurnPlan } from './day.ts';
 import { failure, SimulatedAccount } from './provider.ts';
 import type { Place, Router } from './router.ts';

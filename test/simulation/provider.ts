@@ -1,6 +1,6 @@
 // The accounts as they truly are through a day: what they have left, when they fail, and what they answer.
-import type { Failure, FailureCause } from '../../proxy/dispatch/failure.ts';
-import type { Headers } from '../../proxy/turn.ts';
+import type { Failure, FailureCause } from '../../proxy/turn/failure.ts';
+import type { Headers } from '../../proxy/turn/turn.ts';
 import type { AccountPlan, Outage } from './day.ts';
 
 const NO_ERROR = { code: null, type: null, param: null, message: null };

@@ -1,20 +1,22 @@
 // Who places the turns of a simulated day: the gateway's own health, quota and selection under one strategy, or an oracle.
-import { Counters } from '../../proxy/admin/counters.ts';
-import type { AccountConfig, AdmissionClass, AdmissionConfig, PoolConfig, Strategy } from '../../proxy/config/config.ts';
-import type { Failure } from '../../proxy/dispatch/failure.ts';
+
+import { AccountStates } from '../../proxy/accounts/health/account-states.ts';
+import type { Result } from '../../proxy/accounts/health/attempt-ticket.ts';
+import { Health } from '../../proxy/accounts/health/health.ts';
+import { RefusedCredentials } from '../../proxy/accounts/health/refused-credentials.ts';
+import { Quota } from '../../proxy/accounts/quota/quota.ts';
+import { statedByHeaders } from '../../proxy/accounts/quota/quota-statement.ts';
+import { othersIn } from '../../proxy/accounts/selection/alternatives.ts';
+import type { SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
+import { Selection } from '../../proxy/accounts/selection/selection.ts';
+import { Sources } from '../../proxy/accounts/selection/sources.ts';
+import { Admission } from '../../proxy/admission/admission.ts';
+import type { Clock } from '../../proxy/clock.ts';
+import type { AdmissionConfig } from '../../proxy/config/config.ts';
 import { RetryBudget } from '../../proxy/dispatch/retry-budget.ts';
-import { Admission } from '../../proxy/pool/admission/admission.ts';
-import type { Clock } from '../../proxy/pool/catalog/clock.ts';
-import { Health } from '../../proxy/pool/health/health.ts';
-import { RefusedCredentials } from '../../proxy/pool/health/refused-credentials.ts';
-import { AccountStates } from '../../proxy/pool/health/states.ts';
-import type { Result } from '../../proxy/pool/health/visit.ts';
-import { Quota } from '../../proxy/pool/quota/quota.ts';
-import { statedByHeaders } from '../../proxy/pool/quota/statement.ts';
-import type { SelectedTurn } from '../../proxy/pool/selection/demand.ts';
-import { othersIn } from '../../proxy/pool/selection/others.ts';
-import { Selection } from '../../proxy/pool/selection/selection.ts';
-import { Sources } from '../../proxy/pool/selection/sources.ts';
+import { Counters } from '../../proxy/metrics.ts';
+import type { Failure } from '../../proxy/turn/failure.ts';
+import type { AccountConfig, AdmissionClass, PoolConfig, Strategy } from '../../proxy/turn/settings.ts';
 import type { Upstream } from '../../proxy/upstream/upstreams.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionKind } from './day.ts';

@@ -1,5 +1,5 @@
 // The simulation: one day of a Pool, lived through under every strategy and by an oracle that knows the future (`npm run bench -- simulate`).
-import type { Strategy } from '../../proxy/config/config.ts';
+import type { Strategy } from '../../proxy/turn/settings.ts';
 import { type DayOptions, dayOf } from './day.ts';
 import { type Lived, live } from './live.ts';
 import { gatewayRouter, oracleRouter } from './router.ts';

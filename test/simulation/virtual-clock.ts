@@ -1,5 +1,5 @@
 // Time for the simulation: it jumps from one event to the next, and whatever falls due at the same moment happens in the order asked for.
-import type { Clock } from '../../proxy/pool/catalog/clock.ts';
+import type { Clock } from '../../proxy/clock.ts';
 
 interface Timer {
   readonly at: number;

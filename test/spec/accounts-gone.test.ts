@@ -22,7 +22,7 @@ beforeEach(() => {
   gate.upstream.clear();
 });
 
-const { admission, selection } = gate.gateway.parts.capacity;
+const { admission, selection } = gate.gateway.services.capacity;
 
 /** A turn whose client leaves when `leave` is called. */
 function leaving(path = NATIVE, body = turnBody('hi')): { readonly leave: () => void } {
@@ -60,7 +60,7 @@ for (const [phase, script] of [
           (await gate.attempts(row.id)).map(({ account, error_class }) => [account, error_class]),
           [['NORTH', null]],
         );
-        assert.deepEqual(gate.gateway.parts.capacity.status().accounts[0]?.models, {});
+        assert.deepEqual(gate.gateway.services.capacity.status().accounts[0]?.models, {});
         gate.upstream.clear();
       }
       await until('the places', () => (selection.inFlight('north') === 0 && admission.status().stream?.running === 0 ? true : undefined));
@@ -100,5 +100,5 @@ test('a probe whose client leaves frees its slot for the next', async () => {
   }
   gate.upstream.clear();
   assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 200);
-  assert.deepEqual([gate.upstream.turns('north').length, gate.gateway.parts.capacity.status().accounts[0]?.status], [1, 'active']);
+  assert.deepEqual([gate.upstream.turns('north').length, gate.gateway.services.capacity.status().accounts[0]?.status], [1, 'active']);
 });

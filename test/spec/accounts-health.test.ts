@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 import { restarted } from '../support/restart.ts';
@@ -137,8 +137,8 @@ test('[SM3] the pair returns to Full when its one Lite account stops being routa
   const mode = async (): Promise<unknown[]> => {
     gate.upstream.clear();
     const { headers } = await turn();
-    await gate.gateway.parts.store.flush();
-    const [row] = await gate.gateway.parts.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    await gate.gateway.services.store.flush();
+    const [row] = await gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
     const { json, headers: list } = await gate.send('/backend-api/agent/models');
     const shown = json.models.find(({ slug }: JsonObject) => slug === 'model-a').use_responses_lite;
     return [row?.effective_mode, gate.upstream.turns().at(-1)?.headers[MARKER], shown, list.get('etag') === headers.get('x-models-etag')];
@@ -228,7 +228,7 @@ test('[UA1] cooldowns and refused credentials survive a restart', async () => {
     time.setAhead(600_000);
     assert.equal(await where(), 'b');
     one = await restarted(one, { clock: time });
-    assert.equal(one.gateway.parts.capacity.status().accounts[0]?.status, 'reauth_required');
+    assert.equal(one.gateway.services.capacity.status().accounts[0]?.status, 'reauth_required');
   } finally {
     await one.close();
     await rm(folder, { recursive: true });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn.ts';
-import { failure } from '../pool/health/support.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
+import { failure } from '../accounts/health/support.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
@@ -22,7 +22,7 @@ test('[S2] authentication, policy, model, account health, admission and account 
       });
     },
   });
-  const { health } = gate.gateway.parts.capacity;
+  const { health } = gate.gateway.services.capacity;
   const both = ['north', 'south'];
   const refuse = (cause: 'credential' | 'quota'): void => {
     for (const id of both) health.end(health.begin(id, 'model-a', `bearer-of-${id}`), failure(cause, { retryAfterMs: 3_600_000 }));

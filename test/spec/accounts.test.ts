@@ -1,7 +1,7 @@
 // Failover over real sockets: what an account does wrong before anything was shown another one makes good, and the rows say so.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
 import type { AttemptRow, RequestRow } from '../../store/store.ts';
 import { eventsOf, type Reply, startGateway } from '../support/gateway.ts';
 import type { Script } from '../support/rehearsal.ts';
@@ -206,7 +206,7 @@ test('[RM3] the parameter that an account names is kept on its failed attempt, w
   }
 });
 
-test('[ER4] silence before the first byte is 504, and is tried nowhere else: the work may have run', async () => {
+test('[ER4] silence before the first byte is 504, and is tried unroutable else: the work may have run', async () => {
   await gate.reconfigure((draft) => {
     draft.timeouts.upstream_first_byte_ms = 30;
   });
@@ -275,13 +275,13 @@ describe('how often', () => {
     gate.upstream.always('north', 'refuse 400 model_not_supported');
     gate.upstream.always('south', 'refuse 400 model_not_supported');
     const retried: number[] = [];
-    const { retries_withheld: before } = gate.gateway.parts.counters.values;
+    const { retries_withheld: before } = gate.gateway.services.counters.values;
     for (let i = 0; i < 6; i++) {
       gate.heal();
       retried.push((await rowOf(await gate.send(NATIVE, { body: turnBody('hi') }))).row.retries);
     }
     assert.deepEqual(retried, [1, 1, 1, 0, 0, 0]);
-    assert.equal(gate.gateway.parts.counters.values.retries_withheld - before, 3);
+    assert.equal(gate.gateway.services.counters.values.retries_withheld - before, 3);
     clock.setAhead(10_000);
     gate.heal();
     assert.equal((await rowOf(await gate.send(NATIVE, { body: turnBody('hi') }))).row.retries, 1);
@@ -322,15 +322,15 @@ function assertClean({ status, text, json }: Reply, streamed: boolean): void {
 }
 
 async function rowOf({ headers }: Reply): Promise<{ readonly row: RequestRow; readonly attempts: readonly AttemptRow[] }> {
-  await gate.gateway.parts.store.flush();
+  await gate.gateway.services.store.flush();
   const id = headers.get('x-request-id') ?? '';
-  const [row] = await gate.gateway.parts.store.requests.list({ id });
+  const [row] = await gate.gateway.services.store.requests.list({ id });
   assert.ok(row, 'the turn has its row');
   return { row, attempts: await gate.attempts(id) };
 }
 
 function stateOf(account: string): string {
-  const found = gate.gateway.parts.capacity.status().accounts.find((one) => one.account === account);
+  const found = gate.gateway.services.capacity.status().accounts.find((one) => one.account === account);
   if (found?.cooldown?.cause === 'quota') return 'out of quota';
   if (found && Object.keys(found.models).length > 0) return 'model cools';
   return found?.status ?? 'unknown';

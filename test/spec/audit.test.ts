@@ -5,9 +5,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../proxy/config/load.ts';
-import { Gateway } from '../../proxy/gateway.ts';
+import type { ReloadActor } from '../../proxy/gateway/config-follower.ts';
+import { Gateway } from '../../proxy/gateway/gateway.ts';
 import { Log } from '../../proxy/log.ts';
-import type { ReloadActor } from '../../proxy/reload.ts';
 import { type AuditRow, openStore } from '../../store/store.ts';
 import { fileWith, SMALL } from '../config/files.ts';
 import { bearerOf, KEY } from '../support/gateway.ts';
@@ -149,7 +149,7 @@ test('[S9] whoever makes the gateway read its file is the actor', async (context
     await gateway.follower.reload(actor);
     writeFileSync(path, readFileSync(path, 'utf8').replace(/^retention:.*\n/m, ''));
   }
-  const rows = await gateway.parts.store.audit.list({ action: 'config.reload' });
+  const rows = await gateway.services.store.audit.list({ action: 'config.reload' });
   assert.deepEqual(new Set(rows.map(({ actor }) => actor)), new Set(actors));
   await gateway.close();
 });

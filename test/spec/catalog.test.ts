@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   BACKEND_MODELS,

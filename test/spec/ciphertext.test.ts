@@ -1,7 +1,7 @@
 // Ciphertext that an account did not make, over the wire: back to its maker, or once more without reasoning (Q10).
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
 import { NATIVE, outputOf, PUBLIC, Stage, user } from '../support/continuity.ts';
 import { eventsOf } from '../support/gateway.ts';
 
@@ -114,6 +114,6 @@ test('an account whose ciphertext was refused elsewhere, and one that refused it
     await stage.turn({ headers, body: { input: [...made, user('more')] } });
     stage.went();
   }
-  const states = stage.gate.gateway.parts.capacity.health.status().map(({ status }) => status);
+  const states = stage.gate.gateway.services.capacity.health.status().map(({ status }) => status);
   assert.deepEqual(states, ['active', 'active', 'active']);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
 import { idOf, NATIVE, OTHER_KEY, OTHER_POOL, PUBLIC, Stage } from '../support/continuity.ts';
 import type { Reply } from '../support/gateway.ts';
 
@@ -114,7 +114,7 @@ describe('sessions', () => {
   test('[S4] no session, response id or turn state is on disk, in a row or in the log', async () => {
     const headers = { 'x-agent-window-id': 'thread-of-a-secret-kind:3' };
     const reply = await stage.atSouth({ headers });
-    await stage.gate.gateway.parts.store.flush();
+    await stage.gate.gateway.services.store.flush();
     const files = (await readdir(stage.folder)).filter((name) => name.startsWith('poolgate'));
     const bytes = (await Promise.all(files.map((name) => readFile(join(stage.folder, name), 'latin1')))).join('');
     assert(bytes.includes('south'), 'the pin itself is there');
@@ -140,7 +140,7 @@ describe('turn state', () => {
     assert.equal(metadataOf(stage.gate.upstream.turns()[0]?.json)?.turn_id, 't');
   });
 
-  test('and nowhere else: another account gets the turn without it', async () => {
+  test('and unroutable else: another account gets the turn without it', async () => {
     const state = stateOf(await stage.atSouth());
     stage.gate.upstream.next('south', 'refuse 503');
     const { status } = await stage.turn({ headers: { [STATE]: state }, body: { client_metadata: { [STATE]: state, turn_id: 't' } } });

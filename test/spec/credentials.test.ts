@@ -66,7 +66,7 @@ const login = (tokens: object): Promise<void> => writeFile(join(folder, 'north.j
 const turn = (): Promise<Reply> => gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello', stream: true } });
 const refreshes = (): number => gate.upstream.requests('north').filter(({ path }) => path === TOKENS).length;
 const went = (): readonly string[] => gate.upstream.turns().map(({ account }) => account);
-const statusOf = (account: string) => gate.gateway.parts.capacity.health.status().find((one) => one.account === account)?.status;
+const statusOf = (account: string) => gate.gateway.services.capacity.health.status().find((one) => one.account === account)?.status;
 
 /** What an operator does after a log-in: the file is there, and the gateway is told. */
 async function loginAnew(refresh: string): Promise<void> {
@@ -143,7 +143,7 @@ describe('an OAuth account', () => {
     assert.equal(statusOf('north'), 'active');
     await turn();
     assert.equal(went().at(-1), 'north');
-    const [audit] = await gate.gateway.parts.store.audit.list({ action: 'credential.import' });
+    const [audit] = await gate.gateway.services.store.audit.list({ action: 'credential.import' });
     assert.deepEqual([audit?.target, audit?.actor], ['north', 'file']);
   });
 
@@ -222,7 +222,7 @@ describe('an OAuth account', () => {
 
   test('is asked for its catalog under a fresh token too', async () => {
     gate.upstream.loginOf('north').expire();
-    await gate.gateway.parts.catalog.reload(gate.gateway.loaded.config.accounts);
+    await gate.gateway.services.catalog.reload(gate.gateway.loaded.config.accounts);
     assert.equal(refreshes(), 1);
     assert.deepEqual(went(), []);
     assert.equal((await turn()).status, 200);

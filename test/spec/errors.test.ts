@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { ERRORS, type ErrorCode } from '../../proxy/refusal.ts';
+import { ERRORS, type ErrorCode } from '../../proxy/turn/refusal.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 import { replyJson, turnBody } from '../support/rehearsal-replies.ts';
@@ -24,11 +24,11 @@ function configured(draft: Draft): void {
     key('expired', { expires_at: '2020-01-01T00:00:00Z' }),
     key('narrow', { models: ['model-b'], reasoning_effort: { allow_up_to: 'low' }, output_tokens: { max: 100 } }),
     key('full', { pool: 'full' }),
-    key('nowhere', { pool: 'nowhere' }),
+    key('unroutable', { pool: 'unroutable' }),
   );
   draft.pools.push(
     { id: 'full', assignments: [{ account: 'south' }], serving_modes: { 'model-a': 'full' } },
-    { id: 'nowhere', assignments: [{ account: 'north', active: false }] },
+    { id: 'unroutable', assignments: [{ account: 'north', active: false }] },
   );
   draft.limits = { request_body_bytes: 20_000 };
   Object.assign(draft.timeouts, { client_body_idle_ms: 100, upstream_first_byte_ms: 100 });
@@ -141,7 +141,7 @@ const CASES: Partial<Record<ErrorCode, readonly Case[]>> = {
   request_too_large: [{ when: 'the body is over the limit', ask: post(JSON.stringify({ ...TURN, input: 'a'.repeat(20_000) })) }],
   unsupported_content_encoding: [{ when: 'the coding is unknown', ask: post(TURN, { 'content-encoding': 'compress' }) }],
   unsupported_media_type: [{ when: 'the body is said to be text', ask: post(JSON.stringify(TURN), { 'content-type': 'text/plain' }) }],
-  no_eligible_account: [{ when: 'no account is routable', ask: post(TURN, as('nowhere')), headers: RETRY }],
+  no_eligible_account: [{ when: 'no account is routable', ask: post(TURN, as('unroutable')), headers: RETRY }],
   usage_limit_reached: [
     {
       when: 'every account is out of quota',
@@ -300,14 +300,14 @@ test('unsupported rows answer the same to every valid key and body, before any a
     const url = path.replace(/\{[^}]+\}/g, 'id-1');
     const bodies = method === 'POST' ? [{}, 'no JSON', { model: 'nobody-knows' }] : [undefined];
     for (const body of bodies) {
-      for (const headers of [{}, as('narrow'), as('nowhere')]) {
+      for (const headers of [{}, as('narrow'), as('unroutable')]) {
         const { status, json } = await shared.send(url, { method, body, headers });
         assert.deepEqual([status, json], [404, expected], `${method} ${path}`);
       }
     }
   }
   assert.equal(shared.upstream.requests().length, 0);
-  assert.equal(shared.gateway.parts.counters.values.server_errors, 0);
+  assert.equal(shared.gateway.services.counters.values.server_errors, 0);
 });
 
 for (const path of [NATIVE, '/backend-api/agent/v1/responses']) {
@@ -334,8 +334,8 @@ test('/v1 makes a list of a text input first [F1.6]', async () => {
 
 test('what nobody foresaw is a fixed 500, told to operators by its place and not by its words', async () => {
   await using broken = await startGateway();
-  const { store } = broken.gateway.parts;
-  Object.defineProperty(broken.gateway.parts.models, 'publicList', {
+  const { store } = broken.gateway.services;
+  Object.defineProperty(broken.gateway.services.models, 'publicList', {
     value: () => {
       throw new TypeError('canary: pg-test-key and a prompt');
     },
@@ -350,7 +350,7 @@ test('what nobody foresaw is a fixed 500, told to operators by its place and not
   assert.equal(line.request_id, headers.get('x-request-id'));
   assert.equal(line.thrown, 'TypeError');
   assert.ok(!broken.logged.join('').includes('canary'));
-  assert.equal(broken.gateway.parts.counters.values.server_errors, 1);
+  assert.equal(broken.gateway.services.counters.values.server_errors, 1);
   // Nor does a log that fails take an answer with it.
   Object.defineProperty(store.requests, 'append', {
     value: () => {
@@ -358,5 +358,5 @@ test('what nobody foresaw is a fixed 500, told to operators by its place and not
     },
   });
   assert.equal((await broken.send('/v1/responses', { body: TURN })).status, 200);
-  assert.equal(broken.gateway.parts.counters.values.server_errors, 2);
+  assert.equal(broken.gateway.services.counters.values.server_errors, 2);
 });

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
 import { type Draft, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
@@ -66,12 +66,12 @@ for (const [from, to] of [
       const first = await running;
       assert.deepEqual([first.status, next.status], [200, 200]);
       assert.deepEqual(dialects(), [from, to, from]);
-      await gate.gateway.parts.store.flush();
+      await gate.gateway.services.store.flush();
       assert.deepEqual(
         (await gate.attempts(first.headers.get('x-request-id') ?? '')).map(({ account }) => account),
         ['NORTH', 'SOUTH'],
       );
-      const [row] = await gate.gateway.parts.store.requests.list({ id: first.headers.get('x-request-id') ?? '' });
+      const [row] = await gate.gateway.services.store.requests.list({ id: first.headers.get('x-request-id') ?? '' });
       assert.deepEqual([row?.configured_mode, row?.effective_mode, row?.mode_source, row?.retries], [from, from, 'override', 1], '[RM1]');
     });
   }

@@ -6,10 +6,10 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { inspect } from '../../proxy/config/load.ts';
-import { Gateway } from '../../proxy/gateway.ts';
+import { Gateway } from '../../proxy/gateway/gateway.ts';
 import { Log } from '../../proxy/log.ts';
-import { WEBSOCKET_KINDS } from '../../proxy/served.ts';
-import { poolgate } from '../commands/run.ts';
+import { WEBSOCKET_KINDS } from '../../proxy/turn/served.ts';
+import { poolgate } from '../cli/run.ts';
 import { fileWith } from '../config/files.ts';
 
 const run = promisify(execFile);
@@ -32,7 +32,7 @@ before(async () => {
   assert.ok(config, JSON.stringify(findings));
   gateway = await Gateway.open({ loaded: { config, bearers, path: `${ROOT}/config.yaml` }, log: new Log('error') });
   const { main } = await gateway.listen();
-  await gateway.parts.catalog.whenReady;
+  await gateway.services.catalog.whenReady;
   url = `http://127.0.0.1:${main.port}`;
 });
 after(() => gateway.close());

@@ -1,7 +1,7 @@
 // What a provider's final refusal becomes under explicit Full, auto and Lite: on the wire, and on the request row.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
 import { type Draft, type Reply, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
@@ -63,8 +63,8 @@ async function refused(model: string, door: (typeof DOORS)[number], status: numb
 }
 
 async function classOf({ headers }: Reply): Promise<unknown> {
-  await gate.gateway.parts.store.flush();
-  const [row] = await gate.gateway.parts.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+  await gate.gateway.services.store.flush();
+  const [row] = await gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
   return row?.error_class;
 }
 
@@ -156,8 +156,8 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
     for (const account of ['north', 'south']) gate.upstream.always(account, replyEvents([failed]));
     const { status, json, headers } = await gate.send('/v1/responses', { body: turnBody('hi', { model, stream: false }) });
     assert.deepEqual([status, json.error.code], [400, 'invalid_prompt']);
-    await gate.gateway.parts.store.flush();
-    const [row] = await gate.gateway.parts.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    await gate.gateway.services.store.flush();
+    const [row] = await gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
     assert.equal(row?.error_class, null);
   });
 }

@@ -222,7 +222,7 @@ test('how long a client may take for its headers changes with a reload, as every
   assert.equal((await client.answer()).status, 408);
 });
 
-test('keys, tokens and modes: a running gateway picks the commands up, and a secret is shown once and stands nowhere', async () => {
+test('keys, tokens and modes: a running gateway picks the commands up, and a secret is shown once and stands unroutable', async () => {
   await using program = await startProgram();
   const served = (key: string) => program.status('/v1/models', { key });
   const becomes = (key: string, status: number) =>

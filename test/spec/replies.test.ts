@@ -1,7 +1,7 @@
 // Replies over the wire: the same in both modes, without any marker, and with the namespaces that a provider left out.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { Json, JsonObject } from '../../proxy/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { DECLARING, RESTORATIONS } from '../rules/tools/namespace-restoration.cases.ts';
 import { eventsOf, type Reply, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyBytes, replyEvents, replyJson } from '../support/rehearsal-replies.ts';
@@ -62,8 +62,8 @@ for (const [name, path, stream] of [
         name === 'native answer' ? replyJson({ id: 'resp_1', output: [], usage: { input_tokens: 7, output_tokens: 3 } }) : replyBytes(ODD),
       );
       const { status, text, headers } = await gate.send(path, { body: asks(stream) });
-      await gate.gateway.parts.store.flush();
-      const [row] = await gate.gateway.parts.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+      await gate.gateway.services.store.flush();
+      const [row] = await gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
       told.push([status, text, row?.input_tokens ?? null, row?.output_tokens ?? null, row?.account ?? null]);
     });
     assert.deepEqual(told[1], told[0]);

@@ -9,4 +9,4 @@ playTable('[F5.7] strict structured output has a direct object root', fromTools(
 playTable('[F5.7] strict parameters have a direct object root', fromTools(STRICT_PARAMETERS));
 playTable('[F5.7] a root that is not strict is left alone', fromTools(LOOSE_PARAMETERS));
 playTable('[F5.6] bad type values of strict parameters are refused', fromTools(TYPE_VALUES));
-playTable('[F5.6] a missing nested type is filled on whole evidence and nowhere else', fromTools(STRICT_REPAIR));
+playTable('[F5.6] a missing nested type is filled on whole evidence and unroutable else', fromTools(STRICT_REPAIR));

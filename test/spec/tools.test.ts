@@ -5,7 +5,7 @@ import { CUSTOM_TOOLS, NATIVE_TOOLS, REMOTE_MCP, TOOL_NAMES, TOOL_TYPES } from '
 import { fromTools } from '../support/wire/case.ts';
 import { playTable } from '../support/wire/play.ts';
 
-playTable('[F1.3] remote MCP tools are declared nowhere', fromTools(REMOTE_MCP));
+playTable('[F1.3] remote MCP tools are declared unroutable', fromTools(REMOTE_MCP));
 playTable('[F5.2] native routes refuse remote MCP alone', fromTools(NATIVE_TOOLS));
 playTable('[F5.2] the public surface takes a closed list of tool types', fromTools(TOOL_TYPES));
 playTable('[F5.2] custom tools have exactly the fields of the contract', fromTools(CUSTOM_TOOLS));

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Quota, RehearsalAccount } from '../../proxy/rehearsal/account.ts';
-import type { JsonObject } from '../../proxy/turn.ts';
-import type { HandClock } from '../pool/catalog/support.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { HandClock } from '../models/support.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { oneClock } from '../support/one-clock.ts';
 import { replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
@@ -342,7 +342,7 @@ describe('[D5] a key’s usage', () => {
       gate = await restarted(gate, { clock });
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
       // Eight thousand reads of usage are no part of this.
-      gate.gateway.parts.usage.reads.stop();
+      gate.gateway.services.usage.reads.stop();
       await clock.advance(26 * DAY);
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
       await clock.advance(DAY);

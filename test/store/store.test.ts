@@ -158,7 +158,7 @@ for (const adapter of adapters) {
       const found = async (filter: Parameters<Store['requests']['list']>[0]) => ids(await store.requests.list(filter)).join('');
       assert.equal(await found({}), 'dcba');
       assert.equal(await found({ id: 'b' }), 'b');
-      assert.equal(await found({ pools: ['team', 'nowhere'] }), 'da');
+      assert.equal(await found({ pools: ['team', 'unroutable'] }), 'da');
       assert.equal(await found({ pools: [] }), '');
       assert.equal(await found({ pools: ['team'], id: 'b' }), '');
       assert.equal(await found({ account: 'South' }), 'b');

@@ -1,11 +1,11 @@
 // A running gateway for a test: real sockets, the rehearsal provider behind it, every port 0, one temporary store.
 import { hash } from 'node:crypto';
 import { stringify } from 'yaml';
+import type { Clock } from '../../proxy/clock.ts';
 import type { LoadedConfig } from '../../proxy/config/config.ts';
 import { inspect } from '../../proxy/config/load.ts';
-import { Gateway } from '../../proxy/gateway.ts';
+import { Gateway } from '../../proxy/gateway/gateway.ts';
 import { Log } from '../../proxy/log.ts';
-import type { Clock } from '../../proxy/pool/catalog/clock.ts';
 import type { AttemptRow, RequestRow } from '../../store/store.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 
@@ -78,12 +78,12 @@ export class TestGateway {
 
   /** Every request row so far, oldest first. */
   async rows(): Promise<readonly RequestRow[]> {
-    await this.gateway.parts.store.flush();
-    return [...(await this.gateway.parts.store.requests.list({ limit: 1000 }))].reverse();
+    await this.gateway.services.store.flush();
+    return [...(await this.gateway.services.store.requests.list({ limit: 1000 }))].reverse();
   }
 
   async attempts(requestId: string): Promise<readonly AttemptRow[]> {
-    const { requests, attempts } = this.gateway.parts.store;
+    const { requests, attempts } = this.gateway.services.store;
     const [row] = await requests.list({ id: requestId });
     return row ? attempts.of(row) : [];
   }
@@ -96,7 +96,7 @@ export class TestGateway {
 
   /** Every account is well again, whatever earlier cases made of it. */
   heal(): void {
-    const { health } = this.gateway.parts.capacity;
+    const { health } = this.gateway.services.capacity;
     for (const { account } of health.status()) health.restore(account);
   }
 
@@ -131,7 +131,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(options.clock ? { clock: options.clock } : {}),
   });
   const { main, admin } = await gateway.listen();
-  await Promise.all([gateway.parts.catalog.whenReady, gateway.parts.usage.whenReady]);
+  await Promise.all([gateway.services.catalog.whenReady, gateway.services.usage.whenReady]);
   const url = `http://127.0.0.1:${main.port}`;
   return new TestGateway({ gateway, upstream, url, adminUrl: `http://127.0.0.1:${admin?.port}`, logged, draft });
 }

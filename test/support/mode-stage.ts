@@ -1,7 +1,7 @@
 // A gateway for tests of serving modes: two accounts that differ in Lite support, two Pools, and what can be seen of a mode.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import type { JsonObject } from '../../proxy/turn.ts';
+import type { JsonObject } from '../../proxy/turn/turn.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from './gateway.ts';
 import { BACKEND_MODELS } from './model-lists.ts';
 import type { Arrival } from './rehearsal.ts';
@@ -115,8 +115,8 @@ export class ModeStage {
 
   /** The labels of RM1 on the row of this answer. */
   async labels({ headers }: Pick<Reply, 'headers'>): Promise<unknown> {
-    await this.gate.gateway.parts.store.flush();
-    const [row] = await this.gate.gateway.parts.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    await this.gate.gateway.services.store.flush();
+    const [row] = await this.gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
     return [row?.configured_mode, row?.effective_mode, row?.mode_source];
   }
 }

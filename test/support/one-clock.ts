@@ -1,6 +1,6 @@
 // One time for the gateway and its upstream, moved by hand: what a provider says of times is then true for both.
 import type { Clock as UpstreamClock } from '../../proxy/rehearsal/clock.ts';
-import { HandClock } from '../pool/catalog/support.ts';
+import { HandClock } from '../models/support.ts';
 
 export interface OneClock {
   readonly clock: HandClock;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { poolgate, type Ran } from '../commands/run.ts';
+import { poolgate, type Ran } from '../cli/run.ts';
 import { bearerOf, DIGEST, type Draft, KEY } from './gateway.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 import { until } from './until.ts';

@@ -1,5 +1,5 @@
 // The machine's clock, set ahead at will: what a gateway remembers for some seconds is forgotten between two tests.
-import type { Clock } from '../../proxy/pool/catalog/clock.ts';
+import type { Clock } from '../../proxy/clock.ts';
 
 export class ShiftedClock implements Clock {
   #ahead = 0;

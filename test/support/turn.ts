@@ -1,7 +1,9 @@
 // A turn without a gateway: what a rule's case table needs to run the rule alone.
-import type { KeyConfig, PoolConfig, RouteKind } from '../../proxy/config/config.ts';
-import { Refusal } from '../../proxy/refusal.ts';
-import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn.ts';
+
+import type { RouteKind } from '../../proxy/turn/kinds.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
+import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
 import type { Rule } from '../../rules/rule.ts';
 
 export interface TurnOptions {

@@ -2,7 +2,7 @@
 
 import { temperamentNames } from '../../rehearsal/temperaments.ts';
 import type { Path, Problem } from '../finding.ts';
-import { suggestion } from '../nearest.ts';
+import { suggestion } from '../suggestion.ts';
 import { mapping, rowsOf, text } from './rows.ts';
 
 export function checkAddresses(data: unknown): readonly Problem[] {

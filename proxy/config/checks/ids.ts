@@ -1,6 +1,6 @@
 // Ids, hashes and header names are unique: what stands twice is reported where it stands the second time.
 import type { Path, Problem } from '../finding.ts';
-import { isWord } from '../naming.ts';
+import { isWord } from '../setting-names.ts';
 import { mapping, rowsOf, text, textsOf } from './rows.ts';
 
 export function checkIds(data: unknown): readonly Problem[] {

@@ -1,6 +1,6 @@
 // Secrets and interpolations that stand in the file as they are, at places where any text would do.
 import type { Path, Problem } from '../finding.ts';
-import { looksSecret } from '../naming.ts';
+import { looksSecret } from '../setting-names.ts';
 
 export function checkLiterals(data: unknown): readonly Problem[] {
   return [...scan(data, [])];

@@ -1,7 +1,7 @@
 // What a row refers to by id must stand in this file.
 import type { Path, Problem } from '../finding.ts';
-import { isWord } from '../naming.ts';
-import { suggestion } from '../nearest.ts';
+import { isWord } from '../setting-names.ts';
+import { suggestion } from '../suggestion.ts';
 import { isMapping, rowsOf, text, textsOf } from './rows.ts';
 
 export function checkReferences(data: unknown): readonly Problem[] {

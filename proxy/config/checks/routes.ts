@@ -1,5 +1,5 @@
 // Rows of the route table: one per method and path, served by something that can serve them.
-import type { RouteKind } from '../config.ts';
+import type { RouteKind } from '../../turn/kinds.ts';
 import type { Path, Problem } from '../finding.ts';
 import { type Mapping, mapping, rowsOf, text } from './rows.ts';
 

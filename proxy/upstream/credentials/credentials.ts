@@ -1,6 +1,7 @@
 // What an account is asked with: its own headers and its credential, a static bearer or tokens that are kept fresh (Q9).
-import type { AccountConfig, LoadedConfig } from '../../config/config.ts';
+import type { LoadedConfig } from '../../config/config.ts';
 import type { OwnHeaders, Renewal, Renewing } from '../../dispatch/renewal.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
 import { OauthAccount, type OauthTools } from './oauth-account.ts';
 
 export class Credentials implements Renewing {

@@ -1,7 +1,7 @@
 // Calls of our own to an account: under its credential, and once more where that was refused and could be renewed (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
 import type { Renewing } from '../../dispatch/renewal.ts';
-import { worded } from '../../routes.ts';
+import { worded } from '../../turn/route-table.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';
 import type { Upstream } from '../upstreams.ts';
 

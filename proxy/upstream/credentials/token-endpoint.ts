@@ -1,6 +1,6 @@
 // Asks a token endpoint for new tokens, and tells a final refusal from a failure that may pass (Q9).
 import { call } from '../call.ts';
-import { UndiciCarrier } from '../undici.ts';
+import { UndiciCarrier } from '../undici-carrier.ts';
 import { refreshedBy, type Tokens } from './tokens.ts';
 
 /**

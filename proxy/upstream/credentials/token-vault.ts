@@ -1,8 +1,9 @@
 // Tokens in the store: encrypted, with a digest of what was imported, so that a new login of the operator's is told from an old one.
+
 import type { CredentialRow, Store } from '../../../store/store.ts';
-import type { Cipher } from '../../vault/cipher.ts';
-import type { KeyedDigest } from '../../vault/digest.ts';
-import type { StoreKey } from '../../vault/store-key.ts';
+import type { Cipher } from '../../encryption/cipher.ts';
+import type { KeyedDigest } from '../../encryption/digest.ts';
+import type { StoreKey } from '../../encryption/store-key.ts';
 import { type Tokens, tokensOf } from './tokens.ts';
 
 export interface Kept {

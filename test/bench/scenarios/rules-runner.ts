@@ -1,7 +1,7 @@
 // Run as a process of its own: the request and attempt phases on a recorded turn, grown to 40 KB, and its JSON alone.
 import { readFileSync } from 'node:fs';
-import { Chains, Passage } from '../../../proxy/chain.ts';
-import type { Body, Json, JsonObject } from '../../../proxy/turn.ts';
+import { Chains, RuleRun } from '../../../proxy/turn/rule-chain.ts';
+import type { Body, Json, JsonObject } from '../../../proxy/turn/turn.ts';
 import { RULES } from '../../../rules/index.ts';
 import { ACCOUNT, turnOf } from '../../support/turn.ts';
 import type { RulesCost } from './rules.ts';
@@ -30,7 +30,7 @@ const turns = (): { turn: ReturnType<typeof turnOf>; body: Body }[] =>
 
 async function rules(batch: ReturnType<typeof turns>): Promise<void> {
   for (const { turn, body } of batch) {
-    const passage = new Passage(chain, turn);
+    const passage = new RuleRun(chain, turn);
     const work = { body };
     await passage.request(work);
     passage.attempt({ account: ACCOUNT, carrier: 'http', path: '/', headers: {}, body: { ...work.body } });

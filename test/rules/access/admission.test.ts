@@ -1,8 +1,9 @@
 // The rules that stand behind the key and before the body: route status and image permission.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RouteKind, RouteStatus } from '../../../proxy/config/config.ts';
-import type { Turn } from '../../../proxy/turn.ts';
+import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { RouteStatus } from '../../../proxy/turn/settings.ts';
+import type { Turn } from '../../../proxy/turn/turn.ts';
 import { imagePermission } from '../../../rules/access/image-permission.ts';
 import { routeStatus } from '../../../rules/access/route-status.ts';
 import { turnOf } from '../../support/turn.ts';

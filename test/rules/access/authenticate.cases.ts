@@ -1,5 +1,5 @@
 // What an Authorization header opens: `<KEY>` stands for the secret of the key, in the state that the case gives it.
-import type { KeyConfig } from '../../../proxy/config/config.ts';
+import type { KeyConfig } from '../../../proxy/turn/settings.ts';
 
 export interface AuthenticationCase {
   readonly name: string;

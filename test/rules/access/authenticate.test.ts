@@ -1,8 +1,8 @@
 // The key rule alone: which headers open a route, and that nothing tells unknown from absent.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '../../../proxy/refusal.ts';
-import type { Turn } from '../../../proxy/turn.ts';
+import { Refusal } from '../../../proxy/turn/refusal.ts';
+import type { Turn } from '../../../proxy/turn/turn.ts';
 import { authenticate } from '../../../rules/access/authenticate.ts';
 import { KEY, turnOf } from '../../support/turn.ts';
 import { AUTHENTICATION, type AuthenticationCase, NOW } from './authenticate.cases.ts';

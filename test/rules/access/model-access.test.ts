@@ -1,7 +1,7 @@
 // The model rules alone: access in Q4's order, and the eligibility of what was found.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ModelView, SafeFields, Turn } from '../../../proxy/turn.ts';
+import type { ModelView, SafeFields, Turn } from '../../../proxy/turn/turn.ts';
 import { eligibility } from '../../../rules/access/eligibility.ts';
 import { allowsModel, modelAccess } from '../../../rules/access/model-access.ts';
 import { effortPolicy } from '../../../rules/effort/effort-policy.ts';

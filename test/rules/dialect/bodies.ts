@@ -1,5 +1,5 @@
 // Made-up request bodies, good and bad, the same for the same seed: what the properties of the dialects are tried on.
-import type { Json, JsonObject } from '../../../proxy/turn.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
 import { isObject } from '../../../rules/json.ts';
 
 /** A small seeded generator (mulberry32), so that a failure names the body that made it. */

@@ -1,8 +1,8 @@
 // How a provider's final refusal is classed and told, by mode, surface and status.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Refusal } from '../../../proxy/refusal.ts';
-import type { SafeFields } from '../../../proxy/turn.ts';
+import type { Refusal } from '../../../proxy/turn/refusal.ts';
+import type { SafeFields } from '../../../proxy/turn/turn.ts';
 import { fullRejection } from '../../../rules/dialect/full-rejection.ts';
 import { type TurnOptions, turnOf } from '../../support/turn.ts';
 import { AUTO_FULL, AUTO_LITE, FULL, LITE } from './case.ts';

@@ -1,8 +1,8 @@
 // Runs the tables of strict schemas, and tries the promises of the repair on made-up ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Refusal } from '../../../proxy/refusal.ts';
-import type { Json, JsonObject } from '../../../proxy/turn.ts';
+import { Refusal } from '../../../proxy/turn/refusal.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
 import { isObject } from '../../../rules/json.ts';
 import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
 import { MAX_SCHEMA_DEPTH } from '../../../rules/tools/schema.ts';

@@ -1,8 +1,8 @@
 // Plays a case table over real sockets: what reached the account, and what came back, on every door that the case's kind has.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { RouteKind } from '../../../proxy/config/config.ts';
-import type { Json, JsonObject } from '../../../proxy/turn.ts';
+import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
 import { bearerOf, eventsOf, type Reply } from '../gateway.ts';
 import type { WireCase } from './case.ts';
 import { dispatched, isPublic } from './dispatched.ts';
@@ -78,12 +78,12 @@ function playOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
 
   test('[ER2] each refusal left its row, and nothing was attempted, spent or dispatched', async () => {
     const { gateway } = stage.gate;
-    await gateway.parts.store.flush();
+    await gateway.services.store.flush();
     for (const { id, code } of refused) {
-      const [row] = await gateway.parts.store.requests.list({ id });
+      const [row] = await gateway.services.store.requests.list({ id });
       const spent = row && [row.input_tokens, row.output_tokens, row.account, row.retries, row.outcome];
       assert.deepEqual([row?.code, spent], [code, [null, null, null, 0, 'refused']]);
-      assert.deepEqual(row && (await gateway.parts.store.attempts.of(row)), []);
+      assert.deepEqual(row && (await gateway.services.store.attempts.of(row)), []);
     }
   });
 }

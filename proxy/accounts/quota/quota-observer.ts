@@ -1,0 +1,31 @@
+// Quota evidence in passing: what the accounts' answers say of their windows, beside what a client gets of it (Q8).
+import type { ReplyObserver, Source } from '../../dispatch/reply-observers.ts';
+import type { Failure } from '../../turn/failure.ts';
+import type { Headers, JsonObject } from '../../turn/turn.ts';
+import type { Quota } from './quota.ts';
+import { type Statement, statedByEvent, statedByHeaders } from './quota-statement.ts';
+
+export class QuotaWitness implements ReplyObserver {
+  readonly events = ['<agent>.rate_limits'];
+  readonly #quota: Quota;
+
+  constructor(quota: Quota) {
+    this.#quota = quota;
+  }
+
+  head(source: Source, status: number, headers: Headers): void {
+    this.#hear(source, statedByHeaders(headers, source.turn.wire.agent, status, source.turn.now()));
+  }
+
+  event(source: Source, _type: string, data: JsonObject): void {
+    this.#hear(source, statedByEvent(data, source.turn.now()));
+  }
+
+  failed({ account }: Source, { cause, resetsAt }: Failure): void {
+    if (cause === 'quota') this.#quota.refuse(account.id, resetsAt);
+  }
+
+  #hear({ account }: Source, statement: Statement | undefined): void {
+    if (statement) this.#quota.hear(account.id, statement);
+  }
+}

@@ -1,0 +1,102 @@
+// `explain METHOD PATH [--key ID] [--model ID]`: what a request meets, rule by rule, and why; `--turn ID`: what one met.
+import type { Command } from 'commander';
+import { type ExplainedTurn, explainTurns, type Question } from '../admin/explain/explanation.ts';
+import type { Config } from '../config/config.ts';
+import { versionOf } from '../config/diff.ts';
+import { nearest, suggestion } from '../config/suggestion.ts';
+import { RouteTable, worded } from '../turn/route-table.ts';
+import { noteOf } from '../turn/served.ts';
+import type { Route } from '../turn/turn.ts';
+import { fetchExplained, fetchTurn } from './admin-client.ts';
+import { addCommand } from './command.ts';
+import { inspectValid } from './config-file.ts';
+import { ruleLines, turnLines } from './explanation-text.ts';
+import { loggedLines } from './logged-turn-text.ts';
+import { CommandFailure, type Common, type Io, json } from './output.ts';
+import { loadChains } from './route-rules.ts';
+
+interface Options extends Common, Question {
+  readonly turn?: string;
+}
+
+export function addExplain(program: Command, io: Io): void {
+  addCommand(program, {
+    usage: 'explain [method] [path]',
+    description: 'show what a request meets: its route, and the rules in their order with their phases; for a key and a model also why',
+    examples: [
+      'poolgate explain POST /v1/responses',
+      'poolgate explain POST /v1/responses --key ci --model model-a',
+      'poolgate explain WS /v1/responses',
+      'poolgate explain GET /v1/files/file-123',
+      'poolgate explain --turn req_01a1f87151d8a5fdde4629dfddfcd1ff',
+    ],
+  })
+    .option('--key <id>', 'for this Pool API key: its Pool, its policies')
+    .option('--model <id>', 'for this exposed model id: its serving mode, its accounts')
+    .option('--turn <id>', "a turn that was: why it went to its account, and what each account said; the id is the answer's x-request-id")
+    .action(async (method: string | undefined, path: string | undefined, { config: file, json: asJson, key, model, turn: id }: Options) => {
+      const config = await inspectValid(file, io);
+      if (id !== undefined) {
+        const logged = await fetchTurn(config, id);
+        return io.out(asJson ? json(logged) : `${loggedLines(logged).join('\n')}\n`);
+      }
+      if (method === undefined || path === undefined)
+        throw new CommandFailure('explain takes METHOD and PATH, or --turn ID', { exitCode: 2 });
+      const route = routeOf(config, method.toUpperCase(), path);
+      const rules = (await loadChains())(route.kind);
+      const explained = key === undefined && model === undefined ? undefined : await explain(config, route, { key, model });
+      const admission = config.admission[route.class];
+      const note = noteOf(route);
+      if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules, ...explained }));
+      const lines = [
+        `${route.method} ${route.template}`,
+        `  status    ${route.status}`,
+        `  served    ${note ?? 'yes'}`,
+        `  family    ${route.family}`,
+        `  kind      ${route.kind ?? '-'}`,
+        `  class     ${route.class}: ${admission.running} running, ${admission.waiting} waiting up to ${admission.wait_ms} ms`,
+        `  upstream  ${route.upstream}`,
+        ...(explained ? [`  known     ${explained.known}`] : []),
+        ...(explained?.turns ?? [undefined]).flatMap((turn) => [...turnLines(turn), ...ruleLines(rules, turn)]),
+      ];
+      return io.out(`${lines.join('\n')}\n`);
+    });
+}
+
+interface Explained {
+  /** Where this comes from: the running gateway, or the file alone and why. */
+  readonly known: string;
+  readonly turns: readonly ExplainedTurn[];
+}
+
+async function explain(config: Config, route: Route, question: Question): Promise<Explained> {
+  const turns = explainTurns(config, route, question, { now: Date.now() });
+  if (!turns) {
+    const meant = suggestion(
+      question.key ?? '',
+      config.keys.map(({ id }) => id),
+    );
+    throw new CommandFailure(`there is no key '${question.key}'${meant}`);
+  }
+  const reply = await fetchExplained(config, route, question);
+  if ('silent' in reply) return { known: `from the file alone: ${reply.silent}`, turns };
+  const same = reply.version === versionOf(config);
+  const which = same ? 'which runs on this file' : 'whose configuration is not this file: see poolgate diff';
+  return { known: `by the running gateway, ${which}`, turns: reply.turns };
+}
+
+function routeOf(config: Config, method: string, written: string): Route {
+  const routes = new RouteTable(config.routes, config.wire);
+  const path = written.replace(/^https?:\/\/[^/]+/, '').replace(/[?#].*$/, '');
+  // A template is matched as it stands, a path by the table; both in this deployment's words or in the neutral ones.
+  const candidates = [path, worded(path, config.wire)];
+  const template = routes.all.find((route) => route.method === method && candidates.includes(route.template));
+  if (template) return template;
+  const found = candidates.map((candidate) => routes.find(method, candidate)).find((match) => match !== undefined);
+  if (found && 'route' in found) return found.route;
+  if (found) throw new CommandFailure(`${path} has no ${method}: 405 method_not_allowed, with Allow: ${found.allow.join(', ')}`);
+  const meant = nearest(path, [...new Set(routes.all.map((route) => route.template))]);
+  throw new CommandFailure(
+    `${path} is in no row of the route table: 404 unknown_endpoint${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+  );
+}

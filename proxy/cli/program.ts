@@ -1,0 +1,100 @@
+// The command line: every command with its options, and exit codes 0 (done), 1 (findings) and 2 (usage).
+import { Command, CommanderError } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { EditError } from '../config/edit.ts';
+import { EditRefused } from '../config/file-replacement.ts';
+import { ConfigError, type Finding, formatFinding } from '../config/finding.ts';
+import { addAccountCommands } from './account-command.ts';
+import { addCheck } from './check-command.ts';
+import { addCommand } from './command.ts';
+import { addDiff } from './diff-command.ts';
+import { addExplain } from './explain-command.ts';
+import { addKeyCommands } from './key-command.ts';
+import { addModeCommands } from './mode-command.ts';
+import { CommandFailure, type Common, type Io, json } from './output.ts';
+import { addReload } from './reload-command.ts';
+import { addRoutes } from './routes-command.ts';
+import { addStatus } from './status-command.ts';
+import { addTokenCommands } from './token-command.ts';
+
+/**
+ * Runs one command line.
+ * @param args Without the program's own name.
+ * @returns The exit code; `serve` returns 0 once it serves.
+ */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  try {
+    await programOf(io).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const failure = failureOf(error);
+    if (!failure) throw error;
+    tell(failure, { io, asJson: args.includes('--json') });
+    return failure.exitCode;
+  }
+}
+
+interface Failure {
+  readonly message: string;
+  readonly exitCode: 1 | 2;
+  readonly findings: readonly Finding[];
+}
+
+/** Of a failure without words the command has told already. */
+function tell({ message, findings }: Failure, { io, asJson }: { readonly io: Io; readonly asJson: boolean }): void {
+  const lines = [...(message === '' ? [] : [message]), ...findings.map(formatFinding)];
+  if (lines.length === 0) return;
+  if (asJson) io.out(json({ error: message, findings }));
+  else io.err(`${lines.join('\n')}\n`);
+}
+
+function programOf(io: Io): Command {
+  const program = new Command('poolgate')
+    .description('A self-hosted gateway that shares several provider accounts behind stable Pool API keys.')
+    .version(manifest.version, '-V, --version')
+    .exitOverride()
+    .configureOutput({ writeOut: io.out, writeErr: io.err, outputError: (text, write) => write(text.replace(/^error: /, '')) })
+    .showHelpAfterError('(add --help for examples and options)')
+    .addHelpText(
+      'before',
+      `Examples:
+  poolgate serve                              run the gateway on config.yaml
+  poolgate check --config /etc/poolgate.yaml  every mistake of a file, with its line
+  poolgate explain POST /v1/responses         what happens to a request, rule by rule
+  poolgate diff && poolgate reload            what would change, then change it
+  poolgate key create ci --pool team          a Pool API key, shown once
+  poolgate mode set team model-a lite         a serving mode
+`,
+    );
+
+  addCommand(program, {
+    usage: 'serve',
+    description: 'run the gateway',
+    examples: ['poolgate serve', 'poolgate serve --config /etc/poolgate.yaml'],
+    json: false,
+  }).action(async ({ config }: Common) => {
+    // Everything but serving does without the gateway's modules.
+    const { serve } = await import('./serve-command.ts');
+    await serve({ config });
+  });
+  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus]) add(program, io);
+  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands]) add(program, io);
+  return program;
+}
+
+/** What an operator can do something about; anything else is a fault of the program, and ends it with its stack. */
+function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof CommandFailure) return error;
+  if (error instanceof EditRefused) return failure('the file was left as it was; with this edit it would be invalid:', error.findings);
+  if (error instanceof ConfigError) return failure('', error.findings);
+  if (error instanceof EditError) return failure(error.message);
+  if (error instanceof Error && error.name === 'StoreError') return failure(error.message);
+  if (isAddressError(error)) return failure(`cannot listen: ${error.message}`);
+  return undefined;
+}
+
+const failure = (message: string, findings: readonly Finding[] = []): Failure => ({ message, exitCode: 1, findings });
+
+const isAddressError = (error: unknown): error is Error =>
+  error instanceof Error && 'syscall' in error && ['bind', 'getaddrinfo', 'listen'].includes(String(error.syscall));

@@ -1,0 +1,71 @@
+// A client that did not ask for a stream: the reply is collected, and leaves as one JSON answer (Q15).
+
+import { told } from '../../dispatch/client-error.ts';
+import { LIFECYCLE, TERMINAL_TYPES } from '../../dispatch/hold.ts';
+import type { Client, Sink } from '../../dispatch/sink.ts';
+import { inBandFailure } from '../../turn/failure.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import { Refusal } from '../../turn/refusal.ts';
+import type { Event, JsonObject, Outcome } from '../../turn/turn.ts';
+
+export class CollectSink implements Sink {
+  readonly wants = TERMINAL_TYPES;
+  readonly drops = LIFECYCLE;
+  readonly shown = false;
+  readonly #turn: LiveTurn;
+  readonly #client: Client;
+  #status = 200;
+  #headers: Readonly<Record<string, string>> = {};
+  #terminal: Event | undefined;
+  #answer = '';
+
+  constructor(turn: LiveTurn, client: Client) {
+    this.#turn = turn;
+    this.#client = client;
+  }
+
+  open(status: number, headers: Readonly<Record<string, string>>): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  raw(): void {
+    // Nobody wanted it, and the answer is in the terminal event.
+  }
+
+  event(event: Event): void {
+    if (TERMINAL_TYPES.has(event.type)) this.#terminal ??= event;
+  }
+
+  renumber(): void {
+    // An answer has no sequence.
+  }
+
+  flush(): boolean {
+    return true;
+  }
+
+  onDrain(): void {
+    // Never asked for: nothing is written before the end.
+  }
+
+  conclude(outcome: Outcome): void {
+    const terminal = this.#terminal;
+    if (!terminal || outcome.kind === 'cut') throw new Refusal('upstream_error');
+    if (outcome.kind === 'failed') {
+      const refusal = told([inBandFailure(terminal.data, this.#turn.now())], this.#turn);
+      throw refusal instanceof Refusal ? refusal : new Refusal('upstream_error');
+    }
+    const { response } = terminal.data;
+    if (typeof response !== 'object' || response === null || Array.isArray(response)) throw new Refusal('upstream_error');
+    this.#answer = JSON.stringify(this.#turn.rules.answer(response as JsonObject));
+  }
+
+  close(_closing: readonly (Event | Refusal)[], _outcome: Outcome): void {
+    this.#client.answer(this.#status, { ...this.#headers, 'content-type': 'application/json' }, this.#answer);
+  }
+
+  cut(): void {
+    this.close([], { kind: 'cut', shown: false });
+  }
+}

@@ -1,0 +1,176 @@
+// Reads one request body within its limits: size, expansion, idle time, and the memory of all bodies together.
+import type { IncomingMessage } from 'node:http';
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import type { CounterName, Counters } from '../../metrics.ts';
+import { Refusal } from '../../turn/refusal.ts';
+import type { Limits, Timeouts } from '../../turn/settings.ts';
+
+/** `bytesWritten`: how much of the input the decoder has used. */
+type Decoder = Transform & { readonly bytesWritten: number };
+
+/** zlib's streams work on the thread pool, so a hostile body never blocks the event loop. */
+const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decoder>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+  ['zstd', createZstdDecompress],
+]);
+
+/** Small bodies may expand as they like: the ratio only guards what is worth guarding. */
+const RATIO_FREE_BYTES = 65_536;
+
+/** Emitted on a request whose body turned out not to be HTTP: its connection carries no further byte that means anything. */
+export const BODY_MALFORMED = Symbol('malformed body');
+
+/** Bytes of bodies being read at once, over all clients (Q4). */
+export class BodyGuard {
+  held = 0;
+
+  /** @returns whether there is room for `bytes` more. */
+  take(bytes: number, limit: number): boolean {
+    if (this.held + bytes > limit) return false;
+    this.held += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.held -= bytes;
+  }
+}
+
+export interface BodyOptions {
+  readonly limits: Limits;
+  readonly timeouts: Timeouts;
+  readonly guard: BodyGuard;
+  readonly counters: Counters;
+  /** Runs once nothing that the headers say speaks against the body. */
+  readonly begin: () => void;
+}
+
+/**
+ * The decoded body.
+ * @throws Refusal `request_too_large`, `request_timeout`, `unsupported_content_encoding`, `server_is_overloaded`, or
+ * `invalid_request` for bytes that do not decode and for a client that left.
+ */
+export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+  const { limits, counters } = options;
+  const coding = request.headers['content-encoding']?.trim().toLowerCase() || 'identity';
+  const decoder = DECODERS.get(coding);
+  if (!decoder && coding !== 'identity') throw new Refusal('unsupported_content_encoding');
+  const arriving = decoder ? limits.compressed_body_bytes : limits.request_body_bytes;
+  if (Number(request.headers['content-length'] ?? 0) > arriving) {
+    counters.add('bodies_too_large');
+    throw new Refusal('request_too_large');
+  }
+  options.begin();
+  if (!decoder && request.headers['content-length'] !== undefined) {
+    // The parser goes on to what it has of the body before this goes on: most bodies come with their head, and need no listeners.
+    await undefined;
+    if (hasArrived(request)) return taken(request, options);
+  }
+  return collect(request, decoder?.(), options);
+}
+
+/** A request whose body was taken whole from what had arrived. */
+const TAKEN = Symbol('taken');
+
+interface Request extends IncomingMessage {
+  [TAKEN]?: true;
+}
+
+/** Whether a body of stated length has arrived, and waits to be read. */
+const hasArrived = (request: IncomingMessage): boolean =>
+  request.headers['content-length'] !== undefined && request.readableLength === Number(request.headers['content-length']);
+
+/** Whether nothing of the request is still to come. Its parser says so a moment after the last byte of the body was there. */
+export const isWhole = (request: Request): boolean => request.complete || request[TAKEN] === true;
+
+/** Takes a body that nobody wants, if it has arrived; whether it had. */
+export function discard(request: Request): boolean {
+  if (!hasArrived(request)) return false;
+  request[TAKEN] = true;
+  request.read();
+  return true;
+}
+
+function taken(request: Request, { limits, guard, counters }: BodyOptions): Buffer {
+  const { readableLength: size } = request;
+  if (!guard.take(size, limits.bodies_in_memory_bytes)) {
+    counters.add('bodies_guard_refused');
+    throw new Refusal('server_is_overloaded');
+  }
+  guard.give(size);
+  request[TAKEN] = true;
+  return (request.read() as Buffer | null) ?? Buffer.alloc(0);
+}
+
+function collect(request: IncomingMessage, decoder: Decoder | undefined, options: BodyOptions): Promise<Buffer> {
+  const { limits, timeouts, guard, counters } = options;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let arrived = 0;
+    let decoded = 0;
+    let ended = false;
+    let done = false;
+    const idle = setTimeout(() => fail(new Refusal('request_timeout'), 'body_timeouts'), timeouts.client_body_idle_ms);
+
+    const settle = (): boolean => {
+      if (done) return false;
+      done = true;
+      clearTimeout(idle);
+      guard.give(decoded);
+      request.off('data', onArrived).off('data', onDecoded).off('end', onEnd).off('close', onClose).off(BODY_MALFORMED, cutShort);
+      if (decoder) {
+        request.unpipe(decoder);
+        decoder.destroy();
+      }
+      return true;
+    };
+    const fail = (refusal: Refusal, counter?: CounterName): void => {
+      if (!settle()) return;
+      if (counter) counters.add(counter);
+      reject(refusal);
+    };
+    const garbled = (): void => fail(new Refusal('invalid_request', { message: 'The request body could not be decoded.' }));
+    const cutShort = (): void => fail(new Refusal('invalid_request', { message: 'The request body ended early.' }));
+    // `complete` would not do: it only says that the bytes came as far as this process, and a client may leave behind them.
+    const onClose = (): void => {
+      if (!ended) cutShort();
+    };
+    const onArrived = (chunk: Buffer): void => {
+      arrived += chunk.length;
+      idle.refresh();
+      if (decoder && arrived > limits.compressed_body_bytes) fail(new Refusal('request_too_large'), 'bodies_too_large');
+    };
+    const onDecoded = (chunk: Buffer): void => {
+      if (done) return;
+      const size = decoded + chunk.length;
+      const bomb = decoder && size > RATIO_FREE_BYTES && size > arrived * limits.expansion_ratio;
+      if (size > limits.request_body_bytes || bomb) {
+        fail(new Refusal('request_too_large'), 'bodies_too_large');
+      } else if (guard.take(chunk.length, limits.bodies_in_memory_bytes)) {
+        decoded = size;
+        chunks.push(chunk);
+      } else fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
+    };
+    const onEnd = (): void => {
+      // What stands behind the compressed data belongs to nothing: another reader might take it for the body.
+      if (decoder && decoder.bytesWritten < arrived) garbled();
+      else if (settle()) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, decoded));
+    };
+
+    request.on('data', onArrived).once('close', onClose).once(BODY_MALFORMED, cutShort);
+    request.once('end', () => {
+      ended = true;
+    });
+    if (!decoder) {
+      request.on('data', onDecoded).once('end', onEnd);
+      return;
+    }
+    decoder.on('data', onDecoded).once('end', onEnd).on('error', garbled);
+    // Not `pipeline`: it would destroy the request, and with it the socket that the refusal has to go out on.
+    request.pipe(decoder);
+  });
+}

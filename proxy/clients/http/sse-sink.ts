@@ -1,0 +1,107 @@
+// A native client's SSE stream: the upstream's bytes, whole events, one write per upstream chunk.
+import type { ServerResponse } from 'node:http';
+import type { Sink } from '../../dispatch/sink.ts';
+import { Refusal } from '../../turn/refusal.ts';
+import type { Event, Outcome } from '../../turn/turn.ts';
+import type { SseEvent } from '../../upstream/sse-splitter.ts';
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+const CRLF = '\r\n';
+const LAST_CHUNK = `0${CRLF}${CRLF}`;
+
+export class SseSink implements Sink {
+  readonly wants = NOTHING;
+  readonly drops = NOTHING;
+  protected readonly response: ServerResponse;
+  /** Whether the reply is chunked. Its chunks are framed here, since Node hands each to the socket in four pieces, at twice the cost. */
+  #chunked = false;
+  #parts: Buffer[] = [];
+  /** A run of events that lie next to each other in one buffer: it leaves as one slice. */
+  #run: Buffer | undefined;
+  #runStart = 0;
+  #runEnd = 0;
+
+  constructor(response: ServerResponse) {
+    this.response = response;
+  }
+
+  get shown(): boolean {
+    return this.response.headersSent;
+  }
+
+  open(status: number, headers: Readonly<Record<string, string>>): void {
+    this.response.writeHead(status, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', ...headers });
+    this.#chunked = this.response.chunkedEncoding;
+    this.response.chunkedEncoding = false;
+  }
+
+  raw(event: SseEvent): void {
+    if (this.#run === event.bytes && this.#runEnd === event.start) {
+      this.#runEnd = event.end;
+      return;
+    }
+    this.#endRun();
+    this.#run = event.bytes;
+    this.#runStart = event.start;
+    this.#runEnd = event.end;
+  }
+
+  event(event: Event): void {
+    this.write(`event: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`);
+  }
+
+  renumber(): void {
+    // Native numbers are the upstream's own (EV3).
+  }
+
+  flush(): boolean {
+    this.#endRun();
+    const parts = this.#parts;
+    if (parts.length === 0) return !this.response.writableNeedDrain;
+    this.#parts = [];
+    return this.response.write(this.#chunked ? chunkOf(parts) : Buffer.concat(parts));
+  }
+
+  onDrain(resume: () => void): void {
+    this.response.once('drain', resume);
+  }
+
+  conclude(_outcome: Outcome): void {}
+
+  close(closing: readonly (Event | Refusal)[], _outcome: Outcome): void {
+    for (const last of closing) if (!(last instanceof Refusal)) this.event(last);
+    this.flush();
+    this.response.end(this.#chunked ? LAST_CHUNK : undefined);
+  }
+
+  /** What was written still arrives, but not the final chunk: no reader takes the stream for whole (Q17). */
+  cut(): void {
+    this.flush();
+    const { socket } = this.response;
+    if (socket) socket.destroySoon();
+    else this.response.destroy();
+  }
+
+  protected write(text: string): void {
+    this.#endRun();
+    this.#parts.push(Buffer.from(text));
+  }
+
+  #endRun(): void {
+    if (!this.#run) return;
+    this.#parts.push(this.#run.subarray(this.#runStart, this.#runEnd));
+    this.#run = undefined;
+  }
+}
+
+function chunkOf(parts: readonly Buffer[]): Buffer {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const size = length.toString(16) + CRLF;
+  const chunk = Buffer.allocUnsafe(size.length + length + CRLF.length);
+  let at = chunk.write(size, 'latin1');
+  for (const part of parts) at += part.copy(chunk, at);
+  chunk.write(CRLF, at, 'latin1');
+  return chunk;
+}

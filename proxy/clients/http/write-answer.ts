@@ -1,0 +1,74 @@
+// Writes whole answers to HTTP clients, refusals among them, and sees to what is still arriving of the request.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Refusal } from '../../turn/refusal.ts';
+import { waitsForLeave } from './expect-continue.ts';
+import { discard, isWhole } from './request-body.ts';
+
+export function writeAnswer(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer | string,
+): void {
+  if (response.destroyed || response.headersSent) return;
+  // No content: its length would be that of the answer with one.
+  if (status === 204 || status === 304) response.writeHead(status, headers).end();
+  else {
+    const all: Record<string, string | number> = Object.assign({ 'content-type': 'application/json' }, headers);
+    all['content-length'] = Buffer.byteLength(body);
+    conclude(response, status, all, body);
+  }
+}
+
+/** A body that is still arriving is read this far, so that the answer is not lost to a reset (Q4). */
+const DRAIN_BYTES = 65_536;
+const DRAIN_MS = 1_000;
+
+export function writeRefusal(response: ServerResponse, refusal: Refusal, id: string): void {
+  if (response.destroyed || response.headersSent) return;
+  const body = refusal.json;
+  const all = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'x-request-id': id };
+  conclude(response, refusal.status, Object.assign(all, refusal.headers), body);
+}
+
+/** What is left of a short request body is read, and the connection kept; behind any other it closes. */
+function conclude(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string | number>>,
+  body: Buffer | string,
+): void {
+  const { req: request } = response;
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  if (isWhole(request) || (length === undefined && coding === undefined)) {
+    response.writeHead(status, headers).end(body);
+  } else if (waitsForLeave(request)) {
+    response.writeHead(status, { ...headers, connection: 'close' }).end(body);
+  } else if (response.shouldKeepAlive && Number(length) <= DRAIN_BYTES) {
+    // The parser goes on to what it has of the body before this goes on: most bodies come with their head, and leave nothing to drain.
+    queueMicrotask(() => {
+      const whole = discard(request);
+      response.writeHead(status, headers).end(body);
+      if (!whole) drain(request, () => request.complete || request.destroy());
+    });
+  } else {
+    response.writeHead(status, { ...headers, connection: 'close' }).write(body);
+    drain(request, () => response.end());
+  }
+}
+
+/** Past its share the request is not read any more, but its client has the rest of the time to read the answer. */
+export function drain(request: IncomingMessage, done: () => void): void {
+  let left = DRAIN_BYTES;
+  const finish = (): void => {
+    clearTimeout(timer);
+    request.off('data', count).off('end', finish).off('close', finish);
+    done();
+  };
+  const count = (chunk: Buffer): void => {
+    left -= chunk.length;
+    if (left < 0) request.pause();
+  };
+  const timer = setTimeout(finish, request.destroyed ? 0 : DRAIN_MS);
+  request.on('data', count).once('end', finish).once('close', finish).resume();
+}

@@ -1,0 +1,135 @@
+// The running program: one generation of configuration at a time over the services that outlive it.
+import type { AddressInfo } from 'node:net';
+import { openStore } from '../../store/store.ts';
+import { AdminServer } from '../admin/admin-listener.ts';
+import { adminRoutes } from '../admin/admin-routes.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { LoadedConfig } from '../config/config.ts';
+import { storeKeyOf } from '../encryption/store-key.ts';
+import { Log } from '../log.ts';
+import { Rehearsals } from '../rehearsal/rehearsals.ts';
+import { ConfigFollower } from './config-follower.ts';
+import { Generation } from './generation.ts';
+import { handlersOf, turnHost } from './handlers.ts';
+import { PublicServer } from './public-listener.ts';
+import { keepRetention } from './retention.ts';
+import { Services, type ServicesOptions } from './services.ts';
+
+export interface GatewayOptions {
+  readonly loaded: LoadedConfig;
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+export interface Addresses {
+  readonly main: AddressInfo;
+  readonly admin: AddressInfo | undefined;
+}
+
+/** The longest that a reload waits for its accounts' catalogs. */
+const CATALOG_PATIENCE_MS = 1_000;
+
+export class Gateway {
+  readonly services: Services;
+  readonly follower: ConfigFollower;
+  readonly startedAt: number;
+  readonly #server: PublicServer;
+  readonly #admin: AdminServer;
+  readonly #rehearsals: Rehearsals;
+  #generation: Generation;
+  #accepting = false;
+  #forgetRetention = (): void => undefined;
+
+  /** Opens the store and starts what must run before the first turn. @throws StoreError */
+  static async open({ loaded, clock = systemClock, log }: GatewayOptions): Promise<Gateway> {
+    const { config } = loaded;
+    const [store, key, rehearsals] = await Promise.all([
+      openStore(config.store, { clock: () => clock.now() }),
+      storeKeyOf(config.store, config.store_key),
+      Rehearsals.start(config),
+    ]);
+    return new Gateway(loaded, rehearsals, { store, key, clock, log: log ?? new Log(config.log.level) });
+  }
+
+  private constructor(loaded: LoadedConfig, rehearsals: Rehearsals, opened: Omit<ServicesOptions, 'loaded'>) {
+    this.startedAt = opened.clock.now();
+    this.#rehearsals = rehearsals;
+    this.#generation = new Generation(loaded);
+    this.services = new Services({ ...opened, loaded: () => this.loaded });
+    void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
+    this.#server = new PublicServer({
+      generation: () => this.#generation,
+      host: turnHost(this.services),
+      handlers: handlersOf(this.services),
+      counters: this.services.counters,
+    });
+    this.follower = new ConfigFollower(this, loaded);
+    this.#admin = new AdminServer(adminRoutes(this));
+  }
+
+  /** The configuration that turns begin with now. */
+  get loaded(): LoadedConfig {
+    return this.#generation.loaded;
+  }
+
+  /** Unix milliseconds, by the clock that turns have. */
+  now(): number {
+    return this.services.clock.now();
+  }
+
+  get ready(): boolean {
+    return this.#accepting && this.services.catalog.ready && this.services.usage.ready;
+  }
+
+  /** Accepts connections at once; `/readyz` follows the first round of catalogs and of usage reads. */
+  async listen(): Promise<Addresses> {
+    const { accounting, capacity, catalog, clock, continuity, credentials, log, store, usage } = this.services;
+    const { listen, admin, accounts } = this.loaded.config;
+    await Promise.all([capacity.start(), continuity.load(), accounting.load()]);
+    await credentials.configure(this.loaded);
+    usage.configure(accounts);
+    await catalog.start(accounts);
+    const main = await this.#server.listen(listen.host, listen.port);
+    const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
+    this.#accepting = true;
+    this.#forgetRetention = keepRetention(store, clock, log, () => this.loaded.config.retention);
+    return { main, admin: second };
+  }
+
+  /**
+   * Takes a new configuration for every turn from now on; turns in flight keep theirs. Resolves once its accounts were read, or have
+   * had their time for it: the next change does not wait for an account that does not answer.
+   */
+  async reload(loaded: LoadedConfig): Promise<void> {
+    const { capacity, catalog, clock, credentials, log, upstreams, usage } = this.services;
+    const endFormer = await this.#rehearsals.follow(loaded.config);
+    void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
+    this.#generation = new Generation(loaded);
+    capacity.configure();
+    await credentials.configure(loaded);
+    usage.configure(loaded.config.accounts);
+    log.level = loaded.config.log.level;
+    this.#server.configure();
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(CATALOG_PATIENCE_MS, resolve);
+    await Promise.race([catalog.reload(loaded.config.accounts), late]);
+    cancel();
+  }
+
+  /** An account may have logged in anew, in a file that the configuration names as before. */
+  refresh(): Promise<void> {
+    return this.services.credentials.configure(this.loaded);
+  }
+
+  /** Readiness off, running turns end, hard stop at `drain_ms`; then everything is written and closed. */
+  async close(): Promise<void> {
+    const { capacity, catalog, continuity, store, upstreams, usage } = this.services;
+    this.#accepting = false;
+    await this.#server.drain(this.loaded.config.timeouts.drain_ms);
+    for (const part of [catalog, usage, capacity]) part.stop();
+    continuity.flush();
+    this.#forgetRetention();
+    await upstreams.destroy();
+    await Promise.all([this.#admin.close(), this.#rehearsals.close(), store.close()]);
+  }
+}

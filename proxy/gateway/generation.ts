@@ -1,0 +1,38 @@
+// One loaded configuration, compiled for look-ups; a reload swaps the whole of it, and turns in flight keep theirs.
+import { hash } from 'node:crypto';
+import { RULES } from '../../rules/index.ts';
+import type { Config, LoadedConfig, OperatorConfig } from '../config/config.ts';
+import { RouteTable } from '../turn/route-table.ts';
+import { Chains } from '../turn/rule-chain.ts';
+import type { AccountConfig, KeyConfig, PoolConfig } from '../turn/settings.ts';
+
+export class Generation {
+  readonly loaded: LoadedConfig;
+  readonly config: Config;
+  readonly routes: RouteTable;
+  readonly chains = new Chains(RULES);
+  readonly accounts: ReadonlyMap<string, AccountConfig>;
+  readonly pools: ReadonlyMap<string, PoolConfig>;
+  readonly #keys: ReadonlyMap<string, KeyConfig>;
+  readonly #operators: ReadonlyMap<string, OperatorConfig>;
+
+  constructor(loaded: LoadedConfig) {
+    const { config } = loaded;
+    this.loaded = loaded;
+    this.config = config;
+    this.routes = new RouteTable(config.routes, config.wire);
+    this.accounts = new Map(config.accounts.map((account) => [account.id, account]));
+    this.pools = new Map(config.pools.map((pool) => [pool.id, pool]));
+    this.#keys = new Map(config.keys.flatMap((key) => key.secret_sha256.map((digest) => [digest, key] as const)));
+    this.#operators = new Map(config.operators.flatMap((operator) => operator.token_sha256.map((digest) => [digest, operator] as const)));
+  }
+
+  /** The key that this secret opens, whatever its status. Looking a digest up tells a guesser nothing by its timing. */
+  keyOf(secret: string): KeyConfig | undefined {
+    return this.#keys.get(hash('sha256', secret, 'hex'));
+  }
+
+  operatorOf(token: string): OperatorConfig | undefined {
+    return this.#operators.get(hash('sha256', token, 'hex'));
+  }
+}

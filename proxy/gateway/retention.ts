@@ -1,0 +1,31 @@
+// Forgets rows whose days are over, an hour at a time, while nobody waits for it.
+import type { Store } from '../../store/store.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../log.ts';
+
+const EVERY_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+/** What the usage answers read, and a day for the clock (D5). */
+const USAGE_DAYS = 29;
+
+/** @returns the undo */
+export function keepRetention(store: Store, clock: Clock, log: Log, retention: () => Config['retention']): () => void {
+  const purge = (): void => {
+    const { requests_days, audit_days } = retention();
+    const now = clock.now();
+    store
+      .purge({
+        requestsBefore: now - requests_days * DAY_MS,
+        auditBefore: now - audit_days * DAY_MS,
+        pinsBefore: now,
+        usageBefore: now - Math.max(requests_days, USAGE_DAYS) * DAY_MS,
+      })
+      .then((purged) => log.debug('purged', { ...purged }))
+      // A locked or full disk: the next hour tries again.
+      .catch(() => log.warn('purge_failed'));
+    cancel = clock.after(EVERY_MS, purge);
+  };
+  let cancel = clock.after(EVERY_MS, purge);
+  return () => cancel();
+}

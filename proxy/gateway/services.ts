@@ -1,0 +1,115 @@
+// What outlives a configuration: every part of the running program, made once and put together here.
+
+import type { Store } from '../../store/store.ts';
+import { Capacity } from '../accounts/capacity.ts';
+import { AccountUsage } from '../accounts/quota/account-usage.ts';
+import type { Clock } from '../clock.ts';
+import type { LoadedConfig } from '../config/config.ts';
+import type { StoreKey } from '../encryption/store-key.ts';
+import { Accounting } from '../keys/accounting.ts';
+import type { Log } from '../log.ts';
+import { Counters } from '../metrics.ts';
+import { Catalog } from '../models/catalog.ts';
+import type { CatalogAnswer } from '../models/catalog-round.ts';
+import { ModelDirectory } from '../models/model-directory.ts';
+import { CONTINUATION_PINS } from '../sessions/continuation-pins.ts';
+import { Continuity } from '../sessions/continuity.ts';
+import { unsentFailure } from '../turn/failure.ts';
+import { Credentials } from '../upstream/credentials/credentials.ts';
+import { OwnCalls } from '../upstream/credentials/own-calls.ts';
+import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
+import { TokenVault } from '../upstream/credentials/token-vault.ts';
+import { Upstreams } from '../upstream/upstreams.ts';
+
+export interface ServicesOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: Store;
+  readonly key: StoreKey;
+  /** The configuration that turns begin with now. */
+  readonly loaded: () => LoadedConfig;
+}
+
+const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
+
+export class Services {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: Store;
+  readonly loaded: () => LoadedConfig;
+  readonly counters = new Counters();
+  readonly upstreams = new Upstreams();
+  readonly catalog: Catalog;
+  readonly models: ModelDirectory;
+  readonly capacity: Capacity;
+  readonly usage: AccountUsage;
+  readonly accounting: Accounting;
+  readonly credentials: Credentials;
+  readonly continuity: Continuity;
+  readonly #calls: OwnCalls;
+
+  constructor({ clock, log, store, key, loaded }: ServicesOptions) {
+    this.clock = clock;
+    this.log = log;
+    this.store = store;
+    this.loaded = loaded;
+    const { counters } = this;
+    const upstream = (account: string): ReturnType<Upstreams['of']> => this.upstreams.of(account);
+    this.catalog = new Catalog({
+      clock,
+      read: (account) => this.#readCatalog(account),
+      store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
+    });
+    this.accounting = new Accounting(store.usage, clock);
+    this.usage = new AccountUsage({
+      clock,
+      counters,
+      states: () => this.capacity.states,
+      get: (account, path, bounds) => this.#calls.get(account, path, bounds),
+    });
+    this.capacity = new Capacity({
+      clock,
+      counters,
+      log,
+      store,
+      loaded,
+      upstream,
+      catalog: this.catalog,
+      models: () => this.models,
+      pins: CONTINUATION_PINS,
+      quota: this.usage.quota,
+    });
+    this.usage.quota.onRelief((account) => this.capacity.health.relieve(account));
+    this.models = new ModelDirectory(this.catalog, this.capacity.health);
+    this.continuity = new Continuity({ store: store.pins, key, clock });
+    this.credentials = new Credentials({
+      vault: new TokenVault(store.credentials, key),
+      exchange: tokenEndpoint(),
+      clock,
+      log,
+      onRefused: (account) => this.#refused(account),
+      onImported: (account) => this.#imported(account),
+    });
+    this.#calls = new OwnCalls({ credentials: this.credentials, loaded, upstream });
+  }
+
+  /** The provider takes none of the account's tokens any more: it is as if a turn had been refused (Q5). */
+  #refused(account: string): void {
+    const { health } = this.capacity;
+    health.end(health.begin(account, '(credential)'), unsentFailure('refused'));
+  }
+
+  /** An operator logged the account in anew: that is an action of theirs (S9), and clears its state (Q9). */
+  #imported(account: string): void {
+    this.capacity.health.restore(account);
+    const changed = { path: `accounts[${account}].credential`, from: '(changed)', to: '(changed)' };
+    const row = { at: this.clock.now(), actor: 'file', action: 'credential.import', target: account, pool: null, fields: [changed] };
+    void this.store.audit.record(row).catch(() => undefined);
+  }
+
+  async #readCatalog(id: string): Promise<CatalogAnswer> {
+    const answer = await this.#calls.get(id, '/backend-api/agent/models', CATALOG_BOUNDS);
+    const etag = answer.headers.etag;
+    return { status: answer.status, body: answer.body, ...(etag === undefined ? {} : { etag }) };
+  }
+}

@@ -1,0 +1,84 @@
+// What a prompt will cost, guessed from its own bytes before anybody was asked (Q19); the same in every dialect (F2.14).
+import type { Body, Json, JsonObject } from '../turn/turn.ts';
+
+const BYTES_PER_TOKEN = 4;
+const IMAGE_TOKENS = 1_000;
+const AUDIO_TOKENS_PER_SECOND = 25;
+/** Of coded audio whose header says nothing that is quickly read: 128 kbit/s. */
+const AUDIO_BYTES_PER_SECOND = 16_000;
+const DEFAULT_OUTPUT_TOKENS = 2_048;
+
+/** Members that hold what a model reads as text. Ciphertext, file data, ids and tools stand in others. */
+const TEXTS = [
+  'instructions',
+  'input',
+  'messages',
+  'prompt',
+  'content',
+  'text',
+  'refusal',
+  'summary',
+  'arguments',
+  'output',
+  'tool_calls',
+  'function',
+  'custom',
+] as const;
+
+const IMAGES: ReadonlySet<Json | undefined> = new Set(['input_image', 'image_url']);
+
+interface Sum {
+  bytes: number;
+  tokens: number;
+}
+
+/** @param body as the client sent it: dialects move its parts about */
+export function inputTokens(body: Body): number {
+  const sum = { bytes: 0, tokens: 0 };
+  count(body, sum);
+  return Math.ceil(sum.bytes / BYTES_PER_TOKEN) + sum.tokens;
+}
+
+/** @param most of the key's policy */
+export function outputTokens(body: Body, most: number | undefined): number {
+  if (body.generate === false) return 0;
+  const caps = [body.max_output_tokens, body.max_completion_tokens, body.max_tokens, most];
+  const stated = caps.filter((cap): cap is number => typeof cap === 'number' && cap >= 0);
+  return stated.length > 0 ? Math.min(...stated) : DEFAULT_OUTPUT_TOKENS;
+}
+
+/** What was shown of a reply that broke off (Q18). */
+export const visibleTokens = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
+
+function count(value: Json | undefined, sum: Sum): void {
+  if (typeof value === 'string') {
+    if (!isDataUrl(value)) sum.bytes += Buffer.byteLength(value);
+  } else if (Array.isArray(value)) for (const item of value as readonly Json[]) count(item, sum);
+  else if (typeof value === 'object' && value !== null) countPart(value as JsonObject, sum);
+}
+
+function countPart(part: JsonObject, sum: Sum): void {
+  if (IMAGES.has(part.type)) sum.tokens += IMAGE_TOKENS;
+  else if (part.type === 'input_audio') sum.tokens += Math.ceil(secondsOf(part) * AUDIO_TOKENS_PER_SECOND);
+  else for (const name of TEXTS) if (Object.hasOwn(part, name)) count(part[name], sum);
+}
+
+const isDataUrl = (text: string): boolean => text.startsWith('data:') && /^data:[\w.+/-]*(?:;[\w=.+-]+)*,/.test(text.slice(0, 256));
+
+/** Both shapes: `{input_audio: {data, format}}`, and the two beside the type. */
+function secondsOf(part: JsonObject): number {
+  const inner = part.input_audio;
+  const audio = typeof inner === 'object' && inner !== null ? (inner as JsonObject) : part;
+  if (typeof audio.data !== 'string') return 0;
+  const padding = audio.data.endsWith('==') ? 2 : audio.data.endsWith('=') ? 1 : 0;
+  const bytes = (audio.data.length * 3) / 4 - padding;
+  return bytes / (rateOf(audio.data) ?? AUDIO_BYTES_PER_SECOND);
+}
+
+/** Bytes a second, of a WAV header in base64. */
+function rateOf(data: string): number | undefined {
+  const head = Buffer.from(data.slice(0, 64), 'base64');
+  if (head.length < 32 || head.toString('latin1', 0, 4) !== 'RIFF' || head.toString('latin1', 8, 12) !== 'WAVE') return undefined;
+  const rate = head.readUInt32LE(28);
+  return rate > 0 ? rate : undefined;
+}

@@ -1,0 +1,99 @@
+// Settled usage per key, Pool and day: in memory for those who ask, in the store for good (D5, Q18).
+import type { Store } from '../../store/store.ts';
+import type { Clock } from '../clock.ts';
+import { addTo, noTotals, type Totals } from './usage-totals.ts';
+
+export const DAY_MS = 86_400_000;
+
+/** Today is the last of them. */
+export const KEPT_DAYS = 28;
+
+/** Midnight UTC before a moment; both in Unix milliseconds. */
+export const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
+
+/** One day of a key or of a Pool. */
+interface Day {
+  readonly day: number;
+  readonly totals: Totals;
+}
+
+/** The one that was added to last is the last; those of an earlier process may stand in any order. */
+type Days = Day[];
+
+export class Ledger {
+  readonly #store: Pick<Store['usage'], 'add' | 'load'>;
+  readonly #clock: Clock;
+  readonly #keys = new Map<string, Days>();
+  readonly #pools = new Map<string, Days>();
+
+  constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Reads what earlier processes settled. A store that cannot be read costs what it knew, not the start. */
+  async load(): Promise<void> {
+    const rows = await this.#store.load(this.#firstDay(KEPT_DAYS)).catch(() => []);
+    for (const { key_id, pool, day, ...totals } of rows) this.#add(key_id, pool, day, totals);
+  }
+
+  /** One turn, at its end. */
+  settle(key: string, pool: string, totals: Totals): void {
+    const day = dayOf(this.#clock.now());
+    this.#add(key, pool, day, totals);
+    this.#store.add({ ...totals, key_id: key, pool, day });
+  }
+
+  /** Of a key over the last days, today included, in whatever Pools it was. */
+  ofKey(key: string, days: number): Readonly<Totals> {
+    return this.#sum(this.#keys.get(key), days);
+  }
+
+  /** Of all keys of a Pool, also of those that are gone. */
+  ofPool(pool: string, days: number): Readonly<Totals> {
+    return this.#sum(this.#pools.get(pool), days);
+  }
+
+  /** A key's days of the last `days` that are not empty, the oldest first. */
+  daysOf(key: string, days: number): readonly Day[] {
+    const first = this.#firstDay(days);
+    return (this.#keys.get(key) ?? []).filter(({ day }) => day >= first).sort((a, b) => a.day - b.day);
+  }
+
+  #add(key: string, pool: string, day: number, totals: Totals): void {
+    this.#addTo(this.#keys, key, day, totals);
+    this.#addTo(this.#pools, pool, day, totals);
+  }
+
+  #addTo(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
+    const days = all.get(id);
+    const last = days?.at(-1);
+    if (last?.day === day) addTo(last.totals, totals);
+    else this.#openDay(all, id, day, totals);
+  }
+
+  /** Also forgets the days that nobody asks for any more. */
+  #openDay(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
+    const first = this.#firstDay(KEPT_DAYS);
+    const days = (all.get(id) ?? []).filter((one) => one.day >= first);
+    const known = days.find((one) => one.day === day);
+    if (known) addTo(known.totals, totals);
+    all.set(id, [...days.filter((one) => one.day !== day), known ?? { day, totals: { ...totals } }]);
+  }
+
+  #sum(days: Days | undefined, count: number): Readonly<Totals> {
+    if (!days) return NOTHING;
+    const first = this.#firstDay(count);
+    const last = days.at(-1);
+    if (count === 1 && last?.day === first) return last.totals;
+    const sum = noTotals();
+    for (const { day, totals } of days) if (day >= first) addTo(sum, totals);
+    return sum;
+  }
+
+  #firstDay(days: number): number {
+    return dayOf(this.#clock.now()) - (days - 1) * DAY_MS;
+  }
+}
+
+const NOTHING: Readonly<Totals> = Object.freeze(noTotals());

@@ -1,0 +1,46 @@
+// What turns amounted to: counts, tokens and cost, as they add up over keys, Pools and days (D5, Q18).
+import type { UsageRow } from '../../store/store.ts';
+import type { ModelConfig } from '../turn/settings.ts';
+
+export type Totals = { -readonly [Field in Exclude<keyof UsageRow, 'key_id' | 'pool' | 'day'>]: number };
+
+export const noTotals = (): Totals => ({
+  requests: 0,
+  unknown: 0,
+  input_tokens: 0,
+  cached_input_tokens: 0,
+  output_tokens: 0,
+  cost_nanos: 0,
+  held_tokens: 0,
+  held_nanos: 0,
+});
+
+/** Spelled out: every turn is added up more than once. */
+export function addTo(totals: Totals, more: Readonly<Totals>): void {
+  totals.requests += more.requests;
+  totals.unknown += more.unknown;
+  totals.input_tokens += more.input_tokens;
+  totals.cached_input_tokens += more.cached_input_tokens;
+  totals.output_tokens += more.output_tokens;
+  totals.cost_nanos += more.cost_nanos;
+  totals.held_tokens += more.held_tokens;
+  totals.held_nanos += more.held_nanos;
+}
+
+/** Tokens of one turn; null is unknown. */
+export interface Tokens {
+  readonly input_tokens: number | null;
+  readonly cached_input_tokens: number | null;
+  readonly output_tokens: number | null;
+}
+
+/** Billionths of a US dollar, whole ones: prices are dollars for a million tokens. A model without prices costs nothing. */
+export function costOf(tokens: Tokens, prices: ModelConfig['prices']): number {
+  if (!prices) return 0;
+  const input = tokens.input_tokens ?? 0;
+  const cached = Math.min(input, tokens.cached_input_tokens ?? 0);
+  const perMillion = (input - cached) * prices.input + cached * prices.cached_input + (tokens.output_tokens ?? 0) * prices.output;
+  return Math.round(perMillion * 1000);
+}
+
+export const dollars = (nanos: number): number => nanos / 1e9;

@@ -1,0 +1,43 @@
+// What continuity learns from answers: response ids, turn state, ciphertext, and who answered for a session (Q10).
+
+import type { ReplyObserver, Source } from '../dispatch/reply-observers.ts';
+import type { RouteKind } from '../turn/kinds.ts';
+import type { Json, JsonObject } from '../turn/turn.ts';
+import type { Ciphertexts } from './ciphertext.ts';
+import type { PinBook } from './pin-book.ts';
+import { turnStateName, turnStateOf } from './turn-state.ts';
+
+/** Their clients see response ids and ciphertext, and may come back with them. */
+const CONTINUED: ReadonlySet<RouteKind | undefined> = new Set<RouteKind>(['responses', 'public-responses', 'compact']);
+
+export function continuityWitness(book: PinBook, ciphertexts: Ciphertexts): ReplyObserver {
+  const learnResponse = ({ turn, account }: Source, id: Json | undefined): void => {
+    if (typeof id === 'string' && id !== '') book.learn(book.name('response', turn.pool.id, '', id), account.id);
+  };
+  const learnState = ({ turn, account }: Source, value: string | undefined): void => {
+    if (value !== undefined) book.learn(book.name('turn_state', turn.pool.id, '', value), account.id);
+  };
+  return {
+    // The terminal events are parsed for their usage anyway. A response that never ended is nothing to continue.
+    events: ['response.completed', 'response.incomplete', 'response.metadata', 'response.output_item.done'],
+    head(source, status, headers) {
+      const { turn } = source;
+      if (status < 300 && turn.native) learnState(source, headers[turnStateName(turn.wire)]);
+    },
+    event(source, type, data) {
+      if (type === 'response.metadata') learnState(source, turnStateOf(data, source.turn.wire));
+      else if (!CONTINUED.has(source.turn.route.kind)) return;
+      else if (type === 'response.output_item.done') ciphertexts.learn(data.item, source.account.id);
+      else learnResponse(source, (data.response as JsonObject | undefined)?.id);
+    },
+    answer(source, json) {
+      if (!CONTINUED.has(source.turn.route.kind)) return;
+      learnResponse(source, json.id);
+      if (Array.isArray(json.output)) for (const item of json.output as readonly Json[]) ciphertexts.learn(item, source.account.id);
+    },
+    committed({ turn, account }) {
+      const session = turn.continuation?.session;
+      if (session) book.learn(session, account.id);
+    },
+  };
+}

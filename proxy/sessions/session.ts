@@ -1,0 +1,40 @@
+// Which session a turn belongs to, as its client says: the continuity headers, the first present wins (F8.1).
+import type { WireWords } from '../turn/settings.ts';
+import type { Headers } from '../turn/turn.ts';
+
+/** In order; `<agent>` is this deployment's word. */
+const HEADERS = [
+  'x-<agent>-window-id',
+  'x-<agent>-session-id',
+  'session-id',
+  'x-session-id',
+  'x-session-affinity',
+  'session_id',
+  'x-<agent>-conversation-id',
+] as const;
+
+const namesByAgent = new Map<string, readonly string[]>();
+
+/** The value that names the session; a blank header counts as absent, or all who send one would share a session. */
+export function sessionOf(headers: Headers, { agent }: WireWords): string | undefined {
+  const names = namesOf(agent);
+  for (const name of names) {
+    const value = headers[name]?.trim();
+    if (!value) continue;
+    const session = name === names[0] ? windowless(value) : value;
+    if (session !== '') return session;
+  }
+  return undefined;
+}
+
+/** `<thread>:<n>`, where n grows at each compaction: the thread is the session (Q10). */
+function windowless(value: string): string {
+  const colon = value.lastIndexOf(':');
+  return colon === -1 ? value : value.slice(0, colon);
+}
+
+function namesOf(agent: string): readonly string[] {
+  const known = namesByAgent.get(agent) ?? HEADERS.map((name) => name.replace('<agent>', agent));
+  namesByAgent.set(agent, known);
+  return known;
+}

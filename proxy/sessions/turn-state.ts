@@ -1,0 +1,39 @@
+// Turn state: opaque values that go back only to the account that issued them (Q10).
+import type { WireWords } from '../turn/settings.ts';
+import type { Body, Headers, Json, JsonObject, Outgoing } from '../turn/turn.ts';
+
+/** A request header, and an entry of `client_metadata`, by the same name. */
+export const turnStateName = ({ agent }: WireWords): string => `x-${agent}-turn-state`;
+
+/** The values that a request bears; equal ones are one. */
+export function turnStatesIn(headers: Headers, body: Body | undefined, wire: WireWords): readonly string[] {
+  const name = turnStateName(wire);
+  const inHeader = headers[name];
+  const metadata = body?.client_metadata;
+  const inBody = isObject(metadata) ? metadata[name] : undefined;
+  if (inHeader === undefined) return typeof inBody === 'string' ? [inBody] : NONE;
+  return typeof inBody === 'string' && inBody !== inHeader ? [inHeader, inBody] : [inHeader];
+}
+
+const NONE: readonly string[] = [];
+
+/** The value that a `response.metadata` event issues. */
+export function turnStateOf(data: JsonObject, wire: WireWords): string | undefined {
+  const value = isObject(data.headers) ? data.headers[turnStateName(wire)] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Takes out of an attempt what its account did not issue: a value of unknown making is nobody's. */
+export function keepOwnTurnState(out: Outgoing, isOwn: (value: string) => boolean, wire: WireWords): void {
+  const name = turnStateName(wire);
+  const inHeader = out.headers[name];
+  if (inHeader !== undefined && !isOwn(inHeader)) delete out.headers[name];
+  const metadata = out.body.client_metadata;
+  if (!isObject(metadata) || metadata[name] === undefined) return;
+  const inBody = metadata[name];
+  if (typeof inBody === 'string' && isOwn(inBody)) return;
+  const { [name]: _, ...rest } = metadata;
+  out.body.client_metadata = rest;
+}
+
+const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);

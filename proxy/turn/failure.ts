@@ -1,0 +1,208 @@
+// One failed attempt, classified: who is to blame decides what may be tried again and what the client is told (Q5, Q6).
+import { resetStated } from '../accounts/quota/quota-statement.ts';
+import type { CarrierFailure } from '../upstream/carrier.ts';
+import type { Headers, Json, JsonObject } from './turn.ts';
+
+/**
+ * `connect`, `network`: no whole answer; `timeout`: sent, no answer in time; `credential`, `quota`, `rate`, `server`,
+ * `model`: the account's fault; `request`: the request's fault, so no other account is asked; `malformed`: not an answer.
+ */
+export type FailureCause =
+  | 'connect'
+  | 'network'
+  | 'timeout'
+  | 'credential'
+  | 'quota'
+  | 'rate'
+  | 'server'
+  | 'model'
+  | 'request'
+  | 'malformed';
+
+/** A provider's error as it described itself; every member is provider text until it is sanitised. */
+export interface ProviderError {
+  readonly code: string | null;
+  readonly type: string | null;
+  readonly param: string | null;
+  readonly message: string | null;
+}
+
+export interface Failure {
+  readonly cause: FailureCause;
+  /** The provider's status; 200 where it refused inside a reply, 0 where there was none. */
+  readonly status: number;
+  readonly error: ProviderError;
+  /** Milliseconds, from Retry-After. */
+  readonly retryAfterMs: number | undefined;
+  /** Unix seconds at which a quota comes back; undefined where none was stated that could be true. */
+  readonly resetsAt: number | undefined;
+  /** No connection, or no next byte, within its time. */
+  readonly timedOut?: boolean;
+  /** What a native client may be shown. */
+  readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
+}
+
+const RETRYABLE: ReadonlySet<FailureCause> = new Set(['connect', 'network', 'credential', 'quota', 'rate', 'server', 'model']);
+
+export const mayTryAnother = (failure: Failure): boolean => RETRYABLE.has(failure.cause);
+
+const NO_ERROR: ProviderError = { code: null, type: null, param: null, message: null };
+
+const QUOTA_CODES = new Set(['usage_limit_reached', 'usage_not_included', 'insufficient_quota', 'billing_hard_limit_reached']);
+const RATE_CODES = new Set(['rate_limit_exceeded', 'rate_limit_reached', 'too_many_requests']);
+const MODEL_CODES = new Set(['model_not_found', 'model_not_supported']);
+const REQUEST_CODES = new Set([
+  'context_length_exceeded',
+  'content_filter',
+  'content_policy_violation',
+  'moderation_blocked',
+  'cyber_policy',
+  'bad_request',
+  'string_above_max_length',
+  'array_above_max_length',
+  'previous_response_not_found',
+]);
+
+/** Codes of providers that say enough by their name to be kept in rows. */
+const OTHER_CODES = new Set([
+  'invalid_request_error',
+  'invalid_request',
+  'invalid_prompt',
+  'invalid_type',
+  'invalid_value',
+  'invalid_json',
+  'invalid_encrypted_content',
+  'invalid_turn_state',
+  'missing_required_parameter',
+  'unknown_parameter',
+  'unsupported_parameter',
+  'unsupported_value',
+  'unsupported_content_encoding',
+  'not_found',
+  'server_error',
+  'internal_server_error',
+  'server_is_overloaded',
+  'service_unavailable',
+  'slow_down',
+  'timeout',
+]);
+
+/** What a row may keep of a provider's code. Any other text may be what its request said, echoed (S4). */
+export function loggedCode(code: string | null): string {
+  const known = [QUOTA_CODES, RATE_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES].some((codes) => codes.has(code ?? ''));
+  return code !== null && known ? code : 'upstream_error';
+}
+const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
+
+const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
+  connect: 'connect',
+  connect_timeout: 'connect',
+  network: 'network',
+  first_byte: 'timeout',
+  idle: 'network',
+  malformed: 'malformed',
+};
+
+export function carrierFailure(failure: CarrierFailure): Failure {
+  const timedOut = failure === 'connect_timeout' || failure === 'idle' ? { timedOut: true } : {};
+  const nothing = { status: 0, error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined };
+  return { cause: CARRIER_CAUSES[failure], ...nothing, ...timedOut };
+}
+
+/** Of an attempt that was never sent, for want of a credential: its provider takes none any more, or could not be asked for one. */
+export function unsentFailure(why: 'refused' | 'failed'): Failure {
+  const nothing = { error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined };
+  return why === 'refused' ? { cause: 'credential', status: 401, ...nothing } : { cause: 'connect', status: 0, ...nothing };
+}
+
+/** Of an answer with a status from 300 on. */
+export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {
+  const json = jsonOf(body);
+  const error = errorIn(json);
+  return {
+    cause: causeOf(status, error, json),
+    status,
+    error,
+    retryAfterMs: retryAfterMs(headers['retry-after'], now),
+    resetsAt: resetsAt(json, now),
+    answer: { headers, body },
+  };
+}
+
+/** Of an `error` or `response.failed` event, or of a whole answer with an error in it. */
+export function inBandFailure(data: JsonObject, now: number): Failure {
+  const error = errorIn(data);
+  return { cause: inBandCause(error), status: 200, error, retryAfterMs: undefined, resetsAt: resetsAt(data, now), answer: undefined };
+}
+
+function causeOf(status: number, error: ProviderError, json: JsonObject | undefined): FailureCause {
+  if (CREDENTIAL_STATUSES.has(status)) return 'credential';
+  // An unpaid account is out of order like one with a bad credential, unless it says that its quota is what is out.
+  if (status === 402) return isQuota(error) || hasReset(json) ? 'quota' : 'credential';
+  if (status === 429) return isQuota(error) || hasReset(json) ? 'quota' : 'rate';
+  if (status >= 500) return 'server';
+  if (status < 400) return 'malformed';
+  if ((status === 400 || status === 404) && (MODEL_CODES.has(error.code ?? '') || error.param === 'model')) return 'model';
+  return 'request';
+}
+
+function inBandCause(error: ProviderError): FailureCause {
+  const code = error.code ?? '';
+  if (isQuota(error)) return 'quota';
+  if (RATE_CODES.has(code)) return 'rate';
+  if (MODEL_CODES.has(code)) return 'model';
+  const blamesRequest = REQUEST_CODES.has(code) || code.startsWith('invalid_') || code.startsWith('unsupported_');
+  return blamesRequest || error.type === 'invalid_request_error' ? 'request' : 'server';
+}
+
+const isQuota = (error: ProviderError): boolean => QUOTA_CODES.has(error.code ?? '') || QUOTA_CODES.has(error.type ?? '');
+
+const object = (value: Json | undefined): JsonObject | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+
+const text = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+function jsonOf(body: Buffer): JsonObject | undefined {
+  try {
+    return object(JSON.parse(body.toString('utf8')) as Json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `{error: {…}}`, `{response: {error: {…}}}`, or an event that is itself the error. */
+function errorIn(json: JsonObject | undefined): ProviderError {
+  if (!json) return NO_ERROR;
+  const error = object(json.error) ?? object(object(json.response)?.error) ?? json;
+  const type = text(error.type);
+  return {
+    code: text(error.code),
+    type: error === json && type === 'error' ? null : type,
+    param: text(error.param),
+    message: text(error.message) ?? text(json.detail),
+  };
+}
+
+const resetFields = (json: JsonObject | undefined): JsonObject | undefined =>
+  object(json?.error) ?? object(object(json?.response)?.error) ?? json;
+
+const hasReset = (json: JsonObject | undefined): boolean => {
+  const fields = resetFields(json);
+  return fields?.resets_at !== undefined || fields?.resets_in_seconds !== undefined;
+};
+
+function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
+  const fields = resetFields(json);
+  return resetStated({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
+}
+
+const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
+
+/** Seconds, or an HTTP date. */
+function retryAfterMs(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

@@ -1,0 +1,80 @@
+// Which request headers may travel on to an account, and which answer headers may come back (Q3, Q15).
+import type { IncomingHttpHeaders } from 'node:http';
+import { isQuotaHeader } from '../../rules/reply/quota-header.ts';
+import type { WireWords } from './settings.ts';
+import type { Headers } from './turn.ts';
+
+/** Of native requests; `accept` and content headers are the carriers' own, since bodies are encoded anew. */
+const NATIVE_REQUEST = new Set([
+  'x-oai-attestation',
+  'x-client-request-id',
+  'thread-id',
+  'session_id',
+  'originator',
+  'user-agent',
+  'openai-beta',
+  'version',
+  'traceparent',
+  'tracestate',
+  'accept',
+  'content-type',
+]);
+
+/** Of the compatible surface: what helps to trace a call, and nothing that describes the client's own account. */
+const PUBLIC_REQUEST = new Set(['user-agent', 'traceparent', 'tracestate']);
+
+const NATIVE_ANSWER = new Set(['content-type', 'retry-after', 'openai-model', 'openai-processing-ms', 'x-reasoning-included']);
+
+const PUBLIC_ANSWER = new Set(['openai-model', 'openai-processing-ms', 'x-reasoning-included']);
+
+const isNativeRequest = (name: string, agentPrefix: string): boolean =>
+  NATIVE_REQUEST.has(name) || name.startsWith(agentPrefix) || name.startsWith('x-openai-') || name.startsWith('x-responsesapi-');
+
+/** A fresh object, so that an attempt may edit it. */
+export function nativeRequestHeaders(headers: Headers, wire: WireWords): Record<string, string> {
+  const prefix = `x-${wire.agent}-`;
+  return pick(headers, (name) => isNativeRequest(name, prefix));
+}
+
+export function publicRequestHeaders(headers: Headers): Record<string, string> {
+  return pick(headers, (name) => PUBLIC_REQUEST.has(name));
+}
+
+/** The account's quota headers pass on native routes, unless the Pool hides them (Q8). */
+export function nativeAnswerHeaders(headers: Headers, wire: WireWords, hideQuota: 'hide-quota' | 'show-quota'): Record<string, string> {
+  const own = `x-${wire.agent}-`;
+  return pick(headers, (name) => {
+    if (NATIVE_ANSWER.has(name)) return true;
+    return name.startsWith(own) && !(hideQuota === 'hide-quota' && isQuotaHeader(name, wire.agent));
+  });
+}
+
+export function publicAnswerHeaders(headers: Headers): Record<string, string> {
+  return pick(headers, (name) => PUBLIC_ANSWER.has(name));
+}
+
+/** What may stand in a header on both sides: anything else would fail where it is written. */
+const WRITABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function pick(headers: Headers, keep: (name: string) => boolean): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && keep(name) && WRITABLE.test(value)) kept[name] = value;
+  }
+  return kept;
+}
+
+/** Values of Connection that name no header. */
+const CONNECTION_WORDS = new Set(['keep-alive', 'close', 'upgrade']);
+
+/**
+ * Node's headers with every value a string: only set-cookie comes as a list, and that is nobody's here. What the client's
+ * Connection header names was for this hop alone, whatever it is called.
+ */
+export function clientHeaders(headers: IncomingHttpHeaders): Headers {
+  const connection = headers.connection?.toLowerCase();
+  if (connection === undefined || CONNECTION_WORDS.has(connection)) return headers as Headers;
+  const named = connection.split(',').map((token) => token.trim());
+  return pick(headers as Headers, (name) => CONNECTION_WORDS.has(name) || !named.includes(name));
+}

@@ -1,0 +1,133 @@
+// The compiled route table: method and exact path to a Route; nothing else exists (S3).
+import type { RouteConfig } from '../config/config.ts';
+import type { WireWords } from './settings.ts';
+import type { Route, RouteFamily } from './turn.ts';
+
+/** A row of a path, with the names that its own template gives the parameters. */
+interface Row {
+  readonly route: Route;
+  readonly names: readonly string[];
+}
+
+/** The rows of one path, by method; `WS` is an upgrade on GET. */
+type Rows = Map<string, Row>;
+
+interface Pattern {
+  readonly expression: RegExp;
+  readonly rows: Rows;
+}
+
+export interface Match {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** A path that exists, asked with a method that it does not have. */
+export interface NoMethod {
+  readonly allow: readonly string[];
+  /** One of the path's rows: its name and family are what logs call the request. */
+  readonly like: Route;
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = {};
+
+/** What logs say of a request that no row takes: its path is a client's text (S4). */
+export const NO_ROUTE: Route = Object.freeze({
+  kind: undefined,
+  method: '*',
+  template: '(none)',
+  family: 'none',
+  status: 'unsupported',
+  class: 'http',
+  upstream: '',
+});
+
+/** What a path parameter may be: no encodings, no separators, no dot segment, so that it can go upstream as it came. */
+const PARAMETER = '((?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]{1,256})';
+
+export class RouteTable {
+  readonly all: readonly Route[];
+  readonly #exact = new Map<string, Rows>();
+  readonly #patterns: Pattern[] = [];
+
+  constructor(rows: readonly RouteConfig[], wire: WireWords) {
+    this.all = rows.map((row) => this.#add(row, wire));
+  }
+
+  /** The row that serves this method and raw path; what the path has instead; or undefined for an unknown path. */
+  find(method: string, path: string): Match | NoMethod | undefined {
+    const exact = this.#exact.get(path);
+    if (exact) return match(exact, method, []);
+    for (const { expression, rows } of this.#patterns) {
+      const found = expression.exec(path);
+      if (found) return match(rows, method, found.slice(1));
+    }
+    return undefined;
+  }
+
+  #add(row: RouteConfig, wire: WireWords): Route {
+    const template = worded(row.path, wire);
+    const route: Route = Object.freeze({
+      kind: row.serve,
+      method: row.method,
+      template,
+      family: familyOf(row.path),
+      status: row.status,
+      class: row.class,
+      upstream: worded(row.to ?? row.path, wire),
+    });
+    const names = [...template.matchAll(/\{([^}]+)\}/g)].map((found) => found[1] ?? '');
+    this.#rowsOf(template).set(row.method, { route, names });
+    return route;
+  }
+
+  #rowsOf(template: string): Rows {
+    if (!template.includes('{')) {
+      const rows: Rows = this.#exact.get(template) ?? new Map();
+      this.#exact.set(template, rows);
+      return rows;
+    }
+    const expression = new RegExp(
+      `^${template
+        .split(/\{[^}]+\}/)
+        .map(literal)
+        .join(PARAMETER)}$`,
+    );
+    const known = this.#patterns.find((pattern) => pattern.expression.source === expression.source);
+    if (known) return known.rows;
+    const rows: Rows = new Map();
+    this.#patterns.push({ expression, rows });
+    return rows;
+  }
+}
+
+function match(rows: Rows, method: string, values: readonly string[]): Match | NoMethod {
+  // A plain GET on a websocket row belongs to that row: it is told to upgrade (426), not that the method is wrong.
+  const row = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
+  if (!row) return noMethod(rows);
+  const { route, names } = row;
+  return { route, params: names.length === 0 ? NO_PARAMS : Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])) };
+}
+
+function noMethod(rows: Rows): NoMethod {
+  const allow = [...new Set([...rows.keys()].map((method) => (method === 'WS' ? 'GET' : method)))];
+  return { allow, like: rows.values().next().value?.route ?? NO_ROUTE };
+}
+
+const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** A path in this deployment's words: only whole segments `agent` and `meter` are words. */
+export function worded(path: string, wire: WireWords): string {
+  return path
+    .split('/')
+    .map((segment) => (segment === 'agent' ? wire.agent : segment === 'meter' ? wire.meter : segment))
+    .join('/');
+}
+
+/** Of the neutral path: the families of the contract's credential table. */
+function familyOf(path: string): RouteFamily {
+  if (path.startsWith('/backend-api/agent/')) return 'backend-agent';
+  if (path === '/mcp') return 'mcp';
+  if (path.startsWith('/v1/')) return 'v1';
+  return path.endsWith('/usage') ? 'usage' : 'backend';
+}

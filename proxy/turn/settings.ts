@@ -1,0 +1,126 @@
+// The settings that decide about a turn, as config.yaml gives them: accounts, Pools, keys, limits and the words of the wire.
+
+export type RouteStatus = 'supported' | 'translated' | 'partial' | 'unsupported';
+
+export type AdmissionClass = 'stream' | 'websocket' | 'compact' | 'http' | 'image' | 'file' | 'audio' | 'usage' | 'control' | 'mcp';
+
+export type Strategy = 'headroom' | 'least_loaded' | 'rotation' | 'fill_first' | 'soonest_reset';
+
+export type ServingMode = 'auto' | 'lite' | 'full';
+
+/** A secret never stands in the file: it is named here and resolved when the configuration is loaded. */
+export type SecretRef = { readonly env: string } | { readonly file: string };
+
+export interface OauthCredential {
+  /** Path of the JSON file of the usual `tokens` shape. */
+  readonly file: string;
+  readonly token_url: string;
+  readonly client_id: string;
+}
+
+export type Credential = { readonly bearer: SecretRef } | { readonly oauth: OauthCredential };
+
+export interface AccountConfig {
+  readonly id: string;
+  readonly label: string;
+  /** An absolute URL without trailing slash, or `rehearsal:` with an optional temperament: `rehearsal:flaky`. */
+  readonly base_url: string;
+  /** Absent only on rehearsal accounts. */
+  readonly credential?: Credential;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly visible: boolean;
+  readonly max_concurrent: number;
+  /** Exposed model id to the account's own name for it. */
+  readonly models: Readonly<Record<string, string>>;
+  readonly drop_fields: readonly string[];
+  readonly websocket: boolean;
+  readonly compact: 'route' | 'trigger';
+  readonly reserve_percent: number;
+}
+
+export interface ModelConfig {
+  readonly context_window?: number;
+  readonly pricing_bucket?: 'long_context' | 'short_context';
+  readonly suppressed: boolean;
+  readonly prices?: { readonly input: number; readonly cached_input: number; readonly output: number };
+}
+
+export interface AssignmentConfig {
+  readonly account: string;
+  readonly active: boolean;
+  readonly eligible: boolean;
+  readonly weight: number;
+}
+
+export interface PoolConfig {
+  readonly id: string;
+  readonly label: string;
+  readonly strategy: Strategy;
+  readonly max_attempts: number;
+  readonly allow_image_generation: boolean;
+  readonly request_compression_enabled: boolean;
+  readonly prompt_cache_locality: boolean;
+  readonly hide_account_quota: boolean;
+  readonly image_host_model?: string;
+  readonly serving_modes: Readonly<Record<string, ServingMode>>;
+  readonly models: Readonly<Record<string, ModelConfig>>;
+  readonly assignments: readonly AssignmentConfig[];
+}
+
+export type EffortPolicy = { readonly allow_up_to: string } | { readonly always: string };
+
+export interface KeyLimits {
+  readonly requests_per_minute?: number;
+  readonly requests_per_day?: number;
+  readonly tokens_per_minute?: number;
+  readonly tokens_per_day?: number;
+  readonly tokens_per_week?: number;
+  readonly usd_per_day?: number;
+  readonly usd_per_week?: number;
+  readonly concurrent?: number;
+}
+
+export interface KeyConfig {
+  readonly id: string;
+  readonly pool: string;
+  /** Lower-case hex SHA-256 of each secret that opens this key; several while one is being rotated. */
+  readonly secret_sha256: readonly string[];
+  readonly status: 'active' | 'paused' | 'revoked';
+  /** Unix milliseconds. */
+  readonly expires_at?: number;
+  readonly models?: readonly string[];
+  readonly reasoning_effort?: EffortPolicy;
+  readonly output_tokens?: { readonly max: number };
+  readonly limits: KeyLimits;
+}
+
+export interface WireWords {
+  readonly agent: string;
+  readonly meter: string;
+  readonly lite_marker: string;
+}
+
+export interface Limits {
+  readonly header_bytes: number;
+  readonly request_body_bytes: number;
+  readonly compressed_body_bytes: number;
+  readonly expansion_ratio: number;
+  /** Bytes of request bodies being read at once, over all clients (Q4's memory guard). */
+  readonly bodies_in_memory_bytes: number;
+  readonly audio_bytes: number;
+  readonly file_bytes: number;
+  readonly upload_bytes: number;
+  /** The largest single upstream event, JSON answer or collected reply that is held in memory. */
+  readonly upstream_event_bytes: number;
+}
+
+export interface Timeouts {
+  readonly client_header_ms: number;
+  readonly client_body_idle_ms: number;
+  readonly websocket_idle_timeout_ms: number;
+  readonly upstream_connect_ms: number;
+  readonly upstream_first_byte_ms: number;
+  readonly upstream_idle_ms: number;
+  readonly hold_ms: number;
+  readonly drain_ms: number;
+}

@@ -1,0 +1,155 @@
+// The vocabulary of one turn: what rules and the core say to each other about a request, its attempts, and its reply.
+
+import type { RouteKind } from './kinds.ts';
+import type { AdmissionClass, KeyConfig, Limits, PoolConfig, RouteStatus, ServingMode, WireWords } from './settings.ts';
+
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+
+/** Nested JSON is never edited in place: a change makes new objects, so that attempts start equal at no cost. */
+export interface JsonObject {
+  readonly [member: string]: Json | undefined;
+}
+
+/** A request or attempt body: its top-level members may be replaced, what is nested is read only. */
+export interface Body {
+  [member: string]: Json | undefined;
+}
+
+/** `none`: what is in no row of the route table. */
+export type RouteFamily = 'backend-agent' | 'backend' | 'usage' | 'v1' | 'mcp' | 'none';
+
+export interface Route {
+  readonly kind: RouteKind | undefined;
+  /** HTTP method; `WS` is an upgrade on GET. */
+  readonly method: string;
+  /** The path with the deployment's wire words and `{name}` parameters: what logs call the endpoint. */
+  readonly template: string;
+  readonly family: RouteFamily;
+  readonly status: RouteStatus;
+  readonly class: AdmissionClass;
+  /** The account-side path template. */
+  readonly upstream: string;
+}
+
+/** Lower-case names; a repeated header is joined by ", ". */
+export type Headers = Readonly<Record<string, string | undefined>>;
+
+/** What the turn's serving mode was when it was captured; immutable for the turn (SM7). */
+export interface ModeDecision {
+  readonly configured: ServingMode;
+  readonly effective: 'lite' | 'full';
+  readonly source: 'catalog' | 'override';
+}
+
+/** A model as the turn's Pool sees it, at the moment it was looked up. */
+export interface ModelView {
+  /** Canonical exposed id. */
+  readonly id: string;
+  /** The canonical cohort's pristine entry (MC3, MC6). */
+  readonly entry: JsonObject;
+  /** Whether any assignment is a routable source of it (UA1). */
+  readonly routable: boolean;
+  /** Undefined where no source is routable (MC7). */
+  readonly mode: ModeDecision | undefined;
+}
+
+/** What a rule may know of the account that an attempt goes to. */
+export interface AccountView {
+  readonly id: string;
+  readonly label: string;
+  readonly models: Readonly<Record<string, string>>;
+  readonly drop_fields: readonly string[];
+  readonly compact: 'route' | 'trigger';
+}
+
+/**
+ * How an account failed a turn (ER4). `upstream_rate_limited`: 429, or a refusal for quota or rate inside a reply. `upstream_status`:
+ * any other status. `upstream_refusal`: any other refusal inside a 200. `upstream_timeout`: no connection, no first byte or no next
+ * one in time. `upstream_connect`: no connection. `upstream_network`: it died. `upstream_malformed`: what came was no answer.
+ */
+export type UpstreamErrorClass =
+  | 'upstream_rate_limited'
+  | 'upstream_status'
+  | 'upstream_refusal'
+  | 'upstream_timeout'
+  | 'upstream_connect'
+  | 'upstream_network'
+  | 'upstream_malformed';
+
+/** Metadata that may be kept (contract: Observability); nothing outside this set can be noted. */
+export interface SafeFields {
+  model: string;
+  configured_mode: ServingMode;
+  effective_mode: 'lite' | 'full';
+  mode_source: 'catalog' | 'override';
+  input_tokens: number;
+  cached_input_tokens: number;
+  output_tokens: number;
+  tokens_estimated: boolean;
+  error_class: 'full_upstream_rejection' | UpstreamErrorClass;
+  upstream_error_param: string;
+  reason_class: 'max_frame_size_exceeded' | 'timeout';
+  payload_compression: JsonObject;
+}
+
+/** One HTTP request, or one `response.create` frame. */
+export interface Turn {
+  /** The synthetic request-log id; also the answer's `x-request-id`. */
+  readonly id: string;
+  readonly route: Route;
+  /** How the client is connected. */
+  readonly client: 'http' | 'websocket';
+  readonly headers: Headers;
+  /** Unix milliseconds of arrival: rules have no clock of their own. */
+  readonly at: number;
+  readonly wire: WireWords;
+  readonly limits: Limits;
+  /** Throws until `identify` succeeded: a rule before authentication must not need them. */
+  readonly key: KeyConfig;
+  readonly pool: PoolConfig;
+  /** The key that this secret opens, whatever its status; it and its Pool are the turn's from then on. */
+  identify(secret: string): KeyConfig | undefined;
+  /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
+  findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  /** How long until the first source of the turn's model that cools down is back, in milliseconds; undefined where none does. */
+  recoversIn(): number | undefined;
+  /** Set once by the rule that checks model access; later rules rely on it. */
+  model: ModelView | undefined;
+  note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void;
+}
+
+/** The parsed request body, edited once, before an account is chosen. */
+export interface Work {
+  body: Body;
+}
+
+/** One attempt at one account. */
+export interface Outgoing {
+  readonly account: AccountView;
+  readonly carrier: 'http' | 'websocket';
+  path: string;
+  /** Lower-case names; credentials and the account's own headers are added after the rules. */
+  readonly headers: Record<string, string>;
+  body: Body;
+}
+
+/** The reply's head at commit. */
+export interface Head {
+  readonly status: number;
+  /** What goes to the client. */
+  readonly headers: Record<string, string>;
+}
+
+/** One reply event. Returning the same object forwards its bytes; any other object is encoded anew. */
+export interface Event {
+  readonly type: string;
+  readonly data: JsonObject;
+}
+
+export type OutcomeKind = 'completed' | 'incomplete' | 'failed' | 'cut' | 'client_gone' | 'refused';
+
+export interface Outcome {
+  readonly kind: OutcomeKind;
+  /** Whether anything reached the client that could not be taken back. */
+  readonly shown: boolean;
+}

@@ -1,0 +1,93 @@
+// What the tests of health share: failures as dispatch classifies them, a store that counts its writes, and a health over both.
+
+import type { Others } from '../../../proxy/accounts/health/account-health.ts';
+import { AccountStates } from '../../../proxy/accounts/health/account-states.ts';
+import type { Result } from '../../../proxy/accounts/health/attempt-ticket.ts';
+import { Health } from '../../../proxy/accounts/health/health.ts';
+import { RefusedCredentials } from '../../../proxy/accounts/health/refused-credentials.ts';
+import { type Clock, systemClock } from '../../../proxy/clock.ts';
+import type { Failure, FailureCause } from '../../../proxy/turn/failure.ts';
+import type { AccountStateRow, CredentialRow, Store } from '../../../store/store.ts';
+import { HandClock } from '../../models/support.ts';
+
+const STATUS: Readonly<Record<FailureCause, number>> = {
+  connect: 0,
+  network: 0,
+  timeout: 0,
+  malformed: 0,
+  credential: 401,
+  quota: 429,
+  rate: 429,
+  server: 503,
+  model: 404,
+  request: 400,
+};
+
+export const failure = (cause: FailureCause, fields: Partial<Failure> & { readonly code?: string } = {}): Failure => {
+  const { code = null, ...rest } = fields;
+  const error = { code, type: null, param: null, message: null };
+  return { cause, status: STATUS[cause], error, retryAfterMs: undefined, resetsAt: undefined, answer: undefined, ...rest };
+};
+
+/** The two tables that health keeps a copy in; what is put is there for the next process. */
+export class MemoryStore implements Pick<Store, 'accounts' | 'credentials'> {
+  readonly puts: AccountStateRow[] = [];
+  readonly rows = new Map<string, AccountStateRow>();
+  readonly #credentials = new Map<string, CredentialRow>();
+  readonly accounts = {
+    put: (row: AccountStateRow): void => {
+      this.puts.push(row);
+      this.rows.set(`${row.account}/${row.model}`, row);
+    },
+    load: async (): Promise<readonly AccountStateRow[]> => [...this.rows.values()],
+  };
+  readonly credentials = {
+    save: async (row: CredentialRow): Promise<void> => void this.#credentials.set(row.account, row),
+    find: async (account: string): Promise<CredentialRow | undefined> => this.#credentials.get(account),
+    load: async (): Promise<readonly CredentialRow[]> => [...this.#credentials.values()],
+  };
+}
+
+export interface HealthSettings {
+  readonly accounts?: readonly string[];
+  readonly bearers?: Readonly<Record<string, string>>;
+  /** By default there is always somebody else. */
+  readonly others?: Partial<Others>;
+}
+
+export interface WorldOptions extends HealthSettings {
+  readonly clock?: HandClock;
+  readonly store?: MemoryStore;
+}
+
+/** Health as a process has it after its start. */
+export async function healthOf({ clock = new HandClock(), store = new MemoryStore(), ...settings }: WorldOptions = {}) {
+  return { clock, store, ...(await healthOver(store, settings, clock)) };
+}
+
+/** The same over any store. */
+export async function healthOver(store: Pick<Store, 'accounts' | 'credentials'>, settings: HealthSettings, clock: Clock = systemClock) {
+  const { accounts = ['north', 'south'], bearers = {}, others } = settings;
+  const now = (): number => clock.now();
+  const states = new AccountStates(store.accounts, now);
+  const credentials = new RefusedCredentials(store.credentials, now);
+  await Promise.all([states.load(), credentials.load()]);
+  const health = new Health({
+    clock,
+    states,
+    credentials,
+    others: { couldTake: () => true, modelsOf: () => ['model-a', 'model-b'], ...others },
+  });
+  const config = (ids: readonly string[], secrets: Readonly<Record<string, string>>) => ({
+    accounts: ids.map((id) => ({ id })),
+    bearers: new Map(Object.entries(secrets)),
+  });
+  health.start(config(accounts, bearers));
+  return {
+    states,
+    health,
+    configure: (ids: readonly string[], secrets: Readonly<Record<string, string>> = bearers) => health.configure(config(ids, secrets)),
+    /** A whole attempt that ends like this. */
+    visit: (account: string, result: Result, model = 'model-a') => health.end(health.begin(account, model, bearers[account]), result),
+  };
+}

@@ -1,0 +1,228 @@
+// Selection around the strategies: who is asked at all, pins, and what a turn is told that nobody can take (Q7, Q10, Q12).
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { failure } from '../health/support.ts';
+import { selectionOf, tally, times } from './support.ts';
+
+const FIRST = { strategy: 'fill_first' } as const;
+
+describe('the cohort', () => {
+  test('comes before its overflow, however idle that is', async () => {
+    const { take } = await selectionOf({ candidates: { preferred: ['north', 'south'], overflow: ['west'] } });
+    assert.deepEqual(Object.keys(tally(times(40, () => take().account.id))), ['north', 'south']);
+  });
+
+  test('overflows where all of it is full, spent or unwell', async () => {
+    const { take, quota, visit } = await selectionOf({
+      caps: { north: 1 },
+      candidates: { preferred: ['north', 'south'], overflow: ['west'] },
+    });
+    quota.set('south', { left: 0 });
+    assert.deepEqual([take().account.id, take().account.id], ['north', 'west']);
+    visit('north', failure('connect'));
+    assert.equal(take().account.id, 'west');
+  });
+
+  test('may change between two turns', async () => {
+    const { where, shown } = await selectionOf({ candidates: { preferred: ['north'], overflow: [] } });
+    assert.equal(where(), 'north');
+    shown.candidates = { preferred: ['south'], overflow: [] };
+    assert.equal(where(), 'south');
+  });
+});
+
+describe('an account', () => {
+  test('that was tried is not tried again in this turn', async () => {
+    const { where, demand, selection } = await selectionOf({ pool: FIRST });
+    assert.equal(where({}, new Set(['north'])), 'south');
+    assert.equal(where({}, new Set(['north', 'south'])), 'west');
+    assert.equal(selection.another(demand(), new Set(['north', 'south'])), true);
+    assert.equal(selection.another(demand(), new Set(['north', 'south', 'west'])), false);
+  });
+
+  test('that is out of quota is not selected, and is again from its reset on [UA2]', async () => {
+    const { where, quota, health, clock } = await selectionOf({ pool: FIRST });
+    quota.set('north', { left: 0, until: clock.now() + 60_000 });
+    assert.equal(where(), 'south');
+    assert.equal(health.routable('north', 'model-a'), true);
+    await clock.advance(60_000);
+    assert.equal(where(), 'north');
+  });
+
+  test('whose quota is spent by its own refusal is not selected until the reset that it stated', async () => {
+    const { where, visit, clock } = await selectionOf({ pool: FIRST });
+    visit('north', failure('quota', { retryAfterMs: 30_000 }));
+    assert.equal(where(), 'south');
+    await clock.advance(30_000);
+    assert.equal(where(), 'north');
+  });
+
+  test('of which the rest is its owner’s is not selected', async () => {
+    const { where, quota } = await selectionOf({ pool: FIRST });
+    quota.set('north', { left: 0.1, reserved: true });
+    assert.equal(where(), 'south');
+  });
+
+  test('that cools down for one model is selected for others', async () => {
+    const { where, visit } = await selectionOf({ pool: FIRST });
+    visit('north', failure('model'), 'model-b');
+    assert.equal(where(), 'north');
+    visit('north', failure('model'), 'model-a');
+    assert.equal(where(), 'south');
+  });
+
+  test('is probed by one turn while the others go elsewhere', async () => {
+    const { take, visit, clock } = await selectionOf({ pool: FIRST });
+    visit('north', failure('connect'));
+    await clock.advance(10_000);
+    const probe = take();
+    assert.deepEqual([probe.account.id, probe.isProbe], ['north', true]);
+    assert.equal(take().account.id, 'south');
+    probe.answered();
+    assert.equal(take().account.id, 'north');
+  });
+});
+
+describe('a lease', () => {
+  test('counts once, and is given back once', async () => {
+    const { take, selection } = await selectionOf({ pool: FIRST });
+    const lease = take();
+    assert.equal(selection.inFlight('north'), 1);
+    lease.end('completed');
+    lease.end(failure('connect'));
+    assert.equal(selection.inFlight('north'), 0);
+    assert.equal(take().account.id, 'north');
+  });
+
+  test('stays counted through a reload', async () => {
+    const { take, selection, pool } = await selectionOf({ pool: FIRST, caps: { north: 1 } });
+    take();
+    selection.configure(pool.assignments.map(({ account }) => ({ ...take().account, id: account, max_concurrent: 1 })));
+    assert.ok(selection.inFlight('north') >= 1);
+  });
+});
+
+describe('a soft pin', () => {
+  test('wins over strategy, locality and cohort', async () => {
+    const { where, demand, selection } = await selectionOf({ pool: FIRST, candidates: { preferred: ['north'], overflow: ['south'] } });
+    assert.equal(where({ soft: 'south', body: { prompt_cache_key: 'k' } }), 'south');
+    assert.equal(where({ soft: 'west' }), 'west');
+    const one = demand({ soft: 'west' });
+    selection.choose(one, new Set());
+    assert.equal(one.turn.why?.reason, 'soft_pin');
+  });
+
+  for (const [what, left] of [
+    ['health', 'cooldown'],
+    ['quota', 'out_of_quota'],
+    ['the owner’s reserve', 'reserved'],
+    ['a full account', 'at_max_concurrent'],
+    ['a Pool that it left', 'not_a_source'],
+  ] as const) {
+    test(`yields to ${what}, with the reason recorded`, async () => {
+      const { take, visit, quota, demand, selection, counters } = await selectionOf({ pool: FIRST, caps: { south: 1 } });
+      if (left === 'cooldown') visit('south', failure('connect'));
+      if (left === 'out_of_quota') quota.set('south', { left: 0 });
+      if (left === 'reserved') quota.set('south', { left: 0.1, reserved: true });
+      if (left === 'at_max_concurrent') take({ soft: 'south' });
+      const moved = demand({ soft: left === 'not_a_source' ? 'gone' : 'south' });
+      selection.choose(moved, new Set());
+      assert.deepEqual([moved.turn.why?.reason, moved.turn.why?.left_soft_pin], ['fill_first', left]);
+      assert.equal(counters.values.soft_pins_left, 1);
+    });
+  }
+});
+
+describe('a hard pin', () => {
+  test('goes unroutable else, and is never tried elsewhere', async () => {
+    const { where, demand, selection } = await selectionOf({ pool: FIRST });
+    assert.equal(where({ hard: 'west' }), 'west');
+    assert.equal(selection.another(demand({ hard: 'west' }), new Set(['west'])), false);
+  });
+
+  test('to an account that is gone or must log in is told to start anew [F8.2]', async () => {
+    const { refusal, visit } = await selectionOf({ pool: FIRST });
+    visit('west', failure('credential'));
+    for (const hard of ['west', 'gone']) {
+      const { status, code, headers } = refusal({ hard });
+      assert.deepEqual([status, code, headers['x-agent-recovery']], [400, 'continuation_requires_restart', 'restart_with_full_context']);
+    }
+  });
+
+  test('to an account that is out of quota or cools down fails as that account does', async () => {
+    const { refusal, visit, quota, clock } = await selectionOf({ pool: FIRST });
+    quota.set('west', { left: 0, until: clock.now() + 60_000 });
+    assert.equal(refusal({ hard: 'west' }).code, 'usage_limit_reached');
+    visit('south', failure('connect'));
+    const { code, headers } = refusal({ hard: 'south' });
+    assert.deepEqual([code, headers['retry-after']], ['no_eligible_account', '10']);
+  });
+
+  test('waits for its account where that is full', async () => {
+    const { take, demand, selection } = await selectionOf({ pool: FIRST, caps: { west: 1 } });
+    const lease = take({ hard: 'west' });
+    const waiting = selection.choose(demand({ hard: 'west' }), new Set());
+    assert.ok(waiting instanceof Promise);
+    lease.end('completed');
+    assert.equal((await waiting)?.account.id, 'west');
+  });
+});
+
+describe('a turn that nobody can take', () => {
+  test('is usage_limit_reached with the soonest reset where all are out of quota', async () => {
+    const { refusal, quota, visit, clock } = await selectionOf();
+    quota.set('north', { left: 0, until: clock.now() + 7_200_000 });
+    quota.set('south', { left: 0.05, reserved: true, until: clock.now() + 3_600_000 });
+    visit('west', failure('credential'));
+    const { code, error, headers } = refusal();
+    assert.deepEqual([code, error.resets_at, headers['x-should-retry']], ['usage_limit_reached', clock.now() / 1000 + 3_600, 'false']);
+  });
+
+  test('is usage_limit_reached without a time where none is known', async () => {
+    const { refusal, quota } = await selectionOf({ accounts: ['north'] });
+    quota.set('north', { left: 0 });
+    const { code, error } = refusal();
+    assert.deepEqual([code, error.resets_at], ['usage_limit_reached', undefined]);
+  });
+
+  test('is no_eligible_account with the soonest end of a cooldown else', async () => {
+    const { refusal, visit, clock } = await selectionOf();
+    visit('north', failure('rate', { retryAfterMs: 30_000 }));
+    visit('south', failure('connect'));
+    visit('west', failure('credential'));
+    await clock.advance(3_000);
+    const { status, code, headers } = refusal();
+    assert.deepEqual([status, code, headers['retry-after']], [503, 'no_eligible_account', '7']);
+  });
+
+  test('is told to come back for the account that is back first: a cooldown before a quota', async () => {
+    const { refusal, visit, quota, clock } = await selectionOf({ accounts: ['north', 'south'] });
+    quota.set('north', { left: 0, until: clock.now() + 3_600_000 });
+    visit('south', failure('connect'));
+    assert.equal(refusal().code, 'no_eligible_account');
+    quota.set('north', { left: 0, until: clock.now() + 5_000 });
+    assert.equal(refusal().code, 'usage_limit_reached');
+  });
+});
+
+describe('why', () => {
+  test('names the reason, and counts the others by what ruled them out', async () => {
+    const accounts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const { demand, selection, visit, quota, take } = await selectionOf({
+      pool: FIRST,
+      accounts,
+      caps: { d: 1 },
+      candidates: { preferred: accounts.slice(0, 7), overflow: [] },
+    });
+    visit('a', failure('connect'));
+    visit('b', failure('credential'));
+    quota.set('c', { left: 0 });
+    take({ soft: 'd' });
+    const one = demand();
+    selection.choose(one, new Set(['e']));
+    assert.deepEqual(one.turn.why, {
+      reason: 'fill_first',
+      others: { cooldown: 1, reauth_required: 1, out_of_quota: 1, at_max_concurrent: 1, less_preferred: 1, tried: 1, not_a_source: 1 },
+    });
+  });
+});

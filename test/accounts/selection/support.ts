@@ -1,0 +1,181 @@
+// What the tests of selection share: a Pool over accounts of which only numbers are known, and turns that ask for one.
+
+import type { Demand, SelectedTurn } from '../../../proxy/accounts/selection/demand.ts';
+import type { Lease } from '../../../proxy/accounts/selection/lease.ts';
+import type { QuotaView } from '../../../proxy/accounts/selection/quota-view.ts';
+import { Selection, type Tried } from '../../../proxy/accounts/selection/selection.ts';
+import { Sources } from '../../../proxy/accounts/selection/sources.ts';
+import { Admission } from '../../../proxy/admission/admission.ts';
+import type { AdmissionConfig } from '../../../proxy/config/config.ts';
+import { Counters } from '../../../proxy/metrics.ts';
+import type { Candidates } from '../../../proxy/models/pool-model.ts';
+import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { Refusal } from '../../../proxy/turn/refusal.ts';
+import type { AccountConfig, AdmissionClass, PoolConfig } from '../../../proxy/turn/settings.ts';
+import type { Body } from '../../../proxy/turn/turn.ts';
+import type { Upstream } from '../../../proxy/upstream/upstreams.ts';
+import { account, assignment } from '../../models/support.ts';
+import { POOL } from '../../support/turn.ts';
+import { healthOf } from '../health/support.ts';
+
+/** Quota under the test's hand. */
+export class HandQuota implements QuotaView {
+  readonly #known = new Map<string, { left?: number; reset?: number; until?: number; reserved?: boolean }>();
+  readonly #listeners = new Set<(account: string) => void>();
+
+  /** @param left 0 to 1; 0 is exhausted. Times are Unix milliseconds */
+  set(id: string, known: { readonly left?: number; readonly reset?: number; readonly until?: number; readonly reserved?: boolean }): void {
+    this.#known.set(id, known);
+    for (const listen of this.#listeners) listen(id);
+  }
+
+  exhausted(id: string, at: number): { readonly until: number | undefined } | undefined {
+    const { left, until } = this.#known.get(id) ?? {};
+    return left === 0 && (until === undefined || at < until) ? { until } : undefined;
+  }
+
+  remaining(id: string, at: number): number | undefined {
+    return this.exhausted(id, at) ? 0 : this.#known.get(id)?.left || undefined;
+  }
+
+  nextReset(id: string): number | undefined {
+    return this.#known.get(id)?.reset;
+  }
+
+  reserved(id: string): { readonly until: number | undefined } | undefined {
+    const known = this.#known.get(id);
+    return known?.reserved ? { until: known.until } : undefined;
+  }
+
+  onChange(listen: (account: string) => void): () => void {
+    this.#listeners.add(listen);
+    return () => void this.#listeners.delete(listen);
+  }
+}
+
+const WAIT: AdmissionConfig = { running: 1000, waiting: 100, wait_ms: 10_000 };
+
+export interface SelectionWorld {
+  readonly pool?: Partial<PoolConfig>;
+  readonly accounts?: readonly string[];
+  readonly weights?: Readonly<Record<string, number>>;
+  readonly caps?: Readonly<Record<string, number>>;
+  /** Of `model-a`; default: all accounts are its cohort. */
+  readonly candidates?: Candidates;
+  readonly admission?: Partial<AdmissionConfig>;
+}
+
+export interface TurnOptions {
+  readonly id?: string;
+  readonly key?: string;
+  readonly kind?: RouteKind;
+  readonly method?: string;
+  readonly client?: 'http' | 'websocket';
+  readonly body?: Body;
+  readonly hard?: string;
+  readonly soft?: string;
+  readonly onGone?: Demand['onGone'];
+}
+
+let turns = 0;
+
+export async function selectionOf(options: SelectionWorld = {}) {
+  const { accounts: ids = ['north', 'south', 'west'], caps = {}, weights = {} } = options;
+  const { candidates = { preferred: ids, overflow: [] } } = options;
+  const accounts: readonly AccountConfig[] = ids.map((id) => account(id, { max_concurrent: caps[id] ?? 32 }));
+  const pool: PoolConfig = { ...POOL, assignments: ids.map((id) => assignment(id, { weight: weights[id] ?? 1 })), ...options.pool };
+  const world = await healthOf({ accounts: ids });
+  const { clock, health } = world;
+  const quota = new HandQuota();
+  const counters = new Counters();
+  const admission = new Admission(clock, counters);
+  const shown = { candidates };
+  const selection = new Selection({
+    clock,
+    counters,
+    health,
+    quota,
+    admission,
+    pins: { hard: (turn) => turn.continuation?.hard, soft: (turn) => turn.continuation?.soft },
+    upstream: (id) => ({ baseUrl: accounts.find((one) => one.id === id)?.base_url }) as Upstream,
+    sources: new Sources({
+      candidates: () => shown.candidates,
+      serves: (_pool, _model, id) => ids.includes(id),
+      account: (id) => accounts.find((one) => one.id === id),
+    }),
+  });
+  selection.configure(accounts);
+  const limits: AdmissionConfig = { ...WAIT, ...options.admission };
+  admission.configure({ stream: limits } as Record<AdmissionClass, AdmissionConfig>);
+  const generation: SelectedTurn['generation'] = {
+    accounts: new Map(accounts.map((one) => [one.id, one])),
+    loaded: { bearers: new Map() },
+  };
+
+  const demand = (turn: TurnOptions = {}): Demand & { readonly turn: SelectedTurn } => {
+    const { kind = 'responses', method = 'POST', client = 'http', id = `req_${turns++}`, key = 'ci', body, hard, soft } = turn;
+    const selected: SelectedTurn = {
+      id,
+      route: { kind, method, class: 'stream' },
+      client,
+      headers: {},
+      wire: { agent: 'agent' },
+      key: { id: key },
+      pool,
+      model: { id: 'model-a' },
+      continuation: { hard, soft },
+      generation,
+      why: undefined,
+    };
+    return selection.demand({
+      turn: selected,
+      body,
+      slot: { deadline: clock.now() + limits.wait_ms },
+      onGone: turn.onGone ?? (() => () => undefined),
+    });
+  };
+
+  const NONE: Tried = new Set();
+  /** A lease at once. */
+  const take = (turn: TurnOptions = {}, tried: Tried = NONE): Lease => {
+    const lease = selection.choose(demand(turn), tried);
+    if (lease instanceof Promise) throw new Error('the turn waits');
+    return lease;
+  };
+  return {
+    ...world,
+    quota,
+    counters,
+    admission,
+    selection,
+    shown,
+    pool,
+    demand,
+    take,
+    /** The account that a turn goes to, which is over at once. */
+    where: (turn: TurnOptions = {}, tried: Tried = NONE): string => {
+      const lease = take(turn, tried);
+      lease.end('neutral');
+      return lease.account.id;
+    },
+    /** What it is told where there is none. */
+    refusal: (turn: TurnOptions = {}, tried: Tried = NONE): Refusal => {
+      try {
+        take(turn, tried);
+      } catch (thrown) {
+        return thrown as Refusal;
+      }
+      throw new Error('the turn was placed');
+    },
+  };
+}
+
+/** How often each account was named. */
+export function tally(names: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const name of [...names].sort()) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+export const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, index) => make(index));

@@ -1,0 +1,116 @@
+// Turns that find every account at its max_concurrent: they wait in their class's queue, for any account that they could use (Q7).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Lease } from '../../../proxy/accounts/selection/lease.ts';
+import type { Refusal } from '../../../proxy/turn/refusal.ts';
+import { settled } from '../../models/support.ts';
+import { failure } from '../health/support.ts';
+import { type SelectionWorld, selectionOf, type TurnOptions } from './support.ts';
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Two accounts for one turn each, both taken. */
+async function full(options: SelectionWorld = {}) {
+  const world = await selectionOf({
+    accounts: ['north', 'south'],
+    caps: { north: 1, south: 1 },
+    pool: { strategy: 'fill_first' },
+    ...options,
+  });
+  const leases = [world.take(), world.take()] as const;
+  const wait = (turn: TurnOptions = {}, tried = NONE): Promise<Lease | undefined> => {
+    const waiting = world.selection.choose(world.demand(turn), tried);
+    assert.ok(waiting instanceof Promise, 'it waits');
+    return waiting;
+  };
+  return { ...world, leases, wait };
+}
+
+test('a turn waits for the first account that gets room, and is served in order', async () => {
+  const { leases, wait, admission, counters } = await full();
+  const waiting = [wait(), wait()];
+  assert.equal(admission.status().stream?.waiting, 2);
+  leases[1].end('completed');
+  assert.equal((await waiting[0])?.account.id, 'south');
+  leases[0].end('completed');
+  assert.equal((await waiting[1])?.account.id, 'north');
+  assert.deepEqual([admission.status().stream?.waiting, counters.values.account_waits], [0, 2]);
+});
+
+test('a turn that can use what comes free is not held up by one in front that cannot', async () => {
+  const { leases, wait } = await full();
+  const pinned = wait({ hard: 'north' });
+  const other = wait();
+  leases[1].end('completed');
+  assert.equal((await other)?.account.id, 'south');
+  leases[0].end('completed');
+  assert.equal((await pinned)?.account.id, 'north');
+});
+
+test('a turn waits no longer than its class lets it, and is told so', async () => {
+  const { wait, clock, counters } = await full();
+  const late = assert.rejects(wait(), ({ status, code }: Refusal) => status === 503 && code === 'server_is_overloaded');
+  await clock.advance(10_000);
+  await late;
+  assert.deepEqual([counters.values.admission_timeouts, clock.pending], [1, 0]);
+});
+
+test('the queue for accounts is the class’s own, and as bounded', async () => {
+  const { wait, selection, demand } = await full({ admission: { waiting: 1 } });
+  void wait();
+  await assert.rejects(Promise.resolve(selection.choose(demand(), NONE)), ({ code }: Refusal) => code === 'server_is_overloaded');
+});
+
+test('a client that leaves takes no account', async () => {
+  const { leases, wait, selection } = await full();
+  let leave = (): void => undefined;
+  const waiting = wait({
+    onGone: (aborted) => {
+      leave = aborted;
+      return () => undefined;
+    },
+  });
+  leave();
+  assert.equal(await waiting, undefined);
+  leases[0].end('completed');
+  assert.equal(selection.inFlight('north'), 0);
+});
+
+test('an account that comes back from a cooldown serves who waits', async () => {
+  const { take, leases, wait, clock } = await full({ accounts: ['north', 'south'] });
+  leases[1].end(failure('connect'));
+  const waiting = wait();
+  await clock.advance(10_000);
+  const lease = await waiting;
+  assert.deepEqual([lease?.account.id, lease?.isProbe], ['south', true]);
+  assert.throws(() => take());
+});
+
+test('quota that comes back serves who waits', async () => {
+  const { leases, wait, quota } = await full();
+  quota.set('south', { left: 0 });
+  leases[1].end('completed');
+  const waiting = wait();
+  quota.set('south', { left: 0.5 });
+  assert.equal((await waiting)?.account.id, 'south');
+});
+
+test('a turn whose last hope closes is told at once, not at its deadline', async () => {
+  const { leases, wait } = await full();
+  const refused = [wait(), wait()].map((waiting) => assert.rejects(waiting, ({ code }: Refusal) => code === 'no_eligible_account'));
+  leases[0].end(failure('connect'));
+  leases[1].end(failure('connect'));
+  await Promise.all(refused);
+});
+
+test('who fails over waits for the accounts that it has not been to', async () => {
+  const { leases, wait } = await full();
+  const waiting = wait({}, new Set(['north']));
+  leases[0].end('completed');
+  let served = false;
+  void waiting.then(() => (served = true));
+  await settled();
+  assert.equal(served, false);
+  leases[1].end('completed');
+  assert.equal((await waiting)?.account.id, 'south');
+});

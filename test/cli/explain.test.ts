@@ -1,0 +1,180 @@
+// `explain --key --model`: what a turn would meet, from the file alone and from the running gateway.
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { stringify } from 'yaml';
+import { fileWith } from '../config/files.ts';
+import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
+import { modelEntry } from '../support/rehearsal-replies.ts';
+import { poolgate } from './run.ts';
+
+const digest = (secret: string): string => hash('sha256', secret, 'hex');
+
+/** Everything that an explanation can be about, without a running gateway. */
+const FILE: Draft = {
+  admin: false,
+  accounts: ['north', 'south', 'hidden'].map((id) => ({ id, base_url: 'rehearsal:', visible: id !== 'hidden' })),
+  pools: [
+    {
+      id: 'team',
+      serving_modes: { 'model-b': 'full' },
+      models: { gone: { suppressed: true } },
+      assignments: [{ account: 'north' }, { account: 'south', eligible: false }, { account: 'hidden' }],
+    },
+    { id: 'other', assignments: [{ account: 'south' }] },
+  ],
+  keys: [
+    {
+      id: 'ci',
+      pool: 'team',
+      secret_sha256: [digest('ci')],
+      models: ['model-a', 'model-b', 'gone'],
+      reasoning_effort: { allow_up_to: 'high' },
+      output_tokens: { max: 100 },
+    },
+    { id: 'paused', pool: 'team', secret_sha256: [digest('paused')], status: 'paused' },
+  ],
+};
+
+async function explained(context: TestContext, file: Draft, ...args: readonly string[]) {
+  const path = fileWith(context, stringify(file));
+  const { code, out, err } = await poolgate(['explain', 'POST', '/v1/responses', ...args, '--json', '--config', path]);
+  assert.equal(code, 0, err + out);
+  return JSON.parse(out);
+}
+
+test('without a gateway, explain says what the file settles of a key and a model, and where it stops knowing', async (context) => {
+  const { known, turns } = await explained(context, FILE, '--key', 'ci', '--model', 'model-a');
+  assert.match(known, /^from the file alone: /);
+  const [turn, ...others] = turns;
+  assert.equal(others.length, 0);
+  assert.deepEqual([turn.pool, turn.key, turn.model, turn.refused], ['team', 'ci', 'model-a', null]);
+  assert.deepEqual([turn.mode.configured, turn.mode.effective, turn.mode.source], ['auto', null, null]);
+  assert.deepEqual(
+    turn.accounts.map(({ account, takes, why }: Record<string, string>) => [account, takes, why]),
+    [
+      ['north', 'unknown', 'its catalog and its health are known to the running gateway'],
+      ['south', 'no', 'its assignment is not eligible'],
+      ['hidden', 'no', 'the account is not visible'],
+    ],
+  );
+  assert.equal(turn.rules['effort-policy'], 'permits efforts up to high');
+  assert.equal(turn.rules['output-tokens'], 'caps output at 100 tokens');
+});
+
+test('a mode that the file sets is told with its source, and so are the rules that rest in it', async (context) => {
+  const { turns } = await explained(context, FILE, '--key', 'ci', '--model', 'model-b');
+  const { mode, rules } = turns[0];
+  assert.deepEqual([mode.configured, mode.effective, mode.source], ['full', 'full', 'override']);
+  assert.equal(rules['lite-rewrite'], 'rests: the mode is Full');
+  assert.match(rules['full-rejection'], /explicit Full/);
+});
+
+for (const [name, args, refused] of [
+  ['a model outside the list of the key', ['--key', 'ci', '--model', 'model-z'], /^403 model_not_allowed: /],
+  ['a suppressed model', ['--key', 'ci', '--model', 'gone'], /^400 invalid_model: gone is suppressed/],
+  ['a paused key', ['--key', 'paused', '--model', 'model-a'], /^401 api_key_disabled: /],
+] as const) {
+  test(`explain says what ends a turn of ${name}`, async (context) => {
+    assert.match((await explained(context, FILE, ...args)).turns[0].refused, refused);
+  });
+}
+
+test('a model without a key is explained for every Pool, a key without a model for its own', async (context) => {
+  const model = await explained(context, FILE, '--model', 'model-a');
+  assert.deepEqual(
+    model.turns.map(({ pool, key }: Record<string, string>) => [pool, key]),
+    [
+      ['team', null],
+      ['other', null],
+    ],
+  );
+  const [key] = (await explained(context, FILE, '--key', 'ci')).turns;
+  assert.deepEqual([key.model, key.mode, key.rules['model-access']], [null, null, 'lets by: model-a, model-b, gone']);
+});
+
+test('an unknown key is told, with the one that may be meant', async (context) => {
+  const path = fileWith(context, stringify(FILE));
+  const { code, err } = await poolgate(['explain', 'POST', '/v1/responses', '--key', 'cii', '--config', path]);
+  assert.deepEqual([code, err], [1, "there is no key 'cii'; did you mean 'ci'?\n"]);
+});
+
+test('the text names mode, accounts and reasons, and stands behind the rules that they concern', async (context) => {
+  const path = fileWith(context, stringify(FILE));
+  const { out } = await poolgate(['explain', 'POST', '/v1/responses', '--key', 'ci', '--model', 'model-b', '--config', path]);
+  assert.match(out, /\n {2}Pool team, key ci, model model-b:\n/);
+  assert.match(out, /\n {4}mode {6}full is configured: full by override, since serving_modes of Pool team says full/);
+  assert.match(out, /\n {6}south {3}no: its assignment is not eligible\n/);
+  assert.match(out, /\n {4}output-tokens +request +caps output at 100 tokens\n/);
+});
+
+const window = (tokens: number) => ({ context_window: tokens, max_context_window: tokens });
+
+async function running(context: TestContext): Promise<TestGateway> {
+  const gate = await startGateway({
+    upstream: {
+      accounts: [
+        { id: 'north', models: [modelEntry({ slug: 'model-a', ...window(1000) })] },
+        { id: 'south', models: [modelEntry({ slug: 'model-a', use_responses_lite: true, ...window(1000) })] },
+        { id: 'wide', models: [modelEntry({ slug: 'model-a', ...window(2000) })] },
+        { id: 'narrow', models: [modelEntry({ slug: 'model-a', ...window(500) })] },
+        { id: 'empty', models: [modelEntry({ slug: 'model-b' })] },
+      ],
+    },
+    config: (draft: Draft) => {
+      draft.keys[0].reasoning_effort = { allow_up_to: 'medium' };
+    },
+  });
+  context.after(() => gate.close());
+  return gate;
+}
+
+/** The command on a file that names the running gateway's admin listener. */
+function asked(context: TestContext, gate: TestGateway, model: string) {
+  const file = { ...FILE, admin: { port: Number(new URL(gate.adminUrl).port) } };
+  return explained(context, file, '--key', 'ci', '--model', model);
+}
+
+test('with a gateway, explain knows the effective mode, the source that decided, and the place of every account', async (context) => {
+  const gate = await running(context);
+  const { known, turns } = await asked(context, gate, 'model-a');
+  assert.equal(known, 'by the running gateway, whose configuration is not this file: see poolgate diff');
+  const [turn] = turns;
+  assert.deepEqual(turn.mode, { configured: 'auto', effective: 'lite', source: 'catalog', why: 'south reports Lite' });
+  assert.deepEqual(
+    turn.accounts.map(({ account, takes }: Record<string, string>) => `${account}: ${takes}`),
+    ['north: first', 'south: first', 'wide: overflow', 'narrow: pinned', 'empty: no'],
+  );
+  assert.equal(turn.accounts[4].why, 'it does not list model-a');
+  assert.equal(turn.rules['effort-policy'], 'permits low, medium; an omitted effort becomes medium');
+  assert.equal(turn.rules['lite-rewrite'], 'moves tools and instructions into input');
+  assert.equal(gate.upstream.turns().length, 0, 'nothing was asked of an account for it');
+});
+
+test('an account that cools down is told, and what is left without a source', async (context) => {
+  const gate = await running(context);
+  gate.upstream.next('empty', 'refuse 429 retry 90');
+  await gate.send('/v1/responses', { body: { model: 'model-b', input: 'hi' } });
+  gate.upstream.next('south', 'refuse 429 usage_limit_reached resets 90');
+  await gate.reconfigure((draft) => {
+    draft.pools[0].strategy = 'fill_first';
+    draft.pools[0].assignments = ['south', 'north', 'wide', 'narrow', 'empty'].map((account) => ({ account, active: account !== 'empty' }));
+  });
+  await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' } });
+  const [cooling] = (await asked(context, gate, 'model-a')).turns;
+  assert.match(cooling.accounts[0].why, /^its quota is out, for \d+ s$/);
+  const [without] = (await asked(context, gate, 'model-b')).turns;
+  assert.deepEqual([without.refused, without.mode.effective], ['503 no_eligible_account: no source is routable', null]);
+  assert.equal(without.accounts[4].why, 'its assignment is not active');
+});
+
+test('the admin listener answers for routes and keys that it does not have', async (context) => {
+  const gate = await running(context);
+  const ask = async (query: string) => {
+    const response = await fetch(`${gate.adminUrl}/explain?${query}`);
+    return [response.status, ((await response.json()) as { error?: string }).error];
+  };
+  assert.deepEqual(await ask('method=POST&path=/v1/unroutable&key=ci'), [404, 'no such route']);
+  assert.deepEqual(await ask('method=POST&path=/v1/responses&key=nobody'), [404, 'no such key']);
+  assert.deepEqual(await ask('method=POST&path=/v1/responses&key=ci&model=model-a'), [200, undefined]);
+});

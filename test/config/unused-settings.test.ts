@@ -1,0 +1,108 @@
+// Which settings this version accepts and does not act on: the marks in the schema are true, and operators hear of them.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { settings } from '../../proxy/config/schema.ts';
+import type { RouteKind } from '../../proxy/turn/kinds.ts';
+import { HTTP_KINDS, servedOf, WEBSOCKET_KINDS } from '../../proxy/turn/served.ts';
+import { poolgate } from '../cli/run.ts';
+import { startGateway } from '../support/gateway.ts';
+import { fileWith, SMALL } from './files.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const shipped = readFileSync(new URL('../../config.yaml', import.meta.url), 'utf8');
+const marked = new Set([...settings()].filter(({ node }) => node.inert === true).map(({ path }) => path));
+
+/** What acts on a setting: handlers of these kinds, or websockets. */
+const NEEDS: Readonly<Record<string, readonly RouteKind[] | 'websockets'>> = {
+  'limits.file_bytes': ['public-file-create'],
+  'limits.upload_bytes': ['transcribe', 'public-transcription'],
+  'timeouts.websocket_idle_timeout_ms': 'websockets',
+  'admission.websocket': 'websockets',
+  'admission.compact': ['compact'],
+  'admission.image': ['image', 'public-image'],
+  'admission.file': ['file-create', 'file-finish', 'file-list', 'file-read', 'public-file-create'],
+  'admission.audio': ['transcribe', 'public-transcription'],
+  'admission.mcp': ['mcp'],
+  'accounts[].websocket': 'websockets',
+  'accounts[].compact': ['compact'],
+  'pools[].image_host_model': ['image', 'public-image'],
+  transcription: ['transcribe', 'public-transcription'],
+  mcp: ['mcp'],
+};
+
+test('a setting is marked as long as nothing that would act on it is served', () => {
+  const served: readonly RouteKind[] = HTTP_KINDS;
+  for (const [path, needs] of Object.entries(NEEDS)) {
+    const acted = needs === 'websockets' ? WEBSOCKET_KINDS.length > 0 : needs.some((kind) => served.includes(kind));
+    assert.equal(marked.has(path), !acted, `${path}: ${acted ? 'take "inert" out of' : 'put "inert": true into'} schema.json`);
+  }
+});
+
+/** Every source but the configuration's own and the commands, as one text. */
+const source = globSync('{proxy,rules}/**/*.ts', { cwd: ROOT })
+  .filter((file) => !/^proxy\/(?:(?:config|cli|rehearsal)\/|turn\/settings\.ts$)/.test(file))
+  .map((file) => readFileSync(`${ROOT}/${file}`, 'utf8'))
+  .join('\n');
+
+const isNamed = (path: string): boolean => new RegExp(`\\b${/[^.[\]*]+$/.exec(path)?.[0]}\\b`).test(source);
+
+test('a setting that no source names is marked, and one that only waits for its source is not marked for longer', () => {
+  const around = (path: string): boolean => [...marked].some((mark) => path === mark || path.startsWith(`${mark}.`));
+  // What loading reads itself: files of secrets, and the rows of the route table.
+  const own = /^(?:routes\b|store_key\b|accounts\[\]\.credential\b)/;
+  const unread = [...settings()].map(({ path }) => path).filter((path) => !own.test(path) && !around(path) && !isNamed(path));
+  // Operators of /mcp: the route table says already that it is not served.
+  assert.deepEqual(unread, HTTP_KINDS.some((kind: RouteKind) => kind === 'mcp') ? [] : ['operators[].owns']);
+  const overdue = [...marked].filter((path) => !(path in NEEDS) && isNamed(path));
+  assert.deepEqual(overdue, []);
+});
+
+test('check warns of a marked setting that says another than its default, and of no other', async (context) => {
+  const text = `${SMALL}limits: { file_bytes: 1000, audio_bytes: 1000 }\nmcp: { allowed_hosts: [] }\nadmission: { audio: { running: 1, waiting: 64 } }\n`;
+  const path = fileWith(context, text);
+  const { code, out } = await poolgate(['check', '--config', path]);
+  const expected = [
+    ['limits.file_bytes', '12:23'],
+    ['admission.audio.running', '14:32'],
+  ].flatMap(([name, place]) => {
+    const inert = marked.has(name ?? '') || marked.has((name ?? '').replace(/\.\w+$/, ''));
+    return inert ? [`${path}:${place}: warning: ${name}: this version accepts this setting and does not act on it yet`] : [];
+  });
+  assert.equal(code, 0);
+  assert.deepEqual(out.split('\n').slice(0, expected.length), expected);
+  assert.ok(!out.includes('audio_bytes') && !out.includes('allowed_hosts') && !out.includes('waiting'));
+});
+
+test('the shipped file says of every marked setting, and of no other, that it is not acted on yet', () => {
+  const lines = shipped.split('\n');
+  const said = new Set<string>();
+  for (const path of marked) {
+    const [, section = '', key = ''] = /^(?:(\w+)(?:\[\])?\.)?(?:.*\.)?(\w+)$/.exec(path) ?? [];
+    const start = section === '' ? 0 : lines.findIndex((line) => line.startsWith(`${section}:`));
+    const line = lines.findIndex((text, i) => i > start && new RegExp(section === '' ? `^${key}:` : `^[\\s#-]*${key}:`).test(text));
+    assert.match(lines[line] ?? '', / # .*\(not yet\)/, path);
+    said.add(String(line));
+  }
+  const others = lines.flatMap((text, i) =>
+    text.includes('(not yet)') && text.includes(': ') && !text.startsWith('#') && !said.has(String(i)) ? [text] : [],
+  );
+  assert.deepEqual(others, []);
+});
+
+test('/status tells what is set in vain, and which rows are not served', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.limits = { file_bytes: 1000 };
+    },
+  });
+  const { warnings, not_served } = (await (await fetch(`${gate.adminUrl}/status`)).json()) as Record<string, readonly string[]>;
+  const told = 'limits.file_bytes: this version accepts this setting and does not act on it yet';
+  assert.deepEqual(warnings, marked.has('limits.file_bytes') ? [told] : []);
+  const rows = gate.gateway.loaded.config.routes.filter((row) => servedOf({ ...row, kind: row.serve }) === 'not yet');
+  assert.deepEqual(
+    not_served,
+    rows.map(({ method, path }) => `${method} ${path}`),
+  );
+});

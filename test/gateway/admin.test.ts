@@ -1,0 +1,73 @@
+// The loopback listener: what it answers, to whom, and that it says nothing to a page in the operator's browser.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { AdminServer, adminJson } from '../../proxy/admin/admin-listener.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { headOf, RawClient } from '../support/raw.ts';
+
+let gate: TestGateway;
+before(async () => {
+  gate = await startGateway();
+});
+after(() => gate.close());
+
+async function ask(method: string, path: string, headers: Readonly<Record<string, string | undefined>> = {}, url = gate.adminUrl) {
+  using client = await RawClient.connect(url);
+  client.write(headOf(method, path, { authorization: undefined, host: '127.0.0.1', ...headers }));
+  await client.until(() => client.pending.includes('\r\n\r\n'), 'a head');
+  const head = client.pending;
+  return method === 'HEAD' ? { status: Number(head.slice(9, 12)), text: head.split('\r\n\r\n')[1] } : client.answer();
+}
+
+test('health and readiness are answered to GET and HEAD', async () => {
+  for (const path of ['/healthz', '/readyz', '/healthz?verbose']) {
+    assert.equal((await ask('GET', path)).status, 200, path);
+    assert.deepEqual(await ask('HEAD', path), { status: 200, text: '' });
+  }
+});
+
+test('nothing of the public listener is there, and nothing of it is on the public one', async () => {
+  for (const path of ['/v1/models', '/backend-api/agent/models', '/', '/metricss']) assert.equal((await ask('GET', path)).status, 404);
+  for (const path of ['/healthz', '/readyz', '/status', '/metrics', '/reload']) assert.equal((await gate.send(path)).status, 404);
+});
+
+test('requests of a page are refused: those that name an origin, and those under a name that was rebound to loopback', async () => {
+  assert.equal((await ask('GET', '/status', { origin: 'http://127.0.0.1:4001' })).status, 403);
+  for (const host of [
+    'evil.example',
+    'evil.example:4001',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '[::2]:4001',
+    '10.0.0.1',
+    '',
+    undefined,
+  ]) {
+    const { status } = await ask('GET', '/status', { host });
+    assert.ok(status === 403 || status === 400, `${host}: ${status}`);
+  }
+  for (const host of ['127.0.0.1', '127.0.0.1:4001', 'localhost', 'LOCALHOST:4001', '[::1]:4001', '127.1.2.3']) {
+    assert.equal((await ask('GET', '/healthz', { host })).status, 200, host);
+  }
+});
+
+test('a listener on other addresses is asked under whatever name its clients have for it', async () => {
+  const server = new AdminServer({ 'GET /healthz': () => adminJson(200, {}) });
+  const { port } = await server.listen('0.0.0.0', 0);
+  const { status } = await ask('GET', '/healthz', { host: 'poolgate.monitoring:4001' }, `http://127.0.0.1:${port}`);
+  assert.equal(status, 200);
+  await server.close();
+});
+
+test('an answer that fails is a fixed 500', async () => {
+  const server = new AdminServer({
+    'GET /status': () => {
+      throw new Error('canary');
+    },
+  });
+  const { port } = await server.listen('127.0.0.1', 0);
+  const answer = await ask('GET', '/status', {}, `http://127.0.0.1:${port}`);
+  assert.equal(answer.status, 500);
+  assert.ok(!JSON.stringify(answer).includes('canary'));
+  await server.close();
+});

@@ -1,0 +1,44 @@
+// The operator log: metadata only, also of what nobody foresaw.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseBody } from '../../proxy/clients/http/json-body.ts';
+import { Log, placeOf } from '../../proxy/log.ts';
+
+test('an error is told by its class, its code and its place, and never by its words', () => {
+  const error = Object.assign(new TypeError('canary\n    at canary (/proxy/canary.ts:1:1)'), { code: 'ERR_SOMETHING' });
+  error.stack = `${error.stack?.split('\n').slice(0, 2).join('\n')}\n    at LiveTurn.end (file:///opt/poolgate/proxy/turn/live-turn.ts:120:13)`;
+  assert.deepEqual(placeOf(error), { thrown: 'TypeError', code: 'ERR_SOMETHING', place: 'proxy/turn/live-turn.ts:120' });
+});
+
+test('an error of our own code is found in it', () => {
+  try {
+    parseBody('canary' as unknown as Buffer);
+    assert.fail('it is no buffer');
+  } catch (thrown) {
+    const told = placeOf(thrown);
+    assert.match(String(told.place), /^proxy\/clients\/http\/json-body\.ts:\d+$/);
+    assert.ok(!JSON.stringify(told).includes('canary'));
+  }
+});
+
+test('what is thrown and is no error is told by its type alone', () => {
+  assert.deepEqual(placeOf('canary'), { thrown: 'string' });
+  assert.deepEqual(placeOf(undefined), { thrown: 'undefined' });
+  assert.deepEqual(placeOf(Object.assign(new Error('canary'), { stack: 7 as unknown as string })), {
+    thrown: 'Error',
+    code: undefined,
+    place: undefined,
+  });
+});
+
+test('a line is one line of JSON, and none below its level', () => {
+  const lines: string[] = [];
+  const log = new Log('warn', (line) => lines.push(line));
+  log.info('quiet');
+  log.warn('loud', { text: 'a\nb', number: 1, nothing: null });
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? '', /^[^\n]*\n$/);
+  const { at, ...rest } = JSON.parse(lines[0] ?? '');
+  assert.deepEqual(rest, { level: 'warn', event: 'loud', text: 'a\nb', number: 1, nothing: null });
+  assert.ok(!Number.isNaN(Date.parse(at)));
+});

@@ -1,0 +1,347 @@
+// Answers of accounts that no proper provider would give, or only on a bad day; and which of their headers a client ever sees.
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { type Crude, crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { postOf, RawClient } from '../support/raw.ts';
+import { replyBytes, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+
+const NATIVE = '/backend-api/agent/responses';
+const PUBLIC = '/v1/responses';
+const PUBLIC_TURN = { model: 'model-a', input: 'hello' };
+const PUBLIC_STREAM = { ...PUBLIC_TURN, stream: true };
+const RESPONSE = JSON.stringify({ id: 'r', object: 'response', status: 'completed', model: 'model-a', output: [] });
+const STREAM =
+  'data: {"type":"response.output_text.delta","sequence_number":0,"delta":"a"}\n\n' +
+  `data: {"type":"response.completed","sequence_number":1,"response":${RESPONSE}}\n\n`;
+
+describe('bytes that are strange', () => {
+  let answer: (socket: Socket) => void = () => undefined;
+  let crude: Crude;
+  let gate: TestGateway;
+  before(async () => {
+    crude = await startCrude((socket) => answer(socket));
+    gate = await startGateway({ upstream: { accounts: ['north'] }, config: crude.as('north') });
+  });
+  after(async () => {
+    await gate.close();
+    await crude[Symbol.asyncDispose]();
+  });
+
+  const gzipped = gzipSync(RESPONSE);
+  const event = { 'content-type': 'text/event-stream' };
+  const json = { 'content-type': 'application/json' };
+  /** What a native and a public turn make of each: a status and a code, or a status alone for what passes. */
+  const ANSWERS: Readonly<Record<string, readonly [string | Buffer, readonly unknown[], readonly unknown[]]>> = {
+    'JSON that is gzipped though nobody asked for it': [
+      Buffer.concat([Buffer.from(crudeHead(200, { ...json, 'content-encoding': 'gzip', 'content-length': gzipped.length })), gzipped]),
+      [502, 'upstream_error'],
+      [502, 'upstream_error'],
+    ],
+    'a stream of the coding br': [
+      crudeAnswer(200, STREAM, { ...event, 'content-encoding': 'br' }),
+      [502, 'upstream_error'],
+      [502, 'upstream_error'],
+    ],
+    'a refusal that is gzipped': [
+      Buffer.concat([Buffer.from(crudeHead(400, { ...json, 'content-encoding': 'gzip', 'content-length': gzipped.length })), gzipped]),
+      [400],
+      [502, 'upstream_error'],
+    ],
+    'the coding identity': [crudeAnswer(200, RESPONSE, { 'content-encoding': 'identity' }), [200], [200]],
+    '204': [crudeHead(204), [204], [502, 'upstream_error']],
+    '205 with a body': [crudeAnswer(205, RESPONSE), [205], [205]],
+    '301 to somewhere': [
+      crudeAnswer(301, '', { location: 'https://elsewhere.example/' }),
+      [502, 'upstream_error'],
+      [502, 'upstream_error'],
+    ],
+    '304': [crudeHead(304, { etag: '"a"' }), [502, 'upstream_error'], [502, 'upstream_error']],
+    '307 with a body': [crudeAnswer(307, RESPONSE, { location: '/' }), [502, 'upstream_error'], [502, 'upstream_error']],
+    '103 before the answer': [`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${crudeAnswer(200, RESPONSE)}`, [200], [200]],
+    '102 and 103 before a stream': [
+      `HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n${crudeAnswer(200, STREAM, event)}`,
+      [200],
+      [200],
+    ],
+    '100 that nobody asked for': [
+      `HTTP/1.1 100 Continue\r\n\r\n${crudeAnswer(200, RESPONSE)}`,
+      [502, 'upstream_error'],
+      [502, 'upstream_error'],
+    ],
+    '101 to another protocol': [
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n',
+      [502, 'upstream_error'],
+      [502, 'upstream_error'],
+    ],
+    'headers of 100 KB': [crudeAnswer(200, RESPONSE, { 'x-large': 'a'.repeat(100_000) }), [502, 'upstream_error'], [502, 'upstream_error']],
+    'no HTTP': ['SSH-2.0-OpenSSH_9.6\r\n', [502, 'upstream_error'], [502, 'upstream_error']],
+    'a status that is none': [crudeAnswer(200, RESPONSE).replace(' 200 ', ' abc '), [502, 'upstream_error'], [502, 'upstream_error']],
+    'nothing at all': ['', [502, 'upstream_error'], [502, 'upstream_error']],
+    'half a head': ['HTTP/1.1 200 OK\r\ncontent-ty', [502, 'upstream_error'], [502, 'upstream_error']],
+    'less than its length': [crudeAnswer(200, RESPONSE).slice(0, -5), [502, 'upstream_error'], [502, 'upstream_error']],
+    'chunks that are none': [
+      `${crudeHead(200, { ...json, 'transfer-encoding': 'chunked' })}zz\r\n`,
+      [502, 'upstream_error'],
+      [502, 'upstream_error'],
+    ],
+    'a page of HTML with status 200': [
+      crudeAnswer(200, '<html>log in</html>', { 'content-type': 'text/html' }),
+      [200],
+      [502, 'upstream_error'],
+    ],
+    'JSON that is no object': [crudeAnswer(200, '[1]'), [200], [502, 'upstream_error']],
+    'half of JSON': [crudeAnswer(200, RESPONSE.slice(0, -3)), [200], [502, 'upstream_error']],
+    'JSON under another type': [crudeAnswer(200, RESPONSE, { 'content-type': 'application/octet-stream' }), [200], [200]],
+    'no type at all': [crudeHead(200, { 'content-length': RESPONSE.length }) + RESPONSE, [200], [200]],
+    'a stream under a type in capitals': [crudeAnswer(200, STREAM, { 'content-type': 'Text/Event-Stream; charset=UTF-8' }), [200], [200]],
+    'a stream with status 201': [crudeAnswer(201, STREAM, event), [201], [201]],
+    'a refusal that is a page of HTML': [
+      crudeAnswer(400, '<html>no</html>', { 'content-type': 'text/html' }),
+      [400],
+      [502, 'upstream_error'],
+    ],
+    'a refusal without a body': [crudeAnswer(422, ''), [422], [502, 'upstream_error']],
+    'a refusal larger than any error': [crudeAnswer(400, `{"error":{"message":"${'a'.repeat(100_000)}"}}`), [400], [502, 'upstream_error']],
+    'a refusal that breaks off': [crudeAnswer(404, '{"error":{"message":"no"}}').slice(0, -3), [404], [502, 'upstream_error']],
+    'status 599': [crudeAnswer(599, '{}'), [599], [502, 'upstream_error']],
+    'status 418': [crudeAnswer(418, '{"error":{"message":"teapot"}}'), [418], [502, 'upstream_error']],
+  };
+
+  for (const [what, [bytes, native, collected]] of Object.entries(ANSWERS)) {
+    test(`${what} leaves the client with a proper answer, the turn with one row, and the gateway unharmed`, async () => {
+      answer = (socket) => void socket.end(bytes);
+      const known = (await gate.rows()).length;
+      for (const [path, body, expected] of [
+        [NATIVE, turnBody('hello', { stream: false }), native],
+        [PUBLIC, PUBLIC_TURN, collected],
+      ] as const) {
+        const { status, json, headers, text } = await gate.send(path, { body });
+        assert.deepEqual(expected.length === 1 ? [status] : [status, json.error.code], expected, text.slice(0, 300));
+        assert.match(headers.get('x-request-id') ?? '', /^req_/);
+        for (const name of ['content-encoding', 'location', 'link', 'x-large', 'upgrade']) assert.equal(headers.get(name), null);
+      }
+      const rows = (await gate.rows()).slice(known);
+      assert.deepEqual(
+        rows.map(({ status }) => status),
+        [native[0], collected[0]],
+      );
+      assert.equal(gate.gateway.services.counters.values.server_errors, 0);
+    });
+  }
+
+  test('204 has neither a length nor a type of its own', async () => {
+    answer = (socket) => void socket.end(crudeHead(204));
+    using client = await RawClient.connect(gate.url);
+    client.write(postOf(NATIVE, turnBody('hello', { stream: false })));
+    const { status, headers } = await client.answer();
+    assert.equal(status, 204);
+    assert.equal(headers['content-length'], undefined);
+    assert.equal(headers['content-type'], undefined);
+  });
+
+  test('a public stream of a provider that answers JSON is a failure, not a broken stream', async () => {
+    answer = (socket) => void socket.end(crudeAnswer(200, RESPONSE));
+    const { status, json } = await gate.send(PUBLIC, { body: PUBLIC_STREAM });
+    assert.deepEqual([status, json.error.code], [502, 'upstream_error']);
+  });
+
+  test('a value that no header may bear is left out', async () => {
+    const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${RESPONSE.length}\r\n`;
+    answer = (socket) =>
+      void socket.end(Buffer.from(`${head}openai-model: mod\u00e8le \u6f22\r\nopenai-processing-ms: 5\r\n\r\n${RESPONSE}`));
+    const { status, headers } = await gate.send(NATIVE, { body: turnBody('hello', { stream: false }) });
+    assert.equal(status, 200);
+    assert.equal(headers.get('openai-processing-ms'), '5');
+  });
+
+  test('an event past every bound cuts the reply, and no more of it is held', async () => {
+    const large = await startGateway({
+      upstream: { accounts: ['north'] },
+      config: (draft) => {
+        crude.as('north')(draft);
+        draft.limits = { upstream_event_bytes: 100_000 };
+      },
+    });
+    answer = (socket) => {
+      socket.write(`${crudeHead(200, event)}${STREAM.slice(0, STREAM.indexOf('\n\n') + 2)}`);
+      const more = setInterval(() => socket.write(`data: ${'x'.repeat(65_536)}`), 1);
+      socket.on('close', () => clearInterval(more));
+    };
+    const { text } = await large.send(PUBLIC, { body: PUBLIC_STREAM });
+    assert.ok(text.includes('"sequence_number":1,"code":"server_error"'));
+    const { status } = await large.send(PUBLIC, { body: PUBLIC_TURN });
+    assert.equal(status, 502);
+    answer = (socket) => {
+      socket.write(crudeHead(200, json));
+      const more = setInterval(() => socket.write('x'.repeat(65_536)), 1);
+      socket.on('close', () => clearInterval(more));
+    };
+    assert.equal((await large.send(NATIVE, { body: turnBody('hello', { stream: false }) })).status, 502);
+    assert.equal(large.gateway.services.counters.values.upstream_events_too_large, 3);
+    await large.close();
+  });
+});
+
+describe('headers', () => {
+  let gate: TestGateway;
+  before(async () => {
+    gate = await startGateway({ upstream: { accounts: ['north'] } });
+  });
+  after(() => gate.close());
+  beforeEach(() => gate.upstream.clear());
+
+  const THEIRS = {
+    'x-request-id': 'req_theirs',
+    'x-oai-request-id': 'theirs',
+    'set-cookie': 'session=theirs',
+    server: 'theirs',
+    via: '1.1 theirs',
+    'openai-organization': 'org-theirs',
+    'openai-project': 'proj_theirs',
+    'openai-version': '2020-10-01',
+    'x-ratelimit-remaining-requests': '1',
+    'cf-ray': 'theirs',
+    'access-control-allow-origin': '*',
+    'www-authenticate': 'Bearer realm="theirs"',
+    'x-models-etag': 'W/"theirs"',
+    etag: '"theirs"',
+    'x-should-retry': 'true',
+    'openai-model': 'model-a',
+    'openai-processing-ms': '12',
+    'x-reasoning-included': 'true',
+    'x-agent-turn-state': 'state',
+    'x-agent-primary-used-percent': '42',
+    'retry-after': '7',
+  };
+  const BOTH = ['openai-model', 'openai-processing-ms', 'x-reasoning-included'];
+  const NATIVE_ONLY = [...BOTH, 'x-agent-turn-state', 'x-agent-primary-used-percent', 'retry-after'];
+
+  for (const [path, how, body, passing] of [
+    [NATIVE, 'streamed', turnBody('hello'), NATIVE_ONLY],
+    [NATIVE, 'as JSON', turnBody('hello', { stream: false }), NATIVE_ONLY],
+    [PUBLIC, 'streamed', PUBLIC_STREAM, BOTH],
+    [PUBLIC, 'as JSON', PUBLIC_TURN, BOTH],
+  ] as const) {
+    test(`of an account that a client of ${path} sees, ${how}: those of the list, and our own id`, async () => {
+      const native = path === NATIVE;
+      const reply =
+        how === 'streamed' || !native ? replyBytes(STREAM, { headers: THEIRS }) : replyJson(JSON.parse(RESPONSE), { headers: THEIRS });
+      gate.upstream.next('north', reply);
+      const { headers, status } = await gate.send(path, { body });
+      assert.equal(status, 200);
+      assert.match(headers.get('x-request-id') ?? '', /^req_[0-9a-f]{32}$/);
+      for (const [name, value] of Object.entries(THEIRS)) {
+        if (name === 'x-request-id') continue;
+        const expected = name === 'x-models-etag' && native ? headers.get(name) : passing.includes(name) ? value : null;
+        assert.equal(headers.get(name), expected, name);
+      }
+      const etag = (await gate.send('/backend-api/agent/models')).headers.get('etag');
+      assert.equal(headers.get('x-models-etag'), native ? etag : null);
+    });
+  }
+
+  test('of a refusal pass in the same way', async () => {
+    gate.upstream.next('north', replyJson({ error: { message: 'no', code: 'invalid_value' } }, { status: 400, headers: THEIRS }));
+    const native = await gate.send(NATIVE, { body: turnBody('hello') });
+    for (const name of NATIVE_ONLY) assert.equal(native.headers.get(name), THEIRS[name as keyof typeof THEIRS], name);
+    for (const name of ['set-cookie', 'server', 'openai-organization', 'www-authenticate', 'cf-ray'])
+      assert.equal(native.headers.get(name), null);
+    gate.upstream.next('north', replyJson({ error: { message: 'no', code: 'invalid_value' } }, { status: 400, headers: THEIRS }));
+    const publicly = await gate.send(PUBLIC, { body: PUBLIC_TURN });
+    for (const name of Object.keys(THEIRS)) {
+      if (name !== 'x-request-id') assert.equal(publicly.headers.get(name), null, name);
+    }
+  });
+
+  test('of the account that tell its quota are stripped where the Pool hides them', async () => {
+    await using hiding = await startGateway({
+      upstream: { accounts: ['north'] },
+      config: (draft) => {
+        draft.pools[0].hide_account_quota = true;
+      },
+    });
+    hiding.upstream.next('north', replyBytes(STREAM, { headers: THEIRS }));
+    const { headers } = await hiding.send(NATIVE, { body: turnBody('hello') });
+    assert.equal(headers.get('x-agent-primary-used-percent'), null);
+    assert.equal(headers.get('x-agent-turn-state'), 'state');
+  });
+
+  const OURS = {
+    cookie: 'session=client',
+    'proxy-authorization': 'Basic client',
+    'x-api-key': 'client',
+    'api-key': 'client',
+    'x-forwarded-for': '192.0.2.1',
+    'x-forwarded-host': 'client',
+    'x-real-ip': '192.0.2.1',
+    forwarded: 'for=192.0.2.1',
+    via: '1.1 client',
+    'accept-encoding': 'gzip, br',
+    'accept-language': 'de',
+    referer: 'https://client.example/',
+    'session-id': 'client',
+    'x-session-id': 'client',
+    'x-session-affinity': 'client',
+    'x-request-id': 'client',
+    'x-stainless-lang': 'js',
+    'openai-organization': 'org-client',
+    'openai-project': 'proj_client',
+    'x-internal-agent-responses-lite': 'true',
+    'x-custom': 'client',
+    'x-agent-window-id': 'window:1',
+    'x-agent-turn-metadata': '{"a":1}',
+    'x-openai-something': 'some',
+    'x-responsesapi-something': 'some',
+    'x-oai-attestation': 'some',
+    'x-client-request-id': 'some',
+    'thread-id': 'some',
+    session_id: 'some',
+    originator: 'agent_exec',
+    'user-agent': 'agent_exec/1',
+    'openai-beta': 'responses=v1',
+    version: '0.169.0',
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    tracestate: 'a=b',
+    accept: 'text/event-stream',
+  };
+  const FORWARDED = Object.keys(OURS).slice(Object.keys(OURS).indexOf('x-agent-window-id'));
+
+  for (const [path, body, passing] of [
+    [NATIVE, turnBody('hello'), FORWARDED],
+    [PUBLIC, PUBLIC_STREAM, ['user-agent', 'traceparent', 'tracestate']],
+  ] as const) {
+    test(`of a client of ${path} that an account sees: those of the list, with the account's own credential`, async () => {
+      using client = await RawClient.connect(gate.url);
+      client.write(postOf(`${path}?client_version=1&secret=query`, body, OURS));
+      assert.equal((await client.answer()).status, 200);
+      const [turn] = gate.upstream.turns();
+      const headers: NodeJS.Dict<string | string[]> = turn?.headers ?? {};
+      assert.equal(turn?.query, '', 'query strings are not forwarded');
+      assert.equal(headers.authorization, 'Bearer bearer-of-north');
+      assert.equal(headers['content-type'], 'application/json');
+      assert.equal(headers['accept-encoding'], 'identity');
+      assert.equal(headers.accept, 'text/event-stream');
+      for (const [name, value] of Object.entries(OURS)) {
+        if (name === 'accept-encoding' || name === 'accept') continue;
+        assert.equal(headers[name], (passing as readonly string[]).includes(name) ? value : undefined, name);
+      }
+      const known = new Set([
+        'host',
+        'connection',
+        'content-length',
+        'authorization',
+        'content-type',
+        'accept-encoding',
+        'accept',
+        ...passing,
+      ]);
+      assert.deepEqual(
+        Object.keys(headers).filter((name) => !known.has(name)),
+        [],
+      );
+    });
+  }
+});

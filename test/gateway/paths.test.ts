@@ -1,0 +1,144 @@
+// Which requests exist: the raw path is compared byte for byte, and what is in no row is told so without a key (S3, Q1, Q4).
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { headOf, postOf, RawClient } from '../support/raw.ts';
+
+let gate: TestGateway;
+before(async () => {
+  gate = await startGateway();
+  gate.upstream.clear();
+});
+after(() => gate.close());
+
+const UNKNOWN = [
+  ['percent-encoded letters', '/v1/%6dodels'],
+  ['an encoded slash', '/v1%2fmodels'],
+  ['a dot segment', '/v1/./models'],
+  ['two dots', '/v1/files/../models'],
+  ['encoded dots', '/v1/%2e%2e/v1/models'],
+  ['two dots at the end', '/v1/models/..'],
+  ['a double slash in front', '//v1/models'],
+  ['a double slash inside', '/v1//models'],
+  ['a slash behind', '/v1/models/'],
+  ['other letters', '/V1/Models'],
+  ['a backslash', '/v1\\models'],
+  ['a semicolon', '/v1/models;a=b'],
+  ['a fragment', '/v1/models#a'],
+  ['an encoded query', '/v1/models%3fa=b'],
+  ['a tab', '/v1/models%09'],
+  ['an empty parameter', '/v1/files/'],
+  ['a parameter with a slash', '/v1/files/a/b/content'],
+  ['a parameter with an encoding', '/v1/files/a%2fb'],
+  ['a parameter that is too long', `/v1/files/${'a'.repeat(257)}`],
+  ['the root', '/'],
+  ['an unserved family', '/v1/realtime'],
+  ['a reset-credit path', '/backend-api/agent/account/rateLimitResetCredit/consume'],
+  ['the admin listener', '/healthz'],
+  ['a name of Object.prototype', '/constructor'],
+  ['the placeholder itself', '/v1/files/{file_id}'],
+] as const;
+
+for (const [what, path] of UNKNOWN) {
+  test(`${what}: no such endpoint, with and without a key, and the path is in no row`, async () => {
+    for (const headers of [{}, { authorization: undefined }]) {
+      using client = await RawClient.connect(gate.url);
+      client.write(headOf('GET', path, headers));
+      const answer = await client.answer();
+      assert.equal(answer.status, 404);
+      assert.deepEqual(answer.json, {
+        error: { message: 'No such endpoint.', type: 'invalid_request_error', code: 'unknown_endpoint', param: null },
+      });
+      const row = (await gate.rows()).find(({ id }) => id === answer.headers['x-request-id']);
+      assert.deepEqual(
+        [row?.family, row?.endpoint, row?.method, row?.code, row?.status],
+        ['none', '(none)', 'GET', 'unknown_endpoint', 404],
+      );
+    }
+    assert.equal(gate.upstream.requests().length, 0);
+  });
+}
+
+test('a query string is tolerated, and changes nothing', async () => {
+  using client = await RawClient.connect(gate.url);
+  for (const query of ['?', '?client_version=0.169.0', '?a=/../b', '?%00']) {
+    client.write(headOf('GET', `/v1/models${query}`));
+    assert.equal((await client.answer()).status, 200, query);
+  }
+});
+
+const METHODS = [
+  ['/v1/models', 'POST', 'GET'],
+  ['/v1/models', 'HEAD', 'GET'],
+  ['/v1/models', 'OPTIONS', 'GET'],
+  ['/v1/models', 'DELETE', 'GET'],
+  ['/v1/models', 'PATCH', 'GET'],
+  ['/v1/responses', 'PUT', 'POST, GET'],
+  ['/v1/responses', 'HEAD', 'POST, GET'],
+  ['/backend-api/agent/responses', 'DELETE', 'POST, GET'],
+  ['/backend-api/agent/responses/compact', 'GET', 'POST'],
+  ['/v1/embeddings', 'GET', 'POST'],
+  ['/v1/files/file-1', 'POST', 'GET, DELETE'],
+  ['/mcp', 'DELETE', 'POST, GET, OPTIONS'],
+] as const;
+
+for (const [path, method, allow] of METHODS) {
+  test(`${method} ${path} is told what the path allows, without a key, and the connection stays`, async () => {
+    using client = await RawClient.connect(gate.url);
+    client.write(headOf(method, path, { authorization: undefined }));
+    // The answer to HEAD has no body, whatever its length says.
+    await client.until(() => client.pending.includes('\r\n\r\n'), 'the head');
+    assert.match(client.pending, /^HTTP\/1\.1 405 /);
+    assert.match(client.pending.toLowerCase(), new RegExp(`\r\nallow: ${allow.toLowerCase()}\r\n`));
+    if (method === 'HEAD') {
+      assert.ok(client.pending.endsWith('\r\n\r\n'));
+      return;
+    }
+    const { json, headers } = await client.answer();
+    assert.equal(json.error.code, 'method_not_allowed');
+    const row = (await gate.rows()).find(({ id }) => id === headers['x-request-id']);
+    assert.deepEqual([row?.code, row?.status, row?.pool], ['method_not_allowed', 405, null]);
+    assert.ok(row?.endpoint.startsWith('/'), 'the path exists, so its name may be kept');
+    client.write(headOf('GET', '/v1/models'));
+    assert.equal((await client.answer()).status, 200);
+  });
+}
+
+const WEBSOCKETS = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses', '/v1/responses'];
+const UPGRADE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': 13,
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+for (const path of WEBSOCKETS) {
+  test(`GET ${path} without an upgrade says that one is needed, after the key was checked`, async () => {
+    using client = await RawClient.connect(gate.url);
+    client.write(headOf('GET', path));
+    const answer = await client.answer();
+    assert.equal(answer.status, 426);
+    assert.equal(answer.headers.upgrade, 'websocket');
+    assert.equal(answer.json.error.code, 'websocket_upgrade_required');
+    client.write(headOf('GET', path, { authorization: undefined }));
+    assert.equal((await client.answer()).status, 401);
+  });
+}
+
+test('an upgrade on a path without websockets is an ordinary request', async () => {
+  using client = await RawClient.connect(gate.url);
+  client.write(headOf('GET', '/v1/models', UPGRADE));
+  assert.equal((await client.answer()).status, 200);
+  client.write(headOf('GET', '/unroutable', UPGRADE));
+  assert.equal((await client.answer()).status, 404);
+  client.write(postOf('/v1/responses', { model: 'model-a', input: 'hello' }, { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' }));
+  assert.equal((await client.answer()).status, 200);
+});
+
+test('an upgrade in a Pool that serves no websockets yet is refused with 426, so that clients fall back to HTTP at once', async () => {
+  using client = await RawClient.connect(gate.url);
+  client.write(headOf('GET', '/v1/responses', UPGRADE));
+  const answer = await client.answer();
+  assert.equal(answer.status, 426);
+  assert.equal(answer.json.error.code, 'websocket_upgrade_required');
+});

@@ -1,0 +1,166 @@
+// `serve` as an operator meets it: its line, its signals, and its last words when it cannot start.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { openStore } from '../../store/store.ts';
+import { KEY } from '../support/gateway.ts';
+import { draftAt, ServeProcess } from '../support/process.ts';
+import { postOf, RawClient } from '../support/raw.ts';
+import { startUpstream, type Upstream } from '../support/rehearsal.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
+import { until } from '../support/until.ts';
+
+const NATIVE = '/backend-api/agent/responses';
+const auth = { authorization: `Bearer ${KEY}` };
+const readyz = async (admin: string): Promise<number> => (await fetch(`${admin}/readyz`)).status;
+
+let upstream: Upstream;
+before(async () => {
+  upstream = await startUpstream({ accounts: ['north', 'drained', 'stopped', 'killed'] });
+});
+after(() => upstream.close());
+
+describe('a gateway that serves', { concurrency: true }, () => {
+  test('says so in one line with both addresses, and ends in order on SIGTERM', async () => {
+    await using serving = await ServeProcess.start(draftAt(upstream));
+    const { main, admin } = await serving.addresses();
+    assert.match(main, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+    assert.match(admin, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+    assert.notEqual(main, admin);
+    await until('readiness', async () => (await readyz(admin)) === 200 || undefined);
+    assert.equal((await fetch(`${main}/v1/models`, { headers: auth })).status, 200);
+    assert.equal((await fetch(`${admin}/healthz`)).status, 200);
+    serving.signal('SIGTERM');
+    const { code, out, err } = await serving.ended;
+    assert.equal(code, 0);
+    assert.equal(out.split('\n').length, 2, 'one line');
+    assert.equal(err, '');
+  });
+
+  test('drains on SIGTERM: readiness goes, the running stream ends whole, a new turn is 503, and the rows are kept', async () => {
+    await using serving = await ServeProcess.start(draftAt(upstream, { timeouts: { drain_ms: 20_000 } }, 'drained'));
+    const { main, admin } = await serving.addresses();
+    upstream.next('drained', 'stall after 5 events');
+    using running = await RawClient.connect(main);
+    using idle = await RawClient.connect(main);
+    using silent = await RawClient.connect(main);
+    idle.write('GET /unroutable HTTP/1.1\r\nhost: a\r\n\r\n');
+    assert.equal((await idle.answer()).status, 404);
+    running.write(postOf(NATIVE, turnBody('hello')));
+    await upstream.stalled('drained');
+    await running.until(
+      () => running.pending.includes('response.output_text.delta') || running.pending.includes('output_item.added'),
+      'the stream',
+    );
+
+    serving.signal('SIGTERM');
+    await until('unreadiness', async () => (await readyz(admin)) === 503 || undefined);
+    const refused = await fetch(`${main}${NATIVE}`, { method: 'POST', headers: auth, body: JSON.stringify(turnBody('late')) });
+    assert.equal(refused.status, 503);
+    assert.equal(refused.headers.get('connection'), 'close');
+    assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]/);
+    assert.equal(((await refused.json()) as { error: { code: string } }).error.code, 'server_is_overloaded');
+    assert.equal(upstream.turns().filter(({ body }) => body.includes('late')).length, 0);
+
+    const released = Date.now();
+    upstream.release('drained');
+    const { status, body } = await running.answer();
+    assert.equal(status, 200);
+    assert.ok(body.includes('response.completed'), 'whole');
+    const { code } = await serving.ended;
+    assert.equal(code, 0);
+    await Promise.all([idle.ended(), silent.ended()]);
+    assert.ok(Date.now() - released < 15_000, 'connections that ask for nothing hold nothing up');
+
+    const store = await openStore(`sqlite:${join(serving.folder, 'data/poolgate.db')}`, { clock: Date.now });
+    const rows = await store.requests.list({});
+    await store.close();
+    assert.deepEqual(rows.map(({ status: told }) => told).sort(), [200, 404, 503]);
+  });
+
+  test('stops hard after drain_ms, and the turn that was cut leaves its row', async () => {
+    await using serving = await ServeProcess.start(draftAt(upstream, { timeouts: { drain_ms: 300 } }, 'stopped'));
+    const { main } = await serving.addresses();
+    upstream.next('stopped', 'stall after 5 events');
+    using running = await RawClient.connect(main);
+    running.write(postOf(NATIVE, turnBody('for ever')));
+    await running.until(() => running.pending.includes('output_item.added'), 'the stream');
+    serving.signal('SIGTERM');
+    const { code } = await serving.ended;
+    assert.equal(code, 0);
+    await running.ended();
+    const store = await openStore(`sqlite:${join(serving.folder, 'data/poolgate.db')}`, { clock: Date.now });
+    const [row] = await store.requests.list({});
+    await store.close();
+    assert.deepEqual([row?.outcome, row?.status], ['client_gone', 499]);
+  });
+
+  test('ends at once on a second signal', async () => {
+    await using serving = await ServeProcess.start(draftAt(upstream, { timeouts: { drain_ms: 60_000 } }, 'killed'));
+    const { main, admin } = await serving.addresses();
+    upstream.next('killed', 'stall after 5 events');
+    using running = await RawClient.connect(main);
+    running.write(postOf(NATIVE, turnBody('for ever')));
+    await running.until(() => running.pending.includes('output_item.added'), 'the stream');
+    serving.signal('SIGTERM');
+    await until('unreadiness', async () => (await readyz(admin)) === 503 || undefined);
+    serving.signal('SIGTERM');
+    const { code } = await serving.ended;
+    assert.equal(code, 1);
+  });
+});
+
+describe('a gateway that cannot start', { concurrency: true }, () => {
+  /** One line for the operator, exit code 1, and nothing of the program's inside. */
+  async function refuses(file: ConstructorParameters<typeof Object>[0], words: RegExp): Promise<string> {
+    await using serving = await ServeProcess.start(file);
+    const { code, out, err } = await serving.ended;
+    assert.equal(code, 1, err);
+    assert.equal(out, '');
+    assert.match(err, words);
+    assert.ok(!/^\s+at /m.test(err), `a stack:\n${err}`);
+    assert.ok(!err.includes('node:'), err);
+    return err;
+  }
+
+  test('because its port is taken says which', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const err = await refuses(draftAt(upstream, { listen: { host: '127.0.0.1', port } }), new RegExp(`${port}`));
+    assert.equal(err.trimEnd().split('\n').length, 1);
+    taken.close();
+  });
+
+  test('because its admin port is taken says which, and serves nothing', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const err = await refuses(draftAt(upstream, { admin: { host: '127.0.0.1', port } }), new RegExp(`${port}`));
+    assert.equal(err.trimEnd().split('\n').length, 1);
+    taken.close();
+  });
+
+  test('because its host is none of this machine says so', async () => {
+    await refuses(draftAt(upstream, { listen: { host: '192.0.2.1', port: 0 } }), /192\.0\.2\.1/);
+  });
+
+  test('because its store is a folder, or no database, says which', async () => {
+    await refuses(draftAt(upstream, { store: `sqlite:${tmpdir()}` }), /store /);
+    const path = join(tmpdir(), `no-database-${process.pid}.db`);
+    await writeFile(path, 'this is no database at all, '.repeat(100));
+    const err = await refuses(draftAt(upstream, { store: `sqlite:${path}` }), /store .*no-database/);
+    assert.equal(err.trimEnd().split('\n').length, 1);
+  });
+
+  test('because its file has mistakes says each with its place', async () => {
+    const err = await refuses({ ...draftAt(upstream), lisen: {} }, /config\.yaml:\d+:\d+: .*lisen/);
+    assert.ok(err.includes('listen'), 'and what might be meant');
+    await refuses('accounts: [', /config\.yaml:\d+:\d+: /);
+  });
+});

@@ -1,0 +1,141 @@
+// What the catalog's tests share: entries as providers send them, configuration rows, and a clock that is moved by hand.
+
+import type { Clock } from '../../proxy/clock.ts';
+import { AccountCatalogs } from '../../proxy/models/account-catalogs.ts';
+import { parseCatalog } from '../../proxy/models/catalog-parser.ts';
+import { ListingCache, Listings } from '../../proxy/models/listings.ts';
+import type { RoutabilityOfAccounts } from '../../proxy/models/pool-model.ts';
+import { PoolModels } from '../../proxy/models/pool-models.ts';
+import type { AccountConfig, AssignmentConfig, PoolConfig } from '../../proxy/turn/settings.ts';
+import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
+import { POOL } from '../support/turn.ts';
+
+/** An entry with all that native clients need. */
+export const entry = (slug: string, fields: Readonly<Record<string, unknown>> = {}): JsonObject =>
+  ({
+    slug,
+    display_name: slug,
+    description: 'a model',
+    default_reasoning_level: 'medium',
+    supported_reasoning_levels: ['low', 'medium', 'high'].map((effort) => ({ effort, description: effort })),
+    shell_type: 'shell_command',
+    visibility: 'list',
+    supported_in_api: true,
+    priority: 1,
+    base_instructions: 'You are a test agent.',
+    support_verbosity: true,
+    truncation_policy: { mode: 'tokens', limit: 10000 },
+    experimental_supported_tools: [],
+    context_window: 272000,
+    max_context_window: 272000,
+    effective_context_window_percent: 95,
+    use_responses_lite: false,
+    ...fields,
+  }) as JsonObject;
+
+export const account = (id: string, fields: Partial<AccountConfig> = {}): AccountConfig => ({
+  id,
+  label: id,
+  base_url: 'rehearsal:',
+  headers: {},
+  visible: true,
+  max_concurrent: 32,
+  models: {},
+  drop_fields: [],
+  websocket: true,
+  compact: 'route',
+  reserve_percent: 0,
+  ...fields,
+});
+
+export const assignment = (id: string, fields: Partial<AssignmentConfig> = {}): AssignmentConfig => ({
+  account: id,
+  active: true,
+  eligible: true,
+  weight: 1,
+  ...fields,
+});
+
+/** Health under the test's hand: names in `down` are accounts, or `account/model`. */
+export class Health implements RoutabilityOfAccounts {
+  version = 0;
+  #down: ReadonlySet<string> = new Set();
+
+  set down(names: readonly string[]) {
+    this.#down = new Set(names);
+    this.version += 1;
+  }
+
+  routable(accountId: string, model: string): boolean {
+    return !this.#down.has(accountId) && !this.#down.has(`${accountId}/${model}`);
+  }
+}
+
+export interface World {
+  readonly accounts: AccountCatalogs;
+  readonly health: Health;
+  readonly models: PoolModels;
+  readonly lists: Listings;
+}
+
+/** One Pool over accounts that have just been read, all assigned in the order given unless `pool` says otherwise. */
+export function world(
+  read: Readonly<Record<string, readonly unknown[]>>,
+  options: { readonly pool?: Partial<PoolConfig>; readonly accounts?: Readonly<Record<string, Partial<AccountConfig>>> } = {},
+): World {
+  const accounts = new AccountCatalogs();
+  const ids = Object.keys(read);
+  accounts.configure(ids.map((id) => account(id, options.accounts?.[id])));
+  for (const [id, entries] of Object.entries(read)) answer(accounts, id, entries);
+  const health = new Health();
+  const models = new PoolModels({ ...POOL, assignments: ids.map((id) => assignment(id)), ...options.pool }, accounts, health);
+  return { accounts, health, models, lists: new Listings(models, new ListingCache()) };
+}
+
+/** A good read of one account; the entries go through JSON as they would on the wire. */
+export function answer(accounts: AccountCatalogs, id: string, entries: readonly unknown[]): void {
+  const parsed = parseCatalog(JSON.parse(JSON.stringify({ models: entries })));
+  const known = accounts.get(id);
+  if (!parsed || !known) throw new Error(`the test's answer of ${id} is no catalog`);
+  accounts.take(known, { parsed, etag: undefined }, 0);
+}
+
+/** The entries of a backend list's body. */
+export const entriesOf = (body: string): readonly Readonly<Record<string, Json>>[] => JSON.parse(body).models;
+
+/** Time that passes only by `advance`, which runs what falls due in order and lets its promises settle. */
+export class HandClock implements Clock {
+  #now = 1_700_000_000_000;
+  readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>();
+
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const timer = { at: this.#now + ms, run };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+      if (!due) break;
+      this.#now = due.at;
+      this.#timers.delete(due);
+      due.run();
+      await settled();
+    }
+    this.#now = end;
+    await settled();
+  }
+}
+
+/** Every promise that hangs on nothing but promises has settled. */
+export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

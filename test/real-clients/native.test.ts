@@ -1,0 +1,91 @@
+// Recorded requests of the native client, replayed in order: what it sent reaches the account, and what the account sent reaches it.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
+import { startGateway } from '../support/gateway.ts';
+import { replyEvents } from '../support/rehearsal-replies.ts';
+
+/** Long texts are cut, shapes are whole. */
+interface Recorded {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: JsonObject;
+  readonly answer: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body?: { readonly models: readonly JsonObject[] };
+    readonly events?: readonly JsonObject[];
+  };
+}
+
+const FOLDER = new URL('../fixtures/recorded/', import.meta.url);
+const MARKER = 'x-internal-agent-responses-lite';
+
+/** What native clients send that an account may not see (F8.1.2), or that is the gateway's own (F2.4). */
+const KEPT_BACK = new Set(['session-id', MARKER]);
+
+const sessions = readdirSync(FOLDER).map((file) => ({
+  name: file.replace('.json', ''),
+  requests: JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as readonly Recorded[],
+}));
+
+/** One session's catalog serves those that were recorded without one. */
+const catalogOf = (requests: readonly Recorded[]): readonly JsonObject[] =>
+  [...requests, ...sessions.flatMap((session) => session.requests)].find(({ answer }) => answer.body)?.answer.body?.models ?? [];
+
+for (const { name, requests } of sessions) {
+  test(`the session ${name}`, async () => {
+    const models = catalogOf(requests);
+    await using gate = await startGateway({ upstream: { accounts: ['north'], models } });
+    gate.upstream.clear();
+    const list = await gate.send('/backend-api/agent/models?client_version=0.169.0');
+    const lite = models.some(({ slug, use_responses_lite }) => slug === 'gpt-5.5' && use_responses_lite === true);
+    let turns = 0;
+
+    for (const { method, path, headers, body, answer } of requests) {
+      if (answer.events) gate.upstream.next('north', replyEvents(answer.events as readonly Json[], { headers: answer.headers }));
+      const reply = await gate.send(path, { method, headers, ...(body ? { body } : {}) });
+      assert.equal(reply.status, answer.status, reply.text);
+
+      if (answer.body) {
+        // Entries pass through; what the gateway sets itself stands in them beside it.
+        assert.deepEqual(
+          reply.json.models.map(({ slug }: { slug: string }) => slug),
+          answer.body.models.map(({ slug }) => slug),
+        );
+        for (const [index, { auto_compact_token_limit, ...entry }] of answer.body.models.entries()) {
+          for (const [member, value] of Object.entries(entry)) assert.deepEqual(reply.json.models[index][member], value, member);
+        }
+        assert.equal(reply.headers.get('etag'), list.headers.get('etag'));
+        continue;
+      }
+
+      const bytes = (answer.events ?? []).map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+      assert.equal(reply.text, bytes, 'the stream is relayed byte for byte');
+      assert.equal(reply.headers.get('x-models-etag'), list.headers.get('etag'), 'no refetch is triggered');
+      for (const [header, value] of Object.entries(answer.headers)) {
+        if (header !== 'x-models-etag' && header !== 'x-request-id') assert.equal(reply.headers.get(header), value, header);
+      }
+
+      const turn = gate.upstream.turns()[turns++];
+      for (const [header, value] of Object.entries(headers)) {
+        assert.equal(turn?.headers[header], KEPT_BACK.has(header) ? (header === MARKER && lite ? 'true' : undefined) : value, header);
+      }
+      assert.equal(turn?.headers[MARKER], lite ? 'true' : undefined);
+      if (!lite) assert.deepEqual(turn?.json, body, 'the body is what the client sent');
+      else {
+        const sent = turn?.json as { input: Json[] };
+        const said = body?.input as Json[];
+        assert.deepEqual(sent.input.slice(-said.length), said, 'the input is what the client sent');
+      }
+    }
+    assert.equal(turns, requests.filter(({ answer }) => answer.events).length);
+    const rows = await gate.rows();
+    assert.ok(rows.every(({ status }) => status === 200));
+    assert.ok(
+      rows.filter(({ method }) => method === 'POST').every(({ outcome, input_tokens }) => outcome === 'completed' && input_tokens !== null),
+    );
+  });
+}

@@ -1,0 +1,200 @@
+// The official OpenAI SDK against the compatible surface: streams, collected answers, models, errors as its own classes, retries.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import OpenAI from 'openai';
+import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
+import { replyEvents } from '../support/rehearsal-replies.ts';
+
+const clientOf = (gate: TestGateway, options: ConstructorParameters<typeof OpenAI>[0] = {}): OpenAI =>
+  new OpenAI({ apiKey: KEY, baseURL: `${gate.url}/v1`, maxRetries: 0, ...options });
+
+const ask = { model: 'model-a', input: 'say: hello there' } as const;
+
+test('a response is collected', async () => {
+  await using gate = await startGateway();
+  const response = await clientOf(gate).responses.create(ask);
+  assert.equal(response.status, 'completed');
+  assert.equal(response.model, 'model-a');
+  assert.equal(response.output_text, 'hello there');
+  assert.equal(response.error, null);
+  assert.ok((response.usage?.output_tokens ?? 0) > 0);
+  assert.match(response._request_id ?? '', /^req_/);
+});
+
+test('a response is streamed, every event of it in order', async () => {
+  await using gate = await startGateway();
+  const stream = await clientOf(gate).responses.create({ ...ask, stream: true });
+  const types: string[] = [];
+  const numbers: number[] = [];
+  let text = '';
+  for await (const event of stream) {
+    types.push(event.type);
+    numbers.push(event.sequence_number);
+    if (event.type === 'response.output_text.delta') text += event.delta;
+  }
+  assert.equal(text, 'hello there');
+  assert.deepEqual(numbers, [...numbers.keys()]);
+  assert.equal(types[0], 'response.created');
+  assert.equal(types.at(-1), 'response.completed');
+});
+
+test('the stream helper follows a response with tools to its end', async () => {
+  await using gate = await startGateway();
+  const stream = clientOf(gate).responses.stream({
+    ...ask,
+    input: 'call the tool get_weather with {"city":"Oslo"}',
+    instructions: 'Be brief.',
+    tools: [
+      { type: 'function', name: 'get_weather', strict: false, parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+    ],
+  });
+  const seen = new Set<string>();
+  stream.on('event', ({ type }) => void seen.add(type));
+  const response = await stream.finalResponse();
+  const call = response.output.find((item) => item.type === 'function_call');
+  assert.deepEqual([call?.name, call?.arguments], ['get_weather', '{"city":"Oslo"}']);
+  assert.ok(seen.has('response.function_call_arguments.delta'));
+  const sent = gate.upstream.turns()[0]?.json as { instructions?: string; stream: boolean };
+  assert.ok(sent.instructions?.includes('Be brief.') || JSON.stringify(sent).includes('Be brief.'));
+  assert.equal(sent.stream, true);
+});
+
+test('structured output is parsed by the helper', async () => {
+  await using gate = await startGateway();
+  const schema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'], additionalProperties: false };
+  const response = await clientOf(gate).responses.parse({
+    ...ask,
+    input: 'anything',
+    text: { format: { type: 'json_schema', name: 'answer', strict: true, schema } },
+  });
+  assert.deepEqual(response.output_parsed, { ok: true });
+});
+
+test('models are listed', async () => {
+  await using gate = await startGateway();
+  const page = await clientOf(gate).models.list();
+  const ids: string[] = [];
+  for await (const model of page) {
+    assert.equal(model.object, 'model');
+    ids.push(model.id);
+  }
+  assert.ok(ids.includes('model-a'));
+});
+
+test('our refusals are its error classes, with code, param and request id', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.keys[0].models = ['model-a'];
+      draft.limits = { request_body_bytes: 10_000 };
+    },
+  });
+  const client = clientOf(gate);
+  const CASES = [
+    [() => clientOf(gate, { apiKey: 'pg-unknown' }).models.list(), OpenAI.AuthenticationError, 401, 'invalid_api_key', null],
+    [() => client.responses.create({ ...ask, model: 'model-b' }), OpenAI.PermissionDeniedError, 403, 'model_not_allowed', 'model'],
+    [() => client.responses.create({ ...ask, background: true }), OpenAI.BadRequestError, 400, 'unsupported_parameter', 'background'],
+    [() => client.embeddings.create({ model: 'e', input: 'x' }), OpenAI.NotFoundError, 404, 'unsupported_endpoint', null],
+    [() => client.responses.retrieve('resp_1'), OpenAI.NotFoundError, 404, 'unsupported_endpoint', null],
+    [() => client.get('/unroutable'), OpenAI.NotFoundError, 404, 'unknown_endpoint', null],
+    [() => client.responses.create({ ...ask, input: 'a'.repeat(20_000) }), OpenAI.APIError, 413, 'request_too_large', null],
+  ] as const;
+  for (const [call, type, status, code, param] of CASES) {
+    await assert.rejects(
+      async () => void (await call()),
+      (error) => {
+        assert.ok(error instanceof type, code);
+        assert.ok(error instanceof OpenAI.APIError);
+        assert.deepEqual([error.status, error.code, error.param], [status, code, param]);
+        assert.match(error.requestID ?? '', /^req_/);
+        return true;
+      },
+    );
+  }
+  assert.equal(gate.upstream.turns().length, 0);
+});
+
+test('failures of accounts are its error classes too', async () => {
+  const CASES = [
+    ['refuse 500', OpenAI.InternalServerError, 502, 'upstream_error'],
+    ['refuse 422 invalid_value', OpenAI.UnprocessableEntityError, 422, 'invalid_value'],
+    ['refuse 429 rate_limit_exceeded retry 1', OpenAI.RateLimitError, 429, 'rate_limit_exceeded'],
+    ['refuse 429 usage_limit_reached resets 3600', OpenAI.RateLimitError, 429, 'usage_limit_reached'],
+  ] as const;
+  for (const [script, type, status, code] of CASES) {
+    await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+    gate.upstream.always('north', script);
+    await assert.rejects(clientOf(gate).responses.create(ask), (error) => {
+      assert.ok(error instanceof type, script);
+      assert.deepEqual([error.status, error.code], [status, code]);
+      return true;
+    });
+  }
+});
+
+test('a stream that breaks off is thrown as an error, and not taken for the end', async () => {
+  await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+  gate.upstream.next('north', 'reset after 6 events');
+  const stream = await clientOf(gate).responses.create({ ...ask, stream: true });
+  const types: string[] = [];
+  await assert.rejects(
+    async () => {
+      for await (const { type } of stream) types.push(type);
+    },
+    (error) => {
+      assert.ok(error instanceof OpenAI.APIError);
+      assert.equal(error.code, 'server_error');
+      return true;
+    },
+  );
+  assert.ok(types.length > 2);
+});
+
+test('a refusal inside a stream reaches its reader', async () => {
+  await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+  gate.upstream.next('north', replyEvents([{ type: 'error', code: 'invalid_prompt', message: 'no', param: null }]));
+  const stream = await clientOf(gate).responses.create({ ...ask, stream: true });
+  await assert.rejects(
+    async () => {
+      for await (const event of stream) assert.fail(event.type);
+    },
+    (error) => {
+      assert.ok(error instanceof OpenAI.APIError);
+      assert.equal(error.code, 'invalid_prompt');
+      return true;
+    },
+  );
+});
+
+test('it retries what may pass, and spares what it is told not to', async () => {
+  const CASES = [
+    // A failing account may be well again: the SDK's own two retries.
+    ['refuse 500', 3],
+    ['refuse 429 rate_limit_exceeded retry 0', 3],
+    // Out of quota for an hour, or limited for longer than anybody should sleep: told not to.
+    ['refuse 429 usage_limit_reached resets 3600', 1],
+    ['refuse 429 rate_limit_exceeded retry 120', 1],
+    // The request is to blame.
+    ['refuse 422 invalid_value', 1],
+  ] as const;
+  for (const [script, requests] of CASES) {
+    await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+    gate.upstream.always('north', script);
+    let asked = 0;
+    const counting: typeof fetch = (input, init) => {
+      asked += 1;
+      return fetch(input, init);
+    };
+    await assert.rejects(clientOf(gate, { maxRetries: 2, fetch: counting }).responses.create(ask));
+    assert.equal(asked, requests, script);
+  }
+});
+
+test('an abort ends the turn at the account', async () => {
+  await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+  gate.upstream.next('north', 'stall after 6 events');
+  const stream = await clientOf(gate).responses.create({ ...ask, stream: true });
+  await gate.upstream.stalled('north');
+  stream.controller.abort();
+  const [turn] = await gate.upstream.arrived(1);
+  assert.equal(await turn?.closed, 'left');
+});

@@ -1,0 +1,70 @@
+// Silent answers: each is told once its time has passed, and within a thirty-second of it; what is heard of, or gone, never is.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Silence, Watched } from '../../proxy/upstream/idle-timeouts.ts';
+
+const LONGEST_MS = 800;
+const TICK_MS = LONGEST_MS / 32;
+
+test('what falls silent is told after the longest silence and a thirty-second of it at most, and what is heard of is not', (context) => {
+  context.mock.timers.enable({ apis: ['setInterval'] });
+  const silence = new Silence(LONGEST_MS);
+  const told: string[] = [];
+  class Answer extends Watched {
+    readonly name: string;
+    constructor(name: string) {
+      super();
+      this.name = name;
+    }
+    silent(): void {
+      told.push(this.name);
+      silence.forget(this);
+    }
+  }
+  const [quiet, chatty, gone, late] = ['quiet', 'chatty', 'gone', 'late'].map((name) => new Answer(name)) as [
+    Answer,
+    Answer,
+    Answer,
+    Answer,
+  ];
+  for (const one of [quiet, gone, chatty]) silence.watch(one);
+  const pass = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += TICK_MS) {
+      context.mock.timers.tick(TICK_MS);
+      chatty.quietTicks = 0;
+    }
+  };
+  pass(LONGEST_MS / 2);
+  silence.forget(gone);
+  silence.forget(gone);
+  silence.watch(late);
+  pass(LONGEST_MS / 2);
+  assert.deepEqual(told, []);
+  pass(TICK_MS);
+  assert.deepEqual(told, ['quiet']);
+  pass(LONGEST_MS / 2);
+  assert.deepEqual(told, ['quiet', 'late']);
+  pass(10 * LONGEST_MS);
+  silence.forget(chatty);
+  assert.deepEqual(told, ['quiet', 'late']);
+  // With nobody left the timer ends, and begins anew with the next.
+  pass(2 * LONGEST_MS);
+  silence.watch(quiet);
+  pass(2 * LONGEST_MS);
+  assert.deepEqual(told, ['quiet', 'late', 'quiet']);
+});
+
+test('several that fall silent at once are all told, whatever each does to the list', (context) => {
+  context.mock.timers.enable({ apis: ['setInterval'] });
+  const silence = new Silence(LONGEST_MS);
+  let told = 0;
+  class Answer extends Watched {
+    silent(): void {
+      told += 1;
+      silence.forget(this);
+    }
+  }
+  for (let i = 0; i < 100; i++) silence.watch(new Answer());
+  context.mock.timers.tick(2 * LONGEST_MS);
+  assert.equal(told, 100);
+});

@@ -1,0 +1,97 @@
+// SSE splitting: whole events in whatever pieces and line endings they come, with their type and nothing parsed.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dataOf, EventTooLarge, SseSplitter } from '../../proxy/upstream/sse-splitter.ts';
+
+interface Seen {
+  readonly type: string;
+  readonly hasData: boolean;
+  readonly data: string;
+  readonly bytes: string;
+}
+
+function split(chunks: readonly Buffer[], maxBytes = 1_000_000): Seen[] {
+  const seen: Seen[] = [];
+  const splitter = new SseSplitter(maxBytes, (event) => {
+    const bytes = event.bytes.toString('utf8', event.start, event.end);
+    seen.push({ type: event.type, hasData: event.hasData, data: dataOf(event), bytes });
+  });
+  for (const chunk of chunks) splitter.push(chunk);
+  return seen;
+}
+
+const EVENTS: readonly { readonly lines: readonly string[]; readonly type: string; readonly data: string }[] = [
+  {
+    lines: ['event: response.created', 'data: {"type":"response.created","n":1}'],
+    type: 'response.created',
+    data: '{"type":"response.created","n":1}',
+  },
+  {
+    lines: ['data: {"type":"response.output_text.delta","delta":"\\r\\n é 漢 🙂"}'],
+    type: 'response.output_text.delta',
+    data: '{"type":"response.output_text.delta","delta":"\\r\\n é 漢 🙂"}',
+  },
+  {
+    lines: ['data:{"type":"response.output_text.delta","delta":""}'],
+    type: 'response.output_text.delta',
+    data: '{"type":"response.output_text.delta","delta":""}',
+  },
+  { lines: [': a comment'], type: '', data: '' },
+  { lines: ['id: 7', 'event: named', 'data: {"n":2,"type":"other"}', 'retry: 5'], type: 'named', data: '{"n":2,"type":"other"}' },
+  { lines: ['data: {"type":', 'data: "joined"}'], type: '', data: '{"type":\n"joined"}' },
+  { lines: ['data: [DONE]'], type: '', data: '[DONE]' },
+  { lines: ['data: {"type":"esc\\u0061ped"}'], type: '', data: '{"type":"esc\\u0061ped"}' },
+  { lines: ['data'], type: '', data: '' },
+];
+
+const written = (newline: string): string => EVENTS.map(({ lines }) => lines.map((line) => line + newline).join('') + newline).join('');
+
+for (const [name, newline] of [
+  ['LF', '\n'],
+  ['CRLF', '\r\n'],
+  ['CR', '\r'],
+] as const) {
+  test(`events framed by ${name} come out whole wherever the bytes are cut`, () => {
+    const text = written(newline);
+    const bytes = Buffer.from(text);
+    const expected = EVENTS.map(({ type, data }) => ({ type, data }));
+    const check = (chunks: readonly Buffer[], how: string): void => {
+      const seen = split(chunks);
+      assert.deepEqual(
+        seen.map(({ type, data }) => ({ type, data })),
+        expected,
+        how,
+      );
+      assert.equal(seen.map((event) => event.bytes).join(''), text, how);
+    };
+    check([bytes], 'in one piece');
+    check(
+      [...bytes].map((byte) => Buffer.from([byte])),
+      'byte by byte',
+    );
+    for (let at = 1; at < bytes.length; at++) check([bytes.subarray(0, at), bytes.subarray(at)], `cut at ${at}`);
+  });
+}
+
+test('mixed line endings in one stream are understood', () => {
+  const seen = split([Buffer.from('data: {"type":"a"}\n\r\ndata: {"type":"b"}\r\r\ndata: {"type":"c"}\r\n\n')]);
+  assert.deepEqual(
+    seen.filter(({ hasData }) => hasData).map(({ type }) => type),
+    ['a', 'b', 'c'],
+  );
+});
+
+test('a byte run that ends in no event is given to nobody, and is bounded', () => {
+  assert.deepEqual(split([Buffer.from('data: {"type":"a"}\n')]), []);
+  assert.throws(() => split([Buffer.alloc(600, 'x'), Buffer.alloc(600, 'x')], 1_000), EventTooLarge);
+});
+
+test('a large event in many small chunks costs its size, not its square', () => {
+  const data = 'x'.repeat(4_000_000);
+  const bytes = Buffer.from(`data: {"type":"big","d":"${data}"}\n\n`);
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += 1_000) chunks.push(bytes.subarray(at, at + 1_000));
+  const seen = split(chunks, 8_000_000);
+  assert.equal(seen[0]?.type, 'big');
+  assert.equal(seen[0]?.bytes.length, bytes.length);
+});
