@@ -1,13 +1,13 @@
-// The time that the catalog lives by: injected, so that thirty minutes pass in a test without anybody sleeping.
+// The time that every room lives by: injected, so that tests move it by hand.
 
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
-  /** Runs once after `ms` milliseconds; what it returns cancels it. */
+  /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** The machine's clock. Its timers keep no process alive. */
+/** The machine's clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, run) => {
@@ -15,3 +15,12 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+export const LATE = Symbol('late');
+
+/** The result of `work`, or LATE when `ms` milliseconds pass first; the work itself goes on. */
+export function withDeadline<Result>(work: Promise<Result>, clock: Pick<Clock, 'after'>, ms: number): Promise<Result | typeof LATE> {
+  const { promise: deadline, resolve } = Promise.withResolvers<typeof LATE>();
+  const cancel = clock.after(ms, () => resolve(LATE));
+  return Promise.race([work, deadline]).finally(cancel);
+}

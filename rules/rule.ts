@@ -1,7 +1,9 @@
 // The one interface of all policy: a rule takes part in phases of a turn, and may refuse, edit or map.
+
+import type { JsonObject } from '../proxy/turn/json.ts';
 import type { RouteKind } from '../proxy/turn/kinds.ts';
 import type { Refusal } from '../proxy/turn/refusal.ts';
-import type { Event, Head, JsonObject, Outcome, Outgoing, Turn, Work } from '../proxy/turn/turn.ts';
+import type { Event, Head, Outcome, Outgoing, Turn, Work } from '../proxy/turn/turn.ts';
 
 /**
  * admit → (body read) → request → (reserve, choose) → attempt → (send, hold) → head → event → answer → end.

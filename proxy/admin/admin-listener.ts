@@ -1,6 +1,8 @@
 // The loopback listener for operators: health, readiness, metrics, status, reload.
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isLoopback } from '../loopback.ts';
 
 export interface AdminAnswer {
   readonly status: number;
@@ -68,8 +70,6 @@ export class AdminServer {
     }
   }
 }
-
-const isLoopback = (name: string): boolean => name === 'localhost' || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
 
 /** The host of a Host header, without port and brackets. */
 const nameOf = (host = ''): string =>

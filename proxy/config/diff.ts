@@ -1,5 +1,7 @@
 // What differs between two configurations, by the path of each setting; secrets show that they changed, never what they are.
+
 import { hash } from 'node:crypto';
+import { canonicalJson } from '../turn/json.ts';
 import type { Config } from './config.ts';
 import { settings } from './schema.ts';
 
@@ -43,14 +45,7 @@ function masked(value: Json): Json {
 /** Names a configuration: 12 hex digits, equal for equal settings, whatever their order and formatting in the file. */
 export const versionOf = (config: Config): string => fingerprint(config as unknown as Json).slice(0, 12);
 
-const fingerprint = (value: Json): string => hash('sha256', canonical(value), 'hex');
-
-function canonical(value: Json): string {
-  if (isList(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isMapping(value)) return JSON.stringify(value);
-  const members = Object.keys(value).toSorted();
-  return `{${members.map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`).join(',')}}`;
-}
+const fingerprint = (value: Json): string => hash('sha256', canonicalJson(value), 'hex');
 
 /** @param running,next Configurations, or what `redact` made of them. */
 export function diffConfigs(running: Config | Json, next: Config | Json): readonly Change[] {
@@ -64,7 +59,7 @@ function* changes(from: Json, to: Json, path: string): Generator<Change> {
     }
   } else if (isRows(from) && isRows(to)) {
     yield* rowChanges(from, to, path);
-  } else if (canonical(from) !== canonical(to)) {
+  } else if (canonicalJson(from) !== canonicalJson(to)) {
     const hidden = isMark(from) || isMark(to);
     yield { path, kind: 'changed', ...(hidden ? {} : { from, to }), restart: needsRestart(path) };
   }

@@ -2,10 +2,10 @@
 
 import { type Failure, loggedCode } from '../turn/failure.ts';
 import { nativeAnswerHeaders } from '../turn/headers.ts';
+import type { Json } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, RelayedRefusal } from '../turn/refusal.ts';
 import { type Confidential, jsonWithoutOwner, publicError, withoutOwner } from '../turn/sanitise.ts';
-import type { Json } from '../turn/turn.ts';
 
 /** A provider's own refusal, as a native client may see it. */
 export interface RelayedAnswer {

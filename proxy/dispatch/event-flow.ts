@@ -1,8 +1,9 @@
 // The events of a committed reply on their way to the client: parsed only when somebody wants them, written as they arrived.
 
 import { carrierFailure, type Failure, inBandFailure, loggedCode } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
 import { failureWithoutOwner, publicFailure } from '../turn/sanitise.ts';
-import type { Event, JsonObject, OutcomeKind } from '../turn/turn.ts';
+import type { Event, OutcomeKind } from '../turn/turn.ts';
 import { jsonOf, type SseEvent } from '../upstream/sse-splitter.ts';
 import { endOf } from './hold.ts';
 import type { ReplyContext } from './reply.ts';

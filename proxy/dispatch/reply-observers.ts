@@ -1,9 +1,10 @@
 // What the core itself learns from an account's answer, beside what the client gets of it: pins, turn state, quota.
 
 import type { Failure } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { AccountConfig, WireWords } from '../turn/settings.ts';
-import type { Headers, JsonObject } from '../turn/turn.ts';
+import type { Headers } from '../turn/turn.ts';
 
 /** Whose answer, to what. */
 export interface Source {

@@ -1,8 +1,9 @@
 // A reply of events: held until it shows something, committed, and ended as its provider or its client ended it.
 
 import { carrierFailure, inBandFailure } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
-import type { Head, JsonObject, OutcomeKind } from '../turn/turn.ts';
+import type { Head, OutcomeKind } from '../turn/turn.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
 import { EventTooLarge, isDone, jsonOf, type SseEvent, SseSplitter } from '../upstream/sse-splitter.ts';
 import { EventFlow } from './event-flow.ts';

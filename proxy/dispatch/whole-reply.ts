@@ -1,10 +1,11 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a bound, then judged.
 
 import { carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
 import { failureWithoutOwner } from '../turn/sanitise.ts';
-import type { Head, Headers, JsonObject, OutcomeKind } from '../turn/turn.ts';
+import type { Head, Headers, OutcomeKind } from '../turn/turn.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
 import type { ReplyContext } from './reply.ts';
 import type { Client } from './sink.ts';

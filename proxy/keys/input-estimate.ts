@@ -1,5 +1,7 @@
 // What a prompt will cost, guessed from its own bytes before anybody was asked (Q19); the same in every dialect (F2.14).
-import type { Body, Json, JsonObject } from '../turn/turn.ts';
+
+import type { Json, JsonObject } from '../turn/json.ts';
+import type { Body } from '../turn/turn.ts';
 
 const BYTES_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1_000;

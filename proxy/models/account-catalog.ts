@@ -1,7 +1,7 @@
 // What is known of one account's models: the last good entries, how old they are, and why they could not be read again.
 import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject } from '../turn/json.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import type { JsonObject } from '../turn/turn.ts';
 import type { CatalogEntry, ParsedCatalog } from './catalog-parser.ts';
 import { exposedEntries } from './model-names.ts';
 

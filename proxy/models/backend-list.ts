@@ -1,7 +1,7 @@
 // The body of `GET …/models` on the backend surface: pristine entries with this Pool's and this key's fields set (MC1, F4.6).
 import { reflectedEntry } from '../../rules/effort/levels.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { EffortPolicy } from '../turn/settings.ts';
-import type { JsonObject } from '../turn/turn.ts';
 import { advertisedWindow } from './context-window.ts';
 import { servesNativeClients } from './native-entry.ts';
 import type { ListedModel } from './pool-models.ts';

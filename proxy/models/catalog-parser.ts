@@ -1,7 +1,8 @@
 // A provider's catalog answer as entries: three shapes are understood, and a bad entry costs only itself (Q12, Q13).
-import type { Json, JsonObject } from '../turn/turn.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import { type Ceilings, ceilingsOf } from './ceilings.ts';
-import { isObject, textLength } from './entry-bounds.ts';
+import { textLength } from './entry-bounds.ts';
 
 export interface CatalogEntry {
   /** The id by which whoever lists the model calls it. */

@@ -1,5 +1,5 @@
 // The ceilings that one entry states, in tokens and percent: what cohorts are grouped by and windows derived from.
-import type { Json, JsonObject } from '../turn/turn.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
 
 export interface Ceilings {
   /** `context_window`, tokens. */

@@ -1,13 +1,12 @@
 // What a provider's entry must be before any field is read: JSON of sane size that can be told on without changing its meaning.
-import type { JsonObject } from '../turn/turn.ts';
+
+import { isObject } from '../turn/json.ts';
 
 const DEEPEST = 32;
 const MOST_VALUES = 50_000;
 const MOST_TEXT = 1_048_576;
 /** From here on a JSON number no longer fits the 64-bit integers that native clients read. */
 const INTEGER_END = 2 ** 63;
-
-export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * The length of the entry's texts and names, in UTF-16 units; undefined where the entry is not sound: no object, too deep, too

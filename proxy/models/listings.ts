@@ -2,9 +2,10 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { allowsModel } from '../../rules/access/model-access.ts';
+import { canonicalJson } from '../turn/json.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 import { backendBody } from './backend-list.ts';
-import { canonicalJson, weakEtag } from './canonical-json.ts';
+import { weakEtag } from './etag.ts';
 import type { Listed, PoolModels } from './pool-models.ts';
 import { publicBody } from './public-list.ts';
 

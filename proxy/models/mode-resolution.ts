@@ -1,6 +1,8 @@
 // The serving mode of a Pool-model pair: what the operator chose, else what its routable sources say (SM1 to SM5).
+
+import type { JsonObject } from '../turn/json.ts';
 import type { PoolConfig, ServingMode } from '../turn/settings.ts';
-import type { JsonObject, ModeDecision } from '../turn/turn.ts';
+import type { ModeDecision } from '../turn/turn.ts';
 
 const DECISIONS = {
   lite: Object.freeze<ModeDecision>({ configured: 'lite', effective: 'lite', source: 'override' }),

@@ -1,5 +1,5 @@
 // Account-side model names mapped back to exposed ids, before anything else looks at an entry (Q12).
-import type { JsonObject } from '../turn/turn.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { CatalogEntry } from './catalog-parser.ts';
 
 /**

@@ -1,6 +1,6 @@
 // What native clients need in an entry: they drop the whole catalog, without a word, over one that lacks it (Q13).
-import type { Json, JsonObject } from '../turn/turn.ts';
-import { isObject } from './entry-bounds.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 
 type Check = (value: Json | undefined) => boolean;
 

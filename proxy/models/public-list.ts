@@ -1,5 +1,5 @@
 // The body of `GET /v1/models`: what an SDK needs to know of a model, and nothing of the backend's (ML1, ML2, Q20).
-import type { Json, JsonObject } from '../turn/turn.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
 import { advertisedWindow } from './context-window.ts';
 import type { ListedModel } from './pool-models.ts';
 

@@ -1,6 +1,6 @@
 // One simulated account: how it is set up, and what it remembers while the provider runs.
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../turn/turn.ts';
+import type { JsonObject } from '../turn/json.ts';
 import { Login, type RehearsalLogin } from './login.ts';
 import type { Temperament } from './temperaments.ts';
 

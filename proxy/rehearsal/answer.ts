@@ -1,8 +1,8 @@
 // An answer before it is bytes, and the faults that change its content.
-import type { Json, JsonObject } from '../turn/turn.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import { errorOf, messageOf, sayingOf } from './errors.ts';
 import { type Fault, faultOf, type RefuseFault, type RefuseInsideFault, type ReplyFault } from './fault.ts';
-import { isObject } from './reading.ts';
 import { lifecycleEvents } from './turn.ts';
 
 export type AnswerBody =

@@ -1,6 +1,6 @@
 // A request as it arrived at an account.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Json } from '../turn/turn.ts';
+import type { Json } from '../turn/json.ts';
 import type { Closing } from './play.ts';
 
 export interface ArrivedRequest {

@@ -1,6 +1,6 @@
 // The models of the rehearsal provider: entries with everything that native clients need, and the catalog's ETag.
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../turn/turn.ts';
+import type { JsonObject } from '../turn/json.ts';
 
 interface ModelShape {
   readonly slug: string;

@@ -1,10 +1,11 @@
 // Decides what a request gets: the ordinary answer of its path, changed by the faults that are due.
+
+import { isObject } from '../turn/json.ts';
 import { type Answer, jsonAnswer, withContentFaults } from './answer.ts';
 import type { ArrivedRequest } from './arrived.ts';
 import { errorOf, ProviderError } from './errors.ts';
 import type { Fault } from './fault.ts';
 import type { Call, Handlers } from './handlers.ts';
-import { isObject } from './reading.ts';
 import { readScript, ScriptError } from './script.ts';
 
 type Faults = Fault | readonly Fault[] | undefined;

@@ -1,5 +1,5 @@
 // Errors as a provider words them: `{error: {message, type, code, param}}`, and what it says by default with each status.
-import type { JsonObject } from '../turn/turn.ts';
+import type { JsonObject } from '../turn/json.ts';
 
 /** Thrown by whatever judges a request; becomes the provider's answer. */
 export class ProviderError extends Error {

@@ -1,6 +1,7 @@
 // A minimal value that satisfies a JSON schema, for structured output and for the arguments of tool calls.
-import type { Json, JsonObject } from '../turn/turn.ts';
-import { isObject, listOf } from './reading.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
+import { listOf } from './reading.ts';
 
 /** Deep enough for real schemas, and an end for those that refer to themselves. */
 const deepest = 12;

@@ -1,5 +1,5 @@
 // The faults: everything that the rehearsal provider can do wrong, as plain data that crosses threads and stands in scripts.
-import type { Json } from '../turn/turn.ts';
+import type { Json } from '../turn/json.ts';
 
 /** A point in a reply. Bytes count the body alone; events are counted from 1 as they are sent; a point past the end is the end. */
 export type Moment = 'before-headers' | 'after-headers' | { readonly events: number } | { readonly bytes: number };

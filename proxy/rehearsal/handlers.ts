@@ -1,6 +1,8 @@
 // The account side's paths: the table of what the provider answers, by method and path. New surfaces are rows here.
+
+import type { JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import type { WireWords } from '../turn/settings.ts';
-import type { JsonObject } from '../turn/turn.ts';
 import type { Account } from './account.ts';
 import { type Answer, eventsAnswer, jsonAnswer } from './answer.ts';
 import type { ArrivedRequest } from './arrived.ts';
@@ -9,7 +11,7 @@ import { ProviderError } from './errors.ts';
 import type { Ids } from './ids.ts';
 import { compactionItem } from './items.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './quota.ts';
-import { isObject, textOf } from './reading.ts';
+import { textOf } from './reading.ts';
 import { judge } from './strict.ts';
 import { believableTurn, usageOf } from './turn.ts';
 

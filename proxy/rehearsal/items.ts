@@ -1,5 +1,5 @@
 // Output items, each with the events that stream it.
-import type { JsonObject } from '../turn/turn.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { Account } from './account.ts';
 import type { Ids } from './ids.ts';
 import { charactersPerToken, type Part } from './plan.ts';

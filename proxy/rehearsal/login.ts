@@ -1,8 +1,9 @@
 // The login of an account whose bearers are refreshed: refresh tokens that are good once, and access tokens that end.
-import type { Json, JsonObject } from '../turn/turn.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import { ProviderError } from './errors.ts';
 import type { Ids } from './ids.ts';
-import { isObject, textOf } from './reading.ts';
+import { textOf } from './reading.ts';
 
 export interface RehearsalLogin {
   /** What the operator's file begins with. */

@@ -8,10 +8,11 @@
 //   decline                        a message that is a refusal
 //   stop short                     ends the turn as incomplete (max_output_tokens)
 // `tool_choice` is honoured without any of them, and so are `text.format`, `max_output_tokens` and a trailing compaction_trigger.
-import type { Json } from '../turn/turn.ts';
+import type { Json } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import { exampleOf } from './example.ts';
 import type { DeclaredTool, Prompt } from './prompt.ts';
-import { isObject, listOf, textOf } from './reading.ts';
+import { listOf, textOf } from './reading.ts';
 
 export type Part =
   | { readonly kind: 'text'; readonly text: string }

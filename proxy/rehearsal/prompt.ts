@@ -1,6 +1,7 @@
 // Reading a turn's request: what the user said last, what came after it, and which tools were declared.
-import type { Json, JsonObject } from '../turn/turn.ts';
-import { isObject, listOf, textOf } from './reading.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
+import { listOf, textOf } from './reading.ts';
 
 export interface DeclaredTool {
   readonly kind: 'function' | 'custom';

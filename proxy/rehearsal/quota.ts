@@ -1,5 +1,5 @@
 // An account's quota as its provider tells it: response headers, the usage read, and the event of websockets and chatty streams.
-import type { JsonObject } from '../turn/turn.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { Account, Quota, QuotaWindow } from './account.ts';
 
 const planType = 'plus';

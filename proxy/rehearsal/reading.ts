@@ -1,9 +1,5 @@
 // Reading JSON of unknown shape.
-import type { Json, JsonObject } from '../turn/turn.ts';
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import type { Json } from '../turn/json.ts';
 
 /** The list itself, or an empty one for anything else. */
 export function listOf(value: Json | undefined): readonly Json[] {

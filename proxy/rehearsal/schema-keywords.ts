@@ -1,7 +1,8 @@
 // The keywords that the backend accepts in a non-strict function schema (Q31): anything else should have been lowered.
-import type { Json } from '../turn/turn.ts';
+import type { Json } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import { ProviderError } from './errors.ts';
-import { isObject, listOf } from './reading.ts';
+import { listOf } from './reading.ts';
 
 /** Each keyword, and where schemas stand inside it. */
 const keywords: ReadonlyMap<string, 'none' | 'schema' | 'list' | 'named'> = new Map([

@@ -1,7 +1,8 @@
 // Delivery: an answer as a list of steps on the wire, and the faults that change how it is delivered.
+
+import { isObject } from '../turn/json.ts';
 import { type Answer, malformedJson } from './answer.ts';
 import { type Fault, faultOf, type Moment } from './fault.ts';
-import { isObject } from './reading.ts';
 
 export type Step =
   | { readonly do: 'head' }

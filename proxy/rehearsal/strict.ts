@@ -1,11 +1,12 @@
 // What a strict provider refuses of a turn: the shapes that the gateway must never send it.
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Json, JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import type { WireWords } from '../turn/settings.ts';
-import type { Json, JsonObject } from '../turn/turn.ts';
 import type { Account } from './account.ts';
 import { ProviderError } from './errors.ts';
 import { endsInTrigger, toolLists } from './prompt.ts';
-import { isObject, listOf, textOf } from './reading.ts';
+import { listOf, textOf } from './reading.ts';
 import { refuseUnloweredSchemas } from './schema-keywords.ts';
 
 export interface Judged {

@@ -1,11 +1,12 @@
 // A believable turn: its events, and the response that they add up to.
-import type { Json, JsonObject } from '../turn/turn.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import type { Account } from './account.ts';
 import type { Ids } from './ids.ts';
 import { type ItemMaker, itemOf, type Made, reasoningItem } from './items.ts';
 import { planOf, wantsCiphertext } from './plan.ts';
 import { promptOf } from './prompt.ts';
-import { isObject, textOf } from './reading.ts';
+import { textOf } from './reading.ts';
 
 export interface TurnSetting {
   readonly account: Account;

@@ -1,6 +1,8 @@
 // Where a turn goes after an account refused its ciphertext: to the maker, or once more without its reasoning (Q10).
+
+import type { Json } from '../turn/json.ts';
 import { Refusal } from '../turn/refusal.ts';
-import type { Body, Json } from '../turn/turn.ts';
+import type { Body } from '../turn/turn.ts';
 import { type Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
 
 export const CIPHERTEXT_REFUSED = 'invalid_encrypted_content';

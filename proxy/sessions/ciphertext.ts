@@ -1,7 +1,9 @@
 // Which account made which ciphertext, and which one refused it: reasoning and compaction items are good at their maker only (Q10).
+
 import { LRUCache } from 'lru-cache';
 import type { KeyedDigest } from '../encryption/digest.ts';
-import type { Json, JsonObject } from '../turn/turn.ts';
+import type { Json } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 
 /** In memory alone: after a restart a refused ciphertext is of unknown making. */
 const REMEMBERED = 10_000;
@@ -51,5 +53,3 @@ export function ciphertextOf(item: Json | undefined): string | undefined {
 }
 
 export const isReasoning = (item: Json): boolean => isObject(item) && item.type === 'reasoning';
-
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,8 +1,8 @@
 // What continuity learns from answers: response ids, turn state, ciphertext, and who answered for a session (Q10).
 
 import type { ReplyObserver, Source } from '../dispatch/reply-observers.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
 import type { RouteKind } from '../turn/kinds.ts';
-import type { Json, JsonObject } from '../turn/turn.ts';
 import type { Ciphertexts } from './ciphertext.ts';
 import type { PinBook } from './pin-book.ts';
 import { turnStateName, turnStateOf } from './turn-state.ts';

@@ -1,6 +1,9 @@
 // Turn state: opaque values that go back only to the account that issued them (Q10).
+
+import type { JsonObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import type { WireWords } from '../turn/settings.ts';
-import type { Body, Headers, Json, JsonObject, Outgoing } from '../turn/turn.ts';
+import type { Body, Headers, Outgoing } from '../turn/turn.ts';
 
 /** A request header, and an entry of `client_metadata`, by the same name. */
 export const turnStateName = ({ agent }: WireWords): string => `x-${agent}-turn-state`;
@@ -35,5 +38,3 @@ export function keepOwnTurnState(out: Outgoing, isOwn: (value: string) => boolea
   const { [name]: _, ...rest } = metadata;
   out.body.client_metadata = rest;
 }
-
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,8 @@
 // One failed attempt, classified: who is to blame decides what may be tried again and what the client is told (Q5, Q6).
 import { resetStated } from '../accounts/quota/quota-statement.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
-import type { Headers, Json, JsonObject } from './turn.ts';
+import type { Json, JsonObject } from './json.ts';
+import type { Headers } from './turn.ts';
 
 /**
  * `connect`, `network`: no whole answer; `timeout`: sent, no answer in time; `credential`, `quota`, `rate`, `server`,

@@ -1,5 +1,7 @@
 // What the client of a turn said, as far as it is text: a provider's error might repeat it.
-import type { Body, Json } from './turn.ts';
+
+import type { Json } from './json.ts';
+import type { Body } from './turn.ts';
 
 /** Past it a prompt is not looked through for an error's sake. */
 const LONGEST_PROMPT = 4_194_304;

@@ -1,10 +1,11 @@
 // Compiles the ordered rules of a route kind, and carries one turn through their phases.
 
 import type { Rule, UpstreamRefusal } from '../../rules/rule.ts';
+import type { JsonObject } from './json.ts';
 import type { RouteKind } from './kinds.ts';
 import type { Refusal } from './refusal.ts';
 import type { WireWords } from './settings.ts';
-import type { Event, Head, JsonObject, Outcome, Outgoing, Turn, Work } from './turn.ts';
+import type { Event, Head, Outcome, Outgoing, Turn, Work } from './turn.ts';
 
 /** In a rule's `events`: every type of the backend's own family, in this deployment's word. */
 const FAMILY = '<agent>.*';

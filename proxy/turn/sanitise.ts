@@ -1,8 +1,10 @@
 // Takes out of a provider's error what identifies the account or its owner (Q3).
 
 import type { ProviderError } from './failure.ts';
+import type { Json, JsonObject } from './json.ts';
+import { isObject } from './json.ts';
 import type { ErrorBody } from './refusal.ts';
-import type { Body, Json, JsonObject } from './turn.ts';
+import type { Body } from './turn.ts';
 
 /** Members that say whose account it is, at any depth. */
 const OWNER_MEMBERS = new Set([
@@ -126,5 +128,3 @@ export function publicError({ code, type, param, message }: ProviderError, known
     param: safeParam(param),
   };
 }
-
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);

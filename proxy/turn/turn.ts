@@ -1,14 +1,8 @@
 // The vocabulary of one turn: what rules and the core say to each other about a request, its attempts, and its reply.
+import type { Json, JsonObject } from './json.ts';
 
 import type { RouteKind } from './kinds.ts';
 import type { AdmissionClass, KeyConfig, Limits, PoolConfig, RouteStatus, ServingMode, WireWords } from './settings.ts';
-
-export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
-
-/** Nested JSON is never edited in place: a change makes new objects, so that attempts start equal at no cost. */
-export interface JsonObject {
-  readonly [member: string]: Json | undefined;
-}
 
 /** A request or attempt body: its top-level members may be replaced, what is nested is read only. */
 export interface Body {

@@ -1,5 +1,5 @@
 // Splits an SSE byte stream into whole events and peeks their type in the bytes, without parsing them.
-import type { JsonObject } from '../turn/turn.ts';
+import type { JsonObject } from '../turn/json.ts';
 
 /**
  * One event inside `bytes`; reused for every event, so it must not be kept.

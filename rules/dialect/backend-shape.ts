@@ -1,6 +1,6 @@
 // What every non-compact dispatch to the backend Responses destination bears, whoever asked for it (F1.4, Q15).
-import type { Json } from '../../proxy/turn/turn.ts';
-import { isList, isObject } from '../json.ts';
+import type { Json } from '../../proxy/turn/json.ts';
+import { isList, isObject } from '../../proxy/turn/json.ts';
 import { rule } from '../rule.ts';
 
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';

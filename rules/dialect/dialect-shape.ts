@@ -1,7 +1,9 @@
 // Members that a dialect has to edit must have the shape that it edits; everything else stays the provider's to judge.
-import type { Body, Json } from '../../proxy/turn/turn.ts';
+
+import type { Json } from '../../proxy/turn/json.ts';
+import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 import { invalid } from '../invalid.ts';
-import { isAbsent, isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 
 /**

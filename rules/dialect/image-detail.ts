@@ -1,6 +1,6 @@
 // Lite takes no `detail` on input images (F2.9); where none stands, the very same list comes back.
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isList, isObject, mapList, mapMembers } from '../json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
 
 /** Whether a message may go without its type: only on the compatible surface; native ones without it stay as they are (Q33). */
 export type Untyped = 'untyped-messages-too' | 'typed-messages-only';

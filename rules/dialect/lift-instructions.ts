@@ -1,6 +1,8 @@
 // System and developer texts of the compatible surface become top-level instructions in Full (F1.1, Q32, Q33).
-import type { Body, Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isList, isObject } from '../json.ts';
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject } from '../../proxy/turn/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 
 /** In Lite they stay where they are, since there instructions travel as developer messages anyway; native turns keep theirs (Q32). */

@@ -1,6 +1,8 @@
 // The Lite marker is the gateway's word alone: a client's never travels, ours is added per attempt (F2.1 to F2.4).
-import type { Json, JsonObject, Turn } from '../../proxy/turn/turn.ts';
-import { isObject } from '../json.ts';
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isObject } from '../../proxy/turn/json.ts';
+import type { Turn } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 
 /** How a websocket frame spells a request header among its `client_metadata`. */

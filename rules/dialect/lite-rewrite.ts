@@ -1,6 +1,8 @@
 // Lite carries tools and instructions inside `input` (F2.5 to F2.10); Full is sent as it came (F2.7, F2.11), so no rule does it.
-import type { Body, Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isList, isObject } from '../json.ts';
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject } from '../../proxy/turn/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 import { withoutImageDetail } from './image-detail.ts';
 

@@ -1,6 +1,7 @@
 // Lite has no way to carry a map-shaped tool_choice: it follows the model's mode, not the endpoint (F2.12, F5.3).
+
+import { isObject } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
-import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 
 /** Chat keeps the name `tool_choice`, so one check serves it before its translation too. */

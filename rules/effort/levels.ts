@@ -1,7 +1,8 @@
 // What an effort policy permits of a model: pure functions, for turns (F4.2) and for the catalog's reflection (F4.6).
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject } from '../../proxy/turn/json.ts';
 import type { EffortPolicy } from '../../proxy/turn/settings.ts';
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isList, isObject } from '../json.ts';
 
 /** Ascending (RE4). Whatever is not in here is a custom effort. */
 export const KNOWN_EFFORTS: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];

@@ -1,8 +1,9 @@
 // The key's output-token policy: more is refused, and what a client leaves open is closed at the key's maximum (CR1).
+
+import { isAbsent } from '../../proxy/turn/json.ts';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { invalid } from '../invalid.ts';
-import { isAbsent } from '../json.ts';
 import { rule } from '../rule.ts';
 
 /** The names that the surface has for it; the first is the one that is filled in. */

@@ -1,7 +1,9 @@
 // Where a request carries its effort: `reasoning.effort`, or `reasoning_effort` on Chat (F4.3).
+
+import type { Json } from '../../proxy/turn/json.ts';
+import { isObject } from '../../proxy/turn/json.ts';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
-import type { Body, Json } from '../../proxy/turn/turn.ts';
-import { isObject } from '../json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 
 export interface EffortPlace {
   /** What a refusal names. */

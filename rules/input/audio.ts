@@ -1,7 +1,7 @@
 // Audio in a message is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject } from '../../proxy/turn/json.ts';
 import { invalid } from '../invalid.ts';
-import { isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 import { decodedBytes } from './base64.ts';
 

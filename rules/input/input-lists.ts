@@ -1,7 +1,9 @@
 // `input` and `tools` are lists; the public surface also takes a string as the user's one message (F1.6, Q15).
-import type { Body, Json } from '../../proxy/turn/turn.ts';
+
+import type { Json } from '../../proxy/turn/json.ts';
+import { isAbsent, isList } from '../../proxy/turn/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 import { invalid } from '../invalid.ts';
-import { isAbsent, isList } from '../json.ts';
 import { rule } from '../rule.ts';
 
 /** First of the shape rules: all that follow find a list or nothing. */

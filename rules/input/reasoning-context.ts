@@ -1,7 +1,7 @@
 // `reasoning.context` of public Responses is one of three words, whatever its case and the blanks around it (F1.7).
 
+import { isAbsent, isObject } from '../../proxy/turn/json.ts';
 import { invalid } from '../invalid.ts';
-import { isAbsent, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 
 const CONTEXTS: ReadonlySet<string> = new Set(['auto', 'current_turn', 'all_turns']);

@@ -1,7 +1,8 @@
 // Parameters of the public Responses API whose meaning would be lost here are refused when they ask for something (Q15).
+
+import type { Json } from '../../proxy/turn/json.ts';
+import { isAbsent } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
-import type { Json } from '../../proxy/turn/turn.ts';
-import { isAbsent } from '../json.ts';
 import { rule } from '../rule.ts';
 
 const ASKS: ReadonlyMap<string, (value: Json) => boolean> = new Map<string, (value: Json) => boolean>([

@@ -1,6 +1,6 @@
 // A completed response with an empty `output` is filled from the items that its stream had finished (Q15).
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isList, isObject } from '../json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject } from '../../proxy/turn/json.ts';
 import { rule } from '../rule.ts';
 
 /** Finished items by their output index; one without an index takes the place at which it came. */

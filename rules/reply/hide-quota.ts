@@ -1,6 +1,8 @@
 // A Pool may keep its accounts' quota to itself: native replies then lose the events that tell of it (Q8). Headers go with the head.
-import type { Event, JsonObject, Turn } from '../../proxy/turn/turn.ts';
-import { isObject } from '../json.ts';
+
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { isObject } from '../../proxy/turn/json.ts';
+import type { Event, Turn } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 import { isQuotaHeader } from './quota-header.ts';
 

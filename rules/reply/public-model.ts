@@ -1,6 +1,8 @@
 // Public answers and their lifecycle events bear the exposed model id, whatever the account calls the model (Q15).
-import type { JsonObject, Turn } from '../../proxy/turn/turn.ts';
-import { isObject } from '../json.ts';
+
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { isObject } from '../../proxy/turn/json.ts';
+import type { Turn } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 
 export const publicModel = rule({

@@ -1,6 +1,8 @@
 // A turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
-import type { Json, JsonObject, Turn } from '../../proxy/turn/turn.ts';
-import { isObject } from '../json.ts';
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isObject } from '../../proxy/turn/json.ts';
+import type { Turn } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 
 interface Expects {

@@ -1,7 +1,7 @@
 // Custom tools have exactly the fields of the contract (F5.2, Q16).
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject, isText } from '../../proxy/turn/json.ts';
 import { invalid } from '../invalid.ts';
-import { isList, isObject, isText } from '../json.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 

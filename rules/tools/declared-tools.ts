@@ -1,6 +1,8 @@
 // Where a request declares tools: at the top level, in `additional_tools` input items, and inside namespaces of both.
-import type { Body, Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isList, isObject } from '../json.ts';
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject } from '../../proxy/turn/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 
 export interface ToolList {
   /** `tools`, or `input.0.tools`. */

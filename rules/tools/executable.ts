@@ -1,6 +1,6 @@
 // What can be called by name: function tools, flat or in the older nested wrapper, and custom tools.
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isAbsent, isObject } from '../json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isAbsent, isObject } from '../../proxy/turn/json.ts';
 
 export interface Executable {
   readonly kind: 'function' | 'custom';

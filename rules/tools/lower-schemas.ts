@@ -1,6 +1,6 @@
 // Brings the schemas of non-strict functions down to what the backend accepts (F5.1, F1.5).
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isAbsent, isList, isObject, mapList } from '../json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json.ts';
 import { rule } from '../rule.ts';
 import { isNamespace } from './declared-tools.ts';
 import { isStrict, wrappedFunction } from './executable.ts';

@@ -1,6 +1,6 @@
 // Lowering: what the backend accepts of a non-strict function schema, at every depth (Q31).
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isList, isObject, mapList, mapMembers } from '../json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
 import { KEYWORDS, type KeywordKind, namesType, refuseDepth } from './schema.ts';
 
 /**

@@ -1,6 +1,8 @@
 // Gives a public `custom_tool_call` the namespace that the provider left out of it (F5.4).
-import type { Body, Event, Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isAbsent, isList, isObject, mapList } from '../json.ts';
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json.ts';
+import type { Body, Event } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 

@@ -1,7 +1,7 @@
 // Remote MCP tools are nobody's to declare here: refused before dispatch, on every surface (F1.3).
 
+import { isObject } from '../../proxy/turn/json.ts';
 import { invalid } from '../invalid.ts';
-import { isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 

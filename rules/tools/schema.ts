@@ -1,7 +1,8 @@
 // A JSON schema as tools carry it: which keywords hold schemas, and how deep they may go.
+
+import type { Json } from '../../proxy/turn/json.ts';
+import { isList } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
-import type { Json } from '../../proxy/turn/turn.ts';
-import { isList } from '../json.ts';
 
 /** What a keyword's value is: a schema or a list of them, a list of schemas, schemas by name, or plain data. */
 export type KeywordKind = 'schema' | 'list' | 'map' | 'data';

@@ -1,6 +1,6 @@
 // Fills in a nested `type` that a strict flat function left out, where its structure leaves no doubt (F5.6, Q33).
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isList, isObject, mapList, mapMembers } from '../json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 import { isStrict, parametersOf } from './executable.ts';

@@ -1,7 +1,9 @@
 // Strict schemas on the compatible surface have a direct object at their root (F5.7).
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isObject } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
-import type { Body, Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isObject } from '../json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 import { isStrict, parametersOf } from './executable.ts';

@@ -1,7 +1,9 @@
 // A `tool_choice` names something that the request declares (F5.3, Q16).
-import type { Body, Json, JsonObject } from '../../proxy/turn/turn.ts';
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 import { invalid } from '../invalid.ts';
-import { isAbsent, isList, isObject } from '../json.ts';
 import { rule } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 import { wrappedFunction } from './executable.ts';

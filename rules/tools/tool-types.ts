@@ -1,7 +1,9 @@
 // The public surface takes a closed list of tool types, and namespaces only in one shape (F5.2, Q16).
-import type { Body, Json } from '../../proxy/turn/turn.ts';
+
+import type { Json } from '../../proxy/turn/json.ts';
+import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 import { invalid } from '../invalid.ts';
-import { isAbsent, isList, isObject, isText } from '../json.ts';
 import { rule } from '../rule.ts';
 import { type DeclaredTool, declaredTools, isNamespace } from './declared-tools.ts';
 

@@ -1,7 +1,8 @@
 // The explicit `type` values of strict parameters: known words, or a list of different ones (F5.6, Q16).
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
-import { isList, isObject } from '../json.ts';
 import { KEYWORDS, refuseDepth } from './schema.ts';
 
 const TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inputTokens, outputTokens } from '../../proxy/keys/input-estimate.ts';
 import { Shown } from '../../proxy/keys/visible-output.ts';
-import type { Body, Json } from '../../proxy/turn/turn.ts';
+import type { Json } from '../../proxy/turn/json.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
 
 const wav = (seconds: number): string => {
   const head = Buffer.alloc(44);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ceilingsOf } from '../../proxy/models/ceilings.ts';
 import { advertisedWindow } from '../../proxy/models/context-window.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { ModelConfig } from '../../proxy/turn/settings.ts';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
 
 interface Case {
   readonly title: string;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { canonicalJson } from '../../proxy/models/canonical-json.ts';
+import { canonicalJson } from '../../proxy/turn/json.ts';
 import type { KeyConfig } from '../../proxy/turn/settings.ts';
 import { KEY } from '../support/turn.ts';
 import { account, answer, entriesOf, entry, world } from './support.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resolveMode } from '../../proxy/models/mode-resolution.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { ServingMode } from '../../proxy/turn/settings.ts';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
 import { assignment, entry, world } from './support.ts';
 
 const LITE = { use_responses_lite: true };

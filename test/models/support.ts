@@ -6,8 +6,8 @@ import { parseCatalog } from '../../proxy/models/catalog-parser.ts';
 import { ListingCache, Listings } from '../../proxy/models/listings.ts';
 import type { RoutabilityOfAccounts } from '../../proxy/models/pool-model.ts';
 import { PoolModels } from '../../proxy/models/pool-models.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import type { AccountConfig, AssignmentConfig, PoolConfig } from '../../proxy/turn/settings.ts';
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
 import { POOL } from '../support/turn.ts';
 
 /** An entry with all that native clients need. */

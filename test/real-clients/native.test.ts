@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { startGateway } from '../support/gateway.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';
 

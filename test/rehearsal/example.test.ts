@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { exampleOf } from '../../proxy/rehearsal/example.ts';
-import type { Json } from '../../proxy/turn/turn.ts';
+import type { Json } from '../../proxy/turn/json.ts';
 
 const cases: readonly (readonly [what: string, schema: Json, value: Json])[] = [
   ['required members only', { type: 'object', properties: { a: { type: 'string' }, b: { type: 'null' } }, required: ['b'] }, { b: null }],

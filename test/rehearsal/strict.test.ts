@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { temperamentOf } from '../../proxy/rehearsal/temperaments.ts';
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { ask, at } from '../support/rehearsal-client.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';

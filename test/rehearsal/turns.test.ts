@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { rehearsalModels } from '../../proxy/rehearsal/catalog.ts';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { ask, at, typesOf } from '../support/rehearsal-client.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
 import { type Refused, recoveryOf } from '../../proxy/sessions/ciphertext-moves.ts';
-import type { Json } from '../../proxy/turn/turn.ts';
+import type { Json } from '../../proxy/turn/json.ts';
 
 const reasoning = (by: string) => ({ type: 'reasoning', summary: [], encrypted_content: `enc_${by}_1` });
 const compaction = (by: string) => ({ type: 'compaction', encrypted_content: `cmp_${by}_1` });

@@ -1,7 +1,7 @@
 // What is done anew for each account that a turn goes to: its name for the model, its dropped fields, its credential, the marker.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { bearerOf, type Draft, eventsOf, startGateway } from '../support/gateway.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';

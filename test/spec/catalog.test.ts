@@ -1,8 +1,10 @@
 // The two model lists over the wire: what stands in them, for whom, and under which ETag.
+
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { isObject } from '../../proxy/turn/json.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   BACKEND_MODELS,
@@ -53,8 +55,6 @@ const digest = (secret: string): string => hash('sha256', secret, 'hex');
 
 /** A key of the Pool with this policy; its secret is its id. */
 const key = (id: string, policy: JsonObject): JsonObject => ({ id, pool: 'team', secret_sha256: [digest(id)], ...policy });
-
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
 
 const gate = await startGateway({
   upstream: {

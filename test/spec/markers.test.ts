@@ -1,7 +1,7 @@
 // The Lite marker over the wire: ours alone, per mode; a client's never travels, a provider's never comes back, and neither decides.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { type Draft, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 

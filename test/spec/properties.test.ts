@@ -1,7 +1,7 @@
 // What holds over the wire for every body, well-formed or hostile: a second pass changes nothing, Full leaves what it need not touch.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { Dice, generatedBody, NAMED, unlowered } from '../rules/dialect/bodies.ts';
 import { startGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';

@@ -1,7 +1,7 @@
 // What a provider's final refusal becomes under explicit Full, auto and Lite: on the wire, and on the request row.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { type Draft, type Reply, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';

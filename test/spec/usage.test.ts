@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Quota, RehearsalAccount } from '../../proxy/rehearsal/account.ts';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { HandClock } from '../models/support.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { oneClock } from '../support/one-clock.ts';

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../proxy/rehearsal/clock.ts';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { eventsOf, KEY, type Reply, startGateway, type TestGateway } from './gateway.ts';
 import { restarted } from './restart.ts';
 import { ShiftedClock } from './shifted-clock.ts';

@@ -1,5 +1,5 @@
 // The two model lists of a gateway under test, as their clients read them, and accounts that say something else all of a sudden.
-import type { JsonObject } from '../../proxy/turn/turn.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { Draft, TestGateway } from './gateway.ts';
 import { nativeCatalog } from './native-catalog.ts';
 import type { Script } from './rehearsal.ts';

@@ -1,6 +1,6 @@
 // Reads a catalog as native clients do: one entry that does not parse costs them all of it, without a word.
 import assert from 'node:assert/strict';
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 
 type Check = (value: Json | undefined) => boolean;
 

@@ -1,7 +1,7 @@
 // Exact replies and catalog entries for scripts of the tests' upstream.
 import { rehearsalModels } from '../../proxy/rehearsal/catalog.ts';
 import type { ReplyFault } from '../../proxy/rehearsal/fault.ts';
-import type { Json, JsonObject } from '../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 
 type Head = { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
 

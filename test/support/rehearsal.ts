@@ -4,8 +4,8 @@ import type { RehearsalAccount } from '../../proxy/rehearsal/account.ts';
 import type { Clock } from '../../proxy/rehearsal/clock.ts';
 import type { Login } from '../../proxy/rehearsal/login.ts';
 import { type Provider, startProvider } from '../../proxy/rehearsal/provider.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { WireWords } from '../../proxy/turn/settings.ts';
-import type { JsonObject } from '../../proxy/turn/turn.ts';
 import { type Arrival, Inbox, inTime, type Script } from './rehearsal-inbox.ts';
 
 export type { Arrival, Script };

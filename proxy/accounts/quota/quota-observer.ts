@@ -1,7 +1,8 @@
 // Quota evidence in passing: what the accounts' answers say of their windows, beside what a client gets of it (Q8).
 import type { ReplyObserver, Source } from '../../dispatch/reply-observers.ts';
 import type { Failure } from '../../turn/failure.ts';
-import type { Headers, JsonObject } from '../../turn/turn.ts';
+import type { JsonObject } from '../../turn/json.ts';
+import type { Headers } from '../../turn/turn.ts';
 import type { Quota } from './quota.ts';
 import { type Statement, statedByEvent, statedByHeaders } from './quota-statement.ts';
 

@@ -1,5 +1,7 @@
 // What a provider states of an account's quota, in the three forms that it has for it; numbers that cannot be true are not taken (Q8).
-import type { Headers, Json, JsonObject } from '../../turn/turn.ts';
+
+import type { Json, JsonObject } from '../../turn/json.ts';
+import type { Headers } from '../../turn/turn.ts';
 import type { QuotaWindow } from './quota-window.ts';
 
 /** In falling order of trust: an `<agent>.rate_limits` event, an answer's headers, our own usage read. */

@@ -1,6 +1,8 @@
 // What only the running gateway knows of a model: its catalogs, the health of its sources, and what is in flight.
+
+import type { JsonObject } from '../../turn/json.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
-import type { JsonObject, ModeDecision } from '../../turn/turn.ts';
+import type { ModeDecision } from '../../turn/turn.ts';
 
 /** An account of the Pool that lists the model. */
 export interface LiveSource {

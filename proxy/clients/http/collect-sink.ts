@@ -4,9 +4,10 @@ import { told } from '../../dispatch/client-error.ts';
 import { LIFECYCLE, TERMINAL_TYPES } from '../../dispatch/hold.ts';
 import type { Client, Sink } from '../../dispatch/sink.ts';
 import { inBandFailure } from '../../turn/failure.ts';
+import type { JsonObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
-import type { Event, JsonObject, Outcome } from '../../turn/turn.ts';
+import type { Event, Outcome } from '../../turn/turn.ts';
 
 export class CollectSink implements Sink {
   readonly wants = TERMINAL_TYPES;

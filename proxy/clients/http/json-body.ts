@@ -1,7 +1,8 @@
 // Client bytes to a JSON object that is safe to work on: UTF-8, no prototype keys, bounded depth.
 import { isUtf8 } from 'node:buffer';
+import type { Json } from '../../turn/json.ts';
 import { Refusal } from '../../turn/refusal.ts';
-import type { Body, Json } from '../../turn/turn.ts';
+import type { Body } from '../../turn/turn.ts';
 
 /** Far deeper than any real request; well below what would exhaust the stack of a recursive rule. */
 const MAX_DEPTH = 128;

@@ -1,5 +1,6 @@
 // Addresses of accounts and listeners: https, or http on loopback (Q9), and nothing secret inside them.
 
+import { isLoopback } from '../../loopback.ts';
 import { temperamentNames } from '../../rehearsal/temperaments.ts';
 import type { Path, Problem } from '../finding.ts';
 import { suggestion } from '../suggestion.ts';
@@ -10,10 +11,6 @@ export function checkAddresses(data: unknown): readonly Problem[] {
 }
 
 export const isRehearsal = (base_url: unknown): boolean => typeof base_url === 'string' && base_url.startsWith('rehearsal:');
-
-export function isLoopback(host: string): boolean {
-  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
-}
 
 function* accountAddresses(data: unknown): Generator<Problem> {
   for (const { path, row } of rowsOf(data, 'accounts')) {

@@ -1,6 +1,6 @@
 // Made-up request bodies, good and bad, the same for the same seed: what the properties of the dialects are tried on.
-import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
-import { isObject } from '../../../rules/json.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import { isObject } from '../../../proxy/turn/json.ts';
 
 /** A small seeded generator (mulberry32), so that a failure names the body that made it. */
 export class Dice {

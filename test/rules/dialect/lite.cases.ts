@@ -1,5 +1,5 @@
 // What Lite makes of a body, and that Full makes nothing of it.
-import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { TurnOptions } from '../../support/turn.ts';
 import { AUTO_LITE, type Case, FULL, LITE } from './case.ts';
 

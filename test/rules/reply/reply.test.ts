@@ -1,7 +1,8 @@
 // The reply rules alone: the exposed model, filled outputs, usage, agent events and the closing error.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Event, Json, JsonObject } from '../../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Event } from '../../../proxy/turn/turn.ts';
 import { agentEvents } from '../../../rules/reply/agent-events.ts';
 import { closingError } from '../../../rules/reply/closing-error.ts';
 import { fillOutput } from '../../../rules/reply/fill-output.ts';

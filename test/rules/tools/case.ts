@@ -1,9 +1,9 @@
 // One row of a rule's case table: a whole request, and what becomes of it. The tables are data, so that they also run over the wire.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import type { ErrorCode } from '../../../proxy/turn/refusal.ts';
-import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
 import type { Rule } from '../../../rules/rule.ts';
 import { refusalBy, run, type TurnOptions } from '../../support/turn.ts';
 

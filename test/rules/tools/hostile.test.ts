@@ -1,8 +1,9 @@
 // Whatever JSON a client sends, the rules on tools and shapes refuse it, change it, or pass it, and break on nothing.
 import { test } from 'node:test';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import { Refusal } from '../../../proxy/turn/refusal.ts';
-import type { Body, Json, JsonObject } from '../../../proxy/turn/turn.ts';
+import type { Body } from '../../../proxy/turn/turn.ts';
 import { audio } from '../../../rules/input/audio.ts';
 import { inputLists } from '../../../rules/input/input-lists.ts';
 import { reasoningContext } from '../../../rules/input/reasoning-context.ts';

@@ -1,5 +1,5 @@
 // What becomes of the schemas of functions that are not strict, one keyword after the other.
-import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import { asks, type Case } from './case.ts';
 
 export interface Lowering {

@@ -1,8 +1,8 @@
 // Runs the table of lowered schemas, and tries the promises of lowering on made-up ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Json } from '../../../proxy/turn/json.ts';
 import { Refusal } from '../../../proxy/turn/refusal.ts';
-import type { Json } from '../../../proxy/turn/turn.ts';
 import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
 import { lowerParameters } from '../../../rules/tools/lowering.ts';
 import { KEYWORDS, MAX_SCHEMA_DEPTH } from '../../../rules/tools/schema.ts';

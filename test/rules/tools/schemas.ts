@@ -1,5 +1,5 @@
 // Made-up JSON schemas, good and bad, the same for the same seed: what the properties of lowering and repair are tried on.
-import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 
 type Random = () => number;
 

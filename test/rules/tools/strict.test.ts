@@ -1,9 +1,9 @@
 // Runs the tables of strict schemas, and tries the promises of the repair on made-up ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import { isObject } from '../../../proxy/turn/json.ts';
 import { Refusal } from '../../../proxy/turn/refusal.ts';
-import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
-import { isObject } from '../../../rules/json.ts';
 import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
 import { MAX_SCHEMA_DEPTH } from '../../../rules/tools/schema.ts';
 import { strictRepair } from '../../../rules/tools/strict-repair.ts';

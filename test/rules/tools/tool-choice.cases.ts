@@ -1,5 +1,5 @@
 // What a `tool_choice` of the public surface may name.
-import type { Json } from '../../../proxy/turn/turn.ts';
+import type { Json } from '../../../proxy/turn/json.ts';
 import { asks, type Case, invalidAt } from './case.ts';
 
 const TOOLS = [

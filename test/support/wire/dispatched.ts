@@ -1,6 +1,7 @@
 // What goes out beside what a case is about: the parts that every dispatch bears, said a second time and independently of the rules.
+
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
-import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
 import type { WireCase } from './case.ts';
 
 const ENCRYPTED = 'reasoning.encrypted_content';

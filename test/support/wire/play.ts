@@ -1,8 +1,8 @@
 // Plays a case table over real sockets: what reached the account, and what came back, on every door that the case's kind has.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
-import type { Json, JsonObject } from '../../../proxy/turn/turn.ts';
 import { bearerOf, eventsOf, type Reply } from '../gateway.ts';
 import type { WireCase } from './case.ts';
 import { dispatched, isPublic } from './dispatched.ts';

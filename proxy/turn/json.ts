@@ -1,7 +1,14 @@
-// Telling JSON values apart, and changing them without editing them.
-import type { Json, JsonObject } from '../proxy/turn/turn.ts';
+// JSON values: their types, how they are told apart, changed without being edited, and written in one canonical form.
 
-export function isObject(value: Json | undefined): value is JsonObject {
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+
+/** Nested JSON is never edited in place: a change makes new objects, so that attempts start equal at no cost. */
+export interface JsonObject {
+  readonly [member: string]: Json | undefined;
+}
+
+/** A plain JSON object: no list, no null. */
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -44,4 +51,16 @@ export function mapMembers(object: JsonObject, change: (value: Json, name: strin
     copy[name] = after;
   }
   return copy ?? object;
+}
+
+/** JSON with members sorted by UTF-16 code units at every depth, and no white space. Members that are undefined are left out. */
+export function canonicalJson(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members: string[] = [];
+  for (const name of Object.keys(value).sort()) {
+    const member = value[name];
+    if (member !== undefined) members.push(`${JSON.stringify(name)}:${canonicalJson(member)}`);
+  }
+  return `{${members.join(',')}}`;
 }
