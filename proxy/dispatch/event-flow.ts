@@ -38,7 +38,7 @@ export class EventFlow {
     if (sink.drops.has(event.type)) return;
     const end = endOf(event.type);
     this.end ??= end;
-    turn.bill?.show(event);
+    turn.bill?.countOutput(event);
     if (end !== 'failed' && !turn.rules.wants(event.type) && !sink.wants.has(event.type)) {
       sink.raw(event);
       return;

@@ -67,7 +67,7 @@ export function turnHost({ accounting, capacity, clock, counters, credentials, l
     findModel: (_generation, pool, id) => models.find(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
     record: (row, attempts, turn) => {
-      accounting.settle(turn, row);
+      accounting.settle(turn, turn.bill, row, attempts);
       store.requests.append(row, attempts);
       if (!log.debugs) return;
       const { id, endpoint, method, status, code, account, retries, duration_ms } = row;

@@ -1,30 +1,24 @@
-// Each turn's account with its key: let in before dispatch, settled at its end, exactly once (S2, Q18, Q19).
+// The usage of every key: reserved before a turn is dispatched, settled once at its end (S2, Q18, Q19).
 import type { RequestRow, Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
-import type { ModelView } from '../turn/turn.ts';
+import type { Body, ModelView } from '../turn/turn.ts';
+import { inputTokens, outputTokens } from './input-estimate.ts';
 import { KeyLimits, type LimitState } from './key-limits.ts';
+import type { Amounts } from './key-use.ts';
 import { KEPT_DAYS, Ledger } from './ledger.ts';
-import type { Reservation } from './reservation.ts';
+import { Reservation } from './reservation.ts';
 import { costOf, type Totals } from './usage-totals.ts';
 
-/** A turn as far as its bill goes. */
-export interface BilledTurn {
+/** What accounting needs to know of a turn. */
+export interface AccountedTurn {
   readonly key: KeyConfig;
-  /** The same as `pool`; undefined where nobody was authenticated. */
-  readonly billed: PoolConfig | undefined;
   readonly pool: PoolConfig;
   readonly model: ModelView | undefined;
-  readonly bill: Reservation | undefined;
-  /** Empty for a turn that never reached an account. */
-  readonly attempts: readonly unknown[];
 }
 
-type Settled = Pick<
-  RequestRow,
-  'key_id' | 'pool' | 'model' | 'status' | 'outcome' | 'input_tokens' | 'cached_input_tokens' | 'output_tokens'
->;
+type TurnUsage = Pick<RequestRow, 'model' | 'status' | 'outcome' | 'input_tokens' | 'cached_input_tokens' | 'output_tokens'>;
 
 export class Accounting {
   readonly #ledger: Ledger;
@@ -39,29 +33,34 @@ export class Accounting {
     return this.#ledger.load();
   }
 
-  /** A core step, after all refusals that cost nothing (Q4). What keeps the turn out: `rate_limit_exceeded`. */
-  reserve({ key, pool, model, bill }: BilledTurn): Refusal | undefined {
-    if (!bill) return undefined;
-    const guess = (): { tokens: number; nanos: number } => {
-      const { input, output } = bill.estimate(key.output_tokens?.max);
-      const tokens = { input_tokens: input, cached_input_tokens: null, output_tokens: output };
-      return { tokens: input + output, nanos: costOf(tokens, pricesOf(pool, model?.id)) };
-    };
-    const reserved = this.#limits.reserve(key, guess);
-    if (reserved instanceof Refusal) return reserved;
-    bill.reserve(reserved.amounts, reserved.release);
-    return undefined;
+  /**
+   * Reserves the estimated usage of a turn, or returns the refusal `rate_limit_exceeded`. Runs after all refusals that cost nothing (Q4).
+   * @param request the body as the client sent it, before any rule edited it; undefined on routes whose body is not read
+   */
+  reserve(turn: AccountedTurn, request: Body | undefined): Refusal | Reservation {
+    const reserved = this.#limits.reserve(turn.key, () => estimateOf(turn, request));
+    return reserved instanceof Refusal ? reserved : new Reservation(request, reserved);
   }
 
-  /** Takes the one row of a turn that is over. */
-  settle({ bill, attempts, billed: pool }: Pick<BilledTurn, 'bill' | 'attempts' | 'billed'>, row: Settled): void {
-    if (attempts.length === 0 || !pool || row.key_id === null) {
-      bill?.release(undefined);
+  /**
+   * Settles a turn that has ended: records its usage and gives its reservation back.
+   * @param reservation undefined for a turn that was refused before it reserved
+   * @param attempts empty for a turn that was never sent to an account: it used nothing
+   */
+  settle(
+    turn: Pick<AccountedTurn, 'key' | 'pool'>,
+    reservation: Reservation | undefined,
+    usage: TurnUsage,
+    attempts: readonly unknown[],
+  ): void {
+    if (attempts.length === 0) {
+      reservation?.release(undefined);
       return;
     }
-    const totals = totalsOf(row, pool, bill);
-    bill?.release({ tokens: totals.input_tokens + totals.output_tokens + totals.held_tokens });
-    this.#ledger.settle(row.key_id, pool.id, totals);
+    const { key, pool } = turn;
+    const totals = totalsOf(usage, pool, reservation);
+    reservation?.release({ tokens: totals.input_tokens + totals.output_tokens + totals.held_tokens });
+    this.#ledger.settle(key.id, pool.id, totals);
   }
 
   /** Of the last 28 days. */
@@ -78,18 +77,26 @@ export class Accounting {
   }
 }
 
-/** What nobody stated is unknown, never nothing (Q18): an answer of unknown usage holds what its turn had reserved. */
-function totalsOf(row: Settled, pool: PoolConfig, bill: Reservation | undefined): Totals {
-  const { input_tokens, cached_input_tokens, output_tokens } = row;
+function estimateOf({ key, pool, model }: AccountedTurn, request: Body | undefined): Omit<Amounts, 'requests'> {
+  if (!request) return { tokens: 0, nanos: 0 };
+  const input = inputTokens(request);
+  const output = outputTokens(request, key.output_tokens?.max);
+  const tokens = { input_tokens: input, cached_input_tokens: null, output_tokens: output };
+  return { tokens: input + output, nanos: costOf(tokens, pricesOf(pool, model?.id)) };
+}
+
+/** Usage that the provider did not state is unknown, not zero (Q18): a reply of unknown usage holds the amounts that its turn reserved. */
+function totalsOf(usage: TurnUsage, pool: PoolConfig, reservation: Reservation | undefined): Totals {
+  const { input_tokens, cached_input_tokens, output_tokens } = usage;
   const unknown = input_tokens === null || output_tokens === null;
-  const held = unknown && row.status < 400 && row.outcome !== 'client_gone' ? bill?.reserved : undefined;
+  const held = unknown && usage.status < 400 && usage.outcome !== 'client_gone' ? reservation?.amounts : undefined;
   return {
     requests: 1,
     unknown: unknown ? 1 : 0,
     input_tokens: input_tokens ?? 0,
     cached_input_tokens: cached_input_tokens ?? 0,
     output_tokens: output_tokens ?? 0,
-    cost_nanos: costOf(row, pricesOf(pool, row.model ?? undefined)),
+    cost_nanos: costOf(usage, pricesOf(pool, usage.model ?? undefined)),
     held_tokens: held?.tokens ?? 0,
     held_nanos: held?.nanos ?? 0,
   };

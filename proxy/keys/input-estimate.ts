@@ -38,7 +38,7 @@ interface Sum {
 export function inputTokens(body: Body): number {
   const sum = { bytes: 0, tokens: 0 };
   count(body, sum);
-  return Math.ceil(sum.bytes / BYTES_PER_TOKEN) + sum.tokens;
+  return tokensOfBytes(sum.bytes) + sum.tokens;
 }
 
 /** @param most of the key's policy */
@@ -49,8 +49,8 @@ export function outputTokens(body: Body, most: number | undefined): number {
   return stated.length > 0 ? Math.min(...stated) : DEFAULT_OUTPUT_TOKENS;
 }
 
-/** What was shown of a reply that broke off (Q18). */
-export const visibleTokens = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
+/** Of UTF-8 text. */
+export const tokensOfBytes = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 
 function count(value: Json | undefined, sum: Sum): void {
   if (typeof value === 'string') {

@@ -1,26 +1,41 @@
-// How many bytes of output a reply has shown, looked up in its events without parsing them: most are passed on unread (Q18).
-import type { SseEvent } from '../upstream/sse-splitter.ts';
+// Counts the output of a reply in the bytes of its events, without parsing them: most are relayed unparsed (Q18).
+import { tokensOfBytes } from './input-estimate.ts';
 
-export type ShownEvent = Pick<SseEvent, 'type' | 'bytes' | 'start' | 'end'>;
+/** An event as it lies in the bytes of its stream, from `start` to `end`. */
+export interface OutputEvent {
+  readonly type: string;
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
 
 const DELTA = Buffer.from('"delta":"');
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
-export class Shown {
+export class VisibleOutput {
   /** Of `delta` texts, in UTF-8. */
-  bytes = 0;
-  /** Where the last event had its text: that of the next is there as well, or one digit of its number further on. */
+  #bytes = 0;
+  /** Where the text began in the last event: the next event has it there too, or one digit of its sequence number further on. */
   #offset = 0;
 
-  add({ type, bytes, start, end }: ShownEvent): void {
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Estimated. */
+  get tokens(): number {
+    return tokensOfBytes(this.#bytes);
+  }
+
+  add({ type, bytes, start, end }: OutputEvent): void {
     if (!type.endsWith('.delta')) return;
     let at = start + this.#offset;
     if (!isDelta(bytes, at, end) && !isDelta(bytes, ++at, end)) at = bytes.indexOf(DELTA, start);
     if (at === -1 || at >= end) return;
     this.#offset = at - start;
-    this.bytes += lengthOf(bytes, at + DELTA.length, end);
+    this.#bytes += lengthOf(bytes, at + DELTA.length, end);
   }
 }
 
@@ -30,7 +45,7 @@ function isDelta(bytes: Buffer, at: number, end: number): boolean {
   return true;
 }
 
-/** Of a JSON text up to its closing quote, without its escapes. */
+/** The UTF-8 length of a JSON string's text, from its first character to the closing quote, escapes decoded. */
 function lengthOf(bytes: Buffer, from: number, end: number): number {
   let length = 0;
   for (let at = from; at < end && bytes[at] !== QUOTE; at++) {
@@ -44,7 +59,7 @@ function lengthOf(bytes: Buffer, from: number, end: number): number {
   return length;
 }
 
-/** Half a pair is half of four bytes. */
+/** Each half of a surrogate pair counts two of the pair's four bytes. */
 function utf8LengthOf(unit: number): number {
   if (unit < 0x80) return 1;
   if (unit < 0x800) return 2;

@@ -65,7 +65,7 @@ export class LiveTurn implements Turn {
   why: Why | undefined;
   /** What is asked, once it has been read. */
   work: Work | undefined;
-  /** Set before the turn is let in by its key's limits. */
+  /** Set once the turn has reserved its share of the key's limits. */
   bill: Reservation | undefined;
   /** Set before an account is chosen. */
   continuation: Continuation | undefined;
@@ -188,13 +188,8 @@ export class LiveTurn implements Turn {
     const stated = { input_tokens, cached_input_tokens, output_tokens, tokens_estimated };
     const brokeOff = (kind === 'cut' || kind === 'client_gone') && this.attempts.length > 0;
     if (!brokeOff || input_tokens !== null || output_tokens !== null) return stated;
-    const estimate = this.bill?.cut();
+    const estimate = this.bill?.estimatedUsage();
     return estimate ? { ...estimate, tokens_estimated: true } : stated;
-  }
-
-  /** The Pool that the turn was let into; undefined before authentication. */
-  get billed(): PoolConfig | undefined {
-    return this.#identity?.pool;
   }
 
   #row(outcome: Outcome, status: number, code: string | null): RequestRow {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inputTokens, outputTokens } from '../../proxy/keys/input-estimate.ts';
-import { Shown } from '../../proxy/keys/visible-output.ts';
+import { VisibleOutput } from '../../proxy/keys/visible-output.ts';
 import type { Json } from '../../proxy/turn/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
@@ -77,7 +77,7 @@ describe('[Q19] the output estimate', () => {
 describe('what an event shows', () => {
   const shown = (type: string, ...data: readonly string[]): number => {
     const around = 'data: {"delta":"another event"}\n\n';
-    const reply = new Shown();
+    const reply = new VisibleOutput();
     let start = around.length;
     const events = data.map((one) => `data: ${one}\n\n`);
     const bytes = Buffer.from(around + events.join('') + around);

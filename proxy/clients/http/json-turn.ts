@@ -1,7 +1,6 @@
 // Turns with a JSON body: read, parsed, run through the request rules, dispatched.
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Accounting } from '../../keys/accounting.ts';
-import { Reservation } from '../../keys/reservation.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import { askForBody } from './expect-continue.ts';
 import { HttpClient } from './http-client.ts';
@@ -20,12 +19,13 @@ export function jsonTurns(dispatch: Dispatch, { accounting, ...tools }: TurnTool
     const begin = (): void => askForBody(request, response);
     const work = { body: parseBody(await readBody(request, { limits, timeouts, ...tools, begin })) };
     turn.work = work;
-    turn.bill = new Reservation(work.body);
+    const asked = { ...work.body };
     const streams = work.body.stream === true ? 'stream' : 'answer';
     const ruling = turn.rules.request(work);
     if (ruling) await ruling;
-    const spent = accounting.reserve(turn);
-    if (spent) throw spent;
+    const reserved = accounting.reserve(turn, asked);
+    if (reserved instanceof Refusal) throw reserved;
+    turn.bill = reserved;
     const refused = await dispatch.run(turn, work, new HttpClient(turn, response, streams));
     return refused && { ...refused, headers: { ...refused.headers, 'x-request-id': turn.id } };
   };
