@@ -2,38 +2,17 @@
 
 import type { Failure } from '../turn/failure.ts';
 import type { JsonObject } from '../turn/json.ts';
-import type { LiveTurn } from '../turn/live-turn.ts';
-import type { AccountConfig, WireWords } from '../turn/settings.ts';
+import type { ReplyObserver, ReplySource } from '../turn/reply-observer.ts';
+import type { WireWords } from '../turn/settings.ts';
 import type { Headers } from '../turn/turn.ts';
-
-/** Whose answer, to what. */
-export interface Source {
-  readonly turn: LiveTurn;
-  readonly account: AccountConfig;
-}
-
-/** Sees every attempt's answer as it came, before rules and before commit. Remembers by itself; it changes nothing of the answer. */
-export interface ReplyObserver {
-  /** Event types that it reads, `<agent>` for this deployment's word. All others are not parsed for its sake. */
-  readonly events: readonly string[];
-  /** Of every answer, refusals too. */
-  head?(source: Source, status: number, headers: Headers): void;
-  event?(source: Source, type: string, data: JsonObject): void;
-  /** A whole JSON answer that is no refusal. */
-  answer?(source: Source, json: JsonObject): void;
-  /** This attempt is the turn's answer: its reply was committed, and nothing is tried again. */
-  committed?(source: Source): void;
-  /** How the attempt failed, also where the client got that as its answer. */
-  failed?(source: Source, failure: Failure): void;
-}
 
 /** One attempt's view of the witnesses. */
 export class Evidence {
   readonly #witnesses: readonly ReplyObserver[];
   readonly #types: ReadonlySet<string>;
-  readonly #source: Source;
+  readonly #source: ReplySource;
 
-  constructor(witnesses: readonly ReplyObserver[], types: ReadonlySet<string>, source: Source) {
+  constructor(witnesses: readonly ReplyObserver[], types: ReadonlySet<string>, source: ReplySource) {
     this.#witnesses = witnesses;
     this.#types = types;
     this.#source = source;
@@ -84,7 +63,7 @@ export class ReplyObservers {
     this.#witnesses = witnesses;
   }
 
-  of(source: Source): Evidence {
+  of(source: ReplySource): Evidence {
     return new Evidence(this.#witnesses, this.#typesIn(source.turn.wire), source);
   }
 

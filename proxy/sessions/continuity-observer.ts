@@ -1,8 +1,8 @@
 // What continuity learns from answers: response ids, turn state, ciphertext, and who answered for a session (Q10).
 
-import type { ReplyObserver, Source } from '../dispatch/reply-observers.ts';
 import type { Json, JsonObject } from '../turn/json.ts';
 import type { RouteKind } from '../turn/kinds.ts';
+import type { ReplyObserver, ReplySource } from '../turn/reply-observer.ts';
 import type { Ciphertexts } from './ciphertext.ts';
 import type { PinBook } from './pin-book.ts';
 import { turnStateName, turnStateOf } from './turn-state.ts';
@@ -11,10 +11,10 @@ import { turnStateName, turnStateOf } from './turn-state.ts';
 const CONTINUED: ReadonlySet<RouteKind | undefined> = new Set<RouteKind>(['responses', 'public-responses', 'compact']);
 
 export function continuityWitness(book: PinBook, ciphertexts: Ciphertexts): ReplyObserver {
-  const learnResponse = ({ turn, account }: Source, id: Json | undefined): void => {
+  const learnResponse = ({ turn, account }: ReplySource, id: Json | undefined): void => {
     if (typeof id === 'string' && id !== '') book.learn(book.name('response', turn.pool.id, '', id), account.id);
   };
-  const learnState = ({ turn, account }: Source, value: string | undefined): void => {
+  const learnState = ({ turn, account }: ReplySource, value: string | undefined): void => {
     if (value !== undefined) book.learn(book.name('turn_state', turn.pool.id, '', value), account.id);
   };
   return {

@@ -2,10 +2,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
-import type { ReplyObserver } from '../dispatch/reply-observers.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
+import type { ReplyObserver } from '../turn/reply-observer.ts';
 import type { Body, Outgoing, Work } from '../turn/turn.ts';
 import { Ciphertexts, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, type Recovery, type Refused, recoveryOf } from './ciphertext-moves.ts';

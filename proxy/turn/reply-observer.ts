@@ -1,0 +1,27 @@
+// The interface through which continuity and quota read the replies of accounts. An observer changes nothing of a reply.
+import type { Failure } from './failure.ts';
+import type { JsonObject } from './json.ts';
+import type { LiveTurn } from './live-turn.ts';
+import type { AccountConfig } from './settings.ts';
+import type { Headers } from './turn.ts';
+
+/** The account that replied, and the turn that it replied to. */
+export interface ReplySource {
+  readonly turn: LiveTurn;
+  readonly account: AccountConfig;
+}
+
+/** Sees the reply of every attempt as the account sent it, before rules and before commit. */
+export interface ReplyObserver {
+  /** Event types that it reads; `<agent>` is replaced with the deployment's word. Other events are not parsed for it. */
+  readonly events: readonly string[];
+  /** The status and headers of every reply, refusals included. */
+  head?(source: ReplySource, status: number, headers: Headers): void;
+  event?(source: ReplySource, type: string, data: JsonObject): void;
+  /** A whole JSON reply that is not a refusal. */
+  answer?(source: ReplySource, json: JsonObject): void;
+  /** The reply was committed: no other attempt follows. */
+  committed?(source: ReplySource): void;
+  /** The attempt failed. Called also where the client receives the failure as its answer. */
+  failed?(source: ReplySource, failure: Failure): void;
+}
