@@ -1,10 +1,11 @@
 // `GET /v1/usage`: what the key has used in the last 28 days, its limits as they stand, and the same totals of its Pool (D5, Q20).
-import type { Handler } from '../clients/http/http-turn.ts';
+
 import type { Accounting } from '../keys/accounting.ts';
 import { dollars, type Totals } from '../keys/usage-totals.ts';
+import type { AnswerHandler } from './answer-handler.ts';
 
-export function keyUsageAnswers(accounting: Pick<Accounting, 'ofKey' | 'ofPool' | 'limits'>): Handler {
-  return ({ turn: { key, pool } }) => {
+export function keyUsageAnswers(accounting: Pick<Accounting, 'ofKey' | 'ofPool' | 'limits'>): AnswerHandler {
+  return ({ key, pool }) => {
     const body = {
       object: 'usage',
       ...shown(accounting.ofKey(key)),

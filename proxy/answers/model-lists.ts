@@ -1,35 +1,33 @@
-// The two model lists, answered from catalog state; no upstream request is ever made for them (ML3, D1, A1).
-import type { Answer, Handler } from '../clients/http/http-turn.ts';
+// The two model lists, answered from catalog state without a request to an account (ML3, D1, A1).
+import { withDeadline } from '../clock.ts';
 import type { Listing } from '../models/listings.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Answer } from '../turn/turn-result.ts';
+import type { AnswerHandler } from './answer-handler.ts';
 
-/** Native clients give a list 5 s, and take an empty one for the truth. */
+/** Native clients wait 5 s for a list, and accept an empty one. */
 const FIRST_ROUND_MS = 4_000;
 
 /** `GET /backend-api/agent/models` and its alias: with the ETag that native turns repeat (Q14). */
-export function catalogAnswers(models: ModelDirectory, ready: Promise<void>): Handler {
-  return async ({ turn }) => {
-    await something(models, turn, ready);
+export function catalogAnswers(models: ModelDirectory, ready: Promise<void>): AnswerHandler {
+  return async (turn) => {
+    await firstRound(models, turn, ready);
     return conditional(models.backendList(turn.pool, turn.key), turn.headers['if-none-match']);
   };
 }
 
 /** `GET /v1/models`. */
-export function modelAnswers(models: ModelDirectory, ready: Promise<void>): Handler {
-  return async ({ turn }) => {
-    await something(models, turn, ready);
+export function modelAnswers(models: ModelDirectory, ready: Promise<void>): AnswerHandler {
+  return async (turn) => {
+    await firstRound(models, turn, ready);
     return { status: 200, headers: {}, body: models.publicList(turn.pool, turn.key).body };
   };
 }
 
-/** A Pool that knows no model yet, right after its very first start, waits a little for the first round of catalogs. */
-async function something(models: ModelDirectory, turn: LiveTurn, ready: Promise<void>): Promise<void> {
-  if (models.models(turn.pool).all().length > 0) return;
-  const late = Promise.withResolvers<void>();
-  const cancel = turn.after(FIRST_ROUND_MS, late.resolve);
-  await Promise.race([ready, late.promise]);
-  cancel();
+/** A Pool without any model, right after the very first start, waits for the first round of catalogs. */
+async function firstRound(models: ModelDirectory, turn: LiveTurn, ready: Promise<void>): Promise<void> {
+  if (models.models(turn.pool).all().length === 0) await withDeadline(ready, turn, FIRST_ROUND_MS);
 }
 
 function conditional({ body, etag }: Listing, ifNoneMatch: string | undefined): Answer {
@@ -37,7 +35,7 @@ function conditional({ body, etag }: Listing, ifNoneMatch: string | undefined): 
   return matches(ifNoneMatch, etag) ? { status: 304, headers, body: '' } : { status: 200, headers, body };
 }
 
-/** Weak comparison: `W/` says nothing here. */
+/** Weak comparison: `W/` makes no difference. */
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');

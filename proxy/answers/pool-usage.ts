@@ -2,12 +2,13 @@
 
 import type { Quota } from '../accounts/quota/quota.ts';
 import { classOf, fullest, type QuotaWindow, type WindowClass } from '../accounts/quota/quota-window.ts';
-import type { Answer, Handler } from '../clients/http/http-turn.ts';
 import type { PoolConfig } from '../turn/settings.ts';
+import type { Answer } from '../turn/turn-result.ts';
+import type { AnswerHandler } from './answer-handler.ts';
 
 export interface PoolUsageOptions {
   readonly quota: Pick<Quota, 'windows' | 'exhausted' | 'reserved'>;
-  /** Resolves when none of the accounts is being asked for the first time; soon. */
+  /** Resolves when the first usage reads of the accounts have ended, or their deadline has passed. */
   readonly known: (accounts: readonly string[]) => Promise<void>;
   /** The accounts of the Pool that are routable now (UA1). */
   readonly routable: (pool: PoolConfig) => readonly string[];
@@ -22,8 +23,8 @@ interface PoolWindow {
   readonly reset_at: number;
 }
 
-export function poolUsageAnswers({ quota, known, routable }: PoolUsageOptions): Handler {
-  return async ({ turn }): Promise<Answer> => {
+export function poolUsageAnswers({ quota, known, routable }: PoolUsageOptions): AnswerHandler {
+  return async (turn): Promise<Answer> => {
     const accounts = routable(turn.pool);
     await known(accounts);
     const now = turn.now();
@@ -42,7 +43,7 @@ export function poolUsageAnswers({ quota, known, routable }: PoolUsageOptions): 
   };
 }
 
-/** Of each account its fullest window of the class; null where no account has one. */
+/** The mean over the fullest window of the class of each account; null where no account has one. */
 function windowOf(which: WindowClass, accounts: readonly (readonly QuotaWindow[])[], now: number): PoolWindow | null {
   const windows = accounts.flatMap((own) => fullest(own.filter((window) => classOf(window) === which)) ?? []);
   const [first] = windows;
@@ -59,5 +60,5 @@ function windowOf(which: WindowClass, accounts: readonly (readonly QuotaWindow[]
   };
 }
 
-/** A window whose provider does not say ends no later than one that begins now. */
+/** A window without a stated reset ends no later than one that begins now. */
 const resetOf = ({ resetsAt, seconds }: QuotaWindow, now: number): number => resetsAt ?? now + seconds;

@@ -1,161 +1,215 @@
-// One attempt at one account: sends, lets the reply's head decide how it is read, and settles once.
+// One attempt at one account: sends the request, chooses by the head how the reply is read, and settles once.
 import type { Counters } from '../metrics.ts';
-import { carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
-import { nativeAnswerHeaders, publicAnswerHeaders } from '../turn/headers.ts';
+import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
+import type { ReplyEvent } from '../turn/reply-event.ts';
+import type { Confidential } from '../turn/sanitise.ts';
 import type { Head, Headers } from '../turn/turn.ts';
-import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from '../upstream/carrier.ts';
-import type { ReplyContext, Verdict } from './reply.ts';
-import type { Evidence } from './reply-observers.ts';
-import type { Client } from './sink.ts';
-import { StreamReply } from './stream-reply.ts';
+import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, StreamReader } from '../upstream/carrier.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
+import type { Client, Upload } from './client.ts';
+import { EventReply, type ReplyContext } from './event-reply.ts';
+import { PipedReply } from './piped-reply.ts';
+import type { AttemptObservers } from './reply-observers.ts';
+import { failureOf, type Verdict } from './verdict.ts';
 import { WholeReply } from './whole-reply.ts';
 
 export interface AttemptOptions {
   readonly turn: LiveTurn;
   readonly client: Client;
   readonly counters: Counters;
-  readonly carrier: Carrier;
+  readonly upstream: Upstream;
   readonly request: CarrierRequest;
-  readonly retries: (failure: Failure) => boolean;
+  /** The request's body, where it is passed on unread. */
+  readonly upload: Upload | undefined;
+  readonly known: Confidential;
+  readonly countOutput: (event: ReplyEvent) => void;
+  readonly retryable: (failure: Failure) => boolean;
   readonly committed: () => void;
-  readonly evidence: Evidence;
-  /** Headers of ours on an answer of this turn. */
+  readonly observers: AttemptObservers;
+  /** Headers of the gateway's own on the answer. */
   readonly ownHeaders: Readonly<Record<string, string>>;
-  /** Called once, before the attempt resolves. */
-  readonly ended: (attempted: Attempted) => void;
 }
 
 export interface Attempted {
-  readonly verdict: Verdict | { readonly kind: 'gone' };
-  /** The provider's status; undefined where none came. */
+  readonly verdict: Verdict;
+  /** The status of the account's reply, where one came. */
   readonly status: number | undefined;
-  /** What the account was asked with. */
+  /** The credential that the request carried. */
   readonly authorization: string | undefined;
 }
 
+/** Never rejects. */
 export function attempt(options: AttemptOptions): Promise<Attempted> {
-  return new Promise((resolve) => {
-    const running = new Attempt(options, resolve);
-    running.start();
-  });
+  return new Promise((resolve) => new Attempt(options, resolve).start());
 }
 
-class Attempt implements ReplyHandler {
+/** Of a detached reply: a client that does not come back costs no more memory than this. */
+const DETACHED_BYTES = 4_194_304;
+
+class Attempt implements ReplyContext {
+  readonly turn: LiveTurn;
+  readonly counters: Counters;
+  readonly observers: AttemptObservers;
+  readonly known: Confidential;
+  readonly countOutput: (event: ReplyEvent) => void;
+  readonly retryable: (failure: Failure) => boolean;
+  readonly committed: () => void;
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
-  #reply: StreamReply | WholeReply | undefined;
+  #reply: EventReply | WholeReply | PipedReply | undefined;
   #status: number | undefined;
-  #forget: () => void = () => undefined;
+  #cancelGone: () => void = () => undefined;
   #settled = false;
 
   constructor(options: AttemptOptions, resolve: (attempted: Attempted) => void) {
+    this.turn = options.turn;
+    this.counters = options.counters;
+    this.observers = options.observers;
+    this.known = options.known;
+    this.countOutput = options.countOutput;
+    this.retryable = options.retryable;
+    this.committed = options.committed;
     this.#options = options;
     this.#resolve = resolve;
   }
 
   start(): void {
-    const { client, carrier, request } = this.#options;
-    this.#forget = client.onGone(() => this.#gone());
-    if (!this.#settled) this.#sending = carrier.send(request, this);
+    const { client, upstream, request, upload } = this.#options;
+    this.#cancelGone = client.onGone(() => this.#gone());
+    if (this.#settled) return;
+    this.#sending = this.#pipes
+      ? upstream.streamCarrier.send(
+          request,
+          this.#handler((status, headers) => this.#pipedReader(status, headers)),
+        )
+      : upstream.carrier.send(
+          request,
+          this.#handler((status, headers) => this.#turnReader(status, headers)),
+        );
+    upload?.refused.catch((thrown) => this.#uploadRefused(thrown));
   }
 
-  head(status: number, headers: Headers): void {
-    try {
-      this.#read(status, headers);
-    } catch (thrown) {
-      this.#broken(thrown);
-    }
+  readonly sending = (): Sending => this.#sending as Sending;
+
+  readonly settle = (verdict: Verdict): void => {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#cancelGone();
+    const { request } = this.#options;
+    this.#endUpload();
+    this.#resolve({ verdict, status: this.#status, authorization: request.headers.authorization });
+    const failure = failureOf(verdict);
+    if (failure) this.observers.failed(failure);
+  };
+
+  get #pipes(): boolean {
+    const { kind } = this.turn;
+    return kind?.served === 'dispatch' && kind.reply === 'piped';
   }
 
-  data(chunk: Buffer): void {
-    try {
-      this.#reply?.data(chunk);
-    } catch (thrown) {
-      this.#broken(thrown);
-    }
-  }
-
-  end(): void {
-    try {
-      this.#reply?.end();
-    } catch (thrown) {
-      this.#broken(thrown);
-    }
-  }
-
-  fail(failure: CarrierFailure): void {
-    try {
-      if (failure === 'first_byte') this.#options.counters.add('upstream_first_byte_timeouts');
-      if (this.#reply) this.#reply.fail(failure);
-      else this.#settle({ kind: 'failed', failure: carrierFailure(failure) });
-    } catch (thrown) {
-      this.#broken(thrown);
-    }
-  }
-
-  #read(status: number, headers: Headers): void {
-    this.#status = status;
-    this.#options.evidence.head(status, headers);
-    if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-      this.#refuseCoded(status, headers);
-      return;
-    }
-    const { turn, client, counters, retries, committed, evidence, ownHeaders } = this.#options;
-    const head: Head = { status, headers: Object.assign(answerHeaders(turn, headers), ownHeaders) };
-    const context: ReplyContext = {
-      turn,
-      counters,
-      retries,
-      committed,
-      evidence,
-      sending: () => this.#sending as Sending,
-      settle: (verdict) => this.#settle(verdict),
+  /** An error here would be swallowed by the carrier, and the turn would wait for ever: it ends the turn. */
+  #handler<Reader>(read: (status: number, headers: Headers) => Reader): ReplyHandler<Reader | ByteReader> {
+    return {
+      head: (status, headers) => {
+        try {
+          this.#status = status;
+          this.observers.head(status, headers);
+          return read(status, headers);
+        } catch (thrown) {
+          this.#faulted(thrown);
+          return DISCARD;
+        }
+      },
+      fail: (failure) => this.#failed(failure),
     };
-    const streams = status < 300 && (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
-    if (!streams) this.#reply = new WholeReply(status, headers, head, client, context);
-    else this.#reply = new StreamReply(head, client.sink(), context);
   }
 
-  /** What nobody foresaw ends the turn: the carrier that called would swallow it, and leave the turn waiting for ever. */
-  #broken(thrown: unknown): void {
-    this.#options.turn.fault(thrown);
+  #turnReader(status: number, headers: Headers): EventReader | ByteReader {
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') return this.#refuseEncoded(status, headers);
+    const { client } = this.#options;
+    const head = this.#headOf(status, headers);
+    const streams = status < 300 && (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
+    const reply = streams ? new EventReply(head, client.sink(), this) : new WholeReply(headers, head, client, this);
+    this.#reply = reply;
+    return reply;
+  }
+
+  #pipedReader(status: number, headers: Headers): StreamReader | ByteReader {
+    const { client } = this.#options;
+    const head = this.#headOf(status, headers);
+    if (status >= 200 && status < 300) {
+      const { 'content-length': length, 'content-encoding': coding, location } = headers;
+      // A 204 has no content, and therefore no length.
+      if (length !== undefined && status !== 204) head.headers['content-length'] = length;
+      if (coding !== undefined) head.headers['content-encoding'] = coding;
+      if (location !== undefined && this.turn.route.sdpOnly) head.headers.location = location;
+      const reply = new PipedReply(head, client, this, () => this.#endUpload());
+      this.#reply = reply;
+      return reply;
+    }
+    if (status < 300) {
+      this.settle({ kind: 'failed', failure: carrierFailure('malformed') });
+      this.#sending?.abort();
+      return DISCARD;
+    }
+    const reply = new WholeReply(headers, head, client, this);
+    this.#reply = reply;
+    return reply;
+  }
+
+  #headOf(status: number, headers: Headers): Head {
+    const { turn } = this;
+    const passed = turn.surface.answerHeaders(headers, { wire: turn.wire, hideQuota: turn.pool.hide_account_quota });
+    return { status, headers: Object.assign(passed, this.#options.ownHeaders) };
+  }
+
+  /** Only identity was asked for: an encoded body can be neither read nor passed on. Of a refusal the status says enough. */
+  #refuseEncoded(status: number, headers: Headers): ByteReader {
+    const failure = status < 300 ? carrierFailure('malformed') : statusFailure(status, headers, Buffer.alloc(0), this.turn.now());
+    this.settle({ kind: 'failed', failure });
+    this.#sending?.abort();
+    return DISCARD;
+  }
+
+  /** The rest of an upload is of no use, and no connection waits for it. */
+  #endUpload(): void {
+    const { upload } = this.#options;
+    if (upload && !upload.detach()) this.#sending?.abort();
+  }
+
+  #failed(failure: CarrierFailure): void {
+    if (failure === 'first_byte') this.counters.add('upstream_first_byte_timeouts');
+    this.settle({ kind: 'failed', failure: carrierFailure(failure) });
+  }
+
+  #faulted(thrown: unknown): void {
+    this.turn.fault(thrown);
     this.#sending?.abort();
     this.#reply?.abandon();
-    this.#settle({ kind: 'refused', refusal: new Refusal('server_error') });
+    this.settle({ kind: 'refused', refusal: new Refusal('server_error') });
+  }
+
+  #uploadRefused(thrown: unknown): void {
+    const refusal = thrown instanceof Refusal ? thrown : new Refusal('server_error');
+    this.#sending?.abort();
+    // After commit the reply breaks off with its connection.
+    if (!(this.#reply instanceof PipedReply)) this.settle({ kind: 'refused', refusal });
   }
 
   #gone(): void {
-    const shown = this.#reply?.shown ?? false;
+    const { client } = this.#options;
+    const reply = this.#reply;
+    // A pipe tells a client that left from an account that died, and ends both sides.
+    if (reply instanceof PipedReply) return;
+    if (reply instanceof EventReply && reply.committed && client.detaches?.(reply.detach(DETACHED_BYTES))) return;
     this.#sending?.abort();
-    this.#reply?.abandon();
-    this.#options.turn.end({ outcome: { kind: 'client_gone', shown }, status: 499, code: null });
-    this.#settle({ kind: 'gone' });
-  }
-
-  /** Only identity was asked for: what is coded can be neither read nor passed on. Of a refusal the status says enough. */
-  #refuseCoded(status: number, headers: Headers): void {
-    this.#sending?.abort();
-    const now = this.#options.turn.now();
-    const failure = status < 300 ? carrierFailure('malformed') : statusFailure(status, headers, Buffer.alloc(0), now);
-    this.#settle({ kind: 'failed', failure });
-  }
-
-  #settle(verdict: Verdict | { readonly kind: 'gone' }): void {
-    if (this.#settled) return;
-    this.#settled = true;
-    this.#forget();
-    const { ended, request } = this.#options;
-    const attempted = { verdict, status: this.#status, authorization: request.headers.authorization };
-    ended(attempted);
-    this.#resolve(attempted);
-    if ('failure' in verdict && verdict.failure) this.#options.evidence.failed(verdict.failure);
+    reply?.abandon();
+    this.settle({ kind: 'gone', shown: reply?.shown ?? false });
   }
 }
 
-function answerHeaders(turn: LiveTurn, headers: Headers): Record<string, string> {
-  if (!turn.native) return publicAnswerHeaders(headers);
-  return nativeAnswerHeaders(headers, turn.wire, turn.pool.hide_account_quota ? 'hide-quota' : 'show-quota');
-}
+/** The reader of a reply that is of no use any more. */
+const DISCARD: ByteReader = { reads: 'bytes', data: () => undefined, end: () => undefined, fail: () => undefined };

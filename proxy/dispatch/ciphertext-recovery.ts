@@ -1,33 +1,33 @@
-// A turn whose ciphertext an account refused: at which account it goes on, and with what of its body (Q10).
-
+// A turn whose ciphertext an account refused: the account where it goes on, and the part of its body that is sent there (Q10).
 import type { Demand } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Recovery } from '../sessions/ciphertext-moves.ts';
 import type { Continuity } from '../sessions/continuity.ts';
 import type { Failure } from '../turn/failure.ts';
+import type { DispatchedKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
-import type { Work } from '../turn/turn.ts';
+import type { Body } from '../turn/turn.ts';
 
-/** The part of a running turn that recovery looks at, and changes. */
+/** The part of a turn's attempts that recovery reads and changes. */
 export interface Recoverable {
-  readonly turn: LiveTurn;
+  readonly turn: LiveTurn & { readonly kind: DispatchedKind };
   readonly demand: Demand;
   readonly tried: ReadonlySet<string>;
-  /** What attempts begin with from now on. */
-  work: Work;
-  /** What the last attempt was sent of it. */
-  sent: Work;
-  /** It goes without its reasoning already: that is done once. */
+  /** What the following attempts begin with. */
+  body: Body;
+  /** What the last attempt sent of it. */
+  readonly sentBody: Body;
+  /** Whether it goes without its reasoning already: that is done once. */
   resent: boolean;
-  /** Makers of its ciphertext that could not take it. */
-  readonly closed: Set<string>;
+  /** Accounts that made its ciphertext and could not take the turn. */
+  readonly exhaustedMakers: Set<string>;
 }
 
-const NOWHERE: ReadonlySet<string> = new Set();
+const NONE: ReadonlySet<string> = new Set();
 
-export class Recovering {
+export class CiphertextRecovery {
   readonly #continuity: Continuity;
   readonly #selection: Selection;
 
@@ -36,43 +36,43 @@ export class Recovering {
     this.#selection = selection;
   }
 
-  /** Whether anything can be done about this failure, if only to tell the client how to start anew. */
-  helps(running: Recoverable, failure: Failure, account: string): boolean {
+  /** Whether another attempt, or at least the advice to restart, answers this failure. */
+  helps(attempts: Recoverable, failure: Failure, account: string): boolean {
     if (!this.#continuity.blamesCiphertext(failure.error.code)) return false;
-    return this.#recovery(running, failure, account).kind !== 'tell';
+    return this.#recovery(attempts, failure, account).kind !== 'tell';
   }
 
   /**
-   * The lease that the turn goes on with. Undefined: what the provider said stands.
-   * @throws Refusal when only a new start helps
+   * Where `helps`: the lease to go on with; `gone` where the client left; undefined where the account's refusal is final.
+   * @throws Refusal when the client has to restart its conversation
    */
-  async next(running: Recoverable, failure: Failure, account: string): Promise<Lease | 'gone' | undefined> {
-    if (!this.helps(running, failure, account)) return undefined;
+  async next(attempts: Recoverable, failure: Failure, account: string): Promise<Lease | 'gone' | undefined> {
     for (;;) {
-      const recovery = this.#recovery(running, failure, account);
+      const recovery = this.#recovery(attempts, failure, account);
       if (recovery.kind === 'tell') return undefined;
       if (recovery.kind === 'restart') throw recovery.refusal;
       if (recovery.kind === 'move') {
-        const lease = await this.#leaseAt(recovery.account, running);
+        const lease = await this.#leaseAt(recovery.account, attempts);
         if (lease) return lease;
-        running.closed.add(recovery.account);
+        attempts.exhaustedMakers.add(recovery.account);
         continue;
       }
-      running.resent = true;
-      running.work = { body: recovery.body };
-      return this.#leaseAt(account, running);
+      attempts.resent = true;
+      attempts.body = recovery.body;
+      return this.#leaseAt(account, attempts);
     }
   }
 
-  #recovery({ turn, demand, tried, sent, resent, closed }: Recoverable, failure: Failure, account: string): Recovery {
-    // What a provider has begun to compact may be done, and paid for.
-    if (turn.route.kind === 'compact' && failure.status === 200) return { kind: 'tell' };
-    const stays = demand.hard !== undefined || tried.size >= turn.pool.max_attempts;
+  #recovery(attempts: Recoverable, failure: Failure, account: string): Recovery {
+    const { turn, demand, tried, sentBody, resent, exhaustedMakers } = attempts;
+    // A compaction that the account has begun may be complete, and paid for.
+    if (turn.kind.retry === 'before head' && failure.status === 200) return { kind: 'tell' };
+    const pinned = demand.hard !== undefined || tried.size >= turn.pool.max_attempts;
     const refused = {
-      body: sent.body,
+      body: sentBody,
       param: failure.error.param,
       account,
-      closed: (id: string): boolean => stays || tried.has(id) || closed.has(id),
+      closed: (id: string): boolean => pinned || tried.has(id) || exhaustedMakers.has(id),
       resent,
       session: demand.soft,
       agent: turn.wire.agent,
@@ -80,10 +80,10 @@ export class Recovering {
     return this.#continuity.recovery(refused, turn);
   }
 
-  /** At this very account, or undefined. */
+  /** A lease at this very account, or undefined. */
   async #leaseAt(account: string, { turn, demand }: Recoverable): Promise<Lease | 'gone' | undefined> {
     try {
-      const lease = await this.#selection.choose({ ...demand, hard: account }, NOWHERE);
+      const lease = await this.#selection.choose({ ...demand, hard: account }, NONE);
       if (lease && turn.why) turn.why = { ...turn.why, reason: 'ciphertext' };
       return lease ?? 'gone';
     } catch (thrown) {

@@ -1,31 +1,25 @@
-// One attempt's request: the turn's body and headers, as this account must get them.
-
-import { nativeRequestHeaders, publicRequestHeaders } from '../turn/headers.ts';
+// The request of one attempt: path, headers and body as this account gets them.
+import type { Readable } from 'node:stream';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import type { Outgoing, Work } from '../turn/turn.ts';
+import type { Body, Outgoing } from '../turn/turn.ts';
+import type { AccountHeaders } from '../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../upstream/carrier.ts';
-import type { OwnHeaders } from './renewal.ts';
 
-export interface Composing {
+export interface Composition {
   readonly turn: LiveTurn;
-  readonly work: Work;
   readonly account: AccountConfig;
-  readonly own: OwnHeaders;
-  /** Takes out what this account did not issue. */
-  readonly trim: (out: Outgoing, turn: LiveTurn) => void;
+  /** The account's own headers and its credential: they win over the client's. */
+  readonly own: AccountHeaders;
+  /** Removes from the request what this account did not issue. */
+  readonly trim: (out: Outgoing) => void;
 }
 
-export function compose({ turn, work, account, own, trim }: Composing): CarrierRequest {
-  const out: Outgoing = {
-    account,
-    carrier: 'http',
-    path: turn.route.upstream,
-    headers: turn.native ? nativeRequestHeaders(turn.headers, turn.wire) : publicRequestHeaders(turn.headers),
-    body: { ...work.body },
-  };
+/** A request whose body rules have read. */
+export function composeJson(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
+  const out = outgoing(turn, account, { ...body });
   turn.rules.attempt(out);
-  trim(out, turn);
+  trim(out);
   const { headers } = out;
   headers.accept ??= out.body.stream === true ? 'text/event-stream' : 'application/json';
   headers['content-type'] = 'application/json';
@@ -33,9 +27,31 @@ export function compose({ turn, work, account, own, trim }: Composing): CarrierR
   return {
     method: 'POST',
     path: out.path,
-    // The account's own headers win over the client's, its credential over both.
     headers: Object.assign(headers, own),
-    // Bytes, which the connection holds until the answer is whole: a text would be held beside them.
+    // As bytes, which the connection holds until the reply is complete: it would hold a string beside its bytes.
     body: Buffer.from(JSON.stringify(out.body)),
   };
 }
+
+/** A request whose body is passed on unread; rules see an empty body. @param upload null for methods without a body */
+export function composeStream(upload: Readable | null, { turn, account, own, trim }: Composition): CarrierRequest {
+  const out = outgoing(turn, account, {});
+  const { headers } = out;
+  const { 'content-length': length, 'content-encoding': coding } = turn.headers;
+  headers['accept-encoding'] = 'identity';
+  if (coding !== undefined) headers['content-encoding'] = coding;
+  if (length !== undefined) headers['content-length'] = length;
+  else if (turn.method === 'POST') headers['transfer-encoding'] = 'chunked';
+  turn.rules.attempt(out);
+  trim(out);
+  return { method: turn.method, path: pathOf(turn), headers: Object.assign(headers, own), body: upload };
+}
+
+function outgoing(turn: LiveTurn, account: AccountConfig, body: Body): Outgoing {
+  const headers = turn.surface.requestHeaders(turn.headers, turn.wire);
+  return { account, carrier: 'http', path: turn.route.upstream, headers, body };
+}
+
+/** The account-side path with its parameters and the query string as they came. Query strings are not logged (Q15). */
+const pathOf = ({ route, params, query }: LiveTurn): string =>
+  route.upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '') + query;

@@ -1,4 +1,6 @@
-// What may be held back of a reply's head: events that show nothing of the work, so that a refusal behind them can be retried.
+// What is held of a reply's head before commit: events that show nothing of the work, so that a refusal behind them can be retried.
+
+/** Of a successful and of a failed turn alike. */
 export const LIFECYCLE: ReadonlySet<string> = new Set([
   'response.created',
   'response.queued',
@@ -7,10 +9,10 @@ export const LIFECYCLE: ReadonlySet<string> = new Set([
   'keepalive',
 ]);
 
-/** A head longer than this is no head: what comes after is passed on. */
+/** A head beyond this is passed on. */
 export const HELD_BYTES = 1_048_576;
 
-/** Whether an event of this type may wait before commit; comments (no data) may as well. */
+/** Whether an event of this type is held before commit. Comments (no data) are held too. */
 export function isHeld(type: string, hasData: boolean): boolean {
   return !hasData || LIFECYCLE.has(type) || type.endsWith('.response.metadata') || type.endsWith('.rate_limits');
 }
@@ -22,7 +24,7 @@ const TERMINAL = {
   error: 'failed',
 } as const;
 
-/** How a reply ends that has this event in it; undefined for all others. */
+/** The end of a reply that has this event in it; undefined for all other events. */
 export function endOf(type: string): 'completed' | 'incomplete' | 'failed' | undefined {
   return Object.hasOwn(TERMINAL, type) ? TERMINAL[type as keyof typeof TERMINAL] : undefined;
 }

@@ -1,50 +1,50 @@
-// A reply that is one body: a JSON answer, or a refusal with a status; read within a bound, then judged.
-
-import { carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from '../turn/failure.ts';
-import type { JsonObject } from '../turn/json.ts';
-import type { LiveTurn } from '../turn/live-turn.ts';
+// A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then judged as a whole.
+import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from '../turn/failure.ts';
+import { isObject, type JsonObject } from '../turn/json.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
-import { failureWithoutOwner } from '../turn/sanitise.ts';
 import type { Head, Headers, OutcomeKind } from '../turn/turn.ts';
-import type { CarrierFailure } from '../upstream/carrier.ts';
-import type { ReplyContext } from './reply.ts';
-import type { Client } from './sink.ts';
+import type { ByteReader } from '../upstream/carrier.ts';
+import type { Client } from './client.ts';
+import type { ReplyContext } from './event-reply.ts';
+import type { CloseReply } from './verdict.ts';
 
-/** Enough for any provider's error; what is longer is no error that anybody wrote. */
+/** Longer than any provider's error. */
 const MAX_ERROR_BYTES = 65_536;
 
-export class WholeReply {
+const NO_BODY = Buffer.alloc(0);
+
+export class WholeReply implements ByteReader {
+  readonly reads = 'bytes';
+  /** Nothing of a whole reply is shown before its turn is over. */
+  readonly shown = false;
   readonly #context: ReplyContext;
   readonly #client: Client;
-  readonly #status: number;
+  /** As the account sent it. */
   readonly #upstreamHeaders: Headers;
   readonly #head: Head;
-  readonly #chunks: Buffer[] = [];
-  readonly #max: number;
+  readonly #maxBytes: number;
+  #chunks: Buffer[] = [];
   #bytes = 0;
   #over = false;
 
-  constructor(status: number, upstreamHeaders: Headers, head: Head, client: Client, context: ReplyContext) {
+  constructor(upstreamHeaders: Headers, head: Head, client: Client, context: ReplyContext) {
     this.#context = context;
     this.#client = client;
-    this.#status = status;
     this.#upstreamHeaders = upstreamHeaders;
     this.#head = head;
-    this.#max = status < 300 ? context.turn.limits.upstream_event_bytes : MAX_ERROR_BYTES;
+    this.#maxBytes = this.#refused ? MAX_ERROR_BYTES : context.turn.limits.upstream_event_bytes;
   }
 
   data(chunk: Buffer): void {
     if (this.#over) return;
     this.#bytes += chunk.length;
-    if (this.#bytes <= this.#max) {
+    if (this.#bytes <= this.#maxBytes) {
       this.#chunks.push(chunk);
       return;
     }
     this.#context.counters.add('upstream_events_too_large');
     this.#context.sending().abort();
-    this.#over = true;
-    if (this.#status >= 300) this.#judge(Buffer.alloc(0));
-    else this.#context.settle({ kind: 'failed', failure: carrierFailure('malformed') });
+    this.fail('too_large');
   }
 
   end(): void {
@@ -56,72 +56,84 @@ export class WholeReply {
   fail(failure: CarrierFailure): void {
     if (this.#over) return;
     this.#over = true;
-    // The status alone says enough of a refusal whose body never came.
-    if (this.#status >= 300) this.#judge(Buffer.alloc(0));
+    if (failure === 'idle') this.#context.counters.add('upstream_idle_timeouts');
+    // The status alone describes a refusal whose body never came.
+    if (this.#refused) this.#judge(NO_BODY);
     else this.#context.settle({ kind: 'failed', failure: carrierFailure(failure) });
   }
-
-  /** Nothing of a whole answer is shown before it is judged, and then its turn is over. */
-  readonly shown = false;
 
   abandon(): void {
     this.#over = true;
   }
 
+  get #refused(): boolean {
+    return this.#head.status >= 300;
+  }
+
   #judge(body: Buffer): void {
-    const { turn, settle, retries } = this.#context;
-    if (this.#status >= 300) {
-      settle({ kind: 'failed', failure: statusFailure(this.#status, this.#upstreamHeaders, body, turn.now()) });
-      return;
-    }
-    const text = body.toString('utf8');
-    const json = jsonIn(text);
-    const refusal = json && refusesInside(json) ? inBandFailure(json, turn.now()) : undefined;
-    if (refusal && (!turn.native || retries(refusal))) {
-      settle({ kind: 'failed', failure: refusal });
-      return;
-    }
-    // Compatible turns go out as streams: one body is an answer only where a stream would have been collected anyway.
-    if (!turn.native && (!json || this.#client.streams)) {
-      settle({ kind: 'failed', failure: carrierFailure('malformed') });
-      return;
-    }
-    this.#context.committed();
-    if (json && !refusal) this.#context.evidence.answer(json);
+    const { turn, settle } = this.#context;
     try {
-      // As the text that was judged: it leaves in one piece with its head, which bytes do not.
-      this.#answer(json ? text : body, json, refusal, turn);
-      settle({ kind: 'done', ...(refusal ? { failure: refusal } : {}) });
+      this.#settle(body);
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       settle({ kind: 'refused', refusal: refusalOf(thrown) });
     }
   }
 
-  /** @param refusal that a native client gets as the provider's answer */
-  #answer(body: Buffer | string, json: JsonObject | undefined, refusal: Failure | undefined, turn: LiveTurn): void {
+  #settle(body: Buffer): void {
+    const { turn, settle, retryable, committed, observers } = this.#context;
+    if (this.#refused) {
+      settle({ kind: 'failed', failure: statusFailure(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
+      return;
+    }
+    const text = body.toString('utf8');
+    const json = parsed(text);
+    const failure = json && isFailure(json) ? inBandFailure(json, turn.now()) : undefined;
+    const { relaysWholeAnswers } = turn.surface;
+    if (failure && (!relaysWholeAnswers || retryable(failure))) {
+      settle({ kind: 'failed', failure });
+      return;
+    }
+    // Turns of the compatible surface go out as streams: one body is an answer only to a client that did not ask for a stream.
+    if (!relaysWholeAnswers && (!json || this.#client.streams)) {
+      settle({ kind: 'failed', failure: carrierFailure('malformed') });
+      return;
+    }
+    committed();
+    if (json && !failure) observers.answer(json);
+    const close = this.#answer(text, body, json, failure);
+    const outcome = { kind: json ? outcomeOf(json) : 'completed', shown: true } as const;
+    const code = failure ? loggedCode(failure.error.code) : null;
+    settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
+  }
+
+  /** @param failure a refusal that a native client gets as the provider's answer */
+  #answer(text: string, body: Buffer, json: JsonObject | undefined, failure: Failure | undefined): CloseReply {
+    const { turn, known } = this.#context;
     turn.rules.head(this.#head);
-    const shown = json && refusal ? failureWithoutOwner(json, turn.secrets()) : json;
+    const shown = json && failure ? turn.surface.failureEvent(json, failure, known) : json;
     const answer = shown && turn.rules.answer(shown);
-    this.#client.answer(this.#status, this.#head.headers, answer === json || answer === undefined ? body : JSON.stringify(answer));
-    const kind = json ? kindOf(json) : 'completed';
-    turn.end({ outcome: { kind, shown: true }, status: this.#status, code: refusal ? loggedCode(refusal.error.code) : null });
+    const { status, headers } = this.#head;
+    // Text leaves in one piece with its head; bytes do not.
+    const unchanged = json ? text : body;
+    const out = answer === json || answer === undefined ? unchanged : JSON.stringify(answer);
+    return () => this.#client.answer(status, headers, out);
   }
 }
 
-function jsonIn(text: string): JsonObject | undefined {
+function parsed(text: string): JsonObject | undefined {
   try {
     const json: unknown = JSON.parse(text);
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as JsonObject) : undefined;
+    return isObject(json) ? json : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** `"error": null` is no error (Q15). */
-const refusesInside = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
+const isFailure = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
 
-const kindOf = (json: JsonObject): OutcomeKind => {
-  if (refusesInside(json)) return 'failed';
+const outcomeOf = (json: JsonObject): OutcomeKind => {
+  if (isFailure(json)) return 'failed';
   return json.status === 'incomplete' ? 'incomplete' : 'completed';
 };

@@ -3,15 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { openStore } from '../../store/store.ts';
 import { AdminServer } from '../admin/admin-listener.ts';
 import { adminRoutes } from '../admin/admin-routes.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock, withDeadline } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
 import { Log } from '../log.ts';
 import { Rehearsals } from '../rehearsal/rehearsals.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { Generation } from './generation.ts';
-import { handlersOf, turnHost } from './handlers.ts';
-import { PublicServer } from './public-listener.ts';
+import { turnHost, turnRunner } from './handlers.ts';
+import { PublicListener } from './public-listener.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
 
@@ -26,14 +26,14 @@ export interface Addresses {
   readonly admin: AddressInfo | undefined;
 }
 
-/** The longest that a reload waits for its accounts' catalogs. */
-const CATALOG_PATIENCE_MS = 1_000;
+/** How long a reload waits for the catalogs of its accounts. */
+const CATALOG_DEADLINE_MS = 1_000;
 
 export class Gateway {
   readonly services: Services;
   readonly follower: ConfigFollower;
   readonly startedAt: number;
-  readonly #server: PublicServer;
+  readonly #listener: PublicListener;
   readonly #admin: AdminServer;
   readonly #rehearsals: Rehearsals;
   #generation: Generation;
@@ -57,10 +57,10 @@ export class Gateway {
     this.#generation = new Generation(loaded);
     this.services = new Services({ ...opened, loaded: () => this.loaded });
     void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
-    this.#server = new PublicServer({
+    this.#listener = new PublicListener({
       generation: () => this.#generation,
       host: turnHost(this.services),
-      handlers: handlersOf(this.services),
+      runner: turnRunner(this.services),
       counters: this.services.counters,
     });
     this.follower = new ConfigFollower(this, loaded);
@@ -72,7 +72,7 @@ export class Gateway {
     return this.#generation.loaded;
   }
 
-  /** Unix milliseconds, by the clock that turns have. */
+  /** Unix milliseconds, by the injected clock. */
   now(): number {
     return this.services.clock.now();
   }
@@ -89,7 +89,7 @@ export class Gateway {
     await credentials.configure(this.loaded);
     usage.configure(accounts);
     await catalog.start(accounts);
-    const main = await this.#server.listen(listen.host, listen.port);
+    const main = await this.#listener.listen(listen.host, listen.port);
     const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
     this.#accepting = true;
     this.#forgetRetention = keepRetention(store, clock, log, () => this.loaded.config.retention);
@@ -97,8 +97,8 @@ export class Gateway {
   }
 
   /**
-   * Takes a new configuration for every turn from now on; turns in flight keep theirs. Resolves once its accounts were read, or have
-   * had their time for it: the next change does not wait for an account that does not answer.
+   * Takes a new configuration for every turn from now on; turns in flight keep theirs. Resolves when the catalogs of its accounts were
+   * read, or the deadline has passed: the next change does not wait for an account that does not answer.
    */
   async reload(loaded: LoadedConfig): Promise<void> {
     const { capacity, catalog, clock, credentials, log, upstreams, usage } = this.services;
@@ -109,23 +109,20 @@ export class Gateway {
     await credentials.configure(loaded);
     usage.configure(loaded.config.accounts);
     log.level = loaded.config.log.level;
-    this.#server.configure();
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(CATALOG_PATIENCE_MS, resolve);
-    await Promise.race([catalog.reload(loaded.config.accounts), late]);
-    cancel();
+    this.#listener.configure();
+    await withDeadline(catalog.reload(loaded.config.accounts), clock, CATALOG_DEADLINE_MS);
   }
 
-  /** An account may have logged in anew, in a file that the configuration names as before. */
+  /** Reads the credential files again that the configuration names: an operator may have logged an account in again. */
   refresh(): Promise<void> {
     return this.services.credentials.configure(this.loaded);
   }
 
-  /** Readiness off, running turns end, hard stop at `drain_ms`; then everything is written and closed. */
+  /** Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything. */
   async close(): Promise<void> {
     const { capacity, catalog, continuity, store, upstreams, usage } = this.services;
     this.#accepting = false;
-    await this.#server.drain(this.loaded.config.timeouts.drain_ms);
+    await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
     for (const part of [catalog, usage, capacity]) part.stop();
     continuity.flush();
     this.#forgetRetention();

@@ -1,65 +1,67 @@
-// The public listener: framing, the route table, one turn a request, and an orderly end.
+// The public listener: framing, the route table, one turn per request, and an orderly end.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { checkFraming, pathOf } from '../clients/http/framing.ts';
-import { type Handler, refuseTurn, serveTurn } from '../clients/http/http-turn.ts';
+import { HttpClient } from '../clients/http/http-client.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections.ts';
 import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
-import { BODY_MALFORMED } from '../clients/http/request-body.ts';
+import { BODY_MALFORMED, BodyGuard } from '../clients/http/request-body.ts';
 import type { Counters } from '../metrics.ts';
 import { requestId } from '../request-id.ts';
 import { clientHeaders } from '../turn/headers.ts';
-import type { RouteKind } from '../turn/kinds.ts';
 import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
 import { type Match, NO_ROUTE } from '../turn/route-table.ts';
 import type { Generation } from './generation.ts';
+import type { TurnRunner } from './turn-runner.ts';
 
-export interface ServerOptions {
+export interface PublicListenerOptions {
   readonly generation: () => Generation;
   readonly host: TurnHost;
-  readonly handlers: Partial<Record<RouteKind, Handler>>;
+  readonly runner: TurnRunner;
   readonly counters: Counters;
 }
 
 const TIMEOUT_CHECK_MS = 1_000;
 
-/** While stopping: how often connections that have become idle are closed, and how long turns that were cut may take for their rows. */
+/** While stopping: the interval at which idle connections are closed, and the time in which turns that were cut leave their rows. */
 const SWEEP_MS = 50;
 const LAST_ROWS_MS = 250;
 
-/** A row of the table, and why the request gets no further than there. */
+/** A row of the table; `refusal` where the request gets no further. */
 type Found = Match & { readonly refusal?: Refusal };
 
 const ignore = (): void => undefined;
 
 const unroutable = (refusal: Refusal, route = NO_ROUTE): Found => ({ route, params: {}, refusal });
 
-export class PublicServer {
-  readonly #options: ServerOptions;
+export class PublicListener {
+  readonly #options: PublicListenerOptions;
   readonly #server: Server;
   readonly #connections = new IdleConnections();
-  /** How many turns run, and who waits for the last of them. A map of them, changed twice a turn, would cost a tenth of the turn in garbage. */
+  readonly #bodies = new BodyGuard();
+  /** The number of turns that run. A map of them, changed twice a turn, would cost a tenth of the turn in garbage. */
   #running = 0;
-  #quiet: (() => void) | undefined;
+  /** Called when the last turn ends. */
+  #idle: (() => void) | undefined;
   #draining = false;
 
-  constructor(options: ServerOptions) {
+  constructor(options: PublicListenerOptions) {
     this.#options = options;
     const { limits, timeouts } = options.generation().config;
     this.#server = createServer({
       maxHeaderSize: limits.header_bytes,
       headersTimeout: timeouts.client_header_ms,
-      // Bodies have an idle limit of their own; a long upload that moves is no fault.
+      // Bodies have an idle limit of their own; a long upload that makes progress is no fault.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      // Told in the error table's words by `checkFraming`.
+      // `checkFraming` refuses a missing Host in the shape of the error table.
       requireHostHeader: false,
       noDelay: true,
     });
-    // Their bytes are limited; a limit on their number would drop the rest unseen, and one of those might frame the body.
+    // The bytes of headers are limited. A limit on their number would drop the rest silently, and one of those might frame the body.
     this.#server.maxHeadersCount = 0;
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
@@ -68,7 +70,7 @@ export class PublicServer {
     this.#server.on('connection', (socket: Socket) => this.#connections.watch(socket));
   }
 
-  /** Takes what a new configuration says of connections that are there already. */
+  /** Takes what a new configuration says about open connections. */
   configure(): void {
     this.#server.headersTimeout = this.#options.generation().config.timeouts.client_header_ms;
   }
@@ -84,7 +86,7 @@ export class PublicServer {
     });
   }
 
-  /** Refuses new turns, lets the running ones end, and cuts what is left after `ms`. */
+  /** Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`. */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
     for (const { latest } of this.#connections) if (latest) latest.shouldKeepAlive = false;
@@ -93,7 +95,7 @@ export class PublicServer {
       this.#server.closeAllConnections();
       setTimeout(stopped.resolve, LAST_ROWS_MS);
     }, ms);
-    if (this.#running > 0) await Promise.race([new Promise<void>((resolve) => (this.#quiet = resolve)), stopped.promise]);
+    if (this.#running > 0) await Promise.race([new Promise<void>((resolve) => (this.#idle = resolve)), stopped.promise]);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const sweep = setInterval(() => this.#sweep(), SWEEP_MS);
     await Promise.race([closed, stopped.promise]);
@@ -104,33 +106,33 @@ export class PublicServer {
 
   #sweep(): void {
     this.#server.closeIdleConnections();
-    // Node takes a connection that never sent a byte for a busy one.
+    // Node counts a connection that never sent a byte as busy.
     for (const { socket } of this.#connections) if (socket.bytesRead === 0) socket.destroy();
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    const { generation: current, handlers } = this.#options;
+    const { generation: current, runner, counters } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken) return;
     connection.latest = response;
-    // Errors of a connection that its client tore down say nothing that its closing does not say.
+    // The closing of a connection says all that its errors say.
     response.on('error', ignore);
     const generation = current();
     const found = this.#find(request, generation);
-    const exchange = { turn: this.#turn(request, found, generation), request, response };
+    const turn = this.#turn(request, found, generation);
+    const client = new HttpClient(turn, { request, response, guard: this.#bodies, counters });
     if (this.#draining || connection.framingBroken) response.shouldKeepAlive = false;
     if (found.refusal) {
-      refuseTurn(exchange, found.refusal);
+      runner.refuse(turn, client, found.refusal);
       return;
     }
-    const { kind } = found.route;
     this.#running += 1;
-    void serveTurn(exchange, kind && handlers[kind], this.#ended);
+    void runner.run(turn, client).then(this.#ended);
   }
 
   readonly #ended = (): void => {
     this.#running -= 1;
-    if (this.#running === 0) this.#quiet?.();
+    if (this.#running === 0) this.#idle?.();
   };
 
   #find(request: IncomingMessage, generation: Generation): Found {
@@ -145,25 +147,35 @@ export class PublicServer {
     counters.add('requests');
     const found = generation.routes.find(request.method ?? '', pathOf(request.url ?? ''));
     if (!found) return unroutable(new Refusal('unknown_endpoint'));
-    if ('allow' in found) return unroutable(new Refusal('method_not_allowed', { headers: { allow: found.allow.join(', ') } }), found.like);
+    if ('allow' in found) {
+      return unroutable(new Refusal('method_not_allowed', { headers: { allow: found.allow.join(', ') } }), found.like);
+    }
     if (!this.#draining) return found;
     counters.add('drain_refused');
     return { ...found, refusal: new Refusal('server_is_overloaded') };
   }
 
-  #turn(request: IncomingMessage, { route, params }: Match, generation: Generation): LiveTurn {
-    const method = request.method ?? '';
-    const connection = connectionOf(request.socket);
-    const arrival = { route, params, client: 'http', method, headers: clientHeaders(request.headers), connection } as const;
+  #turn({ method = '', url = '', headers, socket }: IncomingMessage, { route, params }: Match, generation: Generation): LiveTurn {
+    const connection = connectionOf(socket);
+    const query = url.indexOf('?');
+    const arrival = {
+      route,
+      params,
+      client: 'http',
+      method,
+      headers: clientHeaders(headers),
+      query: query === -1 ? '' : url.slice(query),
+      keyOf: (secret: string) => connection.keyOf(secret, generation),
+    } as const;
     return new LiveTurn(arrival, generation, this.#options.host);
   }
 
   #connect(request: IncomingMessage, socket: Socket): void {
-    this.#options.counters.add('framing_refused');
+    const { counters, generation, runner } = this.#options;
+    counters.add('framing_refused');
     const refusal = new Refusal('invalid_request', { message: 'This method is not served.' });
-    const turn = this.#turn(request, unroutable(refusal), this.#options.generation());
-    turn.end({ outcome: { kind: 'refused', shown: false }, status: refusal.status, code: refusal.code });
-    turn.record();
+    const turn = this.#turn(request, unroutable(refusal), generation());
+    runner.recordRefused(turn, refusal);
     this.#refuseBytes(socket, refusal, turn.id);
   }
 
@@ -184,8 +196,8 @@ export class PublicServer {
     connection.framingBroken = true;
     const { latest } = connection;
     if (!latest || latest.writableFinished) endRaw(socket, refusal, id);
-    // Inside a body they are its reader's to refuse, unless the answer was given without reading it. Behind a whole request any
-    // answer would be taken for that request's.
+    // Inside a body the refusal is the body's reader's to send, unless the answer was given without reading it. After a whole request
+    // any answer would be taken for that request's.
     else if (latest.req.complete || !(latest.req.emit(BODY_MALFORMED) || latest.headersSent)) socket.destroy();
   }
 }

@@ -1,14 +1,11 @@
 // What continuity learns from answers: response ids, turn state, ciphertext, and who answered for a session (Q10).
 
 import type { Json, JsonObject } from '../turn/json.ts';
-import type { RouteKind } from '../turn/kinds.ts';
+import { dispatchedKind } from '../turn/kinds.ts';
 import type { ReplyObserver, ReplySource } from '../turn/reply-observer.ts';
 import type { Ciphertexts } from './ciphertext.ts';
 import type { PinBook } from './pin-book.ts';
 import { turnStateName, turnStateOf } from './turn-state.ts';
-
-/** Their clients see response ids and ciphertext, and may come back with them. */
-const CONTINUED: ReadonlySet<RouteKind | undefined> = new Set<RouteKind>(['responses', 'public-responses', 'compact']);
 
 export function continuityWitness(book: PinBook, ciphertexts: Ciphertexts): ReplyObserver {
   const learnResponse = ({ turn, account }: ReplySource, id: Json | undefined): void => {
@@ -22,16 +19,16 @@ export function continuityWitness(book: PinBook, ciphertexts: Ciphertexts): Repl
     events: ['response.completed', 'response.incomplete', 'response.metadata', 'response.output_item.done'],
     head(source, status, headers) {
       const { turn } = source;
-      if (status < 300 && turn.native) learnState(source, headers[turnStateName(turn.wire)]);
+      if (status < 300 && turn.surface.agentProtocol) learnState(source, headers[turnStateName(turn.wire)]);
     },
     event(source, type, data) {
       if (type === 'response.metadata') learnState(source, turnStateOf(data, source.turn.wire));
-      else if (!CONTINUED.has(source.turn.route.kind)) return;
+      else if (!dispatchedKind(source.turn.route.kind)?.continues) return;
       else if (type === 'response.output_item.done') ciphertexts.learn(data.item, source.account.id);
       else learnResponse(source, (data.response as JsonObject | undefined)?.id);
     },
     answer(source, json) {
-      if (!CONTINUED.has(source.turn.route.kind)) return;
+      if (!dispatchedKind(source.turn.route.kind)?.continues) return;
       learnResponse(source, json.id);
       if (Array.isArray(json.output)) for (const item of json.output as readonly Json[]) ciphertexts.learn(item, source.account.id);
     },

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
+import type { Continuation } from '../turn/continuation.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { ReplyObserver } from '../turn/reply-observer.ts';
@@ -10,21 +11,9 @@ import type { Body, Outgoing, Work } from '../turn/turn.ts';
 import { Ciphertexts, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, type Recovery, type Refused, recoveryOf } from './ciphertext-moves.ts';
 import { continuityWitness } from './continuity-observer.ts';
-import { type Pin, PinBook, type PinName } from './pin-book.ts';
+import { type Pin, PinBook } from './pin-book.ts';
 import { sessionOf } from './session.ts';
 import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
-
-/** What one turn continues, settled before an account is chosen. */
-export interface Continuation {
-  /** The account that its response id binds it to. */
-  readonly hard: string | undefined;
-  /** The account that its session was at; without a session, the one that issued its turn state. */
-  readonly soft: string | undefined;
-  /** The session's pin, for whoever answers. */
-  readonly session: PinName | undefined;
-  /** Its turn states, and the accounts that issued them. */
-  readonly states: ReadonlyMap<string, string>;
-}
 
 /** Sessions that met a refusal of ciphertext lately: as many as may fail over at once. */
 const MIXED = 5_000;

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
+import type { PinKind, PinName } from '../turn/continuation.ts';
 import { LatePins } from './pin-writer.ts';
 
 const TTL_MS = 86_400_000;
@@ -13,18 +14,10 @@ const LOADED = 20_000;
 /** Ids are shorter. What clients make longer is digested first, so that nobody chooses how much memory a pin takes. */
 const LONGEST = 200;
 
-export type PinKind = 'response' | 'header' | 'turn_state';
-
 export interface Pin {
   readonly account: string;
   /** Unix milliseconds. */
   readonly expires_at: number;
-}
-
-/** What names a pin in memory; it goes to the store as a digest only. */
-export interface PinName {
-  readonly kind: PinKind;
-  readonly text: string;
 }
 
 export interface PinBookOptions {

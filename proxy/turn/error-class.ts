@@ -1,9 +1,9 @@
-// What class a failed attempt is of, in rows (ER4): a closed list, which carries no frame and no body.
+// The class of a failed attempt in request rows (ER4): a closed list, which contains no frame and no body.
 
 import type { Failure } from './failure.ts';
 import type { Turn, UpstreamErrorClass } from './turn.ts';
 
-/** Undefined where the account did what it should: it refused a bad request inside a reply. */
+/** Undefined where the account is not at fault: it refused a bad request inside a reply. */
 export function errorClassOf({ cause, status, timedOut }: Failure): UpstreamErrorClass | undefined {
   switch (cause) {
     case 'request':
@@ -11,7 +11,7 @@ export function errorClassOf({ cause, status, timedOut }: Failure): UpstreamErro
     case 'timeout':
       return 'upstream_timeout';
     case 'connect':
-      if (status > 0) return 'upstream_status';
+      if (status !== undefined) return 'upstream_status';
       return timedOut ? 'upstream_timeout' : 'upstream_connect';
     case 'network':
       return timedOut ? 'upstream_timeout' : 'upstream_network';
@@ -25,8 +25,8 @@ export function errorClassOf({ cause, status, timedOut }: Failure): UpstreamErro
   }
 }
 
-/** Keeps it in the turn's row. */
-export function noteClass(turn: Turn, failure: Failure): void {
+/** Notes the class in the turn's row. */
+export function noteErrorClass(turn: Turn, failure: Failure): void {
   const errorClass = errorClassOf(failure);
   if (errorClass) turn.note('error_class', errorClass);
 }

@@ -1,8 +1,14 @@
-// One failed attempt, classified: who is to blame decides what may be tried again and what the client is told (Q5, Q6).
+// One failed attempt, classified: its cause decides whether another account is tried and what the client gets (Q5, Q6).
 import { resetStated } from '../accounts/quota/quota-statement.ts';
-import type { CarrierFailure } from '../upstream/carrier.ts';
-import type { Json, JsonObject } from './json.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 import type { Headers } from './turn.ts';
+
+/**
+ * Why a carrier returned no whole answer: `connect` (no connection), `connect_timeout` (none in time), `network` (the connection
+ * died), `first_byte` (sent, no answer in time), `idle` (no next byte in time), `malformed` (not HTTP), `too_large` (an event or
+ * answer past `limits.upstream_event_bytes`).
+ */
+export type CarrierFailure = 'connect' | 'connect_timeout' | 'network' | 'first_byte' | 'idle' | 'malformed' | 'too_large';
 
 /**
  * `connect`, `network`: no whole answer; `timeout`: sent, no answer in time; `credential`, `quota`, `rate`, `server`,
@@ -20,7 +26,7 @@ export type FailureCause =
   | 'request'
   | 'malformed';
 
-/** A provider's error as it described itself; every member is provider text until it is sanitised. */
+/** A provider's error in its own words; every member is provider text until it is sanitised. */
 export interface ProviderError {
   readonly code: string | null;
   readonly type: string | null;
@@ -30,22 +36,23 @@ export interface ProviderError {
 
 export interface Failure {
   readonly cause: FailureCause;
-  /** The provider's status; 200 where it refused inside a reply, 0 where there was none. */
-  readonly status: number;
+  /** The provider's status; 200 where it refused inside a reply, undefined where no answer came. */
+  readonly status: number | undefined;
   readonly error: ProviderError;
   /** Milliseconds, from Retry-After. */
   readonly retryAfterMs: number | undefined;
-  /** Unix seconds at which a quota comes back; undefined where none was stated that could be true. */
+  /** Unix seconds of the quota's reset; undefined where the provider stated none, or an impossible one. */
   readonly resetsAt: number | undefined;
-  /** No connection, or no next byte, within its time. */
+  /** No connection, or no next byte, within its time limit. */
   readonly timedOut?: boolean;
-  /** What a native client may be shown. */
+  /** The provider's answer, which a native client gets sanitised. */
   readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
 }
 
 const RETRYABLE: ReadonlySet<FailureCause> = new Set(['connect', 'network', 'credential', 'quota', 'rate', 'server', 'model']);
 
-export const mayTryAnother = (failure: Failure): boolean => RETRYABLE.has(failure.cause);
+/** Whether the failure permits an attempt at another account (Q6). */
+export const isRetryable = (failure: Failure): boolean => RETRYABLE.has(failure.cause);
 
 const NO_ERROR: ProviderError = { code: null, type: null, param: null, message: null };
 
@@ -64,7 +71,7 @@ const REQUEST_CODES = new Set([
   'previous_response_not_found',
 ]);
 
-/** Codes of providers that say enough by their name to be kept in rows. */
+/** Further provider codes that a row may keep. */
 const OTHER_CODES = new Set([
   'invalid_request_error',
   'invalid_request',
@@ -88,11 +95,12 @@ const OTHER_CODES = new Set([
   'timeout',
 ]);
 
-/** What a row may keep of a provider's code. Any other text may be what its request said, echoed (S4). */
+/** The provider's code where it is a known one, else `upstream_error`: an unknown code may repeat text of the request (S4). */
 export function loggedCode(code: string | null): string {
   const known = [QUOTA_CODES, RATE_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES].some((codes) => codes.has(code ?? ''));
   return code !== null && known ? code : 'upstream_error';
 }
+
 const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
 
 const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
@@ -102,21 +110,25 @@ const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
   first_byte: 'timeout',
   idle: 'network',
   malformed: 'malformed',
+  too_large: 'malformed',
 };
 
+const NOTHING_STATED = { error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined } as const;
+
+/** An attempt without a whole answer. */
 export function carrierFailure(failure: CarrierFailure): Failure {
   const timedOut = failure === 'connect_timeout' || failure === 'idle' ? { timedOut: true } : {};
-  const nothing = { status: 0, error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined };
-  return { cause: CARRIER_CAUSES[failure], ...nothing, ...timedOut };
+  return { cause: CARRIER_CAUSES[failure], status: undefined, ...NOTHING_STATED, ...timedOut };
 }
 
-/** Of an attempt that was never sent, for want of a credential: its provider takes none any more, or could not be asked for one. */
+/** An attempt that was not sent because it had no credential: the provider refused to issue one, or did not answer. */
 export function unsentFailure(why: 'refused' | 'failed'): Failure {
-  const nothing = { error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined };
-  return why === 'refused' ? { cause: 'credential', status: 401, ...nothing } : { cause: 'connect', status: 0, ...nothing };
+  return why === 'refused'
+    ? { cause: 'credential', status: 401, ...NOTHING_STATED }
+    : { cause: 'connect', status: undefined, ...NOTHING_STATED };
 }
 
-/** Of an answer with a status from 300 on. */
+/** An answer with a status of 300 or more. */
 export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {
   const json = jsonOf(body);
   const error = errorIn(json);
@@ -130,7 +142,7 @@ export function statusFailure(status: number, headers: Headers, body: Buffer, no
   };
 }
 
-/** Of an `error` or `response.failed` event, or of a whole answer with an error in it. */
+/** An `error` or `response.failed` event, or a whole answer of status 200 with an error in it. */
 export function inBandFailure(data: JsonObject, now: number): Failure {
   const error = errorIn(data);
   return { cause: inBandCause(error), status: 200, error, retryAfterMs: undefined, resetsAt: resetsAt(data, now), answer: undefined };
@@ -138,7 +150,7 @@ export function inBandFailure(data: JsonObject, now: number): Failure {
 
 function causeOf(status: number, error: ProviderError, json: JsonObject | undefined): FailureCause {
   if (CREDENTIAL_STATUSES.has(status)) return 'credential';
-  // An unpaid account is out of order like one with a bad credential, unless it says that its quota is what is out.
+  // An unpaid account is as unusable as one with a refused credential, unless the error states an exhausted quota.
   if (status === 402) return isQuota(error) || hasReset(json) ? 'quota' : 'credential';
   if (status === 429) return isQuota(error) || hasReset(json) ? 'quota' : 'rate';
   if (status >= 500) return 'server';
@@ -158,14 +170,12 @@ function inBandCause(error: ProviderError): FailureCause {
 
 const isQuota = (error: ProviderError): boolean => QUOTA_CODES.has(error.code ?? '') || QUOTA_CODES.has(error.type ?? '');
 
-const object = (value: Json | undefined): JsonObject | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
-
 const text = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 function jsonOf(body: Buffer): JsonObject | undefined {
   try {
-    return object(JSON.parse(body.toString('utf8')) as Json);
+    const json: unknown = JSON.parse(body.toString('utf8'));
+    return isObject(json) ? json : undefined;
   } catch {
     return undefined;
   }
@@ -174,7 +184,7 @@ function jsonOf(body: Buffer): JsonObject | undefined {
 /** `{error: {…}}`, `{response: {error: {…}}}`, or an event that is itself the error. */
 function errorIn(json: JsonObject | undefined): ProviderError {
   if (!json) return NO_ERROR;
-  const error = object(json.error) ?? object(object(json.response)?.error) ?? json;
+  const error = errorObjectOf(json);
   const type = text(error.type);
   return {
     code: text(error.code),
@@ -184,16 +194,18 @@ function errorIn(json: JsonObject | undefined): ProviderError {
   };
 }
 
-const resetFields = (json: JsonObject | undefined): JsonObject | undefined =>
-  object(json?.error) ?? object(object(json?.response)?.error) ?? json;
+function errorObjectOf(json: JsonObject): JsonObject {
+  if (isObject(json.error)) return json.error;
+  return isObject(json.response) && isObject(json.response.error) ? json.response.error : json;
+}
 
-const hasReset = (json: JsonObject | undefined): boolean => {
-  const fields = resetFields(json);
+function hasReset(json: JsonObject | undefined): boolean {
+  const fields = json && errorObjectOf(json);
   return fields?.resets_at !== undefined || fields?.resets_in_seconds !== undefined;
-};
+}
 
 function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
-  const fields = resetFields(json);
+  const fields = json && errorObjectOf(json);
   return resetStated({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
 }
 

@@ -4,7 +4,7 @@ import { isQuotaHeader } from '../../rules/reply/quota-header.ts';
 import type { WireWords } from './settings.ts';
 import type { Headers } from './turn.ts';
 
-/** Of native requests; `accept` and content headers are the carriers' own, since bodies are encoded anew. */
+/** Native request headers. `accept-encoding` and content lengths are set by dispatch, since it encodes bodies again. */
 const NATIVE_REQUEST = new Set([
   'x-oai-attestation',
   'x-client-request-id',
@@ -20,7 +20,7 @@ const NATIVE_REQUEST = new Set([
   'content-type',
 ]);
 
-/** Of the compatible surface: what helps to trace a call, and nothing that describes the client's own account. */
+/** Request headers of the compatible surface: those that trace a call, none that describes the client's own account. */
 const PUBLIC_REQUEST = new Set(['user-agent', 'traceparent', 'tracestate']);
 
 const NATIVE_ANSWER = new Set(['content-type', 'retry-after', 'openai-model', 'openai-processing-ms', 'x-reasoning-included']);
@@ -40,12 +40,19 @@ export function publicRequestHeaders(headers: Headers): Record<string, string> {
   return pick(headers, (name) => PUBLIC_REQUEST.has(name));
 }
 
+/** What of the configuration decides about an answer's headers. */
+export interface AnswerHeaderOptions {
+  readonly wire: WireWords;
+  /** The Pool keeps its accounts' quota private (Q8). */
+  readonly hideQuota: boolean;
+}
+
 /** The account's quota headers pass on native routes, unless the Pool hides them (Q8). */
-export function nativeAnswerHeaders(headers: Headers, wire: WireWords, hideQuota: 'hide-quota' | 'show-quota'): Record<string, string> {
-  const own = `x-${wire.agent}-`;
+export function nativeAnswerHeaders(headers: Headers, { wire, hideQuota }: AnswerHeaderOptions): Record<string, string> {
+  const prefix = `x-${wire.agent}-`;
   return pick(headers, (name) => {
     if (NATIVE_ANSWER.has(name)) return true;
-    return name.startsWith(own) && !(hideQuota === 'hide-quota' && isQuotaHeader(name, wire.agent));
+    return name.startsWith(prefix) && !(hideQuota && isQuotaHeader(name, wire.agent));
   });
 }
 
@@ -53,7 +60,7 @@ export function publicAnswerHeaders(headers: Headers): Record<string, string> {
   return pick(headers, (name) => PUBLIC_ANSWER.has(name));
 }
 
-/** What may stand in a header on both sides: anything else would fail where it is written. */
+/** The characters that Node accepts in a header value; others would throw when the header is written. */
 const WRITABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function pick(headers: Headers, keep: (name: string) => boolean): Record<string, string> {
@@ -65,12 +72,12 @@ function pick(headers: Headers, keep: (name: string) => boolean): Record<string,
   return kept;
 }
 
-/** Values of Connection that name no header. */
+/** Values of Connection that are no header names. */
 const CONNECTION_WORDS = new Set(['keep-alive', 'close', 'upgrade']);
 
 /**
- * Node's headers with every value a string: only set-cookie comes as a list, and that is nobody's here. What the client's
- * Connection header names was for this hop alone, whatever it is called.
+ * The client's headers without those that its Connection header names: they are meant for this hop only. Every value is a string,
+ * because Node makes a list of set-cookie alone, which no rule and no account gets.
  */
 export function clientHeaders(headers: IncomingHttpHeaders): Headers {
   const connection = headers.connection?.toLowerCase();

@@ -1,24 +1,121 @@
-// Route kinds: what serves a row of the route table.
+// THE TABLE of route kinds: for each, who answers, what is sent, how the reply is read, and what may be tried again.
+
+/** How the client is addressed: which headers pass, how errors look, how a broken reply ends. */
+export type SurfaceName = 'native' | 'public' | 'chat';
+
+/** How a client is connected. */
+export type Connection = 'http' | 'websocket';
+
+/** A kind that the gateway answers without an account. */
+export interface AnsweredKind {
+  readonly served: 'answer';
+  readonly surface: SurfaceName;
+  readonly methods: readonly string[];
+  /** The connections over which this version serves it. */
+  readonly over: readonly Connection[];
+}
+
+/** A kind whose turns are dispatched to an account. */
+export interface DispatchedKind {
+  readonly served: 'dispatch';
+  readonly surface: SurfaceName;
+  readonly methods: readonly string[];
+  readonly over: readonly Connection[];
+  /** `json`: read, run through the rules, sent once per attempt. `stream`: passed on unread, so that it can be sent once. */
+  readonly payload: 'json' | 'stream';
+  /** `events`: a stream, or one body for clients that want one. `whole`: one body, checked before it is shown. `piped`: passed on unread. */
+  readonly reply: 'events' | 'whole' | 'piped';
+  /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be paid for). */
+  readonly retry: 'before commit' | 'before head';
+  /** Whether the request names a model of the catalog. */
+  readonly model: boolean;
+  /** Whether prompt-cache locality steers it (F8.3). */
+  readonly locality: boolean;
+  /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
+  readonly continues: boolean;
+}
+
+export type Kind = AnsweredKind | DispatchedKind;
+
+const HTTP: readonly Connection[] = ['http'];
+/** In the contract, and not served by this version. */
+const NOT_YET: readonly Connection[] = [];
+
+const answered = { served: 'answer' } as const;
+
+const turn = {
+  served: 'dispatch',
+  payload: 'json',
+  reply: 'events',
+  retry: 'before commit',
+  model: true,
+  locality: true,
+  continues: true,
+} as const;
+
+const passed = {
+  served: 'dispatch',
+  payload: 'stream',
+  reply: 'piped',
+  retry: 'before commit',
+  model: false,
+  locality: false,
+  continues: false,
+} as const;
+
+export const KINDS = {
+  /** `GET …/models` of the backend surface. */
+  catalog: { ...answered, surface: 'native', methods: ['GET'], over: HTTP },
+  /** Native Responses, over HTTP and websocket. */
+  responses: { ...turn, surface: 'native', methods: ['POST', 'WS'], over: HTTP },
+  /** Native compaction. */
+  compact: { ...turn, surface: 'native', methods: ['POST'], over: NOT_YET, reply: 'whole', retry: 'before head', locality: false },
+  /** Native image proxy. */
+  image: { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
+  /** Chat Completions, on /v1 and as a backend alias. */
+  chat: { ...turn, surface: 'chat', methods: ['POST'], over: NOT_YET, continues: false },
+  /** Exact pass-through rows: control plane and key sets. */
+  forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'], over: HTTP },
+  /** `POST /backend-api/files`. */
+  'file-create': { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET, payload: 'json', reply: 'whole' },
+  /** `POST /backend-api/files/{file_id}/uploaded`. */
+  'file-finish': { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
+  /** `POST /backend-api/transcribe`. */
+  transcribe: { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
+  /** The three usage paths of section C. */
+  'pool-usage': { ...answered, surface: 'native', methods: ['GET'], over: HTTP },
+  /** `GET /v1/models`. */
+  models: { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
+  /** `/v1/responses`, over HTTP and websocket. */
+  'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], over: HTTP },
+  /** `GET /v1/usage`. */
+  'key-usage': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
+  /** `POST /v1/files`. */
+  'public-file-create': { ...passed, surface: 'public', methods: ['POST'], over: NOT_YET, reply: 'whole' },
+  /** `GET /v1/files`. */
+  'file-list': { ...answered, surface: 'public', methods: ['GET'], over: NOT_YET },
+  /** `GET /v1/files/{file_id}`. */
+  'file-read': { ...answered, surface: 'public', methods: ['GET'], over: NOT_YET },
+  /** File content and delete: the ownership check, then `unsupported_endpoint`. */
+  'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'], over: NOT_YET },
+  /** `POST /v1/audio/transcriptions`. */
+  'public-transcription': { ...passed, surface: 'public', methods: ['POST'], over: NOT_YET, reply: 'whole' },
+  /** `POST /v1/images/generations` and `/edits`. */
+  'public-image': { ...turn, surface: 'public', methods: ['POST'], over: NOT_YET, model: false, locality: false, continues: false },
+  /** The operators' metadata endpoint. */
+  mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'], over: NOT_YET },
+} as const satisfies Record<string, Kind>;
 
 /** What serves a route; the `serve` word of its row. Rules name the kinds that they take part in. */
-export type RouteKind =
-  | 'catalog' // GET …/models of the backend surface
-  | 'responses' // native Responses, HTTP and websocket
-  | 'compact' // native compaction
-  | 'image' // native image proxy
-  | 'chat' // Chat Completions, on /v1 and as a backend alias
-  | 'forward' // exact pass-through rows: control plane, key sets
-  | 'file-create' // POST /backend-api/files
-  | 'file-finish' // POST /backend-api/files/{file_id}/uploaded
-  | 'transcribe' // POST /backend-api/transcribe
-  | 'pool-usage' // the three usage paths of section C
-  | 'models' // GET /v1/models
-  | 'public-responses' // /v1/responses, HTTP and websocket
-  | 'key-usage' // GET /v1/usage
-  | 'public-file-create' // POST /v1/files
-  | 'file-list' // GET /v1/files
-  | 'file-read' // GET /v1/files/{file_id}
-  | 'file-denied' // content and delete: ownership, then unsupported_endpoint
-  | 'public-transcription' // POST /v1/audio/transcriptions
-  | 'public-image' // POST /v1/images/generations, /edits
-  | 'mcp';
+export type RouteKind = keyof typeof KINDS;
+
+/** The row of a kind whose turns are dispatched; undefined for all others. */
+export function dispatchedKind(name: RouteKind | undefined): DispatchedKind | undefined {
+  const kind: Kind | undefined = name && KINDS[name];
+  return kind?.served === 'dispatch' ? kind : undefined;
+}
+
+/** The kinds of the table for which `matches` holds, in the order of the table. */
+export function kindsWhere(matches: (kind: Kind) => boolean): readonly RouteKind[] {
+  return (Object.keys(KINDS) as RouteKind[]).filter((name) => matches(KINDS[name]));
+}

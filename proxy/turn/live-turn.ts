@@ -1,34 +1,33 @@
-// One turn from arrival to its single end: what rules see of it, and the metadata it leaves behind.
-import type { AttemptRow, RequestRow, Why } from '../../store/rows.ts';
-import type { ClientConnection } from '../clients/http/client-connection.ts';
-import type { LoadedConfig } from '../config/config.ts';
-import type { Generation } from '../gateway/generation.ts';
-import type { Reservation } from '../keys/reservation.ts';
-import type { Tokens } from '../keys/usage-totals.ts';
+// One turn from its arrival to its end: what rules see of it, and the metadata that they note.
+import type { Why } from '../../store/rows.ts';
 import { requestId } from '../request-id.ts';
-import type { Continuation } from '../sessions/continuity.ts';
-import { promptOf } from './prompt.ts';
-import type { Refusal } from './refusal.ts';
-import { RuleRun } from './rule-chain.ts';
-import type { AccountConfig, KeyConfig, Limits, PoolConfig, WireWords } from './settings.ts';
-import type { Event, Headers, ModelView, Outcome, Route, SafeFields, Turn, Work } from './turn.ts';
+import type { Continuation } from './continuation.ts';
+import { KINDS, type Kind } from './kinds.ts';
+import { nativeSurface } from './native-surface.ts';
+import { publicSurface } from './public-surface.ts';
+import { type Chains, RuleRun } from './rule-chain.ts';
+import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, WireWords } from './settings.ts';
+import type { Surface } from './surface.ts';
+import type { Headers, ModelView, Route, SafeFields, Turn } from './turn.ts';
 
-/** Shorter values are words, and would be found in every text. */
-const SHORTEST_SECRET = 8;
+/** The configuration that a turn began with and keeps, compiled for look-ups. */
+export interface TurnConfiguration {
+  readonly config: { readonly wire: WireWords; readonly limits: Limits; readonly timeouts: Timeouts };
+  readonly loaded: { readonly bearers: ReadonlyMap<string, string> };
+  readonly accounts: ReadonlyMap<string, AccountConfig>;
+  readonly pools: ReadonlyMap<string, PoolConfig>;
+  readonly chains: Chains;
+}
 
 /** What a turn asks of the process around it. */
 export interface TurnHost {
   readonly now: () => number;
-  /** Runs once after `ms` milliseconds; what it returns cancels it. */
+  /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
-  /** The credential that an account is asked with. */
-  secretOf(account: string, loaded: LoadedConfig): string | undefined;
-  findModel(generation: Generation, pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
-  /** Milliseconds until the first source of a model that cools down is back. */
+  findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
-  /** Takes the one log row of an ended turn, and its attempts. Never throws, never waits. */
-  record(row: RequestRow, attempts: readonly AttemptRow[], turn: LiveTurn): void;
-  /** Takes what nobody foresaw, of the turn with this id. Never throws. */
+  /** Reports an unforeseen error of the turn with this id. Never throws. */
   fault(thrown: unknown, requestId: string): void;
 }
 
@@ -38,57 +37,54 @@ export interface Arrival {
   readonly client: 'http' | 'websocket';
   readonly method: string;
   readonly headers: Headers;
-  readonly connection: ClientConnection;
+  /** With its question mark, as it came; empty where there is none. */
+  readonly query: string;
+  /** The key that a secret opens, whatever its status. */
+  readonly keyOf: (secret: string) => KeyConfig | undefined;
 }
 
-/** Where a turn stands when it ends: what the client was told. */
-export interface Ending {
-  readonly outcome: Outcome;
-  /** The status the client got; 499 when it left before one. */
-  readonly status: number;
-  readonly code: string | null;
-}
+/** Chat has a surface of its own once it is served; until then its requests are refused in the shape of the compatible surface. */
+const SURFACES: Readonly<Record<Kind['surface'], Surface>> = { native: nativeSurface, public: publicSurface, chat: publicSurface };
 
 export class LiveTurn implements Turn {
   readonly id: string;
   readonly at: number;
   readonly route: Route;
+  /** The row of the route's kind in the table of kinds; undefined for a request outside the route table. */
+  readonly kind: Kind | undefined;
+  readonly surface: Surface;
   readonly params: Readonly<Record<string, string>>;
   readonly client: 'http' | 'websocket';
   readonly method: string;
   readonly headers: Headers;
-  readonly generation: Generation;
+  readonly query: string;
+  readonly generation: TurnConfiguration;
   readonly rules: RuleRun;
+  /** What rules noted: the safe metadata of the turn's row. */
+  readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
-  /** The account that answered, or was tried last. */
-  account: Pick<AccountConfig, 'id' | 'label' | 'headers'> | undefined;
   why: Why | undefined;
-  /** What is asked, once it has been read. */
-  work: Work | undefined;
-  /** Set once the turn has reserved its share of the key's limits. */
-  bill: Reservation | undefined;
-  /** Set before an account is chosen. */
   continuation: Continuation | undefined;
-  readonly attempts: AttemptRow[] = [];
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
-  #ending: Ending | undefined;
-  #recorded = false;
-  readonly #connection: ClientConnection;
+  readonly #keyOf: Arrival['keyOf'];
   readonly #host: TurnHost;
-  readonly #noted: Partial<SafeFields> = {};
 
-  constructor(arrival: Arrival, generation: Generation, host: TurnHost) {
+  constructor(arrival: Arrival, generation: TurnConfiguration, host: TurnHost) {
+    const { kind } = arrival.route;
     this.at = host.now();
     this.id = requestId(this.at);
     this.route = arrival.route;
+    this.kind = kind && KINDS[kind];
+    this.surface = SURFACES[this.kind?.surface ?? 'public'];
     this.params = arrival.params;
     this.client = arrival.client;
     this.method = arrival.method;
     this.headers = arrival.headers;
+    this.query = arrival.query;
     this.generation = generation;
-    this.#connection = arrival.connection;
+    this.#keyOf = arrival.keyOf;
     this.#host = host;
-    this.rules = new RuleRun(generation.chains.of(arrival.route.kind), this);
+    this.rules = new RuleRun(generation.chains.of(kind), this);
   }
 
   get wire(): WireWords {
@@ -99,47 +95,38 @@ export class LiveTurn implements Turn {
     return this.generation.config.limits;
   }
 
+  get timeouts(): Timeouts {
+    return this.generation.config.timeouts;
+  }
+
   get key(): KeyConfig {
-    return this.#known().key;
+    return this.#authenticated().key;
   }
 
   get pool(): PoolConfig {
-    return this.#known().pool;
+    return this.#authenticated().pool;
   }
 
-  /** Q2, Q15, Q17: native streams are relayed, all others are the compatible surface. */
-  get native(): boolean {
-    return this.route.kind === 'responses' || this.route.kind === 'compact' || this.route.kind === 'forward';
+  /** The key and its Pool; undefined before authentication. */
+  get identity(): { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined {
+    return this.#identity;
   }
 
   now(): number {
     return this.#host.now();
   }
 
-  /** What the account was sent of its own: never to be shown, whoever says it. */
-  secrets(): readonly string[] {
-    if (!this.account) return [];
-    const bearer = this.#host.secretOf(this.account.id, this.generation.loaded);
-    const own = Object.values(this.account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
-    return bearer === undefined ? own : [bearer, ...own];
-  }
-
-  /** What the client said, as far as it is text: a provider might repeat it. */
-  prompt(): string {
-    return promptOf(this.work?.body);
-  }
-
   after(ms: number, run: () => void): () => void {
     return this.#host.after(ms, run);
   }
 
-  /** Tells operators that something unforeseen happened in this turn. */
+  /** Reports an unforeseen error to operators. */
   fault(thrown: unknown): void {
     this.#host.fault(thrown, this.id);
   }
 
   identify(secret: string): KeyConfig | undefined {
-    const key = this.#connection.keyOf(secret, this.generation);
+    const key = this.#keyOf(secret);
     const pool = key && this.generation.pools.get(key.pool);
     if (!pool) return undefined;
     this.#identity = { key, pool };
@@ -147,7 +134,7 @@ export class LiveTurn implements Turn {
   }
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {
-    return this.#host.findModel(this.generation, this.pool, id);
+    return this.#host.findModel(this.pool, id);
   }
 
   recoversIn(): number | undefined {
@@ -155,75 +142,11 @@ export class LiveTurn implements Turn {
   }
 
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void {
-    this.#noted[field] = value;
+    this.noted[field] = value;
   }
 
-  /** The turn is decided: runs the rules' end phases. A second call does nothing. Never throws. */
-  end(ending: Ending): readonly (Event | Refusal)[] {
-    if (this.#ending) return [];
-    this.#ending = ending;
-    return this.rules.end(ending.outcome, (thrown) => this.fault(thrown));
-  }
-
-  /** Leaves the one log row, once everything that belongs to the turn is over. Never throws. */
-  record(): void {
-    if (!this.#ending || this.#recorded) return;
-    this.#recorded = true;
-    const { outcome, status, code } = this.#ending;
-    try {
-      this.#host.record(this.#row(outcome, status, code), this.attempts, this);
-    } catch (thrown) {
-      this.fault(thrown);
-    }
-  }
-
-  #known(): { readonly key: KeyConfig; readonly pool: PoolConfig } {
+  #authenticated(): { readonly key: KeyConfig; readonly pool: PoolConfig } {
     if (!this.#identity) throw new Error('the turn has not been authenticated');
     return this.#identity;
-  }
-
-  /** As the provider states them; of a turn that broke off before it did, an estimate (Q18). */
-  #tokens({ kind }: Outcome): Tokens & Pick<RequestRow, 'tokens_estimated'> {
-    const { input_tokens = null, cached_input_tokens = null, output_tokens = null, tokens_estimated = false } = this.#noted;
-    const stated = { input_tokens, cached_input_tokens, output_tokens, tokens_estimated };
-    const brokeOff = (kind === 'cut' || kind === 'client_gone') && this.attempts.length > 0;
-    if (!brokeOff || input_tokens !== null || output_tokens !== null) return stated;
-    const estimate = this.bill?.estimatedUsage();
-    return estimate ? { ...estimate, tokens_estimated: true } : stated;
-  }
-
-  #row(outcome: Outcome, status: number, code: string | null): RequestRow {
-    const noted = this.#noted;
-    const tokens = this.#tokens(outcome);
-    return {
-      id: this.id,
-      at: this.at,
-      family: this.route.family,
-      endpoint: this.route.template,
-      method: this.method,
-      status,
-      status_class: `${Math.floor(status / 100)}xx`,
-      pool: this.#identity?.pool.id ?? null,
-      pool_label: this.#identity?.pool.label ?? null,
-      account: this.account?.label ?? null,
-      key_id: this.#identity?.key.id ?? null,
-      model: noted.model ?? null,
-      code,
-      retries: Math.max(0, this.attempts.length - 1),
-      duration_ms: Math.max(0, this.#host.now() - this.at),
-      input_tokens: tokens.input_tokens,
-      cached_input_tokens: tokens.cached_input_tokens,
-      output_tokens: tokens.output_tokens,
-      tokens_estimated: tokens.tokens_estimated,
-      configured_mode: noted.configured_mode ?? null,
-      effective_mode: noted.effective_mode ?? null,
-      mode_source: noted.mode_source ?? null,
-      reason_class: noted.reason_class ?? null,
-      error_class: noted.error_class ?? null,
-      payload_compression: (noted.payload_compression as Record<string, number> | undefined) ?? null,
-      upstream_error_param: noted.upstream_error_param ?? null,
-      why: this.why ?? null,
-      outcome: outcome.kind,
-    };
   }
 }

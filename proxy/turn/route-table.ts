@@ -1,7 +1,21 @@
 // The compiled route table: method and exact path to a Route; nothing else exists (S3).
-import type { RouteConfig } from '../config/config.ts';
-import type { WireWords } from './settings.ts';
+import type { RouteKind } from './kinds.ts';
+import type { AdmissionClass, RouteStatus, WireWords } from './settings.ts';
 import type { Route, RouteFamily } from './turn.ts';
+
+/** One row of the route table as the configuration has it, in neutral words. */
+export interface RouteRow {
+  /** `WS` is a websocket upgrade on GET. */
+  readonly method: string;
+  /** With `{name}` for a path parameter. */
+  readonly path: string;
+  readonly status: RouteStatus;
+  /** Absent on unsupported rows that no kind serves. */
+  readonly serve?: RouteKind;
+  /** The account-side path, where it differs from `path`. */
+  readonly to?: string;
+  readonly class: AdmissionClass;
+}
 
 /** A row of a path, with the names that its own template gives the parameters. */
 interface Row {
@@ -40,6 +54,7 @@ export const NO_ROUTE: Route = Object.freeze({
   status: 'unsupported',
   class: 'http',
   upstream: '',
+  sdpOnly: false,
 });
 
 /** What a path parameter may be: no encodings, no separators, no dot segment, so that it can go upstream as it came. */
@@ -50,7 +65,7 @@ export class RouteTable {
   readonly #exact = new Map<string, Rows>();
   readonly #patterns: Pattern[] = [];
 
-  constructor(rows: readonly RouteConfig[], wire: WireWords) {
+  constructor(rows: readonly RouteRow[], wire: WireWords) {
     this.all = rows.map((row) => this.#add(row, wire));
   }
 
@@ -65,7 +80,7 @@ export class RouteTable {
     return undefined;
   }
 
-  #add(row: RouteConfig, wire: WireWords): Route {
+  #add(row: RouteRow, wire: WireWords): Route {
     const template = worded(row.path, wire);
     const route: Route = Object.freeze({
       kind: row.serve,
@@ -75,6 +90,7 @@ export class RouteTable {
       status: row.status,
       class: row.class,
       upstream: worded(row.to ?? row.path, wire),
+      sdpOnly: row.path.endsWith('/realtime/calls'),
     });
     const names = [...template.matchAll(/\{([^}]+)\}/g)].map((found) => found[1] ?? '');
     this.#rowsOf(template).set(row.method, { route, names });

@@ -1,4 +1,4 @@
-// Takes out of a provider's error what identifies the account or its owner (Q3).
+// Removes from a provider's error whatever identifies the account or its owner, or repeats the prompt (Q3, S4).
 
 import type { ProviderError } from './failure.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -6,7 +6,7 @@ import { isObject } from './json.ts';
 import type { ErrorBody } from './refusal.ts';
 import type { Body } from './turn.ts';
 
-/** Members that say whose account it is, at any depth. */
+/** Members that identify the account's owner, at any depth. */
 const OWNER_MEMBERS = new Set([
   'account',
   'account_id',
@@ -45,7 +45,7 @@ const MAX_TEXT = 2_000;
 
 const REDACTED = '[redacted]';
 
-/** @param secrets what the account was sent of its own, which some providers repeat in their errors */
+/** @param secrets the account's own credential and headers, which some providers repeat in their errors */
 export function withoutOwner(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) clean = clean.replaceAll(secret, REDACTED);
@@ -54,21 +54,21 @@ export function withoutOwner(text: string, secrets: readonly string[]): string {
   return clean;
 }
 
-/** Shorter texts are words of anybody's. */
+/** Shorter texts are common words, which a prompt contains anyway. */
 const SHORTEST_ECHO = 12;
 
-/** What an echo is made of: something in quotes, or a word that is long for a word. */
+/** The candidates for an echo: quoted text, or a single long word. */
 const ECHO = new RegExp(`(["'\`])((?:(?!\\1).){${SHORTEST_ECHO},}?)\\1|[^\\s"'\`]{${SHORTEST_ECHO},}`, 'g');
 
-/** Less what it repeats of the prompt (S4): an error's text ends in more logs than the client's own. */
+/** Removes what the text repeats of the prompt (S4): an error's text reaches more logs than the client's own. */
 function withoutEcho(text: string, prompt: string, param: string | null): string {
   return text.replace(ECHO, (found: string, _quote: string | undefined, quoted: string | undefined) => {
-    const said = quoted ?? found;
-    return said !== param && prompt.includes(said) ? found.replace(said, REDACTED) : found;
+    const echo = quoted ?? found;
+    return echo !== param && prompt.includes(echo) ? found.replace(echo, REDACTED) : found;
   });
 }
 
-/** A provider's JSON less the owner's members, its strings sanitised. */
+/** A provider's JSON without the owner's members, its strings sanitised. */
 export function jsonWithoutOwner(value: Json, secrets: readonly string[], depth = 0): Json {
   if (typeof value === 'string') return withoutOwner(value, secrets);
   if (typeof value !== 'object' || value === null) return value;
@@ -81,17 +81,17 @@ export function jsonWithoutOwner(value: Json, secrets: readonly string[], depth 
   return kept;
 }
 
-/** RM3, Q33: what of a provider's `param` may be kept and shown. */
+/** The provider's `param` where it is a bounded path, else null (RM3, Q33). */
 export function safeParam(param: string | null): string | null {
   return param !== null && /^[A-Za-z0-9_.[\]-]{1,200}$/.test(param) ? param : null;
 }
 
-/** A code is an identifier, or it is nothing. */
+/** The provider's code where it is an identifier, else null. */
 export function safeCode(code: string | null): string | null {
   return code !== null && /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? code : null;
 }
 
-/** A native failure event less what its error says of the account (Q3); the very same object where that is nothing. */
+/** A native failure event without what its error says about the account (Q3); the same object where nothing was removed. */
 export function failureWithoutOwner(data: JsonObject, secrets: readonly string[]): JsonObject {
   const clean: Body = { ...data };
   const { error, message, response } = data;
@@ -103,7 +103,7 @@ export function failureWithoutOwner(data: JsonObject, secrets: readonly string[]
   return JSON.stringify(clean) === JSON.stringify(data) ? data : clean;
 }
 
-/** The same for the compatible surface: only the members that its error events have (Q2). */
+/** The same for the compatible surface: only the members of its error events (Q2). */
 export function publicFailure(data: JsonObject, error: ProviderError, known: Confidential): JsonObject {
   const { response, sequence_number } = data;
   const { code, type, param, message } = publicError(error, known);
@@ -112,13 +112,13 @@ export function publicFailure(data: JsonObject, error: ProviderError, known: Con
   return { type: 'error', ...numbered, code, message, param, error: { message, type, code, param } };
 }
 
-/** What a turn knows that no error may say: the account's secrets, and the words of its client. */
+/** What no error may contain: the account's secrets and the client's prompt. Computed on demand, since errors are rare. */
 export interface Confidential {
   secrets(): readonly string[];
   prompt(): string;
 }
 
-/** A provider's error with the four keys that every error has (Q1), each of them safe to show. */
+/** A provider's error with the four keys of every error (Q1), each of them sanitised. */
 export function publicError({ code, type, param, message }: ProviderError, known: Confidential): ErrorBody & JsonObject {
   return {
     message:

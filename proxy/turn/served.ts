@@ -1,38 +1,23 @@
-// What this version serves: the one list from which the gateway takes its handlers, and commands and /status what they say of a row.
-import type { RouteKind } from './kinds.ts';
+// What this version serves of the route table, and what the requests of all other rows get.
+import { KINDS, type RouteKind } from './kinds.ts';
 import type { Route } from './turn.ts';
 
-/** Kinds whose requests have a handler. */
-export const HTTP_KINDS = [
-  'catalog',
-  'forward',
-  'key-usage',
-  'models',
-  'pool-usage',
-  'public-responses',
-  'responses',
-] as const satisfies readonly RouteKind[];
+/** The connection that a row's method asks for. */
+const connectionOf = (method: string): 'http' | 'websocket' => (method === 'WS' ? 'websocket' : 'http');
 
-export type HttpKind = (typeof HTTP_KINDS)[number];
+/** Whether this version serves turns of this kind under this method, whatever the status of the row. */
+export const isServed = (kind: RouteKind | undefined, method: string): boolean =>
+  kind !== undefined && (KINDS[kind].over as readonly string[]).includes(connectionOf(method));
 
-/** Kinds whose WS rows take an upgrade. */
-export const WEBSOCKET_KINDS: readonly RouteKind[] = [];
-
-/** Whether this version has what the row needs, whatever its status. */
-export function hasHandler({ method, kind }: Pick<Route, 'method' | 'kind'>): boolean {
-  const kinds: readonly RouteKind[] = method === 'WS' ? WEBSOCKET_KINDS : HTTP_KINDS;
-  return kind !== undefined && kinds.includes(kind);
-}
-
-/** `no`: its status is unsupported. `not yet`: its status promises more than this version has. */
+/** `no`: the row's status is unsupported. `not yet`: the status promises more than this version has. */
 export type Served = 'yes' | 'no' | 'not yet';
 
-export function servedOf(route: Pick<Route, 'method' | 'kind' | 'status'>): Served {
-  if (route.status === 'unsupported') return 'no';
-  return hasHandler(route) ? 'yes' : 'not yet';
+export function servedOf({ status, kind, method }: Pick<Route, 'method' | 'kind' | 'status'>): Served {
+  if (status === 'unsupported') return 'no';
+  return isServed(kind, method) ? 'yes' : 'not yet';
 }
 
-/** Why a row is not served, and what its requests get; null where it is. */
+/** Why a row is not served, and what its requests get; null where it is served. */
 export function noteOf(route: Pick<Route, 'method' | 'kind' | 'status'>): string | null {
   const served = servedOf(route);
   if (served === 'yes') return null;

@@ -23,6 +23,8 @@ export interface Route {
   readonly class: AdmissionClass;
   /** The account-side path template. */
   readonly upstream: string;
+  /** realtime/calls passes SDP bodies alone, and the account's Location (B2, Q26). */
+  readonly sdpOnly: boolean;
 }
 
 /** Lower-case names; a repeated header is joined by ", ". */

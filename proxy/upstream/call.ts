@@ -1,6 +1,6 @@
-// A call of our own to an account: one small JSON answer, bounded in size and time.
+// A request of the gateway's own to an account: one small JSON answer, bounded in size and time.
 import type { Headers } from '../turn/turn.ts';
-import type { Carrier, CarrierRequest } from './carrier.ts';
+import type { CarrierRequest, TurnCarrier } from './carrier.ts';
 
 export interface CallAnswer {
   readonly status: number;
@@ -15,7 +15,7 @@ export interface CallBounds {
 }
 
 /** @throws Error when no answer came, it was too large, or it took too long */
-export function call(carrier: Carrier, request: CarrierRequest, bounds: CallBounds): Promise<CallAnswer> {
+export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: CallBounds): Promise<CallAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -28,20 +28,21 @@ export function call(carrier: Carrier, request: CarrierRequest, bounds: CallBoun
       clearTimeout(deadline);
       reject(new Error(why));
     };
+    const data = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes <= bounds.bytes) return;
+      sending.abort();
+      fail('answer too large');
+    };
+    const end = (): void => {
+      clearTimeout(deadline);
+      if (head) resolve({ ...head, body: decoded(Buffer.concat(chunks, bytes)) });
+    };
     const sending = carrier.send(request, {
       head: (status, headers) => {
         head = { status, headers };
-      },
-      data: (chunk) => {
-        bytes += chunk.length;
-        chunks.push(chunk);
-        if (bytes <= bounds.bytes) return;
-        sending.abort();
-        fail('answer too large');
-      },
-      end: () => {
-        clearTimeout(deadline);
-        if (head) resolve({ ...head, body: decoded(Buffer.concat(chunks, bytes)) });
+        return { reads: 'bytes', data, end, fail };
       },
       fail,
     });

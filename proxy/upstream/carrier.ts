@@ -1,29 +1,58 @@
 // What dispatch sees of the libraries that carry bytes to accounts.
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { CarrierFailure } from '../turn/failure.ts';
+import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { Headers } from '../turn/turn.ts';
 
 export interface CarrierRequest {
   readonly method: string;
-  /** Absolute path with any query, below the account's origin. */
+  /** Absolute path with any query, below the account's base URL. */
   readonly path: string;
+  /** The whole set. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer | null;
+  /** A stream can be sent once. Null for methods without a body. */
+  readonly body: string | Buffer | Readable | null;
 }
 
-/**
- * Why an attempt brought no whole answer: `connect` (no connection), `connect_timeout` (none in time), `network` (it died),
- * `first_byte` (sent, no answer in time), `idle` (the answer fell silent), `malformed` (not HTTP, or an event past every bound).
- */
-export type CarrierFailure = 'connect' | 'connect_timeout' | 'network' | 'first_byte' | 'idle' | 'malformed';
+/** Receives one reply: `head` or `fail`, then its reader gets the body. Nothing is called after `abort`. */
+export interface ReplyHandler<Reader> {
+  /** The status and headers; the returned reader gets the body. */
+  head(status: number, headers: Headers): Reader;
+  /** The reply failed before its head. */
+  fail(failure: CarrierFailure): void;
+}
 
-/** Called in order: head, data…, then exactly one of end or fail; nothing after `abort`. */
-export interface ReplyHandler {
-  head(status: number, headers: Headers): void;
-  data(chunk: Buffer): void;
+/** A reader gets the body, then exactly one of these calls. */
+interface BodyEnd {
   end(): void;
   fail(failure: CarrierFailure): void;
 }
 
-/** The hold on an answer under way. */
+/** Reads events: an SSE stream is split by its carrier, a websocket frame is an event. */
+export interface EventReader extends BodyEnd {
+  readonly reads: 'events';
+  /** A larger event ends the reply with `too_large`. */
+  readonly maxEventBytes: number;
+  /** The view is reused for the next event. */
+  event(event: ReplyEvent): void;
+  /** All events of one read of the connection have been delivered. */
+  delivered(): void;
+}
+
+/** Reads bytes as they come. */
+export interface ByteReader extends BodyEnd {
+  readonly reads: 'bytes';
+  data(chunk: Buffer): void;
+}
+
+/** Takes the reply as a stream and pipes it on. Its end and its death are the stream's own; `fail` is never called. */
+export interface StreamReader {
+  readonly reads: 'stream';
+  stream(reply: IncomingMessage): void;
+}
+
+/** The hold on a reply under way. */
 export interface Sending {
   pause(): void;
   resume(): void;
@@ -31,10 +60,17 @@ export interface Sending {
   abort(): void;
 }
 
-export interface Carrier {
-  send(request: CarrierRequest, handler: ReplyHandler): Sending;
-  /** Ends idle connections at once, the others when their answers are over. */
+/** @template Reader how the bodies of this carrier's replies can be read */
+export interface Carrier<Reader> {
+  send(request: CarrierRequest, handler: ReplyHandler<Reader>): Sending;
+  /** Ends idle connections at once, and the others with their replies. */
   close(): Promise<void>;
   /** Ends every connection at once. */
   destroy(): Promise<void>;
 }
+
+/** Carries turns: bodies that rules have read and written. */
+export type TurnCarrier = Carrier<EventReader | ByteReader>;
+
+/** Carries bodies unread in both directions. */
+export type StreamCarrier = Carrier<StreamReader | ByteReader>;

@@ -1,7 +1,7 @@
-// What an error of the connection to an account means, whichever library met it.
-import type { CarrierFailure } from './carrier.ts';
+// Classifies an error of the connection to an account, whichever library reports it.
+import type { CarrierFailure } from '../turn/failure.ts';
 
-/** Errors that happen before a connection stands: the request was never sent, so it may be sent elsewhere. */
+/** Errors before the connection is established: the request was not sent, so it may be sent elsewhere. */
 const CONNECT_ERRORS: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -16,10 +16,10 @@ const CONNECT_ERRORS: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** The time for a connection ran out; the second name is http-proxy-3's own. */
+/** No connection in time; the second name is http-proxy-3's own. */
 const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ECONNECT_TIMEOUT']);
 
-export function failureOf({ code = '', syscall }: NodeJS.ErrnoException): CarrierFailure {
+export function connectionFailure({ code = '', syscall }: NodeJS.ErrnoException): CarrierFailure {
   if (CONNECT_ERRORS.has(code)) return 'connect';
   if (CONNECT_TIMEOUTS.has(code) || (code === 'ETIMEDOUT' && syscall === 'connect')) return 'connect_timeout';
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';

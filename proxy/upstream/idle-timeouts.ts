@@ -1,31 +1,31 @@
 // Finds answers that fell silent: one timer for all of a carrier, where a timer for each would be set anew with every
 // chunk. Replies of the pass-through rows are Node's streams, and have `intake/silence.ts`.
 
-/** The longest silence is told a thirty-second of itself late at most: 280 s must stay below the 300 s of native clients. */
+/** A timeout fires at most 1/32 of itself late: 280 s must stay below the 300 s of native clients. */
 const TICKS = 32;
 
-/** What is watched, from `watch` until `forget`. */
-export abstract class Watched {
-  /** Ticks since it was last heard of; whoever hears of it sets it to 0. */
+/** A wait with a timeout, from `watch` until `forget`. */
+export abstract class Timed {
+  /** Ticks since the last sign of life; set to 0 with each. */
   quietTicks = 0;
-  before: Watched | undefined;
-  after: Watched | undefined;
+  before: Timed | undefined;
+  after: Timed | undefined;
 
-  /** Nothing was heard for the longest time. */
-  abstract silent(): void;
+  /** There was no sign of life for the whole timeout. */
+  abstract timedOut(): void;
 }
 
-/** A list through its members: a set that changes with every turn would leave a trail of tables behind it for the collector. */
-export class Silence {
+/** A linked list through its members: a Set that changes with every turn would leave garbage. */
+export class IdleTimeouts {
   readonly #tickMs: number;
-  #first: Watched | undefined;
+  #first: Timed | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(longestMs: number) {
-    this.#tickMs = longestMs / TICKS;
+  constructor(timeoutMs: number) {
+    this.#tickMs = timeoutMs / TICKS;
   }
 
-  watch(watched: Watched): void {
+  watch(watched: Timed): void {
     watched.quietTicks = 0;
     watched.before = undefined;
     watched.after = this.#first;
@@ -34,7 +34,7 @@ export class Silence {
     this.#timer ??= setInterval(() => this.#tick(), this.#tickMs).unref();
   }
 
-  forget(watched: Watched): void {
+  forget(watched: Timed): void {
     const { before, after } = watched;
     if (before) before.after = after;
     else if (this.#first === watched) this.#first = after;
@@ -49,11 +49,11 @@ export class Silence {
       this.#timer = undefined;
       return;
     }
-    for (let one: Watched | undefined = this.#first; one; ) {
-      // It may leave the list while it is told.
-      const next: Watched | undefined = one.after;
+    for (let one: Timed | undefined = this.#first; one; ) {
+      // `timedOut` may remove it from the list.
+      const next: Timed | undefined = one.after;
       one.quietTicks += 1;
-      if (one.quietTicks > TICKS) one.silent();
+      if (one.quietTicks > TICKS) one.timedOut();
       one = next;
     }
   }

@@ -1,18 +1,18 @@
-// The keep-alive connections of pass-through rows to one account: how long they may lie idle, and how they end.
+// The keep-alive connections of pass-through rows to one account: how long they stay idle, and how they are closed.
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 
-/** Shorter than servers keep an idle connection: a POST on one that has just been closed would be lost. */
+/** Shorter than the idle timeouts of servers: a POST on a connection that the server just closed would be lost. */
 const IDLE_MS = 4_000;
 
-export class PassConnections {
+export class PassThroughConnections {
   readonly agent: HttpAgent | HttpsAgent;
 
   constructor(baseUrl: string) {
-    // With a limit of ours the agent heeds the server's own `Keep-Alive: timeout=` as well, where that is shorter.
-    const kept = { keepAlive: true, timeout: IDLE_MS };
-    this.agent = baseUrl.startsWith('https:') ? new HttpsAgent(kept) : new HttpAgent(kept);
+    // With a timeout the agent also respects the server's own `Keep-Alive: timeout=` where that is shorter.
+    const options = { keepAlive: true, timeout: IDLE_MS };
+    this.agent = baseUrl.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
   }
 
   dropIdle(): void {
@@ -26,8 +26,8 @@ export class PassConnections {
   }
 }
 
-/** The library's own limit ends with the TCP connection: a server that never finishes the TLS handshake would hold us for long. */
-export function boundHandshake(socket: Socket & { readonly secureConnecting?: boolean }, ms: number): void {
+/** The library's connect timeout ends with the TCP handshake: a server that never finishes the TLS handshake would hold the turn. */
+export function limitHandshake(socket: Socket & { readonly secureConnecting?: boolean }, ms: number): void {
   if (!socket.secureConnecting) return;
   const late = (): void => void socket.destroy(Object.assign(new Error('no TLS handshake in time'), { code: 'ECONNECT_TIMEOUT' }));
   const timer = setTimeout(late, ms);

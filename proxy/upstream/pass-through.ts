@@ -1,134 +1,68 @@
-// Carries pass-through rows with http-proxy-3: bodies unread in both directions, under framing and headers of our own.
-import { type ClientRequest, IncomingMessage, type ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+// Carries pass-through rows with http-proxy-3: bodies unread in both directions, under framing and headers of the gateway's own.
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { createProxyServer, type ProxyServer } from 'http-proxy-3';
-import type { CarrierFailure } from './carrier.ts';
-import { failureOf } from './connection-failure.ts';
-import { boundHandshake, PassConnections } from './pass-through-connections.ts';
+import { detachedRequest, detachedResponse, disableFetchPath } from '../node-internals.ts';
+import type { CarrierFailure } from '../turn/failure.ts';
+import type { Headers } from '../turn/turn.ts';
+import type { ByteReader, CarrierRequest, ReplyHandler, Sending, StreamCarrier, StreamReader } from './carrier.ts';
+import { connectionFailure } from './connection-failure.ts';
+import { limitHandshake, PassThroughConnections } from './pass-through-connections.ts';
+import { readBytes } from './stream-body.ts';
 
-export interface PassRequest {
-  readonly method: string;
-  /** Absolute path with any query, below the account's base URL. */
-  readonly path: string;
-  /** The whole set: nothing of the client's request is copied beside it. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Null for methods without a body: a forwarder would let one ride on as a second request under our credential. */
-  readonly body: Readable | null;
-}
-
-export interface PassBounds {
+export interface PassThroughTimeouts {
   readonly connectMs: number;
-  /** Without a sign of progress: neither a byte of the request sent, nor the answer's head. */
+  /** Without progress: neither a byte of the request sent, nor the head of the reply. */
   readonly firstByteMs: number;
+  /** Longest silence inside a reply that is read here. */
+  readonly idleMs: number;
 }
 
-/** An exchange under way. */
-export interface Passing {
-  /** The reply's head; its body is the caller's to pipe. Rejects with PassFailed. */
-  readonly reply: Promise<IncomingMessage>;
-  /** Drops the connection to the account: a body that was refused halfway must not leave it waiting. */
-  abort(): void;
-}
+type PipeHandler = ReplyHandler<StreamReader | ByteReader>;
 
-/** `gone`: the client left, which says nothing of the account. */
-export type PassFailure = CarrierFailure | 'gone';
-
-/** The account gave no answer. */
-export class PassFailed extends Error {
-  readonly failure: PassFailure;
-
-  constructor(failure: PassFailure) {
-    super(failure);
-    this.failure = failure;
-  }
-}
-
-/** What an exchange hears of the library's events; they name it by the request that was handed over. */
+/** Hears the library's events, which name an exchange by its request. */
 interface Listener {
   sent(upstream: ClientRequest): void;
-  answered(reply: IncomingMessage): void;
+  replied(reply: IncomingMessage): void;
 }
 
 /** One per account origin: the library's default agent would close every connection. */
-export class PassThrough {
+export class PassThrough implements StreamCarrier {
   readonly #proxy: ProxyServer;
-  readonly #connections: PassConnections;
+  readonly #connections: PassThroughConnections;
   readonly #listeners = new WeakMap<IncomingMessage, Listener>();
-  readonly #bounds: PassBounds;
+  readonly #timeouts: PassThroughTimeouts;
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(baseUrl: string, bounds: PassBounds) {
-    this.#bounds = bounds;
-    this.#connections = new PassConnections(baseUrl);
-    // Never its `fetch` path: that hides client aborts, breaks gzip bodies and cuts live streams; an environment variable would
-    // switch it on for the whole process.
-    delete process.env.FORCE_FETCH_PATH;
+  constructor(baseUrl: string, timeouts: PassThroughTimeouts) {
+    this.#timeouts = timeouts;
+    this.#connections = new PassThroughConnections(baseUrl);
+    disableFetchPath();
     this.#proxy = createProxyServer({
       target: baseUrl,
       agent: this.#connections.agent,
-      connectTimeout: bounds.connectMs,
+      connectTimeout: timeouts.connectMs,
       changeOrigin: true,
       selfHandleResponse: true,
-      // The path goes out as it came: parsed as a URL it would come back with other escapes.
+      // The path goes out as it came: parsed as a URL it would get other escapes.
       toProxy: true,
     });
     this.#proxy.on('proxyReq', (upstream, request, _response, _options, socket) => {
-      boundHandshake(socket, bounds.connectMs);
+      limitHandshake(socket, timeouts.connectMs);
       this.#listeners.get(request)?.sent(upstream);
     });
-    this.#proxy.on('proxyRes', (reply, request) => this.#listeners.get(request)?.answered(reply));
-    // A client that left: the upstream request is destroyed already.
-    this.#proxy.on('econnreset', () => undefined);
+    this.#proxy.on('proxyRes', (reply, request) => this.#listeners.get(request)?.replied(reply));
   }
 
-  /** Sends. When `response` closes early the upstream hears it at once. */
-  send(passed: PassRequest, response: ServerResponse): Passing {
-    const { promise: reply, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    let upstream: ClientRequest | undefined;
-    let settled = false;
-    const settle = (tell: () => void): void => {
-      if (settled) return;
-      settled = true;
-      clearTimeout(deadline);
-      passed.body?.off('data', progress);
-      response.off('close', left);
-      tell();
-    };
-    const abort = (failure: PassFailure): void => {
-      settle(() => reject(new PassFailed(failure)));
-      upstream?.destroy();
-    };
-    const left = (): void => abort('gone');
-    const progress = (): void => void deadline.refresh();
-    const deadline = setTimeout(() => abort('first_byte'), this.#bounds.firstByteMs);
-    const listener: Listener = {
-      sent: (request) => {
-        upstream = request;
-        // Nobody asked for one, and without a listener the exchange would wait for an answer that has been.
-        request.once('upgrade', () => abort('malformed'));
-        if (settled) request.destroy();
-      },
-      answered: (answer) => {
-        if (settled) answer.destroy();
-        else settle(() => resolve(answer));
-      },
-    };
-    const attempt = (again: 'again' | 'once'): void =>
-      this.#web(passed, response, listener, (error) => {
-        if (settled) return;
-        const failure = failureOf(error);
-        // The account closed an idle connection while we took it up again: nothing was asked yet.
-        if (again === 'again' && passed.body === null && upstream?.reusedSocket && failure === 'network') {
-          this.#connections.dropIdle();
-          attempt('once');
-        } else abort(failure);
-      });
-    response.once('close', left);
-    passed.body?.on('data', progress);
-    if (response.destroyed) left();
-    else attempt('again');
-    this.#note(reply);
-    return { reply, abort: () => abort('network') };
+  send(request: CarrierRequest, handler: PipeHandler): Sending {
+    const exchange = new Exchange(handler, request, this.#timeouts, {
+      send: (listener, failed) => this.#web(request, listener, failed),
+      dropIdle: () => this.#connections.dropIdle(),
+    });
+    this.#underWay.add(exchange.over);
+    void exchange.over.then(() => this.#underWay.delete(exchange.over));
+    exchange.start();
+    return exchange;
   }
 
   /** Idle connections end now, one in use with its exchange; resolves when all are over. */
@@ -137,35 +71,110 @@ export class PassThrough {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  /** Ends every connection at once. */
-  destroy(): void {
+  destroy(): Promise<void> {
     this.#connections.agent.destroy();
+    return Promise.resolve();
   }
 
-  #note(reply: Promise<IncomingMessage>): void {
-    const over = reply.then(
-      (answer) => new Promise<void>((resolve) => answer.once('close', resolve)),
-      () => undefined,
-    );
-    this.#underWay.add(over);
-    void over.then(() => this.#underWay.delete(over));
-  }
-
-  #web(
-    { method, path, headers, body }: PassRequest,
-    response: ServerResponse,
-    listener: Listener,
-    failed: (error: NodeJS.ErrnoException) => void,
-  ): void {
-    const request = new IncomingMessage(response.req.socket);
-    request.method = method;
-    request.url = path;
-    request.headers = { ...headers };
-    // It never was on the wire: as an incomplete one it would take the client's socket with it when it is thrown away.
-    request.complete = true;
-    // Without a body the bare request itself is piped: it has ended before it began.
-    request.push(null);
+  #web({ method, path, headers, body }: CarrierRequest, listener: Listener, failed: (error: NodeJS.ErrnoException) => void): void {
+    const request = detachedRequest(method, path, headers);
     this.#listeners.set(request, listener);
-    this.#proxy.web(request, response, body ? { buffer: body } : {}, failed);
+    this.#proxy.web(request, detachedResponse(request), body instanceof Readable ? { buffer: body } : {}, failed);
+  }
+}
+
+interface Wire {
+  send(listener: Listener, failed: (error: NodeJS.ErrnoException) => void): void;
+  dropIdle(): void;
+}
+
+/** One request and its reply. */
+class Exchange implements Sending, Listener {
+  readonly #handler: PipeHandler;
+  readonly #body: Readable | undefined;
+  readonly #timeouts: PassThroughTimeouts;
+  readonly #wire: Wire;
+  readonly #deadline: NodeJS.Timeout;
+  readonly #ended = Promise.withResolvers<void>();
+  #upstream: ClientRequest | undefined;
+  #reply: IncomingMessage | undefined;
+  /** The head has come, or never will. */
+  #settled = false;
+  readonly #progress = (): void => void this.#deadline.refresh();
+
+  constructor(handler: PipeHandler, { body }: CarrierRequest, timeouts: PassThroughTimeouts, wire: Wire) {
+    this.#handler = handler;
+    this.#body = body instanceof Readable ? body : undefined;
+    this.#timeouts = timeouts;
+    this.#wire = wire;
+    this.#deadline = setTimeout(() => this.#fail('first_byte'), timeouts.firstByteMs);
+  }
+
+  /** Resolves when neither the request nor the reply uses a connection any more. */
+  get over(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  start(): void {
+    this.#body?.on('data', this.#progress);
+    this.#send({ resend: true });
+  }
+
+  sent(upstream: ClientRequest): void {
+    this.#upstream = upstream;
+    // The request asked for no upgrade, and without a listener the exchange would wait for an answer that has come.
+    upstream.once('upgrade', () => this.#fail('malformed'));
+    if (this.#settled) upstream.destroy();
+  }
+
+  replied(reply: IncomingMessage): void {
+    if (this.#settled) {
+      reply.destroy();
+      return;
+    }
+    this.#settle();
+    this.#reply = reply;
+    reply.once('close', () => this.#ended.resolve());
+    const reader = this.#handler.head(reply.statusCode ?? 0, reply.headers as Headers);
+    if (reader.reads === 'stream') reader.stream(reply);
+    else readBytes(reply, reader, this.#timeouts.idleMs);
+  }
+
+  pause(): void {
+    this.#reply?.pause();
+  }
+
+  resume(): void {
+    this.#reply?.resume();
+  }
+
+  abort(): void {
+    this.#settle();
+    this.#upstream?.destroy();
+    if (!this.#reply) this.#ended.resolve();
+  }
+
+  #send({ resend }: { readonly resend: boolean }): void {
+    this.#wire.send(this, (error) => {
+      if (this.#settled) return;
+      const failure = connectionFailure(error);
+      // The account closed an idle connection while it was taken for this request: the account never saw the request.
+      if (resend && !this.#body && this.#upstream?.reusedSocket && failure === 'network') {
+        this.#wire.dropIdle();
+        this.#send({ resend: false });
+      } else this.#fail(failure);
+    });
+  }
+
+  #fail(failure: CarrierFailure): void {
+    if (this.#settled) return;
+    this.abort();
+    this.#handler.fail(failure);
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    clearTimeout(this.#deadline);
+    this.#body?.off('data', this.#progress);
   }
 }

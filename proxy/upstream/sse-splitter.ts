@@ -1,22 +1,5 @@
-// Splits an SSE byte stream into whole events and peeks their type in the bytes, without parsing them.
-import type { JsonObject } from '../turn/json.ts';
-
-/**
- * One event inside `bytes`; reused for every event, so it must not be kept.
- * `start` to `end` are the event's bytes with its closing blank line.
- */
-export interface SseEvent {
-  bytes: Buffer;
-  start: number;
-  end: number;
-  /** The JSON's `type`; the `event:` line where the data names none in front; '' where neither says. */
-  type: string;
-  /** False for comments and empty events. */
-  hasData: boolean;
-  /** The bytes of the data, when it stands on one line; `dataStart` is -1 otherwise. */
-  dataStart: number;
-  dataEnd: number;
-}
+// Splits an SSE byte stream into whole events and reads their type in the bytes, without parsing them.
+import { ReplyEvent } from '../turn/reply-event.ts';
 
 const LF = 10;
 const CR = 13;
@@ -26,28 +9,29 @@ const COLON = 58;
 const BACKSLASH = 92;
 const TYPE_PREFIX = '{"type":"';
 const LAST_LF = Buffer.from('\n');
-const NO_BYTES = Buffer.alloc(0);
 
+/** An event past the limit. */
 export class EventTooLarge extends Error {}
 
 export class SseSplitter {
-  readonly #onEvent: (event: SseEvent) => void;
+  readonly #onEvent: (event: ReplyEvent) => void;
   readonly #maxEventBytes: number;
-  readonly #event: SseEvent = { bytes: NO_BYTES, start: 0, end: 0, type: '', hasData: false, dataStart: -1, dataEnd: -1 };
-  /** Chunks of an event that has not ended yet. */
+  /** Reused for every event. */
+  readonly #event = new ReplyEvent();
+  /** The chunks so far of an event that has not ended. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
-  /** Whether the bytes so far end in a line ending, and in a CR whose LF may still come. */
+  /** Whether the bytes so far end in a line ending; whether they end in a CR, so that an LF may follow. */
   #lineEmpty = true;
   #afterCr = false;
-  /** A stream of CRLF: an event whose last CR has come waits for the LF, which belongs to it. */
+  /** In a stream of CRLF an event whose last CR has come waits for the LF, which is part of it. */
   #crlf = false;
   #awaitsLf = false;
-  /** Once a CR was seen, every byte is looked at; plain LF framing is found by memchr. */
+  /** From the first CR on, every byte is examined; plain LF framing is found by memchr. */
   #anyCr = false;
   #lastType = '';
 
-  constructor(maxEventBytes: number, onEvent: (event: SseEvent) => void) {
+  constructor(maxEventBytes: number, onEvent: (event: ReplyEvent) => void) {
     this.#maxEventBytes = maxEventBytes;
     this.#onEvent = onEvent;
   }
@@ -62,20 +46,20 @@ export class SseSplitter {
       this.#emit(chunk, from, end);
       from = end;
     }
-    // Between chunks an idle stream holds nothing.
-    this.#event.bytes = NO_BYTES;
+    // Between chunks an idle stream holds no bytes.
+    this.#event.clear();
     if (from === chunk.length) return;
     this.#pending.push(from === 0 ? chunk : chunk.subarray(from));
     this.#pendingBytes += chunk.length - from;
     if (this.#pendingBytes > this.#maxEventBytes) throw new EventTooLarge();
   }
 
-  /** No more bytes come: an event that only waited for the LF of its last CRLF is whole, and gets it. What else is left is no event. */
+  /** The stream ended: an event that only waited for the LF of its last CRLF is whole and gets it. Any other rest is no event. */
   end(): void {
     if (this.#awaitsLf) this.push(LAST_LF);
   }
 
-  /** Where the first event from `from` on ends: behind its blank line; -1 when it does not end in this chunk. */
+  /** The end of the first event from `from` on, behind its blank line; -1 when it does not end in this chunk. */
   #lfBoundary(chunk: Buffer, from: number): number {
     if (this.#lineEmpty && chunk[from] === LF) return from + 1;
     let at = chunk.indexOf(LF, from);
@@ -142,7 +126,7 @@ export class SseSplitter {
     this.#onEvent(event);
   }
 
-  #peek(event: SseEvent): void {
+  #peek(event: ReplyEvent): void {
     const { bytes, end } = event;
     let nameStart = -1;
     let nameEnd = -1;
@@ -177,7 +161,7 @@ export class SseSplitter {
     event.type = type ?? (found && nameStart >= 0 ? bytes.toString('latin1', nameStart, nameEnd) : '');
   }
 
-  /** The `type` of data that begins with it, as every known provider writes it; undefined where it does not. */
+  /** The `type` of data that begins with that member, as all known providers write it; undefined for other data. */
   #typeIn(bytes: Buffer, start: number, end: number): string | undefined {
     if (!has(bytes, start, TYPE_PREFIX)) return undefined;
     const from = start + TYPE_PREFIX.length;
@@ -202,33 +186,3 @@ const isField = (bytes: Buffer, line: number, end: number, name: string): boolea
   end - line > name.length && bytes[line + name.length] === COLON && has(bytes, line, name);
 
 const valueStart = (bytes: Buffer, at: number, end: number): number => (at < end && bytes[at] === SPACE ? at + 1 : at);
-
-/** What is needed of an event to read its data. */
-type EventData = Pick<SseEvent, 'bytes' | 'start' | 'end' | 'dataStart' | 'dataEnd'>;
-
-/** The data of an event as text, its lines joined as SSE says. */
-export function dataOf(event: EventData): string {
-  if (event.dataStart >= 0) return event.bytes.toString('utf8', event.dataStart, event.dataEnd);
-  const lines: string[] = [];
-  for (const line of event.bytes.toString('utf8', event.start, event.end).split(/\r\n|\r|\n/)) {
-    if (line.startsWith('data:')) lines.push(line.slice(line[5] === ' ' ? 6 : 5));
-  }
-  return lines.join('\n');
-}
-
-/** The data of an event as the JSON object that it should be; undefined where it is none. */
-export function jsonOf(event: EventData): JsonObject | undefined {
-  try {
-    const data: unknown = JSON.parse(dataOf(event));
-    return typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as JsonObject) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const DONE = '[DONE]';
-
-/** The end mark of public streams. */
-export function isDone({ bytes, dataStart, dataEnd }: EventData): boolean {
-  return dataStart >= 0 && dataEnd - dataStart === DONE.length && bytes.toString('latin1', dataStart, dataEnd) === DONE;
-}

@@ -1,19 +1,22 @@
-// Carries turns over HTTP with undici's dispatch: one pool per account origin, no limit of its own on connections.
+// Carries turns over HTTP with undici: one pool per account origin, without a limit on connections; splits SSE replies into events.
 import type { Dispatcher } from 'undici';
 import { Pool } from 'undici';
+import { releaseRawHeaders } from '../node-internals.ts';
+import type { CarrierFailure } from '../turn/failure.ts';
 import type { Headers } from '../turn/turn.ts';
-import type { Carrier, CarrierFailure, CarrierRequest, ReplyHandler, Sending } from './carrier.ts';
-import { failureOf } from './connection-failure.ts';
-import { Silence, Watched } from './idle-timeouts.ts';
+import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, TurnCarrier } from './carrier.ts';
+import { connectionFailure } from './connection-failure.ts';
+import { IdleTimeouts, Timed } from './idle-timeouts.ts';
+import { EventTooLarge, SseSplitter } from './sse-splitter.ts';
 
 export interface UndiciTimeouts {
   readonly connectMs: number;
   readonly firstByteMs: number;
-  /** Longest silence inside an answer; not counted while the reader is paused. */
+  /** Longest silence inside a reply; the time while the reader is paused does not count. */
   readonly idleMs: number;
 }
 
-export class UndiciCarrier implements Carrier {
+export class UndiciCarrier implements TurnCarrier {
   readonly #pool: Pool;
   readonly #base: string;
   readonly #waits: Waits;
@@ -21,9 +24,9 @@ export class UndiciCarrier implements Carrier {
   constructor(baseUrl: string, timeouts: UndiciTimeouts) {
     const { origin, pathname } = new URL(baseUrl);
     this.#base = pathname.replace(/\/$/, '');
-    this.#waits = { head: new Silence(timeouts.firstByteMs), data: new Silence(timeouts.idleMs) };
-    // A fixed number of connections would queue streams without a word; admission is ours. So are the waits: undici's do not tell a
-    // slow reader from a silent provider, and cost every turn a timer.
+    this.#waits = { head: new IdleTimeouts(timeouts.firstByteMs), data: new IdleTimeouts(timeouts.idleMs) };
+    // A fixed number of connections would queue streams silently; admission is the gateway's. So are the timeouts: undici's count a
+    // slow reader as a silent provider, and cost every turn a timer.
     this.#pool = new Pool(origin, {
       connections: null,
       pipelining: 1,
@@ -33,7 +36,7 @@ export class UndiciCarrier implements Carrier {
     });
   }
 
-  send(request: CarrierRequest, handler: ReplyHandler): Sending {
+  send(request: CarrierRequest, handler: ReplyHandler<EventReader | ByteReader>): Sending {
     const exchange = new Exchange(handler, this.#waits);
     this.#pool.dispatch(
       {
@@ -56,22 +59,25 @@ export class UndiciCarrier implements Carrier {
   }
 }
 
-/** By what is waited for. */
+/** The timeouts, by what is awaited. */
 interface Waits {
-  readonly head: Silence;
-  readonly data: Silence;
+  readonly head: IdleTimeouts;
+  readonly data: IdleTimeouts;
 }
 
-class Exchange extends Watched implements Dispatcher.DispatchHandler, Sending {
-  readonly #handler: ReplyHandler;
+class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
+  readonly #handler: ReplyHandler<EventReader | ByteReader>;
   readonly #waits: Waits;
+  /** Set with the head. */
+  #reader: EventReader | ByteReader | undefined;
+  #splitter: SseSplitter | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Undefined before it is sent, and after its end. */
+  /** Undefined before the request is sent, and after the end. */
   #waiting: keyof Waits | undefined;
   #paused = false;
   #over = false;
 
-  constructor(handler: ReplyHandler, waits: Waits) {
+  constructor(handler: ReplyHandler<EventReader | ByteReader>, waits: Waits) {
     super();
     this.#handler = handler;
     this.#waits = waits;
@@ -85,24 +91,31 @@ class Exchange extends Watched implements Dispatcher.DispatchHandler, Sending {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
     if (this.#over || status < 200) return;
-    // Else the answer's first bytes stay in memory for as long as it lasts, for headers that nobody reads again.
-    controller.rawHeaders = null;
+    releaseRawHeaders(controller);
     this.#wait('data');
-    this.#handler.head(status, joined(headers));
+    const reader = this.#handler.head(status, joined(headers));
+    this.#reader = reader;
+    if (reader.reads === 'events') this.#splitter = new SseSplitter(reader.maxEventBytes, (event) => reader.event(event));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
     this.quietTicks = 0;
-    this.#handler.data(chunk);
+    const reader = this.#reader;
+    if (reader?.reads === 'bytes') reader.data(chunk);
+    else if (reader?.reads === 'events') {
+      this.#split(chunk);
+      if (!this.#over) reader.delivered();
+    }
   }
 
   onResponseEnd(): void {
-    if (this.#finish()) this.#handler.end();
+    this.#split(undefined);
+    if (this.#finish()) this.#reader?.end();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(failureOf(error));
+    this.#fail(connectionFailure(error));
   }
 
   pause(): void {
@@ -121,7 +134,7 @@ class Exchange extends Watched implements Dispatcher.DispatchHandler, Sending {
     if (this.#finish()) this.#controller?.abort(new Error('aborted'));
   }
 
-  silent(): void {
+  timedOut(): void {
     if (this.#paused) this.quietTicks = 0;
     else this.#fail(this.#waiting === 'head' ? 'first_byte' : 'idle');
   }
@@ -133,9 +146,24 @@ class Exchange extends Watched implements Dispatcher.DispatchHandler, Sending {
   }
 
   #fail(failure: CarrierFailure): void {
+    // An event that came whole before the failure still counts.
+    this.#split(undefined);
     if (!this.#finish()) return;
     this.#controller?.abort(new Error(failure));
-    this.#handler.fail(failure);
+    (this.#reader ?? this.#handler).fail(failure);
+  }
+
+  /** Delivers the events of a chunk, or at the end the last one. An event past its limit ends the reply. */
+  #split(chunk: Buffer | undefined): void {
+    if (!this.#splitter || this.#over) return;
+    try {
+      if (chunk) this.#splitter.push(chunk);
+      else this.#splitter.end();
+    } catch (thrown) {
+      if (!(thrown instanceof EventTooLarge)) throw thrown;
+      this.#splitter = undefined;
+      this.#fail('too_large');
+    }
   }
 
   #finish(): boolean {

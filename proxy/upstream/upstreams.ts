@@ -1,61 +1,58 @@
-// The running side of accounts: their connections and what is in flight, kept through reloads of the configuration.
+// The connections to all accounts, kept through reloads of the configuration.
 import type { Config } from '../config/config.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import type { Carrier } from './carrier.ts';
+import type { StreamCarrier, TurnCarrier } from './carrier.ts';
 import { PassThrough } from './pass-through.ts';
 import { UndiciCarrier, type UndiciTimeouts } from './undici-carrier.ts';
 
+/** The connections to one account. */
 export class Upstream {
-  /** What its carriers were made for; another description needs others. */
-  readonly made: string;
-  readonly carrier: Carrier;
-  /** As configured: a turn whose account has moved since must not take its credential to the new address. */
+  readonly carrier: TurnCarrier;
+  /** As configured: a turn whose account has moved since must not send its credential to the new address. */
   readonly baseUrl: string;
+  /** What the carriers depend on; another value needs new ones. */
+  readonly identity: string;
   readonly #url: string;
   readonly #timeouts: UndiciTimeouts;
-  #pass: PassThrough | undefined;
+  #streamCarrier: PassThrough | undefined;
 
-  constructor(made: string, url: string, baseUrl: string, timeouts: UndiciTimeouts) {
-    this.made = made;
+  constructor(identity: string, url: string, baseUrl: string, timeouts: UndiciTimeouts) {
+    this.identity = identity;
     this.baseUrl = baseUrl;
     this.#url = url;
     this.#timeouts = timeouts;
     this.carrier = new UndiciCarrier(url, timeouts);
   }
 
-  /** Made at first need: most accounts never see a pass-through row. */
-  get pass(): PassThrough {
-    this.#pass ??= new PassThrough(this.#url, this.#timeouts);
-    return this.#pass;
+  /** Created on first use: most accounts never get a pass-through row. */
+  get streamCarrier(): StreamCarrier {
+    this.#streamCarrier ??= new PassThrough(this.#url, this.#timeouts);
+    return this.#streamCarrier;
   }
 
-  /** Idle connections end now, the others with their answers; resolves when all are over. */
+  /** Idle connections end now, the others with their replies; resolves when all have ended. */
   async retire(): Promise<void> {
-    await Promise.all([this.carrier.close(), this.#pass?.close()]);
+    await Promise.all([this.carrier.close(), this.#streamCarrier?.close()]);
   }
 
   async destroy(): Promise<void> {
-    this.#pass?.destroy();
-    await this.carrier.destroy();
+    await Promise.all([this.#streamCarrier?.destroy(), this.carrier.destroy()]);
   }
 }
 
 export class Upstreams {
   #byAccount = new Map<string, Upstream>();
 
-  /**
-   * Takes the accounts of a configuration. Connections of accounts that are gone or moved end once their turns are over; resolves
-   * then.
-   */
+  /** Takes the accounts of a configuration. Resolves when the connections of removed and moved accounts have ended with their turns. */
   async configure(config: Config, urlOf: (account: AccountConfig) => string): Promise<void> {
     const { upstream_connect_ms: connectMs, upstream_first_byte_ms: firstByteMs, upstream_idle_ms: idleMs } = config.timeouts;
     const timeouts = { connectMs, firstByteMs, idleMs };
     const next = new Map<string, Upstream>();
     for (const account of config.accounts) {
       const url = urlOf(account);
-      const made = JSON.stringify([url, timeouts]);
-      const known = this.#byAccount.get(account.id);
-      next.set(account.id, known?.made === made ? known : new Upstream(made, url, account.base_url, timeouts));
+      const identity = JSON.stringify([url, timeouts]);
+      const current = this.#byAccount.get(account.id);
+      next.set(account.id, current?.identity === identity ? current : new Upstream(identity, url, account.base_url, timeouts));
     }
     const old = [...this.#byAccount].filter(([id, upstream]) => next.get(id) !== upstream);
     this.#byAccount = next;

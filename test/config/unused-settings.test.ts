@@ -4,13 +4,15 @@ import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { settings } from '../../proxy/config/schema.ts';
-import type { RouteKind } from '../../proxy/turn/kinds.ts';
-import { HTTP_KINDS, servedOf, WEBSOCKET_KINDS } from '../../proxy/turn/served.ts';
+import { kindsWhere, type RouteKind } from '../../proxy/turn/kinds.ts';
+import { servedOf } from '../../proxy/turn/served.ts';
 import { poolgate } from '../cli/run.ts';
 import { startGateway } from '../support/gateway.ts';
 import { fileWith, SMALL } from './files.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const HTTP_KINDS = kindsWhere(({ over }) => over.includes('http'));
+const WEBSOCKET_KINDS = kindsWhere(({ over }) => over.includes('websocket'));
 const shipped = readFileSync(new URL('../../config.yaml', import.meta.url), 'utf8');
 const marked = new Set([...settings()].filter(({ node }) => node.inert === true).map(({ path }) => path));
 

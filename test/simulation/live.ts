@@ -1,5 +1,5 @@
 // Lives through one day under one router, and counts what became of its turns.
-import { mayTryAnother } from '../../proxy/turn/failure.ts';
+import { isRetryable } from '../../proxy/turn/failure.ts';
 import type { Day, SessionPlan, TurnPlan } from './day.ts';
 import { failure, SimulatedAccount } from './provider.ts';
 import type { Place, Router } from './router.ts';
@@ -120,7 +120,7 @@ class Life {
     this.#clock.after(REFUSAL_MS[refused.cause as keyof typeof REFUSAL_MS], () => {
       this.router.heard(account, refused);
       place.end(refused);
-      if (mayTryAnother(refused) && route.mayRetry(tried)) {
+      if (isRetryable(refused) && route.mayRetry(tried)) {
         this.#counts.retries += 1;
         this.#attempt(running);
       } else this.#refuse(session);

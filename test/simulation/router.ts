@@ -135,7 +135,7 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
     heard(account, failure) {
       const status = failure ? failure.status : 200;
       // An account that refuses connections says nothing.
-      const stated = status > 0 ? statedByHeaders(account.headers(now()), 'agent', status, now()) : undefined;
+      const stated = status !== undefined ? statedByHeaders(account.headers(now()), 'agent', status, now()) : undefined;
       if (stated) quota.hear(account.id, stated);
       if (failure?.cause === 'quota') quota.refuse(account.id, failure.resetsAt);
     },

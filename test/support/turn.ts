@@ -47,6 +47,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     status: 'supported',
     class: 'stream',
     upstream: '/backend-api/agent/responses',
+    sdpOnly: false,
   };
   const model: ModelView = {
     id: 'model-a',

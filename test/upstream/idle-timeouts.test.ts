@@ -1,22 +1,22 @@
 // Silent answers: each is told once its time has passed, and within a thirty-second of it; what is heard of, or gone, never is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Silence, Watched } from '../../proxy/upstream/idle-timeouts.ts';
+import { IdleTimeouts, Timed } from '../../proxy/upstream/idle-timeouts.ts';
 
 const LONGEST_MS = 800;
 const TICK_MS = LONGEST_MS / 32;
 
 test('what falls silent is told after the longest silence and a thirty-second of it at most, and what is heard of is not', (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] });
-  const silence = new Silence(LONGEST_MS);
+  const silence = new IdleTimeouts(LONGEST_MS);
   const told: string[] = [];
-  class Answer extends Watched {
+  class Answer extends Timed {
     readonly name: string;
     constructor(name: string) {
       super();
       this.name = name;
     }
-    silent(): void {
+    timedOut(): void {
       told.push(this.name);
       silence.forget(this);
     }
@@ -56,10 +56,10 @@ test('what falls silent is told after the longest silence and a thirty-second of
 
 test('several that fall silent at once are all told, whatever each does to the list', (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] });
-  const silence = new Silence(LONGEST_MS);
+  const silence = new IdleTimeouts(LONGEST_MS);
   let told = 0;
-  class Answer extends Watched {
-    silent(): void {
+  class Answer extends Timed {
+    timedOut(): void {
       told += 1;
       silence.forget(this);
     }

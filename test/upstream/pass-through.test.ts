@@ -6,7 +6,8 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { PassFailed, type PassRequest, PassThrough } from '../../proxy/upstream/pass-through.ts';
+import type { CarrierRequest } from '../../proxy/upstream/carrier.ts';
+import { PassThrough } from '../../proxy/upstream/pass-through.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -28,16 +29,46 @@ const listening = async (
   return (server.address() as AddressInfo).port;
 };
 
+class PassFailed extends Error {
+  readonly failure: string;
+
+  constructor(failure: string) {
+    super(failure);
+    this.failure = failure;
+  }
+}
+
+/** Sends as dispatch does: a client that leaves before the reply ends the exchange. */
+function pass(
+  carrier: PassThrough,
+  request: CarrierRequest,
+  response: ServerResponse,
+): { readonly reply: Promise<IncomingMessage>; abort(): void } {
+  const { promise: reply, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const failed = (failure: string): void => reject(new PassFailed(failure));
+  if (response.destroyed) {
+    failed('gone');
+    return { reply, abort: () => undefined };
+  }
+  const sending = carrier.send(request, { head: () => ({ reads: 'stream', stream: resolve }), fail: failed });
+  const end = (why: string): void => {
+    sending.abort();
+    failed(why);
+  };
+  response.once('close', () => response.writableFinished || end('gone'));
+  return { reply, abort: () => end('network') };
+}
+
 /** A client-facing server that passes everything on, and an upstream that answers. */
-async function bench(answer: Answer, pass: Partial<PassRequest> = {}, firstByteMs = 5_000): Promise<Bench> {
+async function bench(answer: Answer, changes: Partial<CarrierRequest> = {}, firstByteMs = 5_000): Promise<Bench> {
   let connections = 0;
   const upstream = createServer(answer).on('connection', () => connections++);
-  const carrier = new PassThrough(`http://127.0.0.1:${await listening(upstream)}`, { connectMs: 1_000, firstByteMs });
+  const carrier = new PassThrough(`http://127.0.0.1:${await listening(upstream)}`, { connectMs: 1_000, firstByteMs, idleMs: 5_000 });
   const failures: string[] = [];
   const front = createServer(async (request, response) => {
     const body = request.method === 'GET' || request.method === 'DELETE' ? null : request;
     try {
-      const reply = await carrier.send({ method: request.method ?? '', path: request.url ?? '', headers: {}, body, ...pass }, response)
+      const reply = await pass(carrier, { method: request.method ?? '', path: request.url ?? '', headers: {}, body, ...changes }, response)
         .reply;
       response.writeHead(reply.statusCode ?? 0, reply.headers);
       await pipeline(reply, response);
@@ -127,14 +158,14 @@ test('the fetch path is never taken, even when the environment asks for it', asy
 test('failures tell a refused connection from a dead one and from silence', async () => {
   const dead = createTcpServer((socket) => socket.destroy());
   const deadPort = await listening(dead);
-  const refused = new PassThrough('http://127.0.0.1:1', { connectMs: 1_000, firstByteMs: 5_000 });
-  const cut = new PassThrough(`http://127.0.0.1:${deadPort}`, { connectMs: 1_000, firstByteMs: 5_000 });
+  const refused = new PassThrough('http://127.0.0.1:1', { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000 });
+  const cut = new PassThrough(`http://127.0.0.1:${deadPort}`, { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000 });
   const failures: string[] = [];
   const front = createServer(async (request, response) => {
     const carrier = request.url === '/refused' ? refused : cut;
-    await carrier
-      .send({ method: 'GET', path: '/', headers: {}, body: null }, response)
-      .reply.catch((thrown: PassFailed) => failures.push(thrown.failure));
+    await pass(carrier, { method: 'GET', path: '/', headers: {}, body: null }, response).reply.catch((thrown: PassFailed) =>
+      failures.push(thrown.failure),
+    );
     response.end();
   });
   const port = await listening(front);
@@ -168,15 +199,15 @@ async function crude(answer: (socket: Socket, request: string) => void): Promise
 /** Sends one request through a carrier of its own. */
 async function through(
   port: number,
-  passed: Partial<PassRequest> = {},
-  bounds = { connectMs: 1_000, firstByteMs: 1_000 },
+  passed: Partial<CarrierRequest> = {},
+  bounds = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 5_000 },
   scheme = 'http',
 ) {
   const carrier = new PassThrough(`${scheme}://127.0.0.1:${port}`, bounds);
   const done = Promise.withResolvers<{ status?: number; body?: string; failure?: string }>();
   const front = createServer(async (_request, response) => {
     try {
-      const reply = await carrier.send({ method: 'GET', path: '/x', headers: {}, body: null, ...passed }, response).reply;
+      const reply = await pass(carrier, { method: 'GET', path: '/x', headers: {}, body: null, ...passed }, response).reply;
       const body = Buffer.concat(await reply.toArray()).toString('latin1');
       done.resolve({ status: reply.statusCode ?? 0, body });
     } catch (thrown) {
@@ -246,7 +277,9 @@ test('getPath: path and query go out byte by byte', async () => {
 
 test('connectTimeout ends with the TCP connection: a TLS handshake that never ends is no connection either', async () => {
   const mute = await crude(() => undefined);
-  assert.deepEqual(await through(mute.port, {}, { connectMs: 30, firstByteMs: 5_000 }, 'https'), { failure: 'connect_timeout' });
+  assert.deepEqual(await through(mute.port, {}, { connectMs: 30, firstByteMs: 5_000, idleMs: 5_000 }, 'https'), {
+    failure: 'connect_timeout',
+  });
   mute.close();
 });
 
@@ -291,9 +324,9 @@ test('res close: a client that left, even before it was asked for anything, is n
   const front = createServer(async (_request, response) => {
     response.destroy();
     await once(response, 'close');
-    await gate.carrier
-      .send({ method: 'GET', path: '/', headers: {}, body: null }, response)
-      .reply.catch((thrown: PassFailed) => gate.failures.push(thrown.failure));
+    await pass(gate.carrier, { method: 'GET', path: '/', headers: {}, body: null }, response).reply.catch((thrown: PassFailed) =>
+      gate.failures.push(thrown.failure),
+    );
   });
   await assert.rejects(fetch(`http://127.0.0.1:${await listening(front)}/`));
   front.close();
@@ -308,7 +341,7 @@ test('an exchange that is given up before it has a connection opens none', async
     response.end();
   });
   const front = createServer(async (_request, response) => {
-    const sending = gate.carrier.send({ method: 'GET', path: '/', headers: {}, body: null }, response);
+    const sending = pass(gate.carrier, { method: 'GET', path: '/', headers: {}, body: null }, response);
     sending.abort();
     await sending.reply.catch((thrown: PassFailed) => gate.failures.push(thrown.failure));
     response.end();

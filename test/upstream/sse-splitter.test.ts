@@ -1,7 +1,7 @@
 // SSE splitting: whole events in whatever pieces and line endings they come, with their type and nothing parsed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dataOf, EventTooLarge, SseSplitter } from '../../proxy/upstream/sse-splitter.ts';
+import { EventTooLarge, SseSplitter } from '../../proxy/upstream/sse-splitter.ts';
 
 interface Seen {
   readonly type: string;
@@ -14,7 +14,7 @@ function split(chunks: readonly Buffer[], maxBytes = 1_000_000): Seen[] {
   const seen: Seen[] = [];
   const splitter = new SseSplitter(maxBytes, (event) => {
     const bytes = event.bytes.toString('utf8', event.start, event.end);
-    seen.push({ type: event.type, hasData: event.hasData, data: dataOf(event), bytes });
+    seen.push({ type: event.type, hasData: event.hasData, data: event.data(), bytes });
   });
   for (const chunk of chunks) splitter.push(chunk);
   return seen;

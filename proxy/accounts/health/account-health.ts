@@ -79,7 +79,7 @@ export class AccountHealth {
     let moved = false;
     if (blame && result !== 'neutral') {
       // Something answered there: it is not the account as a whole that is down.
-      if (result.status > 0 && blame.scope === 'model' && this.whole.openedAt < visit.number) moved = this.whole.revive();
+      if (result.status !== undefined && blame.scope === 'model' && this.whole.openedAt < visit.number) moved = this.whole.revive();
       moved = this.#fail(visit, blame, moment) || moved;
     }
     for (const condition of visit.probes ?? []) if (condition.openedAt < visit.number) moved = condition.free() || moved;

@@ -1,7 +1,7 @@
 // What a turn of this key and model would meet: its refusal, its mode, its rules, its accounts, and why each of them.
 import type { Config } from '../../config/config.ts';
 import { configuredMode } from '../../models/mode-resolution.ts';
-import type { RouteKind } from '../../turn/kinds.ts';
+import { dispatchedKind } from '../../turn/kinds.ts';
 import type { KeyConfig, PoolConfig, ServingMode } from '../../turn/settings.ts';
 import type { Route } from '../../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';
@@ -48,7 +48,6 @@ export interface Facts {
 }
 
 /** Kinds whose body names a model of the catalog. */
-const WITH_MODEL: ReadonlySet<RouteKind | undefined> = new Set<RouteKind>(['responses', 'compact', 'public-responses', 'chat']);
 
 /**
  * One answer for the key's Pool, or one for every Pool where no key is named.
@@ -62,7 +61,7 @@ export function explainTurns(
 ): readonly ExplainedTurn[] | undefined {
   const key = config.keys.find(({ id }) => id === question.key);
   if (question.key !== undefined && !key) return undefined;
-  const model = WITH_MODEL.has(route.kind) ? question.model : undefined;
+  const model = dispatchedKind(route.kind)?.model ? question.model : undefined;
   const pools = key ? config.pools.filter(({ id }) => id === key.pool) : config.pools;
   return pools.map((pool) => {
     const of = model === undefined ? undefined : live?.model(pool, model);

@@ -1,29 +1,33 @@
-// What is known of a client's connection while it lasts: its last request, whether it is to be believed, and whose key it brought.
+// A client's connection while it lasts: its last answer, whether its framing broke, and the key of its last request.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Generation } from '../../gateway/generation.ts';
 import type { KeyConfig } from '../../turn/settings.ts';
+
+/** Looks keys up in one configuration. */
+export interface KeyLookup {
+  keyOf(secret: string): KeyConfig | undefined;
+}
 
 export class ClientConnection {
   readonly socket: Socket;
-  /** The answer to the request that its parser came to last. */
+  /** The answer to the request that its parser read last. */
   latest: ServerResponse | undefined;
-  /** It was refused for its bytes: nothing that still comes from it is a request. */
+  /** It was refused for its bytes: what still arrives on it is no request. */
   framingBroken = false;
-  /** What was looked up last. Agents say the same key request after request, and a digest costs more than the rest of the look-up. */
+  /** The last look-up. Agents send the same key with every request, and a digest costs more than the rest of the look-up. */
   #secret: string | undefined;
-  #generation: Generation | undefined;
+  #keys: KeyLookup | undefined;
   #key: KeyConfig | undefined;
 
   constructor(socket: Socket) {
     this.socket = socket;
   }
 
-  keyOf(secret: string, generation: Generation): KeyConfig | undefined {
-    if (secret !== this.#secret || generation !== this.#generation) {
-      this.#key = generation.keyOf(secret);
+  keyOf(secret: string, keys: KeyLookup): KeyConfig | undefined {
+    if (secret !== this.#secret || keys !== this.#keys) {
+      this.#key = keys.keyOf(secret);
       this.#secret = secret;
-      this.#generation = generation;
+      this.#keys = keys;
     }
     return this.#key;
   }
@@ -31,7 +35,7 @@ export class ClientConnection {
 
 const CONNECTION = Symbol('connection');
 
-/** Always the same for a socket. */
+/** The same object for the same socket. */
 export function connectionOf(socket: Socket & { [CONNECTION]?: ClientConnection }): ClientConnection {
   socket[CONNECTION] ??= new ClientConnection(socket);
   return socket[CONNECTION];

@@ -1,10 +1,7 @@
-// A client that did not ask for a stream: the reply is collected, and leaves as one JSON answer (Q15).
-
-import { told } from '../../dispatch/client-error.ts';
+// The sink of a client that did not ask for a stream: the reply is collected and leaves as one JSON answer (Q15).
+import type { Client, Sink } from '../../dispatch/client.ts';
 import { LIFECYCLE, TERMINAL_TYPES } from '../../dispatch/hold.ts';
-import type { Client, Sink } from '../../dispatch/sink.ts';
-import { inBandFailure } from '../../turn/failure.ts';
-import type { JsonObject } from '../../turn/json.ts';
+import { isObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
@@ -31,7 +28,7 @@ export class CollectSink implements Sink {
   }
 
   raw(): void {
-    // Nobody wanted it, and the answer is in the terminal event.
+    // The answer is in the terminal event.
   }
 
   event(event: Event): void {
@@ -47,19 +44,16 @@ export class CollectSink implements Sink {
   }
 
   onDrain(): void {
-    // Never asked for: nothing is written before the end.
+    // Nothing is written before the end.
   }
 
-  conclude(outcome: Outcome): void {
+  conclude(outcome: Outcome, refusal: () => Refusal): void {
     const terminal = this.#terminal;
     if (!terminal || outcome.kind === 'cut') throw new Refusal('upstream_error');
-    if (outcome.kind === 'failed') {
-      const refusal = told([inBandFailure(terminal.data, this.#turn.now())], this.#turn);
-      throw refusal instanceof Refusal ? refusal : new Refusal('upstream_error');
-    }
+    if (outcome.kind === 'failed') throw refusal();
     const { response } = terminal.data;
-    if (typeof response !== 'object' || response === null || Array.isArray(response)) throw new Refusal('upstream_error');
-    this.#answer = JSON.stringify(this.#turn.rules.answer(response as JsonObject));
+    if (!isObject(response)) throw new Refusal('upstream_error');
+    this.#answer = JSON.stringify(this.#turn.rules.answer(response));
   }
 
   close(_closing: readonly (Event | Refusal)[], _outcome: Outcome): void {

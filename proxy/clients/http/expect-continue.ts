@@ -1,15 +1,15 @@
-// A client that waits for leave before it sends its body (`Expect: 100-continue`): asked only when nothing speaks against it (Q4).
+// `Expect: 100-continue`: a client that waits before it sends its body is asked for it once no check of the headers failed (Q4).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const asked = new WeakSet<IncomingMessage>();
 
-/** HTTP/1.0 knows no such leave, and gets none. */
-export function waitsForLeave(request: IncomingMessage): boolean {
+/** HTTP/1.0 has no interim answers. */
+export function waitsForContinue(request: IncomingMessage): boolean {
   return request.headers.expect !== undefined && request.httpVersionMinor > 0 && !asked.has(request);
 }
 
 export function askForBody(request: IncomingMessage, response: ServerResponse): void {
-  if (!waitsForLeave(request)) return;
+  if (!waitsForContinue(request)) return;
   asked.add(request);
   response.writeContinue();
 }

@@ -1,14 +1,14 @@
-// Refuses, before anything else is looked at, requests that two HTTP parsers could read differently.
+// Refuses requests that two HTTP parsers could read differently, before any other check.
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../../turn/refusal.ts';
 
-/** Headers of which a second one would let two readers see two different requests. */
+/** Headers that must not be repeated: two parsers could use two different ones. */
 const SINGLE = new Set(['host', 'authorization', 'content-length']);
 
-/** Methods that carry no body here: a forwarder that drops their length would let it ride on as a second request. */
+/** Methods without a body: a forwarder that drops their length would send the body as a second request. */
 const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
-/** Methods that no proxy should touch. */
+/** Methods that a proxy must not serve. */
 const REFUSED = new Set(['CONNECT', 'TRACE']);
 
 const refuse = (message: string): Refusal => new Refusal('invalid_request', { message });
@@ -20,17 +20,17 @@ export function checkFraming(request: IncomingMessage): void {
   if (!url.startsWith('/')) throw refuse('The request target must be in origin form.');
   let hosts = 0;
   let seen: string | undefined;
-  let seenToo: string | undefined;
+  let alsoSeen: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i] as string;
-    // Only names as long as one of the three are worth lowering.
+    // Only names of the length of one of the three are compared.
     if (raw.length !== 4 && raw.length !== 13 && raw.length !== 14) continue;
     const name = raw.toLowerCase();
     if (!SINGLE.has(name)) continue;
     if (name === 'host') hosts++;
     else if (seen === undefined) seen = name;
-    else if (seen === name || seenToo === name) throw refuse(`The header ${name} must not be repeated.`);
-    else seenToo = name;
+    else if (seen === name || alsoSeen === name) throw refuse(`The header ${name} must not be repeated.`);
+    else alsoSeen = name;
   }
   if (hosts !== 1) throw refuse('Exactly one Host header is required.');
   const coding = headers['transfer-encoding'];
@@ -46,7 +46,7 @@ export function checkFraming(request: IncomingMessage): void {
   }
 }
 
-/** The raw path of an origin-form target: no decoding; a query string is tolerated and never logged. */
+/** The raw path of an origin-form target, not decoded. The query string is not part of it and is not logged. */
 export function pathOf(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);

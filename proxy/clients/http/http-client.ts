@@ -1,34 +1,122 @@
-// The client side of one HTTP turn: its answer, its stream, and the news that it left.
-import type { ServerResponse } from 'node:http';
-import type { Client, Sink } from '../../dispatch/sink.ts';
+// The client of one turn over HTTP: its body, its answer or stream, and the signal that it left.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
+import type { Counters } from '../../metrics.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import { onceGone } from './admitted.ts';
+import { Refusal } from '../../turn/refusal.ts';
+import type { Body } from '../../turn/turn.ts';
 import { CollectSink } from './collect-sink.ts';
+import { askForBody } from './expect-continue.ts';
+import { parseBody } from './json-body.ts';
+import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
+import { type BodyGuard, readBody } from './request-body.ts';
 import { SseSink } from './sse-sink.ts';
-import { writeAnswer } from './write-answer.ts';
+import { checkUpload, openUpload } from './upload.ts';
+import { writeAnswer, writeRefusal } from './write-answer.ts';
 
-export class HttpClient implements Client {
-  readonly streams: boolean;
+export interface HttpClientOptions {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The memory limit over the bodies of all clients. */
+  readonly guard: BodyGuard;
+  readonly counters: Counters;
+}
+
+/** Methods whose requests have no body. */
+const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
+
+export class HttpClient implements TurnClient {
+  #streams = false;
   readonly #turn: LiveTurn;
+  readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #guard: BodyGuard;
+  readonly #counters: Counters;
 
-  constructor(turn: LiveTurn, response: ServerResponse, streams: 'stream' | 'answer') {
+  constructor(turn: LiveTurn, { request, response, guard, counters }: HttpClientOptions) {
     this.#turn = turn;
+    this.#request = request;
     this.#response = response;
-    this.streams = streams === 'stream';
+    this.#guard = guard;
+    this.#counters = counters;
+  }
+
+  get streams(): boolean {
+    return this.#streams;
+  }
+
+  /** Whether anything of an answer was sent. */
+  get shown(): boolean {
+    return this.#response.headersSent;
+  }
+
+  /** Whether the client left. One that ended its side in the middle of its body has left, though it might still read. */
+  get gone(): boolean {
+    return this.#response.destroyed || (this.#request.socket.readableEnded && !this.#request.complete);
+  }
+
+  /** Reads the JSON body. @throws Refusal */
+  async json(): Promise<Body> {
+    const request = this.#request;
+    checkMediaType(request.headers['content-type']);
+    const { limits, timeouts } = this.#turn;
+    const begin = (): void => askForBody(request, this.#response);
+    const bytes = await readBody(request, { limits, timeouts, guard: this.#guard, counters: this.#counters, begin });
+    const body = parseBody(bytes);
+    this.#streams = body.stream === true;
+    return body;
+  }
+
+  /** Checks the body's headers; what it returns starts reading the body. Null for a method without a body. @throws Refusal */
+  upload(): (() => Upload) | null {
+    const request = this.#request;
+    const limits = checkUpload(request, this.#turn, this.#counters);
+    if (BODYLESS.has(request.method)) return null;
+    return () => {
+      askForBody(request, this.#response);
+      return openUpload(request, limits, this.#counters);
+    };
   }
 
   sink(): Sink {
-    if (this.#turn.native) return new SseSink(this.#response);
-    return this.streams ? new PublicSseSink(this.#response, this.#turn) : new CollectSink(this.#turn, this);
+    if (this.#turn.surface.name === 'native') return new SseSink(this.#response);
+    return this.#streams ? new PublicSseSink(this.#response, this.#turn) : new CollectSink(this.#turn, this);
   }
 
   answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {
     writeAnswer(this.#response, status, headers, body);
   }
 
-  onGone(aborted: () => void): () => void {
-    return onceGone(this.#response, aborted);
+  /** After a part of the answer was sent, the connection ends instead. */
+  refuse(refusal: Refusal): void {
+    if (this.shown) this.#response.destroy();
+    else writeRefusal(this.#response, refusal, this.#turn.id);
+  }
+
+  pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd> {
+    return pipeAnswer(reply, this.#response, options);
+  }
+
+  onGone(left: () => void): () => void {
+    const response = this.#response;
+    if (response.destroyed) {
+      left();
+      return () => undefined;
+    }
+    const closed = (): void => {
+      if (!response.writableFinished) left();
+    };
+    response.once('close', closed);
+    return () => response.off('close', closed);
+  }
+}
+
+/** A missing Content-Type counts as JSON on JSON rows (Q1). */
+function checkMediaType(type: string | undefined): void {
+  if (type === undefined) return;
+  const essence = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (essence !== 'application/json' && !(essence.startsWith('application/') && essence.endsWith('+json'))) {
+    throw new Refusal('unsupported_media_type');
   }
 }

@@ -1,10 +1,10 @@
-// Client bytes to a JSON object that is safe to work on: UTF-8, no prototype keys, bounded depth.
+// Parses a client's bytes into a JSON object that is safe to process: UTF-8, no prototype keys, bounded depth.
 import { isUtf8 } from 'node:buffer';
 import type { Json } from '../../turn/json.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
 
-/** Far deeper than any real request; well below what would exhaust the stack of a recursive rule. */
+/** Far deeper than real requests, and far below what would exhaust the stack of a recursive rule. */
 const MAX_DEPTH = 128;
 
 const refuse = (message: string): Refusal => new Refusal('invalid_request', { message });

@@ -1,12 +1,12 @@
-// The compatible surface's SSE stream: numbers without gaps, an end that says how it went.
+// The SSE stream of the compatible surface: numbers without gaps, comments while it is idle, and a marked end.
 import type { ServerResponse } from 'node:http';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { eventDataOf, Refusal } from '../../turn/refusal.ts';
+import { ReplyEvent } from '../../turn/reply-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
-import { isDone, jsonOf, type SseEvent } from '../../upstream/sse-splitter.ts';
 import { SseSink } from './sse-sink.ts';
 
-/** An idle stream says that it lives (Q17). */
+/** An idle stream gets a comment this often (Q17). */
 const COMMENT_EVERY_MS = 15_000;
 
 const NUMBERED = '"sequence_number"';
@@ -15,11 +15,12 @@ export class PublicSseSink extends SseSink {
   readonly #turn: LiveTurn;
   #wroteAt = 0;
   #cancelComment: () => void = () => undefined;
-  /** The last event with a number, unparsed until somebody needs it; or the number itself. */
-  #last: Pick<SseEvent, 'bytes' | 'start' | 'end' | 'dataStart' | 'dataEnd'> | number | undefined;
-  /** Whether events of a type bear numbers: looked up in the bytes of the first of them. */
+  /** The last event with a number, unparsed until the number is needed; or the number itself. */
+  #last: ReplyEvent | number | undefined;
+  readonly #lastEvent = new ReplyEvent();
+  /** Whether events of a type have numbers: looked up in the bytes of the first of them. */
   readonly #numbered = new Map<string, boolean>();
-  /** Set once numbers of our own are needed: the next one. */
+  /** The next number, once the account's numbers no longer hold. */
   #next: number | undefined;
 
   constructor(response: ServerResponse, turn: LiveTurn) {
@@ -34,23 +35,20 @@ export class PublicSseSink extends SseSink {
     this.response.once('close', () => this.#cancelComment());
   }
 
-  override raw(event: SseEvent): void {
+  override raw(event: ReplyEvent): void {
     if (!event.hasData) {
       super.raw(event);
       return;
     }
-    if (isDone(event)) return;
+    if (event.isDone()) return;
     if (this.#next !== undefined) {
-      const data = jsonOf(event);
+      const data = event.json();
       if (data) {
         this.event({ type: event.type, data });
         return;
       }
     }
-    if (this.#isNumbered(event)) {
-      const { bytes, start, end, dataStart, dataEnd } = event;
-      this.#last = { bytes, start, end, dataStart, dataEnd };
-    }
+    if (this.#isNumbered(event)) this.#last = event.copy(this.#lastEvent);
     super.raw(event);
   }
 
@@ -88,7 +86,7 @@ export class PublicSseSink extends SseSink {
     super.cut();
   }
 
-  /** Re-armed rather than reset by every write: writes are many, silences few. */
+  /** Armed again when it fires, not with every write: writes are many, silences few. */
   #commentIn(ms: number): void {
     this.#cancelComment = this.#turn.after(ms, () => {
       const due = this.#wroteAt + COMMENT_EVERY_MS - this.#turn.now();
@@ -100,7 +98,7 @@ export class PublicSseSink extends SseSink {
     });
   }
 
-  #isNumbered({ type, bytes, start, end }: SseEvent): boolean {
+  #isNumbered({ type, bytes, start, end }: ReplyEvent): boolean {
     const known = type === '' ? undefined : this.#numbered.get(type);
     if (known !== undefined) return known;
     const found = bytes.subarray(start, end).includes(NUMBERED);
@@ -108,12 +106,12 @@ export class PublicSseSink extends SseSink {
     return found;
   }
 
-  /** One after the last number that went out; parses one event, and only here. */
+  /** The number after the last one that was written. Parses that event, only here. */
   #nextNumber(): number {
     if (this.#next !== undefined) return this.#next;
     const last = this.#last;
     if (last === undefined) return 0;
-    const number = typeof last === 'number' ? last : jsonOf(last)?.sequence_number;
+    const number = typeof last === 'number' ? last : last.json()?.sequence_number;
     return typeof number === 'number' ? number + 1 : 0;
   }
 }

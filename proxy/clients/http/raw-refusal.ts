@@ -1,13 +1,13 @@
-// Answers to bytes that are no HTTP request: the error table's words, written on the socket itself.
+// Answers to bytes that are no HTTP request: errors of the error table, written to the socket itself.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CounterName } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
 
-/** For a client that is still sending to read its answer. */
+/** The time that a client which is still sending has to read its answer. */
 const LINGER_MS = 1_000;
 
-/** What Node's parser, or its clock, found wrong with a connection's bytes. */
+/** The refusal for an error of Node's HTTP parser or of its header timeout. */
 export function refusalOfBytes({ code }: NodeJS.ErrnoException): { readonly counter: CounterName; readonly refusal: Refusal } {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -25,7 +25,7 @@ export function refusalOfBytes({ code }: NodeJS.ErrnoException): { readonly coun
   }
 }
 
-/** Writes the refusal, and ends the connection; what still comes of it is dropped. */
+/** Writes the refusal and ends the connection; what still arrives is dropped. */
 export function endRaw(socket: Socket, refusal: Refusal, id: string): void {
   const body = refusal.json;
   const lines = [

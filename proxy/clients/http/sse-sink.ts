@@ -1,9 +1,10 @@
-// A native client's SSE stream: the upstream's bytes, whole events, one write per upstream chunk.
+// The SSE stream of a native client: the account's bytes, whole events, one write per upstream chunk.
 import type { ServerResponse } from 'node:http';
-import type { Sink } from '../../dispatch/sink.ts';
+import type { Sink } from '../../dispatch/client.ts';
+import { takeOverChunking } from '../../node-internals.ts';
 import { Refusal } from '../../turn/refusal.ts';
+import type { ReplyEvent } from '../../turn/reply-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
-import type { SseEvent } from '../../upstream/sse-splitter.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
 
@@ -14,10 +15,10 @@ export class SseSink implements Sink {
   readonly wants = NOTHING;
   readonly drops = NOTHING;
   protected readonly response: ServerResponse;
-  /** Whether the reply is chunked. Its chunks are framed here, since Node hands each to the socket in four pieces, at twice the cost. */
+  /** Whether the answer is chunked; its chunks are framed here. */
   #chunked = false;
   #parts: Buffer[] = [];
-  /** A run of events that lie next to each other in one buffer: it leaves as one slice. */
+  /** Adjacent events of one buffer leave as one slice. */
   #run: Buffer | undefined;
   #runStart = 0;
   #runEnd = 0;
@@ -32,11 +33,10 @@ export class SseSink implements Sink {
 
   open(status: number, headers: Readonly<Record<string, string>>): void {
     this.response.writeHead(status, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', ...headers });
-    this.#chunked = this.response.chunkedEncoding;
-    this.response.chunkedEncoding = false;
+    this.#chunked = takeOverChunking(this.response);
   }
 
-  raw(event: SseEvent): void {
+  raw(event: ReplyEvent): void {
     if (this.#run === event.bytes && this.#runEnd === event.start) {
       this.#runEnd = event.end;
       return;
@@ -52,7 +52,7 @@ export class SseSink implements Sink {
   }
 
   renumber(): void {
-    // Native numbers are the upstream's own (EV3).
+    // Native clients get the account's own numbers (EV3).
   }
 
   flush(): boolean {
@@ -67,7 +67,7 @@ export class SseSink implements Sink {
     this.response.once('drain', resume);
   }
 
-  conclude(_outcome: Outcome): void {}
+  conclude(): void {}
 
   close(closing: readonly (Event | Refusal)[], _outcome: Outcome): void {
     for (const last of closing) if (!(last instanceof Refusal)) this.event(last);
@@ -75,7 +75,7 @@ export class SseSink implements Sink {
     this.response.end(this.#chunked ? LAST_CHUNK : undefined);
   }
 
-  /** What was written still arrives, but not the final chunk: no reader takes the stream for whole (Q17). */
+  /** What was written still arrives, but not the final chunk: no reader takes the stream for complete (Q17). */
   cut(): void {
     this.flush();
     const { socket } = this.response;

@@ -1,7 +1,7 @@
-// Writes whole answers to HTTP clients, refusals among them, and sees to what is still arriving of the request.
+// Writes whole answers and refusals to HTTP clients, and drains or ends what still arrives of the request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Refusal } from '../../turn/refusal.ts';
-import { waitsForLeave } from './expect-continue.ts';
+import { waitsForContinue } from './expect-continue.ts';
 import { discard, isWhole } from './request-body.ts';
 
 export function writeAnswer(
@@ -11,16 +11,16 @@ export function writeAnswer(
   body: Buffer | string,
 ): void {
   if (response.destroyed || response.headersSent) return;
-  // No content: its length would be that of the answer with one.
+  // These have no content; a length would be that of the answer with content.
   if (status === 204 || status === 304) response.writeHead(status, headers).end();
   else {
     const all: Record<string, string | number> = Object.assign({ 'content-type': 'application/json' }, headers);
     all['content-length'] = Buffer.byteLength(body);
-    conclude(response, status, all, body);
+    finish(response, status, all, body);
   }
 }
 
-/** A body that is still arriving is read this far, so that the answer is not lost to a reset (Q4). */
+/** The limits to which a body that still arrives is read, so that the answer is not lost to a reset (Q4). */
 const DRAIN_BYTES = 65_536;
 const DRAIN_MS = 1_000;
 
@@ -28,24 +28,19 @@ export function writeRefusal(response: ServerResponse, refusal: Refusal, id: str
   if (response.destroyed || response.headersSent) return;
   const body = refusal.json;
   const all = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'x-request-id': id };
-  conclude(response, refusal.status, Object.assign(all, refusal.headers), body);
+  finish(response, refusal.status, Object.assign(all, refusal.headers), body);
 }
 
-/** What is left of a short request body is read, and the connection kept; behind any other it closes. */
-function conclude(
-  response: ServerResponse,
-  status: number,
-  headers: Readonly<Record<string, string | number>>,
-  body: Buffer | string,
-): void {
+/** The rest of a short request body is read and the connection kept; after any other it is closed. */
+function finish(response: ServerResponse, status: number, headers: Readonly<Record<string, string | number>>, body: Buffer | string): void {
   const { req: request } = response;
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
   if (isWhole(request) || (length === undefined && coding === undefined)) {
     response.writeHead(status, headers).end(body);
-  } else if (waitsForLeave(request)) {
+  } else if (waitsForContinue(request)) {
     response.writeHead(status, { ...headers, connection: 'close' }).end(body);
   } else if (response.shouldKeepAlive && Number(length) <= DRAIN_BYTES) {
-    // The parser goes on to what it has of the body before this goes on: most bodies come with their head, and leave nothing to drain.
+    // The parser reads what it has of the body first: most bodies arrive with their head and leave nothing to drain.
     queueMicrotask(() => {
       const whole = discard(request);
       response.writeHead(status, headers).end(body);
@@ -57,18 +52,18 @@ function conclude(
   }
 }
 
-/** Past its share the request is not read any more, but its client has the rest of the time to read the answer. */
+/** Past the byte limit the request is not read any more, but its client has the rest of the time to read the answer. */
 export function drain(request: IncomingMessage, done: () => void): void {
   let left = DRAIN_BYTES;
-  const finish = (): void => {
+  const stop = (): void => {
     clearTimeout(timer);
-    request.off('data', count).off('end', finish).off('close', finish);
+    request.off('data', count).off('end', stop).off('close', stop);
     done();
   };
   const count = (chunk: Buffer): void => {
     left -= chunk.length;
     if (left < 0) request.pause();
   };
-  const timer = setTimeout(finish, request.destroyed ? 0 : DRAIN_MS);
-  request.on('data', count).once('end', finish).once('close', finish).resume();
+  const timer = setTimeout(stop, request.destroyed ? 0 : DRAIN_MS);
+  request.on('data', count).once('end', stop).once('close', stop).resume();
 }

@@ -1,35 +1,11 @@
 // Rows of the route table: one per method and path, served by something that can serve them.
-import type { RouteKind } from '../../turn/kinds.ts';
+import { KINDS, type RouteKind } from '../../turn/kinds.ts';
 import type { Path, Problem } from '../finding.ts';
 import { type Mapping, mapping, rowsOf, text } from './rows.ts';
 
 export const METHODS = ['GET', 'POST', 'DELETE', 'OPTIONS', 'WS'] as const;
 
 type Method = (typeof METHODS)[number];
-
-/** The methods under which each kind knows what to do. */
-const SERVES: Readonly<Record<RouteKind, readonly Method[]>> = {
-  catalog: ['GET'],
-  responses: ['POST', 'WS'],
-  compact: ['POST'],
-  image: ['POST'],
-  chat: ['POST'],
-  forward: ['GET', 'POST', 'DELETE'],
-  'file-create': ['POST'],
-  'file-finish': ['POST'],
-  transcribe: ['POST'],
-  'pool-usage': ['GET'],
-  models: ['GET'],
-  'public-responses': ['POST', 'WS'],
-  'key-usage': ['GET'],
-  'public-file-create': ['POST'],
-  'file-list': ['GET'],
-  'file-read': ['GET'],
-  'file-denied': ['GET', 'DELETE'],
-  'public-transcription': ['POST'],
-  'public-image': ['POST'],
-  mcp: ['GET', 'POST', 'OPTIONS'],
-};
 
 const BY_FILE_ID: ReadonlySet<string> = new Set(['file-finish', 'file-read', 'file-denied']);
 
@@ -61,8 +37,8 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
   }
   if (served && OUTSIDE.test(template))
     yield { path: [...path, 'status'], message: 'this path is outside the surface: unsupported is its only status' };
-  if (serve === undefined || !Object.hasOwn(SERVES, serve)) return;
-  const methods = SERVES[serve as RouteKind];
+  if (serve === undefined || !Object.hasOwn(KINDS, serve)) return;
+  const methods: readonly string[] = KINDS[serve as RouteKind].methods;
   if (!methods.includes(method)) yield { path: [...path, 'serve'], message: `'${serve}' serves ${methods.join(' and ')}, not ${method}` };
   // Its credential is another one (AU2): any other kind there would serve without a key.
   if ((serve === 'mcp') !== (template === '/mcp') && served)

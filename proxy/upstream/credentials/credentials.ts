@@ -1,10 +1,10 @@
 // What an account is asked with: its own headers and its credential, a static bearer or tokens that are kept fresh (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
-import type { OwnHeaders, Renewal, Renewing } from '../../dispatch/renewal.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
+import type { AccountCredentials, AccountHeaders, Renewal, StaticCredentials } from '../account-credentials.ts';
 import { OauthAccount, type OauthTools } from './oauth-account.ts';
 
-export class Credentials implements Renewing {
+export class Credentials implements AccountCredentials {
   readonly #tools: OauthTools;
   #oauth: ReadonlyMap<string, OauthAccount> = new Map();
 
@@ -32,7 +32,7 @@ export class Credentials implements Renewing {
    * refresh. The `account_id` of a tokens file is not among them: where a provider wants it in a header, `headers` names both.
    * @throws CredentialUnavailable from the promise
    */
-  headersFor(account: AccountConfig, { bearers }: LoadedConfig): OwnHeaders | Promise<OwnHeaders> {
+  headersFor(account: AccountConfig, { bearers }: StaticCredentials): AccountHeaders | Promise<AccountHeaders> {
     const bearer = this.#oauth.get(account.id)?.bearer() ?? bearers.get(account.id);
     if (bearer instanceof Promise) return bearer.then((token) => withBearer(account, token));
     return bearer === undefined ? account.headers : withBearer(account, bearer);
@@ -53,16 +53,16 @@ export class Credentials implements Renewing {
   }
 
   /** What an answer of this account must never show. */
-  secretOf(account: string, { bearers }: LoadedConfig): string | undefined {
+  secretOf(account: string, { bearers }: StaticCredentials): string | undefined {
     return this.#oauth.get(account)?.access ?? bearers.get(account);
   }
 }
 
 /** By the configuration's own object. */
-const bearing = new WeakMap<AccountConfig, { readonly bearer: string; readonly headers: OwnHeaders }>();
+const bearing = new WeakMap<AccountConfig, { readonly bearer: string; readonly headers: AccountHeaders }>();
 
 /** The same object for as long as the account keeps its bearer. */
-function withBearer(account: AccountConfig, bearer: string): OwnHeaders {
+function withBearer(account: AccountConfig, bearer: string): AccountHeaders {
   const known = bearing.get(account);
   if (known?.bearer === bearer) return known.headers;
   const headers = Object.freeze({ ...account.headers, authorization: `Bearer ${bearer}` });

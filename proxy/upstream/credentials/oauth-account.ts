@@ -1,9 +1,9 @@
 // One OAuth account: the tokens in use, one refresh at a time, and nothing used before it is durable (Q9).
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
-import { CredentialUnavailable, type Renewal } from '../../dispatch/renewal.ts';
 import type { Log } from '../../log.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
+import { CredentialUnavailable, type Renewal } from '../account-credentials.ts';
 import type { Exchange } from './token-endpoint.ts';
 import type { Kept, TokenVault } from './token-vault.ts';
 import { type Tokens, tokensIn } from './tokens.ts';

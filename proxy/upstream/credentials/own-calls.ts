@@ -1,12 +1,12 @@
 // Calls of our own to an account: under its credential, and once more where that was refused and could be renewed (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
-import type { Renewing } from '../../dispatch/renewal.ts';
 import { worded } from '../../turn/route-table.ts';
+import type { AccountCredentials } from '../account-credentials.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';
 import type { Upstream } from '../upstreams.ts';
 
 export interface OwnCallsOptions {
-  readonly credentials: Renewing;
+  readonly credentials: AccountCredentials;
   /** The configuration of now. */
   readonly loaded: () => LoadedConfig;
   readonly upstream: (account: string) => Upstream | undefined;

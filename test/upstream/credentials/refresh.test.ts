@@ -1,7 +1,7 @@
 // When tokens are refreshed, how often, and what is used meanwhile.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { CredentialUnavailable } from '../../../proxy/dispatch/renewal.ts';
+import { CredentialUnavailable } from '../../../proxy/upstream/account-credentials.ts';
 import type { Exchange } from '../../../proxy/upstream/credentials/token-endpoint.ts';
 import { ACCESS, Bench, REFRESH, webToken } from './bench.ts';
 

@@ -1,0 +1,47 @@
+// Pipes a reply unread to an HTTP client, also where the account answered before it had read the whole upload.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { PipeEnd, PipeOptions } from '../../dispatch/client.ts';
+import { limitSilence } from '../../upstream/stream-body.ts';
+import { drain } from './write-answer.ts';
+
+export async function pipeAnswer(reply: IncomingMessage, response: ServerResponse, options: PipeOptions): Promise<PipeEnd> {
+  const { req: request } = response;
+  const early = hasBody(request) && !request.complete;
+  if (early) response.shouldKeepAlive = false;
+  response.writeHead(options.status, options.headers);
+  let end: PipeEnd = 'gone';
+  // Where the client leaves first, the reply fails because of that.
+  reply.once('error', () => {
+    if (!response.destroyed && end === 'gone') end = 'cut';
+  });
+  limitSilence(reply, {
+    ms: options.idleMs,
+    reader: response,
+    timedOut: () => {
+      end = 'silent';
+    },
+  });
+  try {
+    await (early ? pipeline(reply, draining(request, options.endUpload), response) : pipeline(reply, response));
+    return 'complete';
+  } catch {
+    return end;
+  }
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** Before the end of the answer, the rest of the upload is drained, so that the client reads the answer and no reset. */
+function draining(request: IncomingMessage, endUpload: () => void): Transform {
+  return new Transform({
+    transform: (chunk, _encoding, done) => done(null, chunk),
+    flush(done) {
+      if (request.complete) return done();
+      endUpload();
+      return drain(request, done);
+    },
+  });
+}

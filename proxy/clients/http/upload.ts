@@ -1,0 +1,85 @@
+// A request body that is passed on unread: limited in size and in silence, and refused before anything of it was read where its headers suffice.
+import type { IncomingMessage } from 'node:http';
+import { Transform } from 'node:stream';
+import type { Upload } from '../../dispatch/client.ts';
+import type { Counters } from '../../metrics.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import { Refusal } from '../../turn/refusal.ts';
+import { BODY_MALFORMED } from './request-body.ts';
+
+export interface UploadLimits {
+  readonly bytes: number;
+  /** Longest silence of the client; the time in which the account reads nothing does not count. */
+  readonly idleMs: number;
+}
+
+const SDP = 'application/sdp';
+
+/**
+ * Checks the headers of a body that is to be passed on (Q4).
+ * @throws Refusal `unsupported_media_type`, `request_too_large`
+ */
+export function checkUpload({ headers }: IncomingMessage, turn: LiveTurn, counters: Counters): UploadLimits {
+  const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (turn.route.sdpOnly && mediaType !== SDP) throw new Refusal('unsupported_media_type');
+  // The body is not decoded: a compressed one is limited as it comes.
+  const encoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
+  const bytes = encoded ? turn.limits.compressed_body_bytes : turn.limits.request_body_bytes;
+  if (Number(headers['content-length'] ?? 0) > bytes) {
+    counters.add('bodies_too_large');
+    throw new Refusal('request_too_large');
+  }
+  return { bytes, idleMs: turn.timeouts.client_body_idle_ms };
+}
+
+/** Starts reading. `refused` rejects with Refusal `request_too_large`, `request_timeout` or `invalid_request`. */
+export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLimits, counters: Counters): Upload {
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  refused.catch(() => undefined);
+  let passed = 0;
+  const detach = (): boolean => {
+    clearTimeout(idle);
+    request.off('close', closed).off(BODY_MALFORMED, malformed).unpipe(stream);
+    stream.destroy();
+    return request.complete;
+  };
+  const refuse = (refusal: Refusal): void => {
+    reject(refusal);
+    detach();
+  };
+  const closed = (): void => {
+    if (!request.complete) detach();
+  };
+  const malformed = (): void => refuse(new Refusal('invalid_request', { message: 'The request body ended early.' }));
+  const silent = (): void => {
+    if (stream.writableNeedDrain) {
+      idle.refresh();
+      return;
+    }
+    counters.add('body_timeouts');
+    refuse(new Refusal('request_timeout'));
+  };
+  const idle = setTimeout(silent, idleMs);
+  const stream = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      passed += chunk.length;
+      idle.refresh();
+      if (passed <= bytes) {
+        done(null, chunk);
+        return;
+      }
+      counters.add('bodies_too_large');
+      refuse(new Refusal('request_too_large'));
+    },
+    flush(done) {
+      clearTimeout(idle);
+      done();
+    },
+  });
+  // `refused` reports its end; without a listener an error would end the process.
+  stream.on('error', () => undefined).on('drain', () => idle.refresh());
+  request.once('close', closed).once(BODY_MALFORMED, malformed);
+  // Not `pipeline`: it would destroy the request, and with it the socket that a refusal is written to.
+  request.pipe(stream);
+  return { stream, refused, detach };
+}

@@ -1,0 +1,51 @@
+// The rows of a turn's attempts, in order. A row exists before its attempt ends, so that a turn which ends inside it has it.
+import type { AttemptRow } from '../../store/rows.ts';
+import { errorClassOf } from '../turn/error-class.ts';
+import type { Failure, FailureCause } from '../turn/failure.ts';
+import { safeParam } from '../turn/sanitise.ts';
+
+/** `first`; `resend`: the same request again, with a renewed credential or without reasoning; else the failure before it. */
+export type AttemptCause = 'first' | 'resend' | FailureCause;
+
+export interface AttemptEnd {
+  /** The status of the account's reply, where one came. */
+  readonly status: number | undefined;
+  readonly failure: Failure | undefined;
+}
+
+export class AttemptLog {
+  readonly rows: AttemptRow[] = [];
+  readonly #requestId: string;
+  readonly #now: () => number;
+
+  constructor(requestId: string, now: () => number) {
+    this.#requestId = requestId;
+    this.#now = now;
+  }
+
+  /** @param account the account's label. @returns completes the row */
+  begin(account: string, cause: AttemptCause): (end: AttemptEnd) => void {
+    const at = this.#now();
+    const open: AttemptRow = {
+      request_id: this.#requestId,
+      ordinal: this.rows.length,
+      at,
+      account,
+      cause,
+      status: null,
+      error_class: null,
+      duration_ms: 0,
+      upstream_error_param: null,
+    };
+    const index = this.rows.push(open) - 1;
+    return ({ status, failure }) => {
+      this.rows[index] = {
+        ...open,
+        status: status ?? null,
+        error_class: (failure && errorClassOf(failure)) ?? null,
+        duration_ms: this.#now() - at,
+        upstream_error_param: failure ? safeParam(failure.error.param) : null,
+      };
+    };
+  }
+}

@@ -1,0 +1,98 @@
+// The client of one turn as dispatch sees it: a sink for a reply of events, an answer, a pipe, and the signal that it left.
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Refusal } from '../turn/refusal.ts';
+import type { ReplyEvent } from '../turn/reply-event.ts';
+import type { Body, Event, Outcome } from '../turn/turn.ts';
+
+type AnswerHeaders = Readonly<Record<string, string>>;
+
+/** Writes a reply of events in the client's encoding: SSE, one collected JSON answer, websocket frames. */
+export interface Sink {
+  /** Event types that it needs parsed, beside those that rules want. */
+  readonly wants: ReadonlySet<string>;
+  /** Event types that it does not write: they are not parsed, whatever rules want. */
+  readonly drops: ReadonlySet<string>;
+  /** Whether anything reached the client that cannot be taken back. */
+  readonly shown: boolean;
+  /** Commit: no other attempt follows. */
+  open(status: number, headers: AnswerHeaders): void;
+  /** An event as it came. The view is reused: the sink takes what it needs before it returns. */
+  raw(event: ReplyEvent): void;
+  /** An event that rules made or changed, or that the sink wanted parsed. */
+  event(event: Event): void;
+  /** Rules dropped or added events: the sequence numbers of the account no longer hold. */
+  renumber(): void;
+  /** Writes what came since the last flush. False: the client is slow, and `onDrain` says when to go on. */
+  flush(): boolean;
+  onDrain(resume: () => void): void;
+  /**
+   * The reply ended. A sink that shows nothing before makes its answer here.
+   * @param refusal the answer to a client that gets no stream, where the reply failed
+   * @throws Refusal while nothing was shown
+   */
+  conclude(outcome: Outcome, refusal: () => Refusal): void;
+  /** Ends the client's reply, after the closing events of the rules. */
+  close(closing: readonly (Event | Refusal)[], outcome: Outcome): void;
+  /** Ends it as a dead connection does, so that no reader takes it for complete. */
+  cut(): void;
+}
+
+/** A request body that is passed on unread. It can be read once. */
+export interface Upload {
+  readonly stream: Readable;
+  /** Rejects with a Refusal when a limit was passed; never resolves. */
+  readonly refused: Promise<never>;
+  /** Stops reading. Returns whether the client had sent everything. */
+  detach(): boolean;
+}
+
+/** How a piped reply ended: complete, cut because the account died or fell silent, or without its client. */
+export type PipeEnd = 'complete' | 'cut' | 'silent' | 'gone';
+
+export interface PipeOptions {
+  readonly status: number;
+  readonly headers: AnswerHeaders;
+  /** Longest silence of the account; a slow client's time does not count. */
+  readonly idleMs: number;
+  /** Ends the request: the account answered before it had read the whole upload. */
+  readonly endUpload: () => void;
+}
+
+/** A reply whose client left; it goes on and keeps its events until another sink takes them. */
+export interface DetachedReply {
+  /** Replays what was kept, then passes the rest on as it comes. */
+  attach(sink: Sink): void;
+}
+
+export interface Client {
+  /** Whether it asked for a stream. */
+  readonly streams: boolean;
+  /** Made when a reply of events begins. */
+  sink(): Sink;
+  /** A whole answer. */
+  answer(status: number, headers: AnswerHeaders, body: Buffer | string): void;
+  /** Pipes a reply to the client. */
+  pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd>;
+  /** Calls `left` once when the client leaves before its answer is complete; the function it returns cancels that. */
+  onGone(left: () => void): () => void;
+  /**
+   * Whether the reply goes on without the client, which may come back for it (Q29). Asked when the client left after commit; a
+   * client without this method ends its turn by leaving.
+   */
+  detaches?(reply: DetachedReply): boolean;
+}
+
+/** The client of one turn as its runner sees it. */
+export interface TurnClient extends Client {
+  /** Whether anything of an answer was sent. */
+  readonly shown: boolean;
+  /** Whether the client left. */
+  readonly gone: boolean;
+  /** Reads the JSON body. @throws Refusal */
+  json(): Promise<Body>;
+  /** Checks the headers of a body that is passed on unread; what it returns starts reading it. Null where there is no body. @throws Refusal */
+  upload(): (() => Upload) | null;
+  /** Sends a refusal; after a part of an answer was sent, ends the connection instead. */
+  refuse(refusal: Refusal): void;
+}

@@ -1,0 +1,320 @@
+// THE LOOP: the attempts of one turn, one account after another. The only place that decides what is tried again (Q6).
+
+import type { Result } from '../accounts/health/attempt-ticket.ts';
+import type { Demand } from '../accounts/selection/demand.ts';
+import type { Lease } from '../accounts/selection/lease.ts';
+import type { Selection } from '../accounts/selection/selection.ts';
+import type { Slot } from '../admission/admission.ts';
+import type { Counters } from '../metrics.ts';
+import type { Continuity } from '../sessions/continuity.ts';
+import { noteErrorClass } from '../turn/error-class.ts';
+import { type Failure, isRetryable, unsentFailure } from '../turn/failure.ts';
+import type { DispatchedKind } from '../turn/kinds.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { promptOf } from '../turn/prompt.ts';
+import { Refusal, refusalOf } from '../turn/refusal.ts';
+import type { ReplyEvent } from '../turn/reply-event.ts';
+import { type Confidential, safeParam } from '../turn/sanitise.ts';
+import type { AccountConfig } from '../turn/settings.ts';
+import type { RelayedAnswer } from '../turn/surface.ts';
+import type { Body, Outgoing, Work } from '../turn/turn.ts';
+import { type Attempts, clientGone, type Ending } from '../turn/turn-result.ts';
+import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
+import { type Attempted, attempt } from './attempt.ts';
+import { type AttemptCause, AttemptLog } from './attempt-log.ts';
+import { CiphertextRecovery, type Recoverable } from './ciphertext-recovery.ts';
+import type { Client, Upload } from './client.ts';
+import { clientError } from './client-error.ts';
+import { composeJson, composeStream } from './compose.ts';
+import type { ReplyObservers } from './reply-observers.ts';
+import type { RetryBudget } from './retry-budget.ts';
+import { type CloseReply, failureOf } from './verdict.ts';
+
+/** `json`: read, and edited by rules; sent once per attempt. `stream`: passed on unread, so that it can be sent once; null for no body. */
+export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: (() => Upload) | null };
+
+export interface DispatchRequest {
+  readonly turn: LiveTurn & { readonly kind: DispatchedKind };
+  readonly payload: Payload;
+  readonly client: Client;
+  readonly countOutput: (event: ReplyEvent) => void;
+}
+
+/** How the attempts ended: the client has or gets its reply, or an account's refusal, or one of the gateway's own. */
+export type DispatchEnd =
+  | { readonly kind: 'ended'; readonly ending: Ending; readonly close?: CloseReply }
+  | { readonly kind: 'relayed'; readonly answer: RelayedAnswer }
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly outcome?: Ending['outcome']['kind'] };
+
+export interface Dispatched {
+  readonly attempts: Attempts;
+  readonly end: DispatchEnd;
+}
+
+export interface TurnServices {
+  readonly selection: Selection;
+  readonly credentials: AccountCredentials;
+  readonly continuity: Continuity;
+  readonly observers: ReplyObservers;
+  readonly counters: Counters;
+  /** Of the turn's Pool. */
+  readonly budget: RetryBudget;
+  /** Headers of the gateway's own on every answer that an account gave. */
+  readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
+}
+
+/** `gone`: the client left. `none`: no account is left. */
+type Choice = Lease | 'gone' | 'none';
+
+/** Shorter header values are common words. */
+const SHORTEST_SECRET = 8;
+
+export class TurnAttempts implements Recoverable, Confidential {
+  readonly turn: DispatchRequest['turn'];
+  readonly tried = new Set<string>();
+  readonly exhaustedMakers = new Set<string>();
+  demand!: Demand;
+  body: Body;
+  sentBody: Body;
+  resent = false;
+  readonly #services: TurnServices;
+  readonly #request: DispatchRequest;
+  readonly #slot: Slot;
+  readonly #log: AttemptLog;
+  readonly #recovery: CiphertextRecovery;
+  readonly #failures: Failure[] = [];
+  /** The account of the last attempt. */
+  #account: AccountConfig | undefined;
+  #upload: Upload | undefined;
+
+  constructor(services: TurnServices, request: DispatchRequest, slot: Slot) {
+    const { turn, payload } = request;
+    this.turn = turn;
+    this.body = payload.kind === 'json' ? payload.work.body : {};
+    this.sentBody = this.body;
+    this.#services = services;
+    this.#request = request;
+    this.#slot = slot;
+    this.#log = new AttemptLog(turn.id, () => turn.now());
+    this.#recovery = new CiphertextRecovery(services.continuity, services.selection);
+  }
+
+  /** Never rejects. One function for all that waits: each further one costs every turn a promise and a turn of the microtask queue. */
+  async run(): Promise<Dispatched> {
+    const { turn } = this;
+    let end: DispatchEnd | undefined;
+    try {
+      const body = this.#request.payload.kind === 'json' ? this.body : undefined;
+      const resuming = this.#services.continuity.resume(turn, body);
+      turn.continuation = resuming instanceof Promise ? await resuming : resuming;
+      this.#begin(body);
+      let recovered: Choice | undefined;
+      while (!end) {
+        const choosing = recovered ?? this.#choose();
+        const lease = choosing instanceof Promise ? await choosing : choosing;
+        if (lease === 'gone') end = this.#gone(false);
+        else if (lease === 'none') end = this.#failed();
+        else {
+          this.tried.add(lease.account.id);
+          let result: Result = 'neutral';
+          let attempted: Attempted;
+          try {
+            attempted = await this.#attempt(lease, this.resent ? 'resend' : (this.#failures.at(-1)?.cause ?? 'first'));
+            if (isCredentialRefused(attempted)) ({ attempted, result } = await this.#renewed(attempted, lease));
+            else result = resultOf(attempted);
+          } finally {
+            lease.end(result);
+          }
+          const { verdict, status } = attempted;
+          if (verdict.kind === 'failed') recovered = await this.#next(verdict.failure, status, lease.account.id);
+          else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
+          else if (verdict.kind === 'done') end = { kind: 'ended', ending: verdict.ending, close: verdict.close };
+          else end = { ...verdict, kind: 'refused' };
+        }
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) turn.fault(thrown);
+      end = { kind: 'refused', refusal: refusalOf(thrown) };
+    }
+    this.#slot.leave();
+    return { attempts: { rows: this.#log.rows, account: this.#account?.label ?? null, why: turn.why ?? null }, end };
+  }
+
+  secrets(): readonly string[] {
+    const account = this.#account;
+    if (!account) return [];
+    const bearer = this.#services.credentials.secretOf(account.id, this.turn.generation.loaded);
+    const configured = Object.values(account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
+    return bearer === undefined ? configured : [bearer, ...configured];
+  }
+
+  prompt(): string {
+    return promptOf(this.body);
+  }
+
+  #begin(body: Body | undefined): void {
+    const { turn, client } = this.#request;
+    const { selection, counters, budget } = this.#services;
+    const onGone = (left: () => void): (() => void) => client.onGone(left);
+    this.demand = selection.demand({ turn, body, slot: this.#slot, onGone });
+    budget.turn(turn.now());
+    counters.add('turns');
+  }
+
+  /** After a failure: the lease to go on with, undefined where one has to be chosen, or `none`. */
+  async #next(failure: Failure, status: number | undefined, account: string): Promise<Choice | undefined> {
+    const { budget, counters } = this.#services;
+    this.#failures.push(failure);
+    const recovered = this.#recovers(failure, account) ? await this.#recovery.next(this, failure, account) : undefined;
+    const again = recovered !== undefined || this.#mayRetry(failure, status);
+    if (!again && !(await this.#rechecked(failure, status))) return 'none';
+    budget.retry(this.turn.now());
+    counters.add('retries');
+    return recovered;
+  }
+
+  /** `none` only after an attempt: the client then gets that attempt's failure. @throws Refusal before the first attempt */
+  #choose(): Choice | Promise<Choice> {
+    const none = (thrown: unknown): 'none' => {
+      if (this.#failures.length === 0 || !(thrown instanceof Refusal)) throw thrown;
+      return 'none';
+    };
+    try {
+      const choosing = this.#services.selection.choose(this.demand, this.tried);
+      return choosing instanceof Promise ? choosing.then((lease) => lease ?? 'gone', none) : choosing;
+    } catch (thrown) {
+      return none(thrown);
+    }
+  }
+
+  /** The account refused its credential: another attempt where the credential could be renewed (Q5). */
+  async #renewed(attempted: Attempted, lease: Lease): Promise<{ readonly attempted: Attempted; readonly result: Result }> {
+    const { credentials } = this.#services;
+    const { account } = lease;
+    const refused = failureOf(attempted.verdict);
+    const renewal = await credentials.refused(account, attempted.authorization);
+    if (renewal === 'failed' && refused) {
+      // The token endpoint did not answer, so it is unknown whether the account has to log in.
+      const failure: Failure = { ...refused, cause: 'connect' };
+      return { attempted: { ...attempted, verdict: { kind: 'failed', failure } }, result: failure };
+    }
+    if (renewal !== 'renewed') return { attempted, result: resultOf(attempted) };
+    // The credential was at fault, and has been replaced: what was sent once cannot be sent again.
+    if (this.#upload) return { attempted, result: 'neutral' };
+    const again = await this.#attempt(lease, 'resend');
+    // Refused again: the account has to log in, unless its operator has done so meanwhile.
+    const imported = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
+    return { attempted: again, result: imported ? 'neutral' : resultOf(again) };
+  }
+
+  #attempt(lease: Lease, cause: AttemptCause): Promise<Attempted> {
+    const { turn } = this;
+    const { account } = lease;
+    this.#account = account;
+    const pending = this.#services.credentials.headersFor(account, turn.generation.loaded);
+    if (!(pending instanceof Promise)) return this.#send(lease, cause, pending);
+    return pending.catch(asUnavailable).then((own) => {
+      if (!(own instanceof CredentialUnavailable)) return this.#send(lease, cause, own);
+      const failure = unsentFailure(own.why);
+      this.#log.begin(account.label, cause)({ status: undefined, failure });
+      return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined };
+    });
+  }
+
+  async #send(lease: Lease, cause: AttemptCause, own: AccountHeaders): Promise<Attempted> {
+    const { turn, client, payload, countOutput } = this.#request;
+    const { account } = lease;
+    const { counters, ownHeaders, continuity, observers } = this.#services;
+    const trim = (out: Outgoing): void => continuity.trim(out, turn);
+    const composition = { turn, account, own, trim };
+    let request: ReturnType<typeof composeJson>;
+    if (payload.kind === 'json') {
+      this.sentBody = continuity.fit({ body: this.body }, turn, account.id).body;
+      request = composeJson(this.sentBody, composition);
+    } else {
+      // Opened as late as this: the client is asked for its body when an account is there to take it.
+      this.#upload = payload.open?.();
+      request = composeStream(this.#upload?.stream ?? null, composition);
+    }
+    const complete = this.#log.begin(account.label, cause);
+    const observed = observers.of({ turn, account });
+    counters.add('attempts');
+    if (lease.isProbe) counters.add('probes');
+    const attempted = await attempt({
+      turn,
+      client,
+      counters,
+      upstream: lease.upstream,
+      request,
+      upload: this.#upload,
+      known: this,
+      countOutput,
+      retryable: (failure) => this.#mayRetry(failure, failure.status) || this.#recovers(failure, account.id),
+      committed: () => {
+        lease.answered();
+        observed.committed();
+      },
+      observers: observed,
+      ownHeaders: ownHeaders(turn),
+    });
+    const failure = failureOf(attempted.verdict);
+    complete({ status: attempted.status, failure });
+    if (failure && attempted.verdict.kind !== 'failed') noteErrorClass(turn, failure);
+    return attempted;
+  }
+
+  /** @param status the account's, where a reply came */
+  #mayRetry(failure: Failure, status: number | undefined): boolean {
+    const { turn, tried } = this;
+    const { selection, counters, budget } = this.#services;
+    if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#upload) return false;
+    if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
+    if (!selection.another(this.demand, tried)) return false;
+    if (budget.allows(turn.now())) return true;
+    counters.add('retries_withheld');
+    return false;
+  }
+
+  /** Whether the failure is about ciphertext, and another attempt or the advice to restart answers it. */
+  #recovers(failure: Failure, account: string): boolean {
+    return this.#request.payload.kind === 'json' && this.#recovery.helps(this, failure, account);
+  }
+
+  /** Before a turn is refused for exhausted quota, the accounts with old evidence alone are asked for their usage again (Q8). */
+  async #rechecked(failure: Failure, status: number | undefined): Promise<boolean> {
+    if (failure.cause !== 'quota' || this.demand.hard !== undefined) return false;
+    const asking = this.#services.selection.recheck(this.demand, this.tried);
+    if (!asking) return false;
+    await asking;
+    return this.#mayRetry(failure, status);
+  }
+
+  /** No account is left: the client gets the last failure, or the quota's reset of all accounts (Q3). */
+  #failed(): DispatchEnd {
+    const { turn, demand } = this;
+    const last = this.#failures.at(-1) as Failure;
+    const param = safeParam(last.error.param);
+    if (param !== null) turn.note('upstream_error_param', param);
+    noteErrorClass(turn, last);
+    const exhausted = last.cause === 'quota' && demand.hard === undefined ? this.#services.selection.refusal(demand) : undefined;
+    if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
+    const answer = clientError(this.#failures, turn, this);
+    return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };
+  }
+
+  #gone(shown: boolean): DispatchEnd {
+    this.#services.counters.add('client_gone');
+    return { kind: 'ended', ending: clientGone(shown) };
+  }
+}
+
+/** Whether the account refused a credential that may be renewed (Q5). */
+function isCredentialRefused({ verdict, authorization }: Attempted): boolean {
+  const failure = failureOf(verdict);
+  return failure?.cause === 'credential' && failure.status === 401 && authorization !== undefined;
+}
+
+/** What an attempt says about its account's health. A client that left and a refusal of the gateway's own say nothing. */
+function resultOf({ verdict }: Attempted): Result {
+  return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
+}

@@ -1,0 +1,162 @@
+// THE RUN OF A TURN: admission, rules, reservation, dispatch, and its one end. Whoever serves a turn returns how it ended; only this
+// file settles the usage, writes the row, and ends the client's answer.
+import type { Store } from '../../store/store.ts';
+import type { Admission } from '../admission/admission.ts';
+import type { AnswerHandler } from '../answers/answer-handler.ts';
+import type { TurnClient } from '../dispatch/client.ts';
+import type { Dispatch } from '../dispatch/dispatch.ts';
+import type { DispatchEnd, DispatchRequest, Payload } from '../dispatch/turn-attempts.ts';
+import type { CloseReply } from '../dispatch/verdict.ts';
+import type { Accounting } from '../keys/accounting.ts';
+import type { Reservation } from '../keys/reservation.ts';
+import type { Log } from '../log.ts';
+import type { RouteKind } from '../turn/kinds.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { isServed } from '../turn/served.ts';
+import type { Body } from '../turn/turn.ts';
+import { type Answer, type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/turn-result.ts';
+
+export interface TurnRunnerOptions {
+  readonly admission: Admission;
+  readonly accounting: Accounting;
+  readonly dispatch: Dispatch;
+  /** What answers the kinds that need no account. */
+  readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
+  readonly requests: Store['requests'];
+  readonly log: Log;
+}
+
+/** How a turn was served. */
+type Served = DispatchEnd | { readonly kind: 'answered'; readonly answer: Answer };
+
+export class TurnRunner {
+  readonly #options: TurnRunnerOptions;
+
+  constructor(options: TurnRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async run(turn: LiveTurn, client: TurnClient): Promise<void> {
+    let served: Served;
+    let attempts = NO_ATTEMPTS;
+    let reservation: Reservation | undefined;
+    try {
+      turn.rules.admit();
+      const { kind, method } = turn.route;
+      if (method === 'WS') throw new Refusal('websocket_upgrade_required', { headers: { upgrade: 'websocket' } });
+      if (!isServed(kind, method)) throw new Refusal('unsupported_endpoint');
+      if (isDispatched(turn)) {
+        let payload: Payload;
+        let request: Body | undefined;
+        if (turn.kind.payload === 'json') {
+          const work = { body: await client.json() };
+          request = { ...work.body };
+          const ruling = turn.rules.request(work);
+          if (ruling) await ruling;
+          payload = { kind: 'json', work };
+        } else payload = { kind: 'stream', open: client.upload() };
+        const reserved = this.#options.accounting.reserve(turn, request);
+        if (reserved instanceof Refusal) throw reserved;
+        reservation = reserved;
+        const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
+        const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
+        attempts = dispatched.attempts;
+        served = dispatched.end;
+      } else served = await this.#answer(turn, client);
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) turn.fault(thrown);
+      served = { kind: 'refused', refusal: refusalOf(thrown) };
+    }
+    this.#end(turn, client, served, attempts, reservation);
+  }
+
+  /** Ends a turn that no row of the route table serves; it leaves a row like any other (S5). */
+  refuse(turn: LiveTurn, client: TurnClient, refusal: Refusal): void {
+    this.#end(turn, client, { kind: 'refused', refusal }, NO_ATTEMPTS, undefined);
+  }
+
+  /** Leaves the row of a request whose refusal was written to the socket itself. */
+  recordRefused(turn: LiveTurn, { status, loggedCode }: Refusal): void {
+    this.#record(turn, { outcome: { kind: 'refused', shown: false }, status, code: loggedCode }, NO_ATTEMPTS, undefined);
+  }
+
+  async #answer(turn: LiveTurn, client: TurnClient): Promise<Served> {
+    const { admission, answers } = this.#options;
+    const handler = turn.route.kind && answers[turn.route.kind];
+    if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
+    const entering = admission.enter({ class: turn.route.class, onGone: (left) => client.onGone(left) });
+    const slot = entering instanceof Promise ? await entering : entering;
+    if (!slot) return { kind: 'ended', ending: clientGone(false) };
+    try {
+      return { kind: 'answered', answer: await handler(turn) };
+    } finally {
+      slot.leave();
+    }
+  }
+
+  /** The one end of a turn: the rules' end phases, the client's answer, the reservation, the row. */
+  #end(turn: LiveTurn, client: TurnClient, served: Served, attempts: Attempts, reservation: Reservation | undefined): void {
+    const { ending, write } = closing(turn, client, served, attempts);
+    const last = turn.rules.end(ending.outcome, (thrown) => turn.fault(thrown));
+    try {
+      write(last);
+    } catch (thrown) {
+      turn.fault(thrown);
+    }
+    this.#record(turn, ending, attempts, reservation);
+  }
+
+  #record(turn: LiveTurn, ending: Ending, attempts: Attempts, reservation: Reservation | undefined): void {
+    const { accounting, requests, log } = this.#options;
+    try {
+      const row = requestRow(turn, ending, attempts, () => (attempts.rows.length > 0 ? reservation?.estimatedUsage() : undefined));
+      accounting.settle(turn, reservation, row, attempts.rows);
+      requests.append(row, attempts.rows);
+      if (!log.debugs) return;
+      const { id, endpoint, method, status, code, account, retries, duration_ms } = row;
+      log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms });
+    } catch (thrown) {
+      turn.fault(thrown);
+    }
+  }
+}
+
+const isDispatched = (turn: LiveTurn): turn is DispatchRequest['turn'] => turn.kind?.served === 'dispatch';
+
+/** How the turn ends towards its client, and what is still to be written to it. */
+function closing(
+  turn: LiveTurn,
+  client: TurnClient,
+  served: Served,
+  attempts: Attempts,
+): { readonly ending: Ending; readonly write: CloseReply } {
+  switch (served.kind) {
+    case 'ended':
+      return { ending: served.ending, write: served.close ?? (() => undefined) };
+    case 'answered':
+      return answering(turn, client, served.answer, null);
+    case 'relayed':
+      return answering(turn, client, served.answer, served.answer.code);
+    case 'refused': {
+      const { refusal, outcome } = served;
+      const { shown } = client;
+      const kind = outcome ?? (attempts.rows.length > 0 ? 'failed' : 'refused');
+      const ending = client.gone ? clientGone(shown) : { outcome: { kind, shown }, status: refusal.status, code: refusal.loggedCode };
+      return { ending, write: () => client.refuse(refusal) };
+    }
+  }
+}
+
+function answering(
+  turn: LiveTurn,
+  client: TurnClient,
+  { status, headers, body }: Answer,
+  code: string | null,
+): { readonly ending: Ending; readonly write: CloseReply } {
+  return {
+    ending: { outcome: { kind: status >= 400 ? 'failed' : 'completed', shown: true }, status, code },
+    write: () => client.answer(status, { ...headers, 'x-request-id': turn.id }, body),
+  };
+}

@@ -1,0 +1,38 @@
+// The native surface: agent clients, which get an account's headers, events and errors as sent, without what identifies its owner.
+import { loggedCode } from './failure.ts';
+import { nativeAnswerHeaders, nativeRequestHeaders } from './headers.ts';
+import type { Json } from './json.ts';
+import { publicSurface } from './public-surface.ts';
+import { Refusal } from './refusal.ts';
+import { failureWithoutOwner, jsonWithoutOwner, withoutOwner } from './sanitise.ts';
+import type { Surface } from './surface.ts';
+
+export const nativeSurface: Surface = {
+  name: 'native',
+  requestHeaders: nativeRequestHeaders,
+  answerHeaders: nativeAnswerHeaders,
+  agentProtocol: true,
+  relaysWholeAnswers: true,
+  showsHeldBeforeFailure: true,
+  brokenReply: 'cut',
+  brokenReplyCode: 'upstream_error',
+
+  failureEvent(data, _failure, known) {
+    return failureWithoutOwner(data, known.secrets());
+  },
+
+  refusalOf(failure, options, known) {
+    const { answer, status } = failure;
+    if (answer === undefined || status === undefined) return publicSurface.refusalOf(failure, options, known);
+    // A 402 blames the account, and a redirect names another host: neither is an answer for a client.
+    if (status === 402 || status < 400) return new Refusal('upstream_error');
+    const text = answer.body.toString('utf8');
+    let body: string;
+    try {
+      body = JSON.stringify(jsonWithoutOwner(JSON.parse(text) as Json, known.secrets()));
+    } catch {
+      body = withoutOwner(text, known.secrets());
+    }
+    return { status, headers: nativeAnswerHeaders(answer.headers, options), body, code: loggedCode(failure.error.code) };
+  },
+};

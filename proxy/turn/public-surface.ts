@@ -1,0 +1,39 @@
+// The compatible surface of Responses: SDK clients, which get errors in the shape of the error table alone (Q1, Q3).
+import { loggedCode } from './failure.ts';
+import { publicAnswerHeaders, publicRequestHeaders } from './headers.ts';
+import { Refusal, RelayedRefusal } from './refusal.ts';
+import { publicError, publicFailure } from './sanitise.ts';
+import type { Surface } from './surface.ts';
+
+/** Statuses of a provider that mean the same to an SDK. */
+const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409, 413, 422]);
+
+export const publicSurface: Surface = {
+  name: 'public',
+  requestHeaders: publicRequestHeaders,
+  answerHeaders: publicAnswerHeaders,
+  agentProtocol: false,
+  relaysWholeAnswers: false,
+  showsHeldBeforeFailure: false,
+  brokenReply: 'close',
+  brokenReplyCode: 'server_error',
+
+  failureEvent(data, failure, known) {
+    return publicFailure(data, failure.error, known);
+  },
+
+  refusalOf({ status, error, cause, retryAfterMs }, _options, known) {
+    // A refusal inside a 200 blames the request, or it is a failed reply like any other (Q3).
+    if (status !== 200 && (cause === 'rate' || cause === 'quota')) {
+      return new Refusal('rate_limit_exceeded', {
+        message: 'The provider limits the rate of this request.',
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      });
+    }
+    const shown = status === 200 ? (cause === 'request' ? 400 : undefined) : status;
+    if (shown === undefined || !SHARED_STATUSES.has(shown) || (error.message === null && error.code === null)) {
+      return new Refusal('upstream_error');
+    }
+    return new RelayedRefusal(shown, { ...publicError(error, known), type: 'invalid_request_error' }, loggedCode(error.code));
+  },
+};

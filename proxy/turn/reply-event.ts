@@ -1,0 +1,68 @@
+// One event of a reply as a carrier delivers it: its bytes, its type, and its data parsed only on demand.
+import { isObject, type JsonObject } from './json.ts';
+
+const NO_BYTES = Buffer.alloc(0);
+const DONE = '[DONE]';
+
+/** A view of one event. Carriers reuse one view for all events of a reply: what outlives the call takes a `copy`. */
+export class ReplyEvent {
+  bytes: Buffer = NO_BYTES;
+  /** From `start` to `end` are the bytes of the event, for SSE with its closing blank line. */
+  start = 0;
+  end = 0;
+  /** The `type` member of the data; the `event:` line where the data does not begin with one; '' where neither names it. */
+  type = '';
+  /** False for comments and empty events. */
+  hasData = false;
+  /** The range of the data where it is on one line; `dataStart` is -1 otherwise. */
+  dataStart = -1;
+  dataEnd = -1;
+
+  /** Bytes of the event as it came. */
+  get length(): number {
+    return this.end - this.start;
+  }
+
+  /** A view that stays valid; the bytes are shared. */
+  copy(into: ReplyEvent = new ReplyEvent()): ReplyEvent {
+    into.bytes = this.bytes;
+    into.start = this.start;
+    into.end = this.end;
+    into.type = this.type;
+    into.hasData = this.hasData;
+    into.dataStart = this.dataStart;
+    into.dataEnd = this.dataEnd;
+    return into;
+  }
+
+  /** Lets go of the bytes, so that an idle stream holds none. */
+  clear(): void {
+    this.bytes = NO_BYTES;
+  }
+
+  /** The data as a JSON object; undefined where it is none. Parses at every call. */
+  json(): JsonObject | undefined {
+    try {
+      const data: unknown = JSON.parse(this.data());
+      return isObject(data) ? data : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The data as text, its lines joined as SSE says. */
+  data(): string {
+    if (this.dataStart >= 0) return this.bytes.toString('utf8', this.dataStart, this.dataEnd);
+    const lines: string[] = [];
+    for (const line of this.bytes.toString('utf8', this.start, this.end).split(/\r\n|\r|\n/)) {
+      if (line.startsWith('data:')) lines.push(line.slice(line[5] === ' ' ? 6 : 5));
+    }
+    return lines.join('\n');
+  }
+
+  /** Whether this is the end mark of public streams. */
+  isDone(): boolean {
+    const { bytes, dataStart, dataEnd } = this;
+    return dataStart >= 0 && dataEnd - dataStart === DONE.length && bytes.toString('latin1', dataStart, dataEnd) === DONE;
+  }
+}

@@ -1,0 +1,41 @@
+// A surface: how one family of clients is addressed. Header lists both ways, errors of accounts, and how a broken reply ends.
+import type { Failure } from './failure.ts';
+import type { AnswerHeaderOptions } from './headers.ts';
+import type { JsonObject } from './json.ts';
+import type { SurfaceName } from './kinds.ts';
+import type { Refusal } from './refusal.ts';
+import type { Confidential } from './sanitise.ts';
+import type { WireWords } from './settings.ts';
+import type { Headers } from './turn.ts';
+
+/** A provider's own refusal, sanitised, as a native client gets it. */
+export interface RelayedAnswer {
+  readonly status: number;
+  /** A fresh object: rules may edit it. */
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  /** The code for the row. */
+  readonly code: string;
+}
+
+export interface Surface {
+  readonly name: SurfaceName;
+  /** The client's headers that go to an account; a fresh object, so that an attempt may edit it. */
+  requestHeaders(headers: Headers, wire: WireWords): Record<string, string>;
+  /** The account's headers that go to the client. */
+  answerHeaders(headers: Headers, options: AnswerHeaderOptions): Record<string, string>;
+  /** Whether answers carry the ETag of the model list (Q14), and the account's turn state is learnt from them (Q10). */
+  readonly agentProtocol: boolean;
+  /** Whether a whole JSON body is an answer to a turn, also where the client asked for a stream. */
+  readonly relaysWholeAnswers: boolean;
+  /** Whether the lifecycle events before a refusal are shown (F1.8, Q17). */
+  readonly showsHeldBeforeFailure: boolean;
+  /** A reply that died after commit: `cut` ends the connection without its last chunk; `close` ends it with an error event (Q17, F1.8). */
+  readonly brokenReply: 'cut' | 'close';
+  /** The code for the row of a reply that broke off. */
+  readonly brokenReplyCode: 'upstream_error' | 'server_error';
+  /** A failure event as this client may see it. */
+  failureEvent(data: JsonObject, failure: Failure, known: Confidential): JsonObject;
+  /** The client's answer where an account refused with a status and no other account is asked (Q3). */
+  refusalOf(failure: Failure, options: AnswerHeaderOptions, known: Confidential): Refusal | RelayedAnswer;
+}

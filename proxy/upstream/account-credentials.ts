@@ -1,0 +1,41 @@
+// The credentials of accounts as dispatch sees them: headers for an attempt, and what follows when they were refused (Q9).
+import type { AccountConfig } from '../turn/settings.ts';
+
+/** `renewed`: the same request may be sent again. `refused`: the account must log in again. `failed`: the token endpoint did not answer. */
+export type Renewal = 'renewed' | 'refused' | 'failed';
+
+/** An account's configured headers and its credential. */
+export type AccountHeaders = Readonly<Record<string, string>>;
+
+/** The account has no credential for an attempt. */
+export class CredentialUnavailable extends Error {
+  readonly why: Exclude<Renewal, 'renewed'>;
+
+  constructor(why: Exclude<Renewal, 'renewed'>) {
+    super(why);
+    this.why = why;
+  }
+}
+
+/** Returns a rejection that is CredentialUnavailable as a value, and throws any other. */
+export function asUnavailable(thrown: unknown): CredentialUnavailable {
+  if (thrown instanceof CredentialUnavailable) return thrown;
+  throw thrown;
+}
+
+/** The part of a configuration that has the accounts' static credentials. */
+export interface StaticCredentials {
+  /** Account id to bearer. */
+  readonly bearers: ReadonlyMap<string, string>;
+}
+
+export interface AccountCredentials {
+  /** A promise only where the account waits for a credential; it rejects with CredentialUnavailable. */
+  headersFor(account: AccountConfig, loaded: StaticCredentials): AccountHeaders | Promise<AccountHeaders>;
+  /** The account answered 401 to a request with this Authorization. */
+  refused(account: AccountConfig, authorization: string | undefined): Renewal | Promise<Renewal>;
+  /** Imports a new login of the account's operator, if there is one, before the account counts as one that must log in. */
+  reimported(account: AccountConfig): boolean | Promise<boolean>;
+  /** The credential, which no answer to a client may contain. */
+  secretOf(account: string, loaded: StaticCredentials): string | undefined;
+}
