@@ -1,11 +1,11 @@
 // How an account took a turn, and what that says of the account.
-import type { Result } from '../accounts/health/attempt-ticket.ts';
+import type { AttemptResult } from '../accounts/health/account-health.ts';
 import type { Failure } from '../turn/failure.ts';
 import type { Attempted } from './attempt.ts';
 
 export interface AttemptOutcome {
   readonly attempted: Attempted;
-  readonly result: Result;
+  readonly result: AttemptResult;
 }
 
 export const failureOf = (verdict: Attempted['verdict']): Failure | undefined =>

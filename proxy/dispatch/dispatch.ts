@@ -214,7 +214,7 @@ export class Dispatch {
     if (!mayTryAnother(failure) || tried.size >= turn.pool.max_attempts) return false;
     // A compaction that a provider has begun may be done, and paid for.
     if (turn.route.kind === 'compact' && status !== undefined && status > 0 && status < 300) return false;
-    if (!selection.another(demand, tried)) return false;
+    if (!selection.hasCandidate(demand, tried)) return false;
     if (budget.allows(turn.now())) return true;
     counters.add('retries_withheld');
     return false;

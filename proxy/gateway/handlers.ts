@@ -23,7 +23,7 @@ export function handlersOf(services: Services): Record<HttpKind, Handler> {
     selection,
     credentials,
     continuity,
-    witnesses: new ReplyObservers([continuity.witness, usage.witness]),
+    witnesses: new ReplyObservers([continuity.witness, usage.observer]),
     counters,
     ownHeaders: (turn) => ownHeaders(turn, services),
   });
@@ -51,7 +51,7 @@ function poolUsage({ capacity, loaded, usage }: Services): PoolUsageOptions {
   const usable = (id: string): boolean => loaded().config.accounts.some((account) => account.id === id && account.visible);
   return {
     quota,
-    known: (accounts) => reads.known(accounts),
+    known: (accounts) => reads.firstReads(accounts),
     routable: ({ assignments }) =>
       assignments.flatMap(({ account, active, eligible }) =>
         active && eligible && usable(account) && capacity.health.routable(account, '(pool-usage)') ? account : [],

@@ -1,7 +1,7 @@
 // One failed attempt, classified: who is to blame decides what may be tried again and what the client is told (Q5, Q6).
-import { resetStated } from '../accounts/quota/quota-statement.ts';
 import type { CarrierFailure } from '../upstream/carrier.ts';
 import type { Json, JsonObject } from './json.ts';
+import { resetTime } from './quota-reset.ts';
 import type { Headers } from './turn.ts';
 
 /**
@@ -194,7 +194,7 @@ const hasReset = (json: JsonObject | undefined): boolean => {
 
 function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
   const fields = resetFields(json);
-  return resetStated({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
+  return resetTime({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
 }
 
 const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);

@@ -1,15 +1,14 @@
 // Who places the turns of a simulated day: the gateway's own health, quota and selection under one strategy, or an oracle.
 
+import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
 import { AccountStates } from '../../proxy/accounts/health/account-states.ts';
-import type { Result } from '../../proxy/accounts/health/attempt-ticket.ts';
 import { Health } from '../../proxy/accounts/health/health.ts';
 import { RefusedCredentials } from '../../proxy/accounts/health/refused-credentials.ts';
 import { Quota } from '../../proxy/accounts/quota/quota.ts';
-import { statedByHeaders } from '../../proxy/accounts/quota/quota-statement.ts';
-import { othersIn } from '../../proxy/accounts/selection/alternatives.ts';
+import { quotaFromHeaders } from '../../proxy/accounts/quota/quota-statement.ts';
 import type { SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
 import { Selection } from '../../proxy/accounts/selection/selection.ts';
-import { Sources } from '../../proxy/accounts/selection/sources.ts';
+import { alternativesIn, Sources } from '../../proxy/accounts/selection/sources.ts';
 import { Admission } from '../../proxy/admission/admission.ts';
 import type { Clock } from '../../proxy/clock.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
@@ -35,7 +34,7 @@ export interface Asking {
 export interface Place {
   readonly account: string;
   answered(): void;
-  end(result: Result): void;
+  end(result: AttemptResult): void;
 }
 
 export interface Router {
@@ -103,15 +102,15 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
     clock,
     states: new AccountStates(NO_STORE.accounts, now),
     credentials: new RefusedCredentials(NO_STORE.credentials, now),
-    others: othersIn({
+    alternatives: alternativesIn({
       pools: () => [pool],
       sources,
       modelsOf: () => [MODEL],
-      usable: (account, model) => health.standing(account, model) === 'open' && !quota.exhausted(account, now()),
+      usable: (account, model) => health.availability(account, model) === 'available' && !quota.exhausted(account, now()),
     }),
   });
   health.start({ accounts, bearers: new Map() });
-  quota.onRelief((account) => health.relieve(account));
+  quota.onRecovery((account) => health.endQuotaCooldown(account));
   const admission = new Admission(clock, counters);
   admission.configure({ stream: LIMITS } as Record<AdmissionClass, AdmissionConfig>);
   const selection = new Selection({
@@ -135,9 +134,9 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
     heard(account, failure) {
       const status = failure ? failure.status : 200;
       // An account that refuses connections says nothing.
-      const stated = status > 0 ? statedByHeaders(account.headers(now()), 'agent', status, now()) : undefined;
-      if (stated) quota.hear(account.id, stated);
-      if (failure?.cause === 'quota') quota.refuse(account.id, failure.resetsAt);
+      const stated = status > 0 ? quotaFromHeaders(account.headers(now()), 'agent', status, now()) : undefined;
+      if (stated) quota.record(account.id, stated);
+      if (failure?.cause === 'quota') quota.recordRefusal(account.id, failure.resetsAt);
     },
     route({ id, session, kind, last }) {
       const turn: SelectedTurn = {
@@ -156,7 +155,7 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
       const body = kind === 'loose' ? {} : { prompt_cache_key: session };
       const demand = selection.demand({ turn, body, slot: { deadline: now() + LIMITS.wait_ms }, onGone: NEVER });
       budget.turn(now());
-      const placeOf = (lease: { readonly account: AccountConfig; answered(): void; end(result: Result): void }): Place => ({
+      const placeOf = (lease: { readonly account: AccountConfig; answered(): void; end(result: AttemptResult): void }): Place => ({
         account: lease.account.id,
         answered: () => lease.answered(),
         end: (result) => lease.end(result),
@@ -167,7 +166,7 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
           return chosen instanceof Promise ? chosen.then((lease) => lease && placeOf(lease)) : placeOf(chosen);
         },
         mayRetry(tried) {
-          if (tried.size >= MAX_ATTEMPTS || !selection.another(demand, tried) || !budget.allows(now())) return false;
+          if (tried.size >= MAX_ATTEMPTS || !selection.hasCandidate(demand, tried) || !budget.allows(now())) return false;
           budget.retry(now());
           return true;
         },

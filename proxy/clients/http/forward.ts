@@ -1,6 +1,6 @@
 // Pass-through rows: the body unread in both directions, one account after another, metadata alone in the log (B1, C5).
 import type { IncomingMessage } from 'node:http';
-import type { Result } from '../../accounts/health/attempt-ticket.ts';
+import type { AttemptResult } from '../../accounts/health/account-health.ts';
 import type { Lease } from '../../accounts/selection/lease.ts';
 import type { Selection } from '../../accounts/selection/selection.ts';
 import type { Admission, Slot } from '../../admission/admission.ts';
@@ -85,7 +85,7 @@ class Forwarding {
       // What was told in `relay` stays told.
       if (passed.kind === 'gone') return this.#gone();
       this.#failures.push(passed.failure);
-      const retries = this.#mayRetry(passed.failure) && selection.another(demand, this.#tried);
+      const retries = this.#mayRetry(passed.failure) && selection.hasCandidate(demand, this.#tried);
       if (!retries) return answerOf(this.#failures, turn);
       this.#budget.retry(turn.now());
       counters.add('retries');
@@ -94,7 +94,7 @@ class Forwarding {
 
   /** At one account: an attempt, and one more where its credential could be renewed and no body went out (Q5). */
   async #at(lease: Lease): Promise<Passed> {
-    let result: Result = 'neutral';
+    let result: AttemptResult = 'neutral';
     try {
       let passed = await this.#attempt(lease, this.#failures.at(-1)?.cause ?? 'first');
       if (passed.kind === 'failed' && passed.authorization !== undefined && passed.failure.status === 401) {
@@ -165,7 +165,7 @@ function boundsOf({ generation }: LiveTurn, { headers }: IncomingMessage): BodyB
 }
 
 /** A client that leaves says nothing of the account. */
-function resultOf(passed: Passed): Result {
+function resultOf(passed: Passed): AttemptResult {
   if (passed.kind === 'gone') return 'neutral';
   return passed.failure ?? 'completed';
 }
