@@ -26,11 +26,11 @@ export interface Asking {
   readonly session: string;
   readonly kind: SessionKind;
   readonly takesMs: number;
-  /** Where the session's last turn was answered. */
+  /** The account that answered the session's last turn. */
   readonly last: string | undefined;
 }
 
-/** A turn's place at an account. */
+/** The lease of one attempt. */
 export interface Place {
   readonly account: string;
   answered(): void;
@@ -39,11 +39,11 @@ export interface Place {
 
 export interface Router {
   readonly name: string;
-  /** Told once for each turn; what it returns places its attempts. @throws where nobody can take the turn */
+  /** Called once for each turn; the route places its attempts. @throws where no account can take the turn */
   route(asking: Asking): Route;
-  /** What an account's answer says: its quota, and its failure if it is one. */
-  heard(account: SimulatedAccount, failure: Failure | undefined): void;
-  /** Turns that stand in a queue: their promises settle between two events. */
+  /** Reads an account's reply: its quota, and its failure if it is one. */
+  observe(account: SimulatedAccount, failure: Failure | undefined): void;
+  /** Whether turns are queued: their promises settle between two events. */
   waiting(): boolean;
 }
 
@@ -56,7 +56,7 @@ const MODEL = 'model-a';
 const LIMITS: AdmissionConfig = { running: 100_000, waiting: 1_024, wait_ms: 10_000 };
 const MAX_ATTEMPTS = 3;
 
-/** Nothing is kept: the day is over before anybody restarts. */
+/** Nothing is stored: no simulated day has a restart. */
 const NO_STORE: Pick<Store, 'accounts' | 'credentials'> = {
   accounts: { put: () => undefined, load: async () => [] },
   credentials: { save: async () => undefined, find: async () => undefined, load: async () => [] },
@@ -131,9 +131,9 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
   return {
     name: strategy,
     waiting: () => (admission.status().stream?.waiting ?? 0) > 0,
-    heard(account, failure) {
+    observe(account, failure) {
       const status = failure ? failure.status : 200;
-      // An account that refuses connections says nothing.
+      // A refused connection has no headers.
       const stated = status > 0 ? quotaFromHeaders(account.headers(now()), 'agent', status, now()) : undefined;
       if (stated) quota.record(account.id, stated);
       if (failure?.cause === 'quota') quota.recordRefusal(account.id, failure.resetsAt);
@@ -176,14 +176,14 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
 }
 
 /**
- * It knows what every account has left, when each will fail, and how long each turn will take. It uses first what is lost first, by a
- * reset or by an outage, which answers as many turns as can be; caches and sessions are nothing to it.
+ * Knows the quota, the outages and the duration of turns in advance. Uses first the quota that is lost first, by a reset or an outage,
+ * which answers the most turns. Ignores caches and sessions.
  */
 export function oracleRouter(simulated: readonly SimulatedAccount[], clock: Clock): Router {
   return {
     name: 'oracle',
     waiting: () => false,
-    heard: () => undefined,
+    observe: () => undefined,
     route: ({ takesMs }) => ({
       mayRetry: () => false,
       choose() {
@@ -198,7 +198,7 @@ export function oracleRouter(simulated: readonly SimulatedAccount[], clock: Cloc
           first = account;
           lostAt = own;
         }
-        if (!first) throw new Error('nobody can take it');
+        if (!first) throw new Error('no account can take the turn');
         return { account: first.id, answered: () => undefined, end: () => undefined };
       },
     }),

@@ -1,4 +1,4 @@
-// The quota of all accounts: who hears of changes, what reaches the store and when, and what comes back from it.
+// The quota of all accounts: calls of listeners, writes to the store, and what a restart restores.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
