@@ -143,7 +143,7 @@ export class Health implements RoutabilityOfAccounts {
     return this.#configured.map((id) => healthStatus(this.#accounts.get(id) ?? new AccountHealth(id)));
   }
 
-  /** Calls `listen` with each account whose availability may have changed; returns the undo. */
+  /** Calls `listen` with the account's status after each possible change of its availability; returns the undo. */
   onChange(listen: (status: HealthStatus) => void): () => void {
     this.#listeners.add(listen);
     return () => void this.#listeners.delete(listen);

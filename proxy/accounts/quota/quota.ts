@@ -20,7 +20,7 @@ const SAVE_MS = 10_000;
 
 interface Account {
   readonly quota: AccountQuota;
-  /** An account whose `base_url` changed is another account, and begins without evidence. */
+  /** Its `base_url`. An account with another address begins without evidence. */
   readonly address: string;
   saved: StoredQuota | undefined;
 }
@@ -73,7 +73,7 @@ export class Quota {
     return this.#options.recheck?.(accounts) ?? (recovered.length > 0 ? Promise.resolve() : undefined);
   }
 
-  /** Calls `listen` with each account whose state changed; returns the undo. */
+  /** Calls `listen` with the account after each change of its state; returns the undo. */
   onChange(listen: (account: string) => void): () => void {
     this.#changeListeners.add(listen);
     return () => void this.#changeListeners.delete(listen);

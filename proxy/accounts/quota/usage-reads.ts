@@ -87,7 +87,7 @@ export class UsageReads {
   }
 
   /**
-   * Reads those of the accounts whose evidence is stale; undefined where there is none to read. Concurrent callers share the reads.
+   * Reads the accounts with stale evidence; undefined where there is none to read. Concurrent callers share the reads.
    * Resolves after two seconds at the latest.
    */
   recheck(accounts: readonly string[]): Promise<void> | undefined {

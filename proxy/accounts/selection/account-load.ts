@@ -5,20 +5,20 @@ import { hashOf } from './rendezvous.ts';
 
 /** Quota as selection reads it: from memory, with a call whenever something changed. Times are Unix milliseconds. */
 export interface QuotaView {
-  /** The account is out of quota, until then where that is known; undefined while it is not, or nothing is known. */
+  /** The end of the exhaustion, where that is known; undefined while the account is not out of quota or nothing is known. */
   exhausted(account: string, at: number): { readonly until: number | undefined } | undefined;
   /** The share of the tightest window that is left, 0 to 1; undefined is unknown, and unknown is eligible (Q8). */
   remaining(account: string, at: number): number | undefined;
   /** The first reset of its windows. */
   nextReset(account: string, at: number): number | undefined;
-  /** What is left is reserved for the account's owner (`reserve_percent`), until then where that is known. */
+  /** The end of the time in which what is left is reserved for the account's owner (`reserve_percent`). */
   reserved(account: string, at: number): { readonly until: number | undefined } | undefined;
   /**
-   * Reads the usage of those accounts whose evidence is stale, before a turn is refused for them; undefined where there is none to
-   * read. Resolves after a short time in any case.
+   * Reads the usage of the accounts with stale evidence, before a turn is refused for them; undefined where there is none to read.
+   * Resolves after a short time in any case.
    */
   recheck?(accounts: readonly string[]): Promise<void> | undefined;
-  /** Calls `listen` with each account whose quota changed by a new statement; returns the undo. */
+  /** Calls `listen` with the account after each new statement; returns the undo. */
   onChange(listen: (account: string) => void): () => void;
 }
 
