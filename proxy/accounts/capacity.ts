@@ -1,4 +1,4 @@
-// What the accounts can carry now: their health, who may wait, and who gets which turn; wired to each other, and kept through reloads.
+// Composes health, admission and selection; they keep their state through reloads of the configuration.
 import type { Store } from '../../store/store.ts';
 import { Admission, type ClassStatus } from '../admission/admission.ts';
 import type { Clock } from '../clock.ts';
@@ -10,31 +10,30 @@ import type { ModelDirectory } from '../models/model-directory.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { AccountStates } from './health/account-states.ts';
-import { Health } from './health/health.ts';
+import { Health, type HealthConfig } from './health/health.ts';
 import type { HealthStatus } from './health/health-status.ts';
 import { RefusedCredentials } from './health/refused-credentials.ts';
-import { othersIn } from './selection/alternatives.ts';
-import { NO_PINS, type Pins } from './selection/pin-view.ts';
-import { type QuotaView, UNKNOWN_QUOTA } from './selection/quota-view.ts';
+import { type QuotaView, UNKNOWN_QUOTA } from './selection/account-load.ts';
+import { NO_PINS, type Pins } from './selection/demand.ts';
 import { Selection } from './selection/selection.ts';
-import { Sources } from './selection/sources.ts';
+import { alternativesIn, Sources } from './selection/sources.ts';
 
 export interface CapacityOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   readonly log: Log;
   readonly store: Pick<Store, 'accounts' | 'credentials'>;
-  /** The configuration of now. */
+  /** The current configuration. */
   readonly loaded: () => LoadedConfig;
   readonly catalog: Catalog;
-  /** Asked late: the directory needs health to be made. */
+  /** A function, because the directory is made with health. */
   readonly models: () => ModelDirectory;
   readonly upstream: (account: string) => Upstream | undefined;
   readonly quota?: QuotaView;
   readonly pins?: Pins;
 }
 
-/** One account for operators; its address and secrets are no part of it. */
+/** One account in /status, without its address and secrets. */
 export interface AccountStatus extends HealthStatus {
   readonly inFlight: number;
 }
@@ -71,35 +70,35 @@ export class Capacity {
       clock,
       states: this.states,
       credentials: this.#credentials,
-      others: othersIn({
+      alternatives: alternativesIn({
         pools: () => loaded().config.pools,
         sources,
         modelsOf: (account) => catalog.accounts.get(account)?.models.keys() ?? [],
-        usable: (account, model) => this.health.standing(account, model) === 'open' && !quota.exhausted(account, clock.now()),
+        usable: (account, model) => this.health.availability(account, model) === 'available' && !quota.exhausted(account, clock.now()),
       }),
     });
-    this.health.onChange((status) => log.info('account_health', lineOf(status)));
+    this.health.onChange((status) => log.info('account_health', logFields(status)));
     this.admission = new Admission(clock, counters);
     this.selection = new Selection({ clock, counters, sources, health: this.health, quota, pins, admission: this.admission, upstream });
   }
 
-  /** Takes what an earlier process knew. */
+  /** Restores what an earlier process stored. */
   async start(): Promise<void> {
     await Promise.all([this.states.load(), this.#credentials.load()]);
-    this.health.start(this.#inHealth());
+    this.health.start(this.#healthConfig());
     this.#configure();
   }
 
-  /** Takes the configuration of now. */
+  /** Takes the current configuration. */
   configure(): void {
     this.#configure();
-    this.health.configure(this.#inHealth());
+    this.health.configure(this.#healthConfig());
   }
 
-  /** Milliseconds until the first source of a model that cools down is back; undefined where none does. */
+  /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is cooling. */
   recoversIn(pool: PoolConfig, model: string): number | undefined {
-    const { preferred, overflow } = this.#sources.of(pool, model);
-    const ends = [...preferred, ...overflow].flatMap((account) => this.health.until(account, model) ?? []);
+    const { preferred, overflow } = this.#sources.candidates(pool, model);
+    const ends = [...preferred, ...overflow].flatMap((account) => this.health.cooldownEnd(account, model) ?? []);
     return ends.length > 0 ? Math.max(0, Math.min(...ends) - this.#clock.now()) : undefined;
   }
 
@@ -118,13 +117,13 @@ export class Capacity {
     this.admission.configure(admission);
   }
 
-  #inHealth(): Parameters<Health['configure']>[0] {
+  #healthConfig(): HealthConfig {
     const { config, bearers } = this.#loaded();
     return { accounts: config.accounts, bearers };
   }
 }
 
-const lineOf = ({ account, status, cooldown, models }: HealthStatus): Record<string, string | number | undefined> => ({
+const logFields = ({ account, status, cooldown, models }: HealthStatus): Record<string, string | number | undefined> => ({
   account,
   status,
   phase: cooldown?.phase,

@@ -48,8 +48,8 @@ function sourcesOf(gateway: Gateway, pool: PoolConfig, { model, candidates }: Li
       routable: assigned && health.routable(account, model.id),
       lite: known.entry.use_responses_lite === true,
       window: bucketWindow(known.ceilings, Object.hasOwn(pool.models, model.id) ? pool.models[model.id] : undefined),
-      standing: health.standing(account, model.id),
-      until: health.until(account, model.id),
+      standing: health.availability(account, model.id),
+      until: health.cooldownEnd(account, model.id),
       inFlight: selection.inFlight(account),
     };
   });

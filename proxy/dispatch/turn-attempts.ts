@@ -1,6 +1,6 @@
 // THE LOOP: the attempts of one turn, one account after another. The only place that decides what is tried again (Q6).
 
-import type { Result } from '../accounts/health/attempt-ticket.ts';
+import type { AttemptResult } from '../accounts/health/account-health.ts';
 import type { Demand } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
@@ -116,7 +116,7 @@ export class TurnAttempts implements Recoverable, Confidential {
         else if (lease === 'none') end = this.#failed();
         else {
           this.tried.add(lease.account.id);
-          let result: Result = 'neutral';
+          let result: AttemptResult = 'neutral';
           let attempted: Attempted;
           try {
             attempted = await this.#attempt(lease, this.resent ? 'resend' : (this.#failures.at(-1)?.cause ?? 'first'));
@@ -188,7 +188,7 @@ export class TurnAttempts implements Recoverable, Confidential {
   }
 
   /** The account refused its credential: another attempt where the credential could be renewed (Q5). */
-  async #renewed(attempted: Attempted, lease: Lease): Promise<{ readonly attempted: Attempted; readonly result: Result }> {
+  async #renewed(attempted: Attempted, lease: Lease): Promise<{ readonly attempted: Attempted; readonly result: AttemptResult }> {
     const { credentials } = this.#services;
     const { account } = lease;
     const refused = failureOf(attempted.verdict);
@@ -269,7 +269,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     const { selection, counters, budget } = this.#services;
     if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#upload) return false;
     if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
-    if (!selection.another(this.demand, tried)) return false;
+    if (!selection.hasCandidate(this.demand, tried)) return false;
     if (budget.allows(turn.now())) return true;
     counters.add('retries_withheld');
     return false;
@@ -315,6 +315,6 @@ function isCredentialRefused({ verdict, authorization }: Attempted): boolean {
 }
 
 /** What an attempt says about its account's health. A client that left and a refusal of the gateway's own say nothing. */
-function resultOf({ verdict }: Attempted): Result {
+function resultOf({ verdict }: Attempted): AttemptResult {
   return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
 }

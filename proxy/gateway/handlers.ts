@@ -22,7 +22,7 @@ export function turnRunner(services: Services): TurnRunner {
       selection,
       credentials,
       continuity,
-      observers: new ReplyObservers([continuity.witness, usage.witness]),
+      observers: new ReplyObservers([continuity.witness, usage.observer]),
       counters,
       ownHeaders: (turn) => ownHeaders(turn, services),
     }),
@@ -49,7 +49,7 @@ function poolUsage({ capacity, loaded, usage }: Services): PoolUsageOptions {
   const isVisible = (id: string): boolean => loaded().config.accounts.some((account) => account.id === id && account.visible);
   return {
     quota,
-    known: (accounts) => reads.known(accounts),
+    known: (accounts) => reads.firstReads(accounts),
     routable: ({ assignments }) =>
       assignments.flatMap(({ account, active, eligible }) =>
         active && eligible && isVisible(account) && capacity.health.routable(account, '(pool-usage)') ? account : [],

@@ -79,7 +79,7 @@ export class Services {
       pins: CONTINUATION_PINS,
       quota: this.usage.quota,
     });
-    this.usage.quota.onRelief((account) => this.capacity.health.relieve(account));
+    this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health);
     this.continuity = new Continuity({ store: store.pins, key, clock });
     this.credentials = new Credentials({
@@ -101,7 +101,7 @@ export class Services {
 
   /** An operator logged the account in anew: that is an action of theirs (S9), and clears its state (Q9). */
   #imported(account: string): void {
-    this.capacity.health.restore(account);
+    this.capacity.health.reset(account);
     const changed = { path: `accounts[${account}].credential`, from: '(changed)', to: '(changed)' };
     const row = { at: this.clock.now(), actor: 'file', action: 'credential.import', target: account, pool: null, fields: [changed] };
     void this.store.audit.record(row).catch(() => undefined);

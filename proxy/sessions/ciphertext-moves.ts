@@ -1,7 +1,7 @@
 // Where a turn goes after an account refused its ciphertext: to the maker, or once more without its reasoning (Q10).
 
 import type { Json } from '../turn/json.ts';
-import { Refusal } from '../turn/refusal.ts';
+import { type Refusal, restartRequired } from '../turn/refusal.ts';
 import type { Body } from '../turn/turn.ts';
 import { type Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
 
@@ -51,10 +51,6 @@ export function recoveryOf(refused: Refused, ciphertexts: Ciphertexts): Recovery
   }
   return keeps ? { kind: 'restart', refusal: restartRequired(agent) } : { kind: 'tell' };
 }
-
-/** F8.2: the hint stands in the message and in a header, in this deployment's word. */
-export const restartRequired = (agent: string): Refusal =>
-  new Refusal('continuation_requires_restart', { headers: { [`x-${agent}-recovery`]: 'restart_with_full_context' } });
 
 /** `input.3.encrypted_content`, `input[3]`: the item that it leads to. */
 function itemNamed(input: readonly Json[], param: string | null): Json | undefined {

@@ -1,6 +1,7 @@
 // One failed attempt, classified: its cause decides whether another account is tried and what the client gets (Q5, Q6).
-import { resetStated } from '../accounts/quota/quota-statement.ts';
+
 import { isObject, type Json, type JsonObject } from './json.ts';
+import { resetTime } from './quota-reset.ts';
 import type { Headers } from './turn.ts';
 
 /**
@@ -206,7 +207,7 @@ function hasReset(json: JsonObject | undefined): boolean {
 
 function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
   const fields = json && errorObjectOf(json);
-  return resetStated({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
+  return resetTime({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
 }
 
 const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);

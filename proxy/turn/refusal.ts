@@ -154,6 +154,10 @@ export function plainRefusal(code: ErrorCode): Refusal {
   return made;
 }
 
+/** Asks the client to resend its full context. The header repeats the message in the deployment's word (F8.2). */
+export const restartRequired = (agent: string): Refusal =>
+  new Refusal('continuation_requires_restart', { headers: { [`x-${agent}-recovery`]: 'restart_with_full_context' } });
+
 const LONGEST_SDK_WAIT_MS = 60_000;
 
 function headersOf(status: number, entry: Row, details: RefusalDetails): Record<string, string> {

@@ -90,7 +90,7 @@ async function bench(): Promise<number> {
 if (options.help || (what !== undefined && what !== 'simulate')) {
   console.log(HELP);
 } else if (what === 'simulate') {
-  const { simulation } = await import('../simulation/simulate.ts');
+  const { simulation } = await import('../simulation/simulation.ts');
   console.log(await simulation());
 } else {
   // Every child ends with this process.

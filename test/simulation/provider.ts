@@ -1,4 +1,4 @@
-// The accounts as they truly are through a day: what they have left, when they fail, and what they answer.
+// The simulated accounts: the quota they have left, their outages, and the headers of their replies.
 import type { Failure, FailureCause } from '../../proxy/turn/failure.ts';
 import type { Headers } from '../../proxy/turn/turn.ts';
 import type { AccountPlan, Outage } from './day.ts';
@@ -34,7 +34,7 @@ export class SimulatedAccount {
     return this.plan.quota - this.#used;
   }
 
-  /** The outage that is on, or else the next one. */
+  /** The current outage, or else the next one. */
   outage(now: number): Outage | undefined {
     const { outages } = this.plan;
     while ((outages[this.#outage]?.to ?? Number.POSITIVE_INFINITY) <= now) this.#outage += 1;
@@ -50,15 +50,15 @@ export class SimulatedAccount {
     return this.isUp(now) && this.left(now) > 0;
   }
 
-  /** Until when at least it stays up: when a turn that runs longer would be cut. */
+  /** The begin of the next outage: a turn that runs longer is cut. */
   upUntil(now: number): number {
     return Math.min(this.plan.loggedOutAt, this.outage(now)?.from ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Takes a turn, or says why not. Like real ones, it counts a turn when it begins and lets the last one through. */
+  /** Begins a turn, or returns the failure. Like real accounts it charges a turn when it begins, and accepts the last one whole. */
   begin(cost: number, now: number): Failure | undefined {
     const outage = this.outage(now);
-    if (outage && outage.from <= now) return this.#ailing(outage, now);
+    if (outage && outage.from <= now) return this.#failureIn(outage, now);
     if (now >= this.plan.loggedOutAt) return failure('credential', 401);
     if (this.left(now) <= 0) return { ...failure('quota', 429), resetsAt: Math.ceil(this.#resetAt / 1000) };
     this.#used += cost;
@@ -66,12 +66,12 @@ export class SimulatedAccount {
     return undefined;
   }
 
-  /** Cut: the account went down in the middle. */
+  /** The turn ended or was cut. */
   end(): void {
     this.inFlight -= 1;
   }
 
-  /** What its answers say of its quota. */
+  /** The quota headers of its replies. */
   headers(now: number): Headers {
     const used = Math.min(100, Math.floor((100 * this.#used) / this.plan.quota));
     return {
@@ -81,9 +81,9 @@ export class SimulatedAccount {
     };
   }
 
-  #ailing({ ailment, to }: Outage, now: number): Failure {
-    if (ailment === 'connect') return failure('connect', 0);
-    if (ailment === 'server') return failure('server', 503);
+  #failureIn({ kind, to }: Outage, now: number): Failure {
+    if (kind === 'connect') return failure('connect', 0);
+    if (kind === 'server') return failure('server', 503);
     return { ...failure('rate', 429), retryAfterMs: Math.min(30_000, to - now) };
   }
 

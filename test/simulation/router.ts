@@ -1,15 +1,14 @@
 // Who places the turns of a simulated day: the gateway's own health, quota and selection under one strategy, or an oracle.
 
+import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
 import { AccountStates } from '../../proxy/accounts/health/account-states.ts';
-import type { Result } from '../../proxy/accounts/health/attempt-ticket.ts';
 import { Health } from '../../proxy/accounts/health/health.ts';
 import { RefusedCredentials } from '../../proxy/accounts/health/refused-credentials.ts';
 import { Quota } from '../../proxy/accounts/quota/quota.ts';
-import { statedByHeaders } from '../../proxy/accounts/quota/quota-statement.ts';
-import { othersIn } from '../../proxy/accounts/selection/alternatives.ts';
+import { quotaFromHeaders } from '../../proxy/accounts/quota/quota-statement.ts';
 import type { SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
 import { Selection } from '../../proxy/accounts/selection/selection.ts';
-import { Sources } from '../../proxy/accounts/selection/sources.ts';
+import { alternativesIn, Sources } from '../../proxy/accounts/selection/sources.ts';
 import { Admission } from '../../proxy/admission/admission.ts';
 import type { Clock } from '../../proxy/clock.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
@@ -27,24 +26,24 @@ export interface Asking {
   readonly session: string;
   readonly kind: SessionKind;
   readonly takesMs: number;
-  /** Where the session's last turn was answered. */
+  /** The account that answered the session's last turn. */
   readonly last: string | undefined;
 }
 
-/** A turn's place at an account. */
+/** The lease of one attempt. */
 export interface Place {
   readonly account: string;
   answered(): void;
-  end(result: Result): void;
+  end(result: AttemptResult): void;
 }
 
 export interface Router {
   readonly name: string;
-  /** Told once for each turn; what it returns places its attempts. @throws where nobody can take the turn */
+  /** Called once for each turn; the route places its attempts. @throws where no account can take the turn */
   route(asking: Asking): Route;
-  /** What an account's answer says: its quota, and its failure if it is one. */
-  heard(account: SimulatedAccount, failure: Failure | undefined): void;
-  /** Turns that stand in a queue: their promises settle between two events. */
+  /** Reads an account's reply: its quota, and its failure if it is one. */
+  observe(account: SimulatedAccount, failure: Failure | undefined): void;
+  /** Whether turns are queued: their promises settle between two events. */
   waiting(): boolean;
 }
 
@@ -57,7 +56,7 @@ const MODEL = 'model-a';
 const LIMITS: AdmissionConfig = { running: 100_000, waiting: 1_024, wait_ms: 10_000 };
 const MAX_ATTEMPTS = 3;
 
-/** Nothing is kept: the day is over before anybody restarts. */
+/** Nothing is stored: no simulated day has a restart. */
 const NO_STORE: Pick<Store, 'accounts' | 'credentials'> = {
   accounts: { put: () => undefined, load: async () => [] },
   credentials: { save: async () => undefined, find: async () => undefined, load: async () => [] },
@@ -103,15 +102,15 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
     clock,
     states: new AccountStates(NO_STORE.accounts, now),
     credentials: new RefusedCredentials(NO_STORE.credentials, now),
-    others: othersIn({
+    alternatives: alternativesIn({
       pools: () => [pool],
       sources,
       modelsOf: () => [MODEL],
-      usable: (account, model) => health.standing(account, model) === 'open' && !quota.exhausted(account, now()),
+      usable: (account, model) => health.availability(account, model) === 'available' && !quota.exhausted(account, now()),
     }),
   });
   health.start({ accounts, bearers: new Map() });
-  quota.onRelief((account) => health.relieve(account));
+  quota.onRecovery((account) => health.endQuotaCooldown(account));
   const admission = new Admission(clock, counters);
   admission.configure({ stream: LIMITS } as Record<AdmissionClass, AdmissionConfig>);
   const selection = new Selection({
@@ -132,12 +131,12 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
   return {
     name: strategy,
     waiting: () => (admission.status().stream?.waiting ?? 0) > 0,
-    heard(account, failure) {
+    observe(account, failure) {
       const status = failure ? failure.status : 200;
-      // An account that refuses connections says nothing.
-      const stated = status !== undefined ? statedByHeaders(account.headers(now()), 'agent', status, now()) : undefined;
-      if (stated) quota.hear(account.id, stated);
-      if (failure?.cause === 'quota') quota.refuse(account.id, failure.resetsAt);
+      // A refused connection has no headers.
+      const stated = status !== undefined ? quotaFromHeaders(account.headers(now()), 'agent', status, now()) : undefined;
+      if (stated) quota.record(account.id, stated);
+      if (failure?.cause === 'quota') quota.recordRefusal(account.id, failure.resetsAt);
     },
     route({ id, session, kind, last }) {
       const turn: SelectedTurn = {
@@ -156,7 +155,7 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
       const body = kind === 'loose' ? {} : { prompt_cache_key: session };
       const demand = selection.demand({ turn, body, slot: { deadline: now() + LIMITS.wait_ms }, onGone: NEVER });
       budget.turn(now());
-      const placeOf = (lease: { readonly account: AccountConfig; answered(): void; end(result: Result): void }): Place => ({
+      const placeOf = (lease: { readonly account: AccountConfig; answered(): void; end(result: AttemptResult): void }): Place => ({
         account: lease.account.id,
         answered: () => lease.answered(),
         end: (result) => lease.end(result),
@@ -167,7 +166,7 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
           return chosen instanceof Promise ? chosen.then((lease) => lease && placeOf(lease)) : placeOf(chosen);
         },
         mayRetry(tried) {
-          if (tried.size >= MAX_ATTEMPTS || !selection.another(demand, tried) || !budget.allows(now())) return false;
+          if (tried.size >= MAX_ATTEMPTS || !selection.hasCandidate(demand, tried) || !budget.allows(now())) return false;
           budget.retry(now());
           return true;
         },
@@ -177,14 +176,14 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
 }
 
 /**
- * It knows what every account has left, when each will fail, and how long each turn will take. It uses first what is lost first, by a
- * reset or by an outage, which answers as many turns as can be; caches and sessions are nothing to it.
+ * Knows the quota, the outages and the duration of turns in advance. Uses first the quota that is lost first, by a reset or an outage,
+ * which answers the most turns. Ignores caches and sessions.
  */
 export function oracleRouter(simulated: readonly SimulatedAccount[], clock: Clock): Router {
   return {
     name: 'oracle',
     waiting: () => false,
-    heard: () => undefined,
+    observe: () => undefined,
     route: ({ takesMs }) => ({
       mayRetry: () => false,
       choose() {
@@ -199,7 +198,7 @@ export function oracleRouter(simulated: readonly SimulatedAccount[], clock: Cloc
           first = account;
           lostAt = own;
         }
-        if (!first) throw new Error('nobody can take it');
+        if (!first) throw new Error('no account can take the turn');
         return { account: first.id, answered: () => undefined, end: () => undefined };
       },
     }),

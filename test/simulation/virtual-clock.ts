@@ -1,4 +1,4 @@
-// Time for the simulation: it jumps from one event to the next, and whatever falls due at the same moment happens in the order asked for.
+// The clock of the simulation: it jumps from one timer to the next. Timers of one moment run in the order in which they were set.
 import type { Clock } from '../../proxy/clock.ts';
 
 interface Timer {
@@ -9,7 +9,7 @@ interface Timer {
 
 const isBefore = (a: Timer, b: Timer): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
 
-/** A binary heap: a day of a busy Pool has a million timers. */
+/** A binary heap, because a day of a busy Pool has a million timers. */
 export class VirtualClock implements Clock {
   readonly #heap: Timer[] = [];
   #now: number;

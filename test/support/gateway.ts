@@ -97,7 +97,7 @@ export class TestGateway {
   /** Every account is well again, whatever earlier cases made of it. */
   heal(): void {
     const { health } = this.gateway.services.capacity;
-    for (const { account } of health.status()) health.restore(account);
+    for (const { account } of health.status()) health.reset(account);
   }
 
   async close(): Promise<void> {

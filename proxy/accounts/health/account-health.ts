@@ -1,130 +1,144 @@
-// What is known of one account that is not entirely well: as a whole, and for single models.
+// The health of one account: a circuit breaker for the whole account, one for each model that failed, and its credential (Q5).
 
-import type { AttemptTicket, Result } from './attempt-ticket.ts';
-import { type Blame, blameOf } from './blame.ts';
-import { Condition } from './condition.ts';
+import type { Failure } from '../../turn/failure.ts';
+import { type AccountFault, accountFault } from './account-fault.ts';
+import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
 
-/** `quota`: routable all the same (UA2). The others but `open` keep every turn away. */
-export type HealthAvailability = 'open' | 'reauth_required' | 'cooldown' | 'probing' | 'quota';
+/** `quota`: no turn passes, and the account stays routable (UA2). `available`: turns pass. */
+export type HealthAvailability = 'available' | 'reauth_required' | 'cooldown' | 'probing' | 'quota';
 
-/** The other accounts: a burst of failures never closes the last one that could take a model's turns (Q5). */
-export interface Others {
-  /** Whether some other account could take this model's turns, wherever this account does. */
-  couldTake(model: string, insteadOf: string): boolean;
+/** `completed`: the reply was complete. `neutral`: the attempt says nothing of the account: the client left, or our own checks refused it. */
+export type AttemptResult = 'completed' | 'neutral' | Failure;
+
+/** One attempt from its beginning to its result. */
+export interface AttemptTicket {
+  readonly account: string;
+  /** Exposed model id; a word in parentheses on routes without a model. */
+  readonly model: string;
+  /** Counts up. A breaker that opened after an attempt began ignores the attempt's result. */
+  readonly number: number;
+  /** The static bearer that the attempt carries, where there is one. */
+  readonly credential: string | undefined;
+  /** The breakers that this attempt probes. */
+  probes: readonly CircuitBreaker[] | undefined;
+}
+
+/** The other accounts. Failures never close the last account that could take a model's turns (Q5). */
+export interface Alternatives {
+  /** Whether another account could take this model's turns, in every Pool where this account is a source of the model. */
+  existFor(model: string, account: string): boolean;
   /** The exposed models of an account. */
   modelsOf(account: string): Iterable<string>;
 }
 
-/** The moment at which something is judged. */
-export interface Moment {
-  readonly now: number;
-  /** How many visits have begun by now. */
-  readonly visits: number;
-  readonly others: Others;
+export interface ResultContext extends ResultTime {
+  readonly alternatives: Alternatives;
 }
 
-/** Methods answer whether turns may pass differently now. */
+/** Methods return whether the set of turns that pass may have changed. */
 export class AccountHealth {
   readonly id: string;
-  readonly whole = new Condition();
-  readonly models = new Map<string, Condition>();
-  /** Models that the whole account's cooldown does not hold for: when it opened, nobody else could take them. */
+  readonly breaker = new CircuitBreaker();
+  readonly modelBreakers = new Map<string, CircuitBreaker>();
+  /** Models that the account's cooldown does not apply to: when it opened, no other account could take them. */
   exemptModels: ReadonlySet<string> = new Set();
-  /** The credential was refused for good: nothing but another one helps (Q5). */
-  reauth = false;
+  /** The credential was refused for good. Only another credential helps (Q5). */
+  reauthRequired = false;
 
   constructor(id: string) {
     this.id = id;
   }
 
-  get sound(): boolean {
-    return !this.reauth && this.whole.sound && this.models.size === 0;
+  /** Whether nothing is known of it. */
+  get isInitial(): boolean {
+    return !this.reauthRequired && this.breaker.isInitial && this.modelBreakers.size === 0;
   }
 
-  /** The conditions that only wait for time to pass. */
-  get cooling(): readonly Condition[] {
-    return [this.whole, ...this.models.values()].filter(({ phase }) => phase === 'cooling');
+  get coolingBreakers(): readonly CircuitBreaker[] {
+    return [this.breaker, ...this.modelBreakers.values()].filter(({ phase }) => phase === 'cooling');
   }
 
-  standing(model: string): HealthAvailability {
-    if (this.reauth) return 'reauth_required';
-    return availabilityOf(this.#wholeFor(model)) ?? availabilityOf(this.models.get(model)) ?? 'open';
+  availability(model: string): HealthAvailability {
+    if (this.reauthRequired) return 'reauth_required';
+    return blockedBy(this.#breakerFor(model)) ?? blockedBy(this.modelBreakers.get(model)) ?? 'available';
   }
 
-  /** When the cooldowns that keep this model's turns away are over; Unix milliseconds. */
-  until(model: string): number | undefined {
-    const ends = both(this.#wholeFor(model), this.models.get(model)).flatMap(({ phase, until }) => (phase === 'cooling' ? [until] : []));
-    return ends.length > 0 ? Math.max(...ends) : undefined;
+  /** The end of the cooldowns that keep this model's turns away; Unix milliseconds. */
+  cooldownEnd(model: string): number | undefined {
+    const cooling = defined(this.#breakerFor(model), this.modelBreakers.get(model)).filter(({ phase }) => phase === 'cooling');
+    return cooling.length > 0 ? Math.max(...cooling.map(({ cooldownEnd }) => cooldownEnd)) : undefined;
   }
 
-  /** Where a probe is due, this visit is it. */
-  enter(visit: AttemptTicket): boolean {
-    const due = both(this.#wholeFor(visit.model), this.models.get(visit.model)).filter(({ phase }) => phase === 'due');
+  /** Begins an attempt. Where a probe is due, the attempt is the probe. */
+  begin(ticket: AttemptTicket): boolean {
+    const due = defined(this.#breakerFor(ticket.model), this.modelBreakers.get(ticket.model)).filter(({ phase }) => phase === 'due');
     if (due.length === 0) return false;
-    for (const condition of due) condition.probe();
-    visit.probes = due;
+    for (const breaker of due) breaker.startProbe();
+    ticket.probes = due;
     return true;
   }
 
-  /** The visit's reply was committed: whatever had opened before it is over. */
-  answered(visit: AttemptTicket): boolean {
-    let moved = false;
-    for (const condition of this.#judgedBy(visit)) moved = condition.revive() || moved;
-    return moved;
+  /** The attempt's reply was committed: its breakers close. */
+  answered(ticket: AttemptTicket): boolean {
+    let changed = false;
+    for (const breaker of this.#breakersOf(ticket)) changed = breaker.close() || changed;
+    return changed;
   }
 
-  left(visit: AttemptTicket, result: Result, moment: Moment): boolean {
-    if (result === 'completed') return this.#forgive(visit);
-    const blame = result === 'neutral' ? undefined : blameOf(result, moment.now);
-    let moved = false;
-    if (blame && result !== 'neutral') {
-      // Something answered there: it is not the account as a whole that is down.
-      if (result.status !== undefined && blame.scope === 'model' && this.whole.openedAt < visit.number) moved = this.whole.revive();
-      moved = this.#fail(visit, blame, moment) || moved;
+  end(ticket: AttemptTicket, result: AttemptResult, context: ResultContext): boolean {
+    if (result === 'completed') return this.#recordSuccess(ticket);
+    let changed = false;
+    const fault = result === 'neutral' ? undefined : accountFault(result, context.now);
+    if (fault && result !== 'neutral') {
+      // The provider answered with an error, so the account as a whole can be reached.
+      if (result.status !== undefined && fault.scope === 'model' && this.breaker.openedAfter < ticket.number)
+        changed = this.breaker.close();
+      changed = this.#recordFault(ticket, fault, context) || changed;
     }
-    for (const condition of visit.probes ?? []) if (condition.openedAt < visit.number) moved = condition.free() || moved;
-    return moved;
+    for (const probed of ticket.probes ?? []) if (probed.openedAfter < ticket.number) changed = probed.cancelProbe() || changed;
+    return changed;
   }
 
-  #wholeFor(model: string): Condition | undefined {
-    return this.exemptModels.has(model) && !this.whole.spent ? undefined : this.whole;
+  #breakerFor(model: string): CircuitBreaker | undefined {
+    return this.exemptModels.has(model) && !this.breaker.outOfQuota ? undefined : this.breaker;
   }
 
-  #judgedBy(visit: AttemptTicket): readonly Condition[] {
-    return both(this.whole, this.models.get(visit.model)).filter(({ openedAt }) => openedAt < visit.number);
+  /** The breakers that the attempt's result affects. */
+  #breakersOf(ticket: AttemptTicket): readonly CircuitBreaker[] {
+    return defined(this.breaker, this.modelBreakers.get(ticket.model)).filter(({ openedAfter }) => openedAfter < ticket.number);
   }
 
-  #forgive(visit: AttemptTicket): boolean {
-    let moved = false;
-    for (const condition of this.#judgedBy(visit)) moved = condition.forgive() || moved;
-    if (this.models.get(visit.model)?.sound) this.models.delete(visit.model);
-    return moved;
+  #recordSuccess(ticket: AttemptTicket): boolean {
+    let changed = false;
+    for (const breaker of this.#breakersOf(ticket)) changed = breaker.recordSuccess() || changed;
+    if (this.modelBreakers.get(ticket.model)?.isInitial) this.modelBreakers.delete(ticket.model);
+    return changed;
   }
 
-  #fail(visit: AttemptTicket, blame: Blame, { now, visits, others }: Moment): boolean {
-    const condition = blame.scope === 'account' ? this.whole : (this.models.get(visit.model) ?? new Condition());
-    if (blame.scope === 'model') this.models.set(visit.model, condition);
-    // What was under way when it opened is the same burst; only a statement about quota may still say how long.
-    if (condition.openedAt >= visit.number && blame.cause !== 'quota') return false;
-    return condition.fail(blame, now, visits, () =>
-      blame.scope === 'model' ? others.couldTake(visit.model, this.id) : this.#spare(visit, others),
+  #recordFault({ model, number }: AttemptTicket, fault: AccountFault, context: ResultContext): boolean {
+    const breaker = fault.scope === 'account' ? this.breaker : (this.modelBreakers.get(model) ?? new CircuitBreaker());
+    if (fault.scope === 'model') this.modelBreakers.set(model, breaker);
+    // Attempts that were running when the breaker opened belong to the same burst. Only a statement about quota still changes its end.
+    if (breaker.openedAfter >= number && fault.cause !== 'quota') return false;
+    return breaker.recordFailure(fault, context, () =>
+      fault.scope === 'model' ? context.alternatives.existFor(model, this.id) : this.#exempt(model, context.alternatives),
     );
   }
 
-  /** Whether there is any model that the others could take; the rest is exemptModels. */
-  #spare(visit: AttemptTicket, others: Others): boolean {
-    const models = new Set([visit.model, ...others.modelsOf(this.id)]);
-    const exemptModels = [...models].filter((model) => !others.couldTake(model, this.id));
-    this.exemptModels = new Set(exemptModels);
-    return exemptModels.length < models.size;
+  /** Exempts the models that no other account could take; returns whether any model is left for a cooldown. */
+  #exempt(model: string, alternatives: Alternatives): boolean {
+    const models = new Set([model, ...alternatives.modelsOf(this.id)]);
+    const exempt = [...models].filter((one) => !alternatives.existFor(one, this.id));
+    this.exemptModels = new Set(exempt);
+    return exempt.length < models.size;
   }
 }
 
-const both = (whole: Condition | undefined, model: Condition | undefined): Condition[] =>
-  [whole, model].filter((condition) => condition !== undefined);
+const defined = (...breakers: readonly (CircuitBreaker | undefined)[]): readonly CircuitBreaker[] =>
+  breakers.filter((breaker) => breaker !== undefined);
 
-const availabilityOf = (condition: Condition | undefined): HealthAvailability | undefined => {
-  if (!condition?.blocks) return undefined;
-  if (condition.spent) return 'quota';
-  return condition.phase === 'probing' ? 'probing' : 'cooldown';
+const blockedBy = (breaker: CircuitBreaker | undefined): HealthAvailability | undefined => {
+  if (!breaker?.blocks) return undefined;
+  if (breaker.outOfQuota) return 'quota';
+  return breaker.phase === 'probing' ? 'probing' : 'cooldown';
 };

@@ -1,11 +1,11 @@
-// An account's health as operators see it, and as rows keep it.
+// An account's health outside this room: as /status reports it, and as the store keeps it through a restart.
 import type { AccountStateRow } from '../../../store/store.ts';
 import type { AccountHealth } from './account-health.ts';
 import type { HealthFields } from './account-states.ts';
-import { Condition } from './condition.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
 
-export interface ConditionStatus {
-  /** `cooling` until `until`; `due`: the next turn is the probe; `probing`: it is under way. */
+export interface CooldownStatus {
+  /** `cooling` until `until`; `due`: half-open, the next turn is the probe; `probing`: the probe is running. */
   readonly phase: 'cooling' | 'due' | 'probing';
   readonly cause: string | undefined;
   /** Unix milliseconds. */
@@ -14,66 +14,67 @@ export interface ConditionStatus {
 
 export interface HealthStatus {
   readonly account: string;
-  /** `failing`: kept away for its failures, until a probe decides. A spent quota alone leaves it `active` (UA2). */
+  /** `failing`: closed to turns after failures, until a probe succeeds. An exhausted quota alone leaves it `active` (UA2). */
   readonly status: AccountStateRow['health'];
-  /** Of the account as a whole. */
-  readonly cooldown: ConditionStatus | undefined;
+  /** Of the whole account. */
+  readonly cooldown: CooldownStatus | undefined;
   /** By exposed model id. */
-  readonly models: Readonly<Record<string, ConditionStatus>>;
-  /** Models that the account's cooldown does not hold for, since nobody else could take them. */
+  readonly models: Readonly<Record<string, CooldownStatus>>;
+  /** Models that the account's cooldown does not apply to, because no other account could take them. */
   readonly exemptModels: readonly string[];
 }
 
-export function statusOf({ id, reauth, whole, models, exemptModels }: AccountHealth): HealthStatus {
-  const own = [...models].flatMap(([model, condition]) => {
-    const status = conditionStatus(condition);
+export function healthStatus({ id, reauthRequired, breaker, modelBreakers, exemptModels }: AccountHealth): HealthStatus {
+  const models = [...modelBreakers].flatMap(([model, own]) => {
+    const status = cooldownStatus(own);
     return status ? [[model, status] as const] : [];
   });
   return {
     account: id,
-    status: reauth ? 'reauth_required' : healthOf(whole),
-    cooldown: conditionStatus(whole),
-    models: Object.fromEntries(own),
-    exemptModels: whole.phase === 'closed' ? [] : [...exemptModels],
+    status: reauthRequired ? 'reauth_required' : healthWord(breaker),
+    cooldown: cooldownStatus(breaker),
+    models: Object.fromEntries(models),
+    exemptModels: breaker.phase === 'closed' ? [] : [...exemptModels],
   };
 }
 
-/** The row of a exemptModels model. */
-const SPARED = 'exemptModels';
+/** The cause in the row of an exempt model. */
+const EXEMPT = 'spared';
 
-/** What a restart must not forget of an account, by model. */
-export function fieldsOf({ reauth, whole, models, exemptModels }: AccountHealth): ReadonlyMap<string, HealthFields> {
+/** What a restart restores of an account, by model; the empty model is the whole account. */
+export function storedHealth({ reauthRequired, breaker, modelBreakers, exemptModels }: AccountHealth): ReadonlyMap<string, HealthFields> {
   const fields = new Map<string, HealthFields>();
-  if (whole.phase !== 'closed') {
-    for (const model of exemptModels) fields.set(model, { health: 'active', cooldown_until: null, streak: 0, cause: SPARED });
+  if (breaker.phase !== 'closed') {
+    for (const model of exemptModels) fields.set(model, { health: 'active', cooldown_until: null, streak: 0, cause: EXEMPT });
   }
-  for (const [model, condition] of models) {
-    if (condition.worthKeeping) fields.set(model, { health: healthOf(condition), ...condition.kept });
+  for (const [model, own] of modelBreakers) {
+    if (own.needsStoring) fields.set(model, { health: healthWord(own), ...own.toStored() });
   }
-  if (whole.worthKeeping || reauth) fields.set('', { health: reauth ? 'reauth_required' : healthOf(whole), ...whole.kept });
+  if (breaker.needsStoring || reauthRequired) {
+    fields.set('', { health: reauthRequired ? 'reauth_required' : healthWord(breaker), ...breaker.toStored() });
+  }
   return fields;
 }
 
-/** Takes the rows of an earlier process. */
-export function restoreFrom(rows: readonly AccountStateRow[], health: AccountHealth, now: number): void {
-  health.exemptModels = new Set(rows.filter(({ cause }) => cause === SPARED).map(({ model }) => model));
+export function restoreHealth(rows: readonly AccountStateRow[], health: AccountHealth, now: number): void {
+  health.exemptModels = new Set(rows.filter(({ cause }) => cause === EXEMPT).map(({ model }) => model));
   for (const row of rows) {
-    if (row.cause === SPARED) continue;
+    if (row.cause === EXEMPT) continue;
     if (row.model === '') {
-      health.whole.restore(row, now);
-      health.reauth = row.health === 'reauth_required';
+      health.breaker.restore(row, now);
+      health.reauthRequired = row.health === 'reauth_required';
       continue;
     }
-    const condition = new Condition();
-    condition.restore(row, now);
-    if (!condition.sound) health.models.set(row.model, condition);
+    const breaker = new CircuitBreaker();
+    breaker.restore(row, now);
+    if (!breaker.isInitial) health.modelBreakers.set(row.model, breaker);
   }
 }
 
-function healthOf({ phase, cause }: Condition): 'active' | 'failing' {
+function healthWord({ phase, cause }: CircuitBreaker): 'active' | 'failing' {
   return phase === 'closed' || cause === 'quota' ? 'active' : 'failing';
 }
 
-function conditionStatus({ phase, cause, until }: Condition): ConditionStatus | undefined {
-  return phase === 'closed' ? undefined : { phase, cause, until: phase === 'cooling' ? until : undefined };
+function cooldownStatus({ phase, cause, cooldownEnd }: CircuitBreaker): CooldownStatus | undefined {
+  return phase === 'closed' ? undefined : { phase, cause, until: phase === 'cooling' ? cooldownEnd : undefined };
 }

@@ -1,39 +1,37 @@
-// The health of all accounts: who may be asked, when again, and who decides that; its truth is in memory, the store has a copy (Q5).
+// The health of all accounts, in memory: cooldowns, probes and refused credentials; the store has a copy (Q5).
 import type { Clock } from '../../clock.ts';
 import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
-import { AccountHealth, type HealthAvailability, type Moment, type Others } from './account-health.ts';
+import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
-import type { AttemptTicket, Result } from './attempt-ticket.ts';
-import { fieldsOf, type HealthStatus, restoreFrom, statusOf } from './health-status.ts';
+import { type HealthStatus, healthStatus, restoreHealth, storedHealth } from './health-status.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
 
 export interface HealthOptions {
   readonly clock: Clock;
-  /** Both loaded before `start`. */
+  /** Both are loaded before `start`. */
   readonly states: AccountStates;
   readonly credentials: RefusedCredentials;
-  readonly others: Others;
+  readonly alternatives: Alternatives;
 }
 
-/** What is configured, as far as health depends on it. */
 export interface HealthConfig {
   readonly accounts: readonly { readonly id: string }[];
   /** Account id to its static bearer. */
   readonly bearers: ReadonlyMap<string, string>;
 }
 
-/** Longer timers fire at once. */
+/** Node fires longer timers at once. */
 const LONGEST_TIMER_MS = 86_400_000;
 
 export class Health implements RoutabilityOfAccounts {
   readonly #options: HealthOptions;
-  /** Only accounts of which something is to be remembered: all others are well. */
-  readonly #known = new Map<string, AccountHealth>();
+  /** Only accounts with state. The others are available. */
+  readonly #accounts = new Map<string, AccountHealth>();
   readonly #listeners = new Set<(status: HealthStatus) => void>();
-  #accounts: readonly string[] = [];
+  #configured: readonly string[] = [];
   #version = 0;
-  #visits = 0;
-  /** When the first cooldown ends. */
+  #attempts = 0;
+  /** The end of the first cooldown; Unix milliseconds. */
   #nextEnd = Number.POSITIVE_INFINITY;
   #cancelTimer: () => void = () => undefined;
 
@@ -42,170 +40,173 @@ export class Health implements RoutabilityOfAccounts {
   }
 
   get version(): number {
-    this.catchUp();
+    this.endElapsedCooldowns();
     return this.#version;
   }
 
   /**
-   * The part of UA1 that changes while the gateway runs. A spent quota has no say in it (UA2), nor has a probe: once its cooldown has
-   * passed an account is a source of its models again, though until the probe has decided no other turn goes there.
+   * The part of UA1 that changes while the gateway runs. An exhausted quota does not count (UA2). Neither does a running probe: after
+   * its cooldown an account is a source of its models again, though no other turn goes there before the probe has ended.
    */
   routable(account: string, model: string): boolean {
-    const standing = this.standing(account, model);
-    return standing !== 'reauth_required' && standing !== 'cooldown';
+    const availability = this.availability(account, model);
+    return availability !== 'reauth_required' && availability !== 'cooldown';
   }
 
-  /** @param model exposed id, or the word that stands for it on routes without models */
-  standing(account: string, model: string): HealthAvailability {
-    this.catchUp();
-    return this.#known.get(account)?.standing(model) ?? 'open';
+  /** @param model exposed id, or the scope of a route without a model */
+  availability(account: string, model: string): HealthAvailability {
+    this.endElapsedCooldowns();
+    return this.#accounts.get(account)?.availability(model) ?? 'available';
   }
 
-  /** When the cooldowns that keep this model's turns away are over; Unix milliseconds. */
-  until(account: string, model: string): number | undefined {
-    return this.#known.get(account)?.until(model);
+  /** The end of the cooldowns that keep this model's turns away; Unix milliseconds. */
+  cooldownEnd(account: string, model: string): number | undefined {
+    return this.#accounts.get(account)?.cooldownEnd(model);
   }
 
-  /** Takes what an earlier process knew. */
+  /** Restores what an earlier process stored. */
   start(config: HealthConfig): void {
     const { states, clock } = this.#options;
-    for (const account of states.accounts()) {
-      const known = new AccountHealth(account);
-      restoreFrom(states.rows(account), known, clock.now());
-      if (!known.sound) this.#known.set(account, known);
+    for (const id of states.accounts()) {
+      const account = new AccountHealth(id);
+      restoreHealth(states.rows(id), account, clock.now());
+      if (!account.isInitial) this.#accounts.set(id, account);
     }
     this.configure(config);
   }
 
-  /** Forgets accounts that are gone, and the refusal of credentials that were replaced. */
+  /** Drops accounts that were removed, and the refusal of credentials that were replaced. */
   configure({ accounts, bearers }: HealthConfig): void {
     const { states, credentials } = this.#options;
-    this.#accounts = accounts.map(({ id }) => id);
+    this.#configured = accounts.map(({ id }) => id);
     credentials.configure(bearers);
-    const configured = new Set(this.#accounts);
-    for (const account of states.accounts()) if (!configured.has(account)) states.drop(account);
-    for (const { id, reauth } of [...this.#known.values()]) {
-      if (!configured.has(id)) this.#known.delete(id);
-      else if (reauth && credentials.replaced(id)) this.restore(id);
+    const configured = new Set(this.#configured);
+    for (const id of states.accounts()) if (!configured.has(id)) states.drop(id);
+    for (const { id, reauthRequired } of [...this.#accounts.values()]) {
+      if (!configured.has(id)) this.#accounts.delete(id);
+      else if (reauthRequired && credentials.isReplaced(id)) this.reset(id);
     }
     this.#version += 1;
-    this.#arm();
+    this.#setTimer();
   }
 
   /**
-   * An attempt goes there now; `end` must follow.
-   * @param credential the static bearer that it carries
+   * Begins an attempt; `end` must follow.
+   * @param credential the static bearer that the attempt carries
    */
   begin(account: string, model: string, credential?: string): AttemptTicket {
-    this.catchUp();
-    this.#visits += 1;
-    const visit: AttemptTicket = { account, model, number: this.#visits, credential, probes: undefined };
-    const known = this.#known.get(account);
-    if (known?.enter(visit)) this.#moved(known);
-    return visit;
+    this.endElapsedCooldowns();
+    this.#attempts += 1;
+    const ticket: AttemptTicket = { account, model, number: this.#attempts, credential, probes: undefined };
+    const known = this.#accounts.get(account);
+    if (known?.begin(ticket)) this.#notify(known);
+    return ticket;
   }
 
-  /** The reply was committed: an answer is there, if not yet to its end. */
-  answered(visit: AttemptTicket): void {
-    const known = this.#known.get(visit.account);
-    if (known) this.#after(known, known.answered(visit));
+  /** The attempt's reply was committed. Its end is still to come. */
+  answered(ticket: AttemptTicket): void {
+    const account = this.#accounts.get(ticket.account);
+    if (account) this.#save(account, account.answered(ticket));
   }
 
-  end(visit: AttemptTicket, result: Result): void {
+  end(ticket: AttemptTicket, result: AttemptResult): void {
     const failed = typeof result === 'object';
-    const known = this.#known.get(visit.account) ?? (failed ? new AccountHealth(visit.account) : undefined);
-    if (!known) return;
-    this.#known.set(known.id, known);
+    const account = this.#accounts.get(ticket.account) ?? (failed ? new AccountHealth(ticket.account) : undefined);
+    if (!account) return;
+    this.#accounts.set(account.id, account);
     const refused = failed && result.cause === 'credential' && result.status === 401;
-    this.#after(known, refused ? this.#refuse(known, visit) : known.left(visit, result, this.#moment()));
+    this.#save(account, refused ? this.#refuseCredential(account, ticket) : this.#endAttempt(account, ticket, result));
   }
 
-  /** An operator's word, or another credential: the account is as good as new. */
-  restore(account: string): void {
-    if (!this.#known.delete(account)) return;
-    const well = new AccountHealth(account);
-    this.#options.states.putHealth(account, fieldsOf(well));
-    this.#moved(well);
+  /** Clears the account's state: an operator asked for it, or the account has another credential. */
+  reset(account: string): void {
+    if (!this.#accounts.delete(account)) return;
+    const initial = new AccountHealth(account);
+    this.#options.states.putHealth(account, storedHealth(initial));
+    this.#notify(initial);
   }
 
-  /** The account's own newer word: it has quota again. */
-  relieve(account: string): void {
-    const known = this.#known.get(account);
-    if (known?.whole.spent) this.#after(known, known.whole.forgive());
+  /** Ends a cooldown for an exhausted quota: the account has quota again by its own newer statement. */
+  endQuotaCooldown(id: string): void {
+    const account = this.#accounts.get(id);
+    if (account?.breaker.outOfQuota) this.#save(account, account.breaker.recordSuccess());
   }
 
-  /** Ends the cooldowns whose time is over: a machine that slept, or a clock that was set, does not wait for its timer. */
-  catchUp(): void {
-    if (this.#nextEnd !== Number.POSITIVE_INFINITY && this.#options.clock.now() >= this.#nextEnd) this.#pass();
+  /** Ends cooldowns without their timer, which is late after a machine slept or its clock was set. */
+  endElapsedCooldowns(): void {
+    if (this.#nextEnd !== Number.POSITIVE_INFINITY && this.#options.clock.now() >= this.#nextEnd) this.#endCooldowns();
   }
 
-  /** Every configured account, for operators. */
+  /** All configured accounts, for /status. */
   status(): readonly HealthStatus[] {
-    this.catchUp();
-    return this.#accounts.map((id) => statusOf(this.#known.get(id) ?? new AccountHealth(id)));
+    this.endElapsedCooldowns();
+    return this.#configured.map((id) => healthStatus(this.#accounts.get(id) ?? new AccountHealth(id)));
   }
 
-  /** Tells `listen` of each account for which turns may pass differently now; returns the undo. */
+  /** Calls `listen` with the account's status after each possible change of its availability; returns the undo. */
   onChange(listen: (status: HealthStatus) => void): () => void {
     this.#listeners.add(listen);
     return () => void this.#listeners.delete(listen);
   }
 
-  /** No timer from here on. */
+  /** Sets no timer after this. */
   stop(): void {
     this.#cancelTimer();
   }
 
-  /** What was refused is what that turn carried: by now there may be another credential. */
-  #refuse(known: AccountHealth, visit: AttemptTicket): boolean {
+  /** Applies only to the credential that the attempt carried: meanwhile there may be another one. */
+  #refuseCredential(account: AccountHealth, ticket: AttemptTicket): boolean {
     const { credentials } = this.#options;
-    const moved = known.left(visit, 'neutral', this.#moment());
-    if (known.reauth || !credentials.isCurrent(known.id, visit.credential)) return moved;
-    known.reauth = true;
-    credentials.refuse(known.id);
+    const changed = this.#endAttempt(account, ticket, 'neutral');
+    if (account.reauthRequired || !credentials.isCurrent(account.id, ticket.credential)) return changed;
+    account.reauthRequired = true;
+    credentials.recordRefusal(account.id);
     return true;
   }
 
-  #moment(): Moment {
-    return { now: this.#options.clock.now(), visits: this.#visits, others: this.#options.others };
+  #endAttempt(account: AccountHealth, ticket: AttemptTicket, result: AttemptResult): boolean {
+    const { clock, alternatives } = this.#options;
+    return account.end(ticket, result, { now: clock.now(), attempts: this.#attempts, alternatives });
   }
 
-  #after(known: AccountHealth, moved: boolean): void {
-    this.#options.states.putHealth(known.id, fieldsOf(known));
-    if (known.sound) this.#known.delete(known.id);
-    if (!moved) return;
-    this.#arm();
-    this.#moved(known);
+  #save(account: AccountHealth, changed: boolean): void {
+    this.#options.states.putHealth(account.id, storedHealth(account));
+    if (account.isInitial) this.#accounts.delete(account.id);
+    if (!changed) return;
+    this.#setTimer();
+    this.#notify(account);
   }
 
-  #moved(known: AccountHealth): void {
+  #notify(account: AccountHealth): void {
     this.#version += 1;
     if (this.#listeners.size === 0) return;
-    const status = statusOf(known);
+    const status = healthStatus(account);
     for (const listen of this.#listeners) listen(status);
   }
 
   /** One timer, for the cooldown that ends first. */
-  #arm(): void {
+  #setTimer(): void {
     this.#cancelTimer();
     this.#cancelTimer = () => undefined;
     this.#nextEnd = Number.POSITIVE_INFINITY;
-    for (const { cooling } of this.#known.values()) for (const { until } of cooling) this.#nextEnd = Math.min(this.#nextEnd, until);
+    for (const { coolingBreakers } of this.#accounts.values()) {
+      for (const { cooldownEnd } of coolingBreakers) this.#nextEnd = Math.min(this.#nextEnd, cooldownEnd);
+    }
     if (this.#nextEnd === Number.POSITIVE_INFINITY) return;
     const { clock } = this.#options;
     const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, this.#nextEnd - clock.now()));
-    this.#cancelTimer = clock.after(ms, () => this.#pass());
+    this.#cancelTimer = clock.after(ms, () => this.#endCooldowns());
   }
 
-  #pass(): void {
+  #endCooldowns(): void {
     const now = this.#options.clock.now();
     this.#nextEnd = Number.POSITIVE_INFINITY;
-    for (const known of [...this.#known.values()]) {
-      const over = known.cooling.filter(({ until }) => until <= now);
-      if (over.length === 0) continue;
-      for (const condition of over) condition.pass();
-      this.#after(known, true);
+    for (const account of [...this.#accounts.values()]) {
+      const elapsed = account.coolingBreakers.filter(({ cooldownEnd }) => cooldownEnd <= now);
+      if (elapsed.length === 0) continue;
+      for (const breaker of elapsed) breaker.endCooldown();
+      this.#save(account, true);
     }
-    this.#arm();
+    this.#setTimer();
   }
 }

@@ -1,4 +1,4 @@
-// Which static bearer a provider refused, as a digest: another one clears the account's state, on reload or after a restart (Q5).
+// The digests of static bearers that a provider refused. Another bearer, after a reload or a restart, clears the account's state (Q5).
 import { hash } from 'node:crypto';
 import type { Store } from '../../../store/store.ts';
 
@@ -18,25 +18,26 @@ export class RefusedCredentials {
       if (sealed === null) this.#refused.set(account, imported);
   }
 
-  /** @param bearers account id to its static bearer, as configured from now on */
+  /** @param bearers account id to its configured static bearer */
   configure(bearers: ReadonlyMap<string, string>): void {
     this.#bearers = bearers;
   }
 
-  /** Whether an attempt carried the bearer that is configured now. */
+  /** Whether this is the bearer that is configured now. */
   isCurrent(account: string, bearer: string | undefined): boolean {
     return this.#bearers.get(account) === bearer;
   }
 
-  refuse(account: string): void {
+  /** Records that the configured bearer was refused. Credentials that are refreshed have an owner of their own. */
+  recordRefusal(account: string): void {
     const imported = this.#digestOf(account);
-    // Other kinds of credentials are looked after by whoever refreshes them.
     if (imported === undefined) return;
     this.#refused.set(account, imported);
     void this.#store.save({ account, imported, sealed: null, updated_at: this.#now() }).catch(() => undefined);
   }
 
-  replaced(account: string): boolean {
+  /** Whether another bearer than the refused one is configured now. */
+  isReplaced(account: string): boolean {
     const refused = this.#refused.get(account);
     const imported = this.#digestOf(account);
     return refused !== undefined && imported !== undefined && refused !== imported;

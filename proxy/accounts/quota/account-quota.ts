@@ -1,130 +1,133 @@
-// What is known of one account's quota, by whom and since when, and what that amounts to at a moment (Q8).
-import type { Source, Statement } from './quota-statement.ts';
+// The quota evidence of one account, and what it amounts to at a given time (Q8).
+import type { QuotaSource, QuotaStatement } from './quota-statement.ts';
 import { fullest, type QuotaWindow, resetOf } from './quota-window.ts';
 
 export interface KnownWindow extends QuotaWindow {
-  /** When it was stated; Unix milliseconds. */
+  /** Unix milliseconds at which it was stated. */
   readonly at: number;
-  readonly source: Source;
+  readonly source: QuotaSource;
 }
 
-/** The account said of itself that it is out of quota, whatever its windows say. */
-export interface Spent {
+/** The account's own statement that it is out of quota. It holds whatever the windows say. */
+export interface Exhaustion {
+  /** Unix milliseconds at which it was stated. */
   readonly at: number;
   /** Unix seconds. */
   readonly until: number | undefined;
-  /** Where it said so; refusals are as good as headers. */
-  readonly source: Source;
+  /** A refusal is trusted like headers. */
+  readonly source: QuotaSource;
 }
 
-/** What it amounts to. Times are Unix milliseconds. */
-export interface Judgement {
+/** What the evidence amounts to. Times are Unix milliseconds. */
+export interface QuotaState {
   readonly exhausted: { readonly until: number | undefined } | undefined;
-  /** What is left is the owner's (`reserve_percent`). */
+  /** What is left is reserved for the account's owner (`reserve_percent`). */
   readonly reserved: { readonly until: number | undefined } | undefined;
-  /** What the tightest window leaves beside the owner's share, 0 to 1; undefined is unknown. */
+  /** The share of the tightest window that is left, less the reserve, 0 to 1; undefined is unknown. */
   readonly remaining: number | undefined;
-  /** Of the windows that are known now, the one that starts anew first. */
+  /** The first reset of the windows that are known now. */
   readonly nextReset: number | undefined;
 }
 
-/** Older evidence is unknown, and unknown is eligible. */
+/** Older evidence is unknown, and an account without evidence is eligible. */
 export const FRESH_MS = 15 * 60_000;
 
-/** Turns that overlap are told about one moment: within it the more trusted word holds, after it the newer one. */
+/** Overlapping turns report the same moment. Within it the more trusted source is used, after it the newer statement. */
 const SAME_MOMENT_MS = 60_000;
 
-const TRUST: Readonly<Record<Source, number>> = { event: 3, headers: 2, read: 1 };
+const TRUST: Readonly<Record<QuotaSource, number>> = { event: 3, headers: 2, read: 1 };
 
 const FULL = 100;
-/** Some providers round down what they state. */
+/** Some providers round the percentage down. */
 const NEARLY_FULL = 95;
 
 export class AccountQuota {
   #reserve = 0;
   #windows: readonly KnownWindow[] = [];
-  #spent: Spent | undefined;
-  /** A usage read has said otherwise since. */
-  #doubted = false;
-  #heardAt: number | undefined;
-  #judged: Judgement | undefined;
-  /** From when to when the judgement holds without looking again. */
-  #judgedFrom = 0;
-  #judgedTo = 0;
+  #exhaustion: Exhaustion | undefined;
+  /** A usage read has contradicted the exhaustion since. */
+  #contradicted = false;
+  #updatedAt: number | undefined;
+  #state: QuotaState | undefined;
+  /** The cached state is valid from here to there; Unix milliseconds. */
+  #stateFrom = 0;
+  #stateTo = 0;
 
   get windows(): readonly KnownWindow[] {
     return this.#windows;
   }
 
-  get spent(): Spent | undefined {
-    return this.#spent;
+  get exhaustion(): Exhaustion | undefined {
+    return this.#exhaustion;
   }
 
-  /** When its provider last said anything of it. */
-  get heardAt(): number | undefined {
-    return this.#heardAt;
+  /** The time of the provider's last statement; Unix milliseconds. */
+  get updatedAt(): number | undefined {
+    return this.#updatedAt;
   }
 
-  /** @param reserve percent kept for the owner */
+  /** @param reserve percent reserved for the owner */
   configure(reserve: number): void {
     this.#reserve = reserve;
-    this.#judged = undefined;
+    this.#state = undefined;
   }
 
-  /** @returns false where that only repeats what is known */
-  hear({ source, windows, reached }: Statement, at: number): boolean {
-    this.#heardAt = at;
-    if (!this.#spent && reached !== true && this.#repeats(windows, source, at)) {
-      // The judgement stands, and is looked at again no later than it would have been.
+  /** @returns false where the statement only repeats what is known */
+  record({ source, windows, reached }: QuotaStatement, at: number): boolean {
+    this.#updatedAt = at;
+    if (!this.#exhaustion && reached !== true && this.#isRepetition(windows, source, at)) {
+      // The cached state stays valid until the time that was computed for the older statement.
       this.#windows = this.#windows.map((window) => ({ ...window, at }));
       return false;
     }
-    this.#judged = undefined;
+    this.#state = undefined;
     const next = new Map<number, KnownWindow>();
     for (const window of windows) {
       const twin = next.get(window.seconds);
       if (!twin || window.used > twin.used) next.set(window.seconds, { ...window, at, source });
     }
-    // A window that is not mentioned any more the account no longer has.
-    for (const known of this.#windows) if (isOf(known, at) && outranks(known, next.get(known.seconds))) next.set(known.seconds, known);
+    // A window that the provider no longer reports is gone.
+    for (const known of this.#windows) {
+      if (isSameMoment(known, at) && isMoreTrusted(known, next.get(known.seconds))) next.set(known.seconds, known);
+    }
     this.#windows = [...next.values()].sort((a, b) => a.seconds - b.seconds);
-    if (reached === true) this.#spend({ at, until: endOf(windows), source });
-    else if (reached === false && windows.every(({ used }) => used < FULL) && this.#spent && !isOf(this.#spent, at)) {
-      if (source === 'read' && this.#spent.source !== 'read') this.#doubted = true;
-      else this.#spent = undefined;
+    if (reached === true) this.#exhaust({ at, until: resetOfFullest(windows), source });
+    else if (reached === false && windows.every(({ used }) => used < FULL) && this.#exhaustion && !isSameMoment(this.#exhaustion, at)) {
+      if (source === 'read' && this.#exhaustion.source !== 'read') this.#contradicted = true;
+      else this.#exhaustion = undefined;
     }
     return true;
   }
 
-  /** A refusal for want of quota; without a stated end it says too little to be kept: health waits a little then (Q5). */
-  refuse(until: number | undefined, at: number): void {
-    this.#judged = undefined;
-    this.#heardAt = at;
-    if (until !== undefined) this.#spend({ at, until, source: 'headers' });
+  /** Records a refusal for lack of quota. One without a stated reset is not stored here: health cools the account down (Q5). */
+  recordRefusal(until: number | undefined, at: number): void {
+    this.#state = undefined;
+    this.#updatedAt = at;
+    if (until !== undefined) this.#exhaust({ at, until, source: 'headers' });
   }
 
   /**
-   * Where the account said long ago that it is out, and its usage read has said since that it is not, the read is believed: asked for
-   * only where the turn would be refused otherwise, since a refusal may know of limits that no read shows.
-   * @returns whether that opened it
+   * Ends an old exhaustion that a usage read has contradicted since. Called only before a turn would be refused, because a refusal can
+   * be due to limits that no usage read shows.
+   * @returns whether the account has quota again
    */
-  concede(now: number): boolean {
-    if (!this.#spent || !this.#doubted || now - this.#spent.at < FRESH_MS) return false;
-    this.#spent = undefined;
-    this.#judged = undefined;
+  endContradictedExhaustion(now: number): boolean {
+    if (!this.#exhaustion || !this.#contradicted || now - this.#exhaustion.at < FRESH_MS) return false;
+    this.#exhaustion = undefined;
+    this.#state = undefined;
     return true;
   }
 
-  restore(windows: readonly KnownWindow[], spent: Spent | undefined): void {
-    this.#judged = undefined;
+  restore(windows: readonly KnownWindow[], exhaustion: Exhaustion | undefined): void {
+    this.#state = undefined;
     this.#windows = windows;
-    this.#spent = spent;
-    const times = [...windows, ...(spent ? [spent] : [])].map(({ at }) => at);
-    this.#heardAt = times.length > 0 ? Math.max(...times) : undefined;
+    this.#exhaustion = exhaustion;
+    const times = [...windows, ...(exhaustion ? [exhaustion] : [])].map(({ at }) => at);
+    this.#updatedAt = times.length > 0 ? Math.max(...times) : undefined;
   }
 
-  /** The windows that say something now: young enough, or too full to have changed before their reset. */
-  current(now: number): readonly KnownWindow[] {
+  /** The windows that are valid now: fresh ones, and full ones until their reset. */
+  currentWindows(now: number): readonly KnownWindow[] {
     return this.#windows.filter((window) => {
       const reset = resetOf(window);
       if (reset !== undefined && reset <= now) return false;
@@ -132,35 +135,35 @@ export class AccountQuota {
     });
   }
 
-  judge(now: number): Judgement {
-    if (this.#judged && now >= this.#judgedFrom && now < this.#judgedTo) return this.#judged;
-    this.#judged = this.#judge(now);
-    this.#judgedFrom = now;
-    const moments = [...this.#windows, ...(this.#spent ? [{ at: this.#spent.at, resetsAt: this.#spent.until }] : [])];
-    const turns = moments.flatMap((moment) => [moment.at + FRESH_MS, resetOf(moment) ?? 0]);
-    this.#judgedTo = Math.min(...turns.filter((turn) => turn > now), Number.POSITIVE_INFINITY);
-    return this.#judged;
+  stateAt(now: number): QuotaState {
+    if (this.#state && now >= this.#stateFrom && now < this.#stateTo) return this.#state;
+    this.#state = this.#evaluate(now);
+    this.#stateFrom = now;
+    const evidence = [...this.#windows, ...(this.#exhaustion ? [{ at: this.#exhaustion.at, resetsAt: this.#exhaustion.until }] : [])];
+    const changes = evidence.flatMap((item) => [item.at + FRESH_MS, resetOf(item) ?? 0]);
+    this.#stateTo = Math.min(...changes.filter((change) => change > now), Number.POSITIVE_INFINITY);
+    return this.#state;
   }
 
-  #judge(now: number): Judgement {
-    const current = this.current(now);
-    const kept = current.filter(({ used }) => used >= FULL - this.#reserve);
-    const spent = this.#spent && holds(this.#spent, now) ? [{ resetsAt: this.#spent.until }] : [];
-    const exhausted = spent.length > 0 || kept.some(({ used }) => used >= FULL);
-    // It takes turns again when the last of them has started anew.
-    const until = latest([...kept, ...spent].map(resetOf));
+  #evaluate(now: number): QuotaState {
+    const current = this.currentWindows(now);
+    const full = current.filter(({ used }) => used >= FULL - this.#reserve);
+    const stated = this.#exhaustion && isInEffect(this.#exhaustion, now) ? [{ resetsAt: this.#exhaustion.until }] : [];
+    const exhausted = stated.length > 0 || full.some(({ used }) => used >= FULL);
+    // The account accepts turns again after the last of these resets.
+    const until = latest([...full, ...stated].map(resetOf));
     const tightest = fullest(current);
     const left = tightest && Math.max(0, FULL - this.#reserve - tightest.used) / FULL;
     return {
       exhausted: exhausted ? { until } : undefined,
-      reserved: !exhausted && kept.length > 0 ? { until } : undefined,
+      reserved: !exhausted && full.length > 0 ? { until } : undefined,
       remaining: exhausted ? 0 : left,
       nextReset: earliest(current.map(resetOf)),
     };
   }
 
-  /** Of evidence that still counts: what had grown old is news again. */
-  #repeats(windows: readonly QuotaWindow[], source: Source, at: number): boolean {
+  /** Whether all windows are known, fresh and equal. */
+  #isRepetition(windows: readonly QuotaWindow[], source: QuotaSource, at: number): boolean {
     if (windows.length !== this.#windows.length) return false;
     return windows.every((window) => {
       const known = this.#windows.find(({ seconds }) => seconds === window.seconds);
@@ -169,26 +172,26 @@ export class AccountQuota {
     });
   }
 
-  /** The later of two ends, of statements about one moment. */
-  #spend(spent: Spent): void {
-    const before = this.#spent && isOf(this.#spent, spent.at) ? this.#spent.until : undefined;
-    this.#doubted = false;
-    this.#spent = { ...spent, until: before === undefined ? spent.until : Math.max(before, spent.until ?? 0) };
+  /** Of two statements about one moment the later end is used. */
+  #exhaust(exhaustion: Exhaustion): void {
+    const before = this.#exhaustion && isSameMoment(this.#exhaustion, exhaustion.at) ? this.#exhaustion.until : undefined;
+    this.#contradicted = false;
+    this.#exhaustion = { ...exhaustion, until: before === undefined ? exhaustion.until : Math.max(before, exhaustion.until ?? 0) };
   }
 }
 
-const outranks = (known: KnownWindow, stated: KnownWindow | undefined): boolean => !stated || TRUST[known.source] > TRUST[stated.source];
+const isMoreTrusted = (known: KnownWindow, stated: KnownWindow | undefined): boolean =>
+  !stated || TRUST[known.source] > TRUST[stated.source];
 
-/** The reset that an account which takes no more turns waits for, where one of its windows can be the reason. */
-const endOf = (windows: readonly QuotaWindow[]): number | undefined => {
+/** The reset of the fullest window, where that window can be the reason for the exhaustion. */
+const resetOfFullest = (windows: readonly QuotaWindow[]): number | undefined => {
   const window = fullest(windows);
   return window && window.used >= NEARLY_FULL ? window.resetsAt : undefined;
 };
 
-/** Whether what was said then is said of this moment. */
-const isOf = (said: { readonly at: number }, at: number): boolean => at - said.at < SAME_MOMENT_MS;
+const isSameMoment = (stated: { readonly at: number }, at: number): boolean => at - stated.at < SAME_MOMENT_MS;
 
-const holds = ({ at, until }: Spent, now: number): boolean => (until === undefined ? now - at < FRESH_MS : now < until * 1000);
+const isInEffect = ({ at, until }: Exhaustion, now: number): boolean => (until === undefined ? now - at < FRESH_MS : now < until * 1000);
 
 const latest = (times: readonly (number | undefined)[]): number | undefined => {
   const known = times.filter((time) => time !== undefined);

@@ -1,4 +1,4 @@
-// The accounts' quota, wired: what is known, who is asked for more, and where it is kept (Q8).
+// Composes the quota of the accounts: its state, its usage reads, its reply observer and its place in the store (Q8).
 
 import type { Clock } from '../../clock.ts';
 import type { Counters } from '../../metrics.ts';
@@ -6,15 +6,15 @@ import type { AccountConfig } from '../../turn/settings.ts';
 import type { CallAnswer, CallBounds } from '../../upstream/call.ts';
 import type { AccountStates } from '../health/account-states.ts';
 import { Quota } from './quota.ts';
-import { QuotaWitness } from './quota-observer.ts';
+import { QuotaObserver } from './quota-observer.ts';
 import { UsageReads } from './usage-reads.ts';
 
 export interface AccountUsageOptions {
   readonly clock: Clock;
   readonly counters: Counters;
-  /** Asked late: they are loaded when the gateway starts. */
+  /** A function, because the states are loaded when the gateway starts. */
   readonly states: () => Pick<AccountStates, 'rows' | 'putWindows'>;
-  /** A call of our own to an account. */
+  /** Sends a request of our own to an account. */
   readonly get: (account: string, path: string, bounds: CallBounds) => Promise<CallAnswer>;
 }
 
@@ -23,8 +23,8 @@ const BOUNDS: CallBounds = { bytes: 262_144, ms: 10_000 };
 export class AccountUsage {
   readonly quota: Quota;
   readonly reads: UsageReads;
-  readonly witness: QuotaWitness;
-  readonly #asked = Promise.withResolvers<void>();
+  readonly observer: QuotaObserver;
+  readonly #firstRound = Promise.withResolvers<void>();
   #ready = false;
 
   constructor({ clock, counters, states, get }: AccountUsageOptions) {
@@ -34,7 +34,7 @@ export class AccountUsage {
         states()
           .rows(account)
           .find(({ model }) => model === '')?.windows ?? null,
-      save: (account, kept) => states().putWindows(account, kept),
+      save: (account, stored) => states().putWindows(account, stored),
       recheck: (accounts) => this.reads.recheck(accounts),
     });
     this.reads = new UsageReads({
@@ -43,24 +43,24 @@ export class AccountUsage {
       quota: this.quota,
       read: (account) => get(account, '/backend-api/meter/usage', BOUNDS),
     });
-    this.witness = new QuotaWitness(this.quota);
+    this.observer = new QuotaObserver(this.quota);
   }
 
-  /** The first round of reads is over, or has taken two seconds; from then on it stays true. */
+  /** The first round of reads is over, or has taken two seconds. Stays true afterwards. */
   get ready(): boolean {
     return this.#ready;
   }
 
-  /** Resolves when `ready` turns true. */
+  /** Resolves when `ready` becomes true. */
   get whenReady(): Promise<void> {
-    return this.#asked.promise;
+    return this.#firstRound.promise;
   }
 
-  /** Takes the accounts of a configuration; asks those of which nothing young is known. */
+  /** Takes the accounts of a configuration. Accounts without fresh evidence are asked at once. */
   configure(accounts: readonly AccountConfig[]): void {
     this.quota.configure(accounts);
     this.reads.configure(accounts);
-    if (!this.#ready) void this.reads.known(accounts.map(({ id }) => id)).then(() => this.#becomeReady());
+    if (!this.#ready) void this.reads.firstReads(accounts.map(({ id }) => id)).then(() => this.#becomeReady());
   }
 
   stop(): void {
@@ -70,6 +70,6 @@ export class AccountUsage {
 
   #becomeReady(): void {
     this.#ready = true;
-    this.#asked.resolve();
+    this.#firstRound.resolve();
   }
 }

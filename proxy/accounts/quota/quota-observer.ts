@@ -1,12 +1,12 @@
-// Quota evidence in passing: what the accounts' answers say of their windows, beside what a client gets of it (Q8).
+// Reads quota statements from the replies of accounts, independent of what the client receives (Q8).
 import type { Failure } from '../../turn/failure.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import type { ReplyObserver, ReplySource } from '../../turn/reply-observer.ts';
 import type { Headers } from '../../turn/turn.ts';
 import type { Quota } from './quota.ts';
-import { type Statement, statedByEvent, statedByHeaders } from './quota-statement.ts';
+import { type QuotaStatement, quotaFromEvent, quotaFromHeaders } from './quota-statement.ts';
 
-export class QuotaWitness implements ReplyObserver {
+export class QuotaObserver implements ReplyObserver {
   readonly events = ['<agent>.rate_limits'];
   readonly #quota: Quota;
 
@@ -15,18 +15,18 @@ export class QuotaWitness implements ReplyObserver {
   }
 
   head(source: ReplySource, status: number, headers: Headers): void {
-    this.#hear(source, statedByHeaders(headers, source.turn.wire.agent, status, source.turn.now()));
+    this.#record(source, quotaFromHeaders(headers, source.turn.wire.agent, status, source.turn.now()));
   }
 
   event(source: ReplySource, _type: string, data: JsonObject): void {
-    this.#hear(source, statedByEvent(data, source.turn.now()));
+    this.#record(source, quotaFromEvent(data, source.turn.now()));
   }
 
   failed({ account }: ReplySource, { cause, resetsAt }: Failure): void {
-    if (cause === 'quota') this.#quota.refuse(account.id, resetsAt);
+    if (cause === 'quota') this.#quota.recordRefusal(account.id, resetsAt);
   }
 
-  #hear({ account }: ReplySource, statement: Statement | undefined): void {
-    if (statement) this.#quota.hear(account.id, statement);
+  #record({ account }: ReplySource, statement: QuotaStatement | undefined): void {
+    if (statement) this.#quota.record(account.id, statement);
   }
 }

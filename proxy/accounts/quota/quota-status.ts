@@ -1,5 +1,6 @@
-// An account's quota as operators see it.
-import type { AccountQuota } from './account-quota.ts';
+// An account's quota outside this room: as /status reports it, and as the store keeps it through a restart.
+import type { AccountQuota, Exhaustion, KnownWindow } from './account-quota.ts';
+import type { QuotaSource } from './quota-statement.ts';
 import { classOf, type WindowClass } from './quota-window.ts';
 
 export interface WindowStatus {
@@ -8,30 +9,29 @@ export interface WindowStatus {
   readonly used_percent: number;
   /** Unix seconds. */
   readonly resets_at: number | null;
-  /** Where it is known from: `event`, `headers`, `read`. */
+  /** Where it was stated: `event`, `headers` or `read`. */
   readonly source: string;
-  /** Unix milliseconds of that word. */
+  /** Unix milliseconds at which it was stated. */
   readonly stated_at: number;
 }
 
 export interface QuotaStatus {
   readonly account: string;
-  /** `unknown`: no evidence, or none younger than 15 minutes; such an account is eligible. */
+  /** `unknown`: there is no evidence younger than 15 minutes. Such an account is eligible. */
   readonly status: 'available' | 'reserved' | 'exhausted' | 'unknown';
   /** Unix milliseconds at which an exhausted or reserved account is eligible again, where that is known. */
   readonly until: number | null;
   readonly windows: readonly WindowStatus[];
 }
 
-export function statusOf(account: string, quota: AccountQuota, now: number): QuotaStatus {
-  const { exhausted, reserved, remaining } = quota.judge(now);
-  const closed = exhausted ?? reserved;
-  const open = remaining === undefined ? 'unknown' : 'available';
+export function quotaStatus(account: string, quota: AccountQuota, now: number): QuotaStatus {
+  const { exhausted, reserved, remaining } = quota.stateAt(now);
+  const eligible = remaining === undefined ? 'unknown' : 'available';
   return {
     account,
-    status: exhausted ? 'exhausted' : reserved ? 'reserved' : open,
-    until: closed?.until ?? null,
-    windows: quota.current(now).map((window) => ({
+    status: exhausted ? 'exhausted' : reserved ? 'reserved' : eligible,
+    until: (exhausted ?? reserved)?.until ?? null,
+    windows: quota.currentWindows(now).map((window) => ({
       class: classOf(window),
       seconds: window.seconds,
       used_percent: window.used,
@@ -41,3 +41,48 @@ export function statusOf(account: string, quota: AccountQuota, now: number): Quo
     })),
   };
 }
+
+/** The JSON in the `windows` column of the account's row. */
+export interface StoredQuota {
+  readonly windows: readonly KnownWindow[];
+  readonly spent: Exhaustion | null;
+}
+
+const SOURCES: ReadonlySet<unknown> = new Set<QuotaSource>(['event', 'headers', 'read']);
+
+/** A row from further in the future is ignored: the clock was set back, or the row is not ours. */
+const SKEW_MS = 60_000;
+
+export const storedQuota = ({ windows, exhaustion }: AccountQuota): StoredQuota => ({ windows, spent: exhaustion ?? null });
+
+/** Whether a write would change anything that matters: whole percents and resets, not the time of the last statement. */
+export function isSameQuota(a: StoredQuota, b: StoredQuota): boolean {
+  if (a.windows.length !== b.windows.length || a.spent?.until !== b.spent?.until) return false;
+  return a.windows.every((window, index) => {
+    const other = b.windows[index];
+    return other?.seconds === window.seconds && other.resetsAt === window.resetsAt && Math.floor(other.used) === Math.floor(window.used);
+  });
+}
+
+/** Restores what an earlier process stored; members of the wrong shape are ignored. */
+export function restoreQuota(quota: AccountQuota, stored: object | null, now: number): void {
+  if (!stored || !('windows' in stored) || !Array.isArray(stored.windows)) return;
+  const windows = stored.windows.filter((window): window is KnownWindow => isWindow(window, now));
+  quota.restore(windows, 'spent' in stored && isExhaustion(stored.spent, now) ? stored.spent : undefined);
+}
+
+function isWindow(value: unknown, now: number): value is KnownWindow {
+  if (typeof value !== 'object' || value === null) return false;
+  const { seconds, used, at, source, resetsAt } = value as Partial<Record<keyof KnownWindow, unknown>>;
+  return isNumber(seconds) && isNumber(used) && isTime(at, now) && SOURCES.has(source) && (resetsAt === undefined || isNumber(resetsAt));
+}
+
+function isExhaustion(value: unknown, now: number): value is Exhaustion {
+  if (typeof value !== 'object' || value === null) return false;
+  const { at, until, source } = value as Partial<Record<keyof Exhaustion, unknown>>;
+  return isTime(at, now) && SOURCES.has(source) && (until === undefined || isNumber(until));
+}
+
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+
+const isTime = (value: unknown, now: number): value is number => isNumber(value) && value <= now + SKEW_MS;

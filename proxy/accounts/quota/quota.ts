@@ -1,36 +1,35 @@
-// The quota of all accounts: its truth is in memory, fed by answers and usage reads; the store has a copy (Q8, UA2).
+// The quota of all accounts, in memory; replies and usage reads update it, and the store has a copy (Q8, UA2).
 
 import type { Clock } from '../../clock.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import type { QuotaView } from '../selection/quota-view.ts';
-import { AccountQuota, FRESH_MS, type Judgement } from './account-quota.ts';
-import type { Statement } from './quota-statement.ts';
-import { type QuotaStatus, statusOf } from './quota-status.ts';
-import { type Kept, keptOf, restored, sameKept } from './stored-quota.ts';
+import { AccountQuota, FRESH_MS, type KnownWindow, type QuotaState } from './account-quota.ts';
+import type { QuotaStatement } from './quota-statement.ts';
+import { isSameQuota, type QuotaStatus, quotaStatus, restoreQuota, type StoredQuota, storedQuota } from './quota-status.ts';
 
 export interface QuotaOptions {
   readonly clock: Clock;
-  /** What an earlier process kept of an account, or null. */
+  /** What an earlier process stored of an account, or null. */
   readonly load: (account: string) => object | null;
-  readonly save: (account: string, kept: object) => void;
-  readonly recheck?: NonNullable<QuotaView['recheck']>;
+  readonly save: (account: string, stored: object) => void;
+  /** Asks the accounts with stale evidence for their usage; undefined where none of them is asked. */
+  readonly recheck?: (accounts: readonly string[]) => Promise<void> | undefined;
 }
 
-/** Percentages move with every turn: they are written this much later, all at once. What opens or closes an account is not. */
+/** Percentages change with every turn and are written together after this time. A change of eligibility is written at once. */
 const SAVE_MS = 10_000;
 
 interface Account {
   readonly quota: AccountQuota;
-  /** Of what its provider says, another account has nothing to say: a new address is a new account. */
+  /** Its `base_url`. An account with another address begins without evidence. */
   readonly address: string;
-  saved: Kept | undefined;
+  saved: StoredQuota | undefined;
 }
 
-export class Quota implements QuotaView {
+export class Quota {
   readonly #options: QuotaOptions;
   #accounts: ReadonlyMap<string, Account> = new Map();
-  readonly #listeners = new Set<(account: string) => void>();
-  readonly #relieved = new Set<(account: string) => void>();
+  readonly #changeListeners = new Set<(account: string) => void>();
+  readonly #recoveryListeners = new Set<(account: string) => void>();
   readonly #unsaved = new Set<string>();
   #cancelSave: (() => void) | undefined;
 
@@ -38,139 +37,139 @@ export class Quota implements QuotaView {
     this.#options = options;
   }
 
-  /** Takes the accounts of a configuration; what is known of those that stay, stays. New ones begin with what the store has of them. */
+  /** Takes the accounts of a configuration. Known accounts keep their evidence, new ones begin with what the store has. */
   configure(accounts: readonly AccountConfig[]): void {
     const { clock, load } = this.#options;
     const next = new Map<string, Account>();
     for (const { id, base_url: address, reserve_percent } of accounts) {
       const old = this.#accounts.get(id);
-      const known = old?.address === address ? old : { address, quota: new AccountQuota(), saved: undefined };
-      if (!old) restored(known.quota, load(id), clock.now());
-      known.quota.configure(reserve_percent);
-      next.set(id, known);
+      const account = old?.address === address ? old : { address, quota: new AccountQuota(), saved: undefined };
+      if (!old) restoreQuota(account.quota, load(id), clock.now());
+      account.quota.configure(reserve_percent);
+      next.set(id, account);
     }
     this.#accounts = next;
-    for (const id of next.keys()) this.#tell(id);
+    for (const id of next.keys()) this.#notify(id);
   }
 
-  exhausted(account: string, at: number): Judgement['exhausted'] {
-    return this.#judge(account, at)?.exhausted;
+  exhausted(account: string, at: number): QuotaState['exhausted'] {
+    return this.#stateAt(account, at)?.exhausted;
   }
 
-  reserved(account: string, at: number): Judgement['reserved'] {
-    return this.#judge(account, at)?.reserved;
+  reserved(account: string, at: number): QuotaState['reserved'] {
+    return this.#stateAt(account, at)?.reserved;
   }
 
   remaining(account: string, at: number): number | undefined {
-    return this.#judge(account, at)?.remaining;
+    return this.#stateAt(account, at)?.remaining;
   }
 
   nextReset(account: string, at: number): number | undefined {
-    return this.#judge(account, at)?.nextReset;
+    return this.#stateAt(account, at)?.nextReset;
   }
 
   recheck(accounts: readonly string[]): Promise<void> | undefined {
-    const conceded = accounts.filter((account) => this.#concede(account));
-    return this.#options.recheck?.(accounts) ?? (conceded.length > 0 ? Promise.resolve() : undefined);
+    const recovered = accounts.filter((account) => this.#endContradictedExhaustion(account));
+    return this.#options.recheck?.(accounts) ?? (recovered.length > 0 ? Promise.resolve() : undefined);
   }
 
+  /** Calls `listen` with the account after each change of its state; returns the undo. */
   onChange(listen: (account: string) => void): () => void {
-    this.#listeners.add(listen);
-    return () => void this.#listeners.delete(listen);
+    this.#changeListeners.add(listen);
+    return () => void this.#changeListeners.delete(listen);
   }
 
-  /** Tells `listen` of accounts that were out of quota by their own word, and by a newer one are not any more. */
-  onRelief(listen: (account: string) => void): () => void {
-    this.#relieved.add(listen);
-    return () => void this.#relieved.delete(listen);
+  /** Calls `listen` with each account that stated exhaustion earlier and has quota again by a newer statement; returns the undo. */
+  onRecovery(listen: (account: string) => void): () => void {
+    this.#recoveryListeners.add(listen);
+    return () => void this.#recoveryListeners.delete(listen);
   }
 
-  /** What an answer, an event or a usage read of the account said. */
-  hear(account: string, statement: Statement): void {
-    this.#change(account, (quota, now) => {
-      const { spent } = quota;
-      const news = quota.hear(statement, now);
-      if (spent && !quota.spent) this.#relieve(account, quota, now);
-      return news;
+  /** Records the statement of a reply, an event or a usage read. */
+  record(account: string, statement: QuotaStatement): void {
+    this.#update(account, (quota, now) => {
+      const { exhaustion } = quota;
+      const changed = quota.record(statement, now);
+      if (exhaustion && !quota.exhaustion) this.#notifyRecovery(account, quota, now);
+      return changed;
     });
   }
 
-  /** The account refused a turn for want of quota. @param resetsAt Unix seconds */
-  refuse(account: string, resetsAt: number | undefined): void {
-    this.#change(account, (quota, now) => {
-      quota.refuse(resetsAt, now);
+  /** Records that the account refused a turn for lack of quota. @param resetsAt Unix seconds */
+  recordRefusal(account: string, resetsAt: number | undefined): void {
+    this.#update(account, (quota, now) => {
+      quota.recordRefusal(resetsAt, now);
       return true;
     });
   }
 
-  /** The windows that say something now. */
-  windows(account: string): ReturnType<AccountQuota['current']> {
-    return this.#accounts.get(account)?.quota.current(this.#options.clock.now()) ?? [];
+  /** The windows that are valid now. */
+  windows(account: string): readonly KnownWindow[] {
+    return this.#accounts.get(account)?.quota.currentWindows(this.#options.clock.now()) ?? [];
   }
 
-  /** How old the newest evidence is, in milliseconds; infinite where there is none. */
+  /** The age of the newest evidence in milliseconds; infinite where there is none. */
   age(account: string): number {
-    const heardAt = this.#accounts.get(account)?.quota.heardAt;
-    return heardAt === undefined ? Number.POSITIVE_INFINITY : this.#options.clock.now() - heardAt;
+    const updatedAt = this.#accounts.get(account)?.quota.updatedAt;
+    return updatedAt === undefined ? Number.POSITIVE_INFINITY : this.#options.clock.now() - updatedAt;
   }
 
-  /** Whether what is known of it is too old to go by. */
   isStale(account: string): boolean {
     return this.age(account) >= FRESH_MS;
   }
 
-  /** Every configured account, for operators. */
+  /** All configured accounts, for /status. */
   status(): readonly QuotaStatus[] {
     const now = this.#options.clock.now();
-    return [...this.#accounts].map(([id, { quota }]) => statusOf(id, quota, now));
+    return [...this.#accounts].map(([id, { quota }]) => quotaStatus(id, quota, now));
   }
 
-  /** Hands what is not saved yet to the store; no timer from here on. */
+  /** Writes what is not saved yet. Sets no timer after this. */
   stop(): void {
     this.#saveAll();
   }
 
-  #concede(account: string): boolean {
-    let conceded = false;
-    this.#change(account, (quota, now) => {
-      conceded = quota.concede(now);
-      if (conceded) this.#relieve(account, quota, now);
-      return conceded;
+  #endContradictedExhaustion(account: string): boolean {
+    let ended = false;
+    this.#update(account, (quota, now) => {
+      ended = quota.endContradictedExhaustion(now);
+      if (ended) this.#notifyRecovery(account, quota, now);
+      return ended;
     });
-    return conceded;
+    return ended;
   }
 
-  #relieve(account: string, quota: AccountQuota, now: number): void {
-    if (!quota.judge(now).exhausted) for (const listen of this.#relieved) listen(account);
+  #notifyRecovery(account: string, quota: AccountQuota, now: number): void {
+    if (!quota.stateAt(now).exhausted) for (const listen of this.#recoveryListeners) listen(account);
   }
 
-  #judge(account: string, at: number): Judgement | undefined {
-    return this.#accounts.get(account)?.quota.judge(at);
+  #stateAt(account: string, at: number): QuotaState | undefined {
+    return this.#accounts.get(account)?.quota.stateAt(at);
   }
 
-  /** @param change says whether anything else is known now */
-  #change(account: string, change: (quota: AccountQuota, now: number) => boolean): void {
+  /** @param update returns whether the evidence changed */
+  #update(account: string, update: (quota: AccountQuota, now: number) => boolean): void {
     const known = this.#accounts.get(account);
     if (!known) return;
     const now = this.#options.clock.now();
-    const before = known.quota.judge(now);
-    if (!change(known.quota, now)) return;
-    const after = known.quota.judge(now);
-    this.#save(account, known, { atOnce: isOpen(before) !== isOpen(after) });
-    if (!sameJudgement(before, after)) this.#tell(account);
+    const before = known.quota.stateAt(now);
+    if (!update(known.quota, now)) return;
+    const after = known.quota.stateAt(now);
+    this.#save(account, known, { atOnce: isEligible(before) !== isEligible(after) });
+    if (!isSameState(before, after)) this.#notify(account);
   }
 
-  #tell(account: string): void {
-    for (const listen of this.#listeners) listen(account);
+  #notify(account: string): void {
+    for (const listen of this.#changeListeners) listen(account);
   }
 
-  #save(id: string, known: Account, { atOnce }: { readonly atOnce: boolean }): void {
-    const kept = keptOf(known.quota);
-    if (known.saved && sameKept(known.saved, kept)) return;
+  #save(id: string, account: Account, { atOnce }: { readonly atOnce: boolean }): void {
+    const stored = storedQuota(account.quota);
+    if (account.saved && isSameQuota(account.saved, stored)) return;
     if (atOnce) {
-      known.saved = kept;
+      account.saved = stored;
       this.#unsaved.delete(id);
-      this.#options.save(id, kept);
+      this.#options.save(id, stored);
       return;
     }
     this.#unsaved.add(id);
@@ -181,20 +180,20 @@ export class Quota implements QuotaView {
     this.#cancelSave?.();
     this.#cancelSave = undefined;
     for (const id of this.#unsaved) {
-      const known = this.#accounts.get(id);
-      if (!known) continue;
-      known.saved = keptOf(known.quota);
-      this.#options.save(id, known.saved);
+      const account = this.#accounts.get(id);
+      if (!account) continue;
+      account.saved = storedQuota(account.quota);
+      this.#options.save(id, account.saved);
     }
     this.#unsaved.clear();
   }
 }
 
-const isOpen = ({ exhausted, reserved }: Judgement): boolean => !exhausted && !reserved;
+const isEligible = ({ exhausted, reserved }: QuotaState): boolean => !exhausted && !reserved;
 
-const sameJudgement = (a: Judgement, b: Judgement): boolean =>
+const isSameState = (a: QuotaState, b: QuotaState): boolean =>
   a === b ||
-  (isOpen(a) === isOpen(b) &&
+  (isEligible(a) === isEligible(b) &&
     a.exhausted?.until === b.exhausted?.until &&
     a.reserved?.until === b.reserved?.until &&
     a.remaining === b.remaining &&

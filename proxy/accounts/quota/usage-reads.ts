@@ -1,15 +1,15 @@
-// Asks accounts for their usage: those of which nobody heard for five minutes, and stale ones before a turn is refused (Q8).
+// Reads the usage of accounts: every five minutes without other evidence, and with stale evidence before a turn is refused (Q8).
 import { hash } from 'node:crypto';
-import type { Clock } from '../../clock.ts';
+import { type Clock, withDeadline } from '../../clock.ts';
 import type { Counters } from '../../metrics.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Quota } from './quota.ts';
-import { statedByRead } from './quota-statement.ts';
+import { quotaFromUsageRead } from './quota-statement.ts';
 
 /** An account's answer to the usage read. */
 export interface UsageAnswer {
   readonly status: number;
-  /** The decoded JSON; anything at all where it was none. */
+  /** The decoded JSON; anything where the body was not JSON. */
   readonly body: unknown;
 }
 
@@ -17,39 +17,43 @@ export interface UsageReadsOptions {
   readonly clock: Clock;
   readonly quota: Quota;
   readonly counters: Counters;
-  /** Rejects where no answer came. Bounds its size and its time itself. */
+  /** Rejects where no answer came. Limits size and time itself. */
   readonly read: (account: string) => Promise<UsageAnswer>;
 }
 
-const EVERY_MS = 5 * 60_000;
-/** Accounts are asked up to this much earlier, each by its own share, so that they are not all asked at once. */
+const INTERVAL_MS = 5 * 60_000;
+/** Each account is read up to this much earlier, by an offset of its own, so that the reads are spread over time. */
 const SPREAD_MS = 30_000;
-/** An account that does not answer is asked less and less often. */
-const LONGEST_MS = 40 * 60_000;
-const AT_ONCE = 8;
-/** How long a turn, or a client that asks for the Pool's usage, waits for an answer. */
-const PATIENCE_MS = 2_000;
-/** Before a refusal an account is asked at most once in this time. */
-const AGAIN_MS = 60_000;
+/** The interval of an account that does not answer doubles up to this. */
+const LONGEST_INTERVAL_MS = 40 * 60_000;
+const CONCURRENCY = 8;
+/** The longest time that a turn, or a client that asks for the Pool's usage, waits for reads. */
+const WAIT_MS = 2_000;
+/** The shortest time between two reads of one account before refusals. */
+const RECHECK_INTERVAL_MS = 60_000;
 
+/** `urgent`: a turn is about to be refused. */
+type Priority = 'urgent' | 'scheduled';
+
+/** The reads of one account. */
 class Reader {
   readonly id: string;
   readonly address: string;
-  readonly spread: number;
-  askedAt = Number.NEGATIVE_INFINITY;
+  readonly offset: number;
+  readAt = Number.NEGATIVE_INFINITY;
   failures = 0;
-  /** While it is being asked, or waits for its turn to be. */
-  asking: Promise<void> | undefined;
-  cancel: () => void = () => undefined;
+  /** The read that is running or queued. */
+  reading: Promise<void> | undefined;
+  cancelTimer: () => void = () => undefined;
 
   constructor({ id, base_url }: AccountConfig) {
     this.id = id;
     this.address = base_url;
-    this.spread = Number.parseInt(hash('sha256', id, 'hex').slice(0, 8), 16) % SPREAD_MS;
+    this.offset = Number.parseInt(hash('sha256', id, 'hex').slice(0, 8), 16) % SPREAD_MS;
   }
 
-  get every(): number {
-    return Math.min(LONGEST_MS, EVERY_MS * 2 ** Math.max(0, this.failures - 1)) - this.spread;
+  get interval(): number {
+    return Math.min(LONGEST_INTERVAL_MS, INTERVAL_MS * 2 ** Math.max(0, this.failures - 1)) - this.offset;
   }
 }
 
@@ -57,113 +61,109 @@ export class UsageReads {
   readonly #options: UsageReadsOptions;
   #readers: ReadonlyMap<string, Reader> = new Map();
   #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #queue: (() => void)[] = [];
   #stopped = false;
 
   constructor(options: UsageReadsOptions) {
     this.#options = options;
   }
 
-  /** Takes the accounts of a configuration, after `quota` did; those of which nothing young is known are asked at once. */
+  /** Takes the accounts of a configuration, after `quota` did. Accounts without fresh evidence are read at once. */
   configure(accounts: readonly AccountConfig[]): void {
     const next = new Map<string, Reader>();
     for (const account of accounts) {
       const known = this.#readers.get(account.id);
       if (account.visible) next.set(account.id, known?.address === account.base_url ? known : new Reader(account));
     }
-    for (const [id, reader] of this.#readers) if (next.get(id) !== reader) reader.cancel();
+    for (const [id, reader] of this.#readers) if (next.get(id) !== reader) reader.cancelTimer();
     this.#readers = next;
-    for (const reader of next.values()) this.#arm(reader);
+    for (const reader of next.values()) this.#schedule(reader);
   }
 
-  /** Resolves when these accounts are not being asked for the first time any more; at the latest after two seconds. */
-  async known(accounts: readonly string[]): Promise<void> {
+  /** Resolves when the first reads of these accounts have ended; after two seconds at the latest. */
+  async firstReads(accounts: readonly string[]): Promise<void> {
     const { quota } = this.#options;
-    await this.#patiently(accounts.flatMap((id) => (Number.isFinite(quota.age(id)) ? [] : (this.#readers.get(id)?.asking ?? []))));
+    await this.#waitFor(accounts.flatMap((id) => (Number.isFinite(quota.age(id)) ? [] : (this.#readers.get(id)?.reading ?? []))));
   }
 
   /**
-   * Asks those of the accounts again of which only old word is there; undefined where there is none to ask. Whoever needs the same
-   * account meanwhile shares the answer. Resolves at the latest after two seconds.
+   * Reads the accounts with stale evidence; undefined where there is none to read. Concurrent callers share the reads.
+   * Resolves after two seconds at the latest.
    */
   recheck(accounts: readonly string[]): Promise<void> | undefined {
     const { quota, clock } = this.#options;
-    const asked = accounts.flatMap((id) => {
+    const reads = accounts.flatMap((id) => {
       const reader = this.#readers.get(id);
       if (!reader || !quota.isStale(id)) return [];
-      return reader.asking ?? (clock.now() - reader.askedAt >= AGAIN_MS ? this.#ask(reader, 'first') : []);
+      return reader.reading ?? (clock.now() - reader.readAt >= RECHECK_INTERVAL_MS ? this.#start(reader, 'urgent') : []);
     });
-    return asked.length > 0 ? this.#patiently(asked) : undefined;
+    return reads.length > 0 ? this.#waitFor(reads) : undefined;
   }
 
-  /** No timer and no further read from here on. */
+  /** Sets no timer and starts no read after this. */
   stop(): void {
     this.#stopped = true;
-    for (const { cancel } of this.#readers.values()) cancel();
-    for (const go of this.#waiting.splice(0)) go();
+    for (const { cancelTimer } of this.#readers.values()) cancelTimer();
+    for (const go of this.#queue.splice(0)) go();
   }
 
-  /** One timer an account, for when it is due; an answer of its turns meanwhile puts that off. */
-  #arm(reader: Reader): void {
-    reader.cancel();
-    if (this.#stopped || reader.asking || this.#readers.get(reader.id) !== reader) return;
+  /** Sets one timer for the account's next read. A reply of the account meanwhile postpones it. */
+  #schedule(reader: Reader): void {
+    reader.cancelTimer();
+    if (this.#stopped || reader.reading || this.#readers.get(reader.id) !== reader) return;
     const { clock, quota } = this.#options;
-    const since = Math.min(quota.age(reader.id), clock.now() - reader.askedAt);
-    const wait = reader.every - since;
-    if (wait <= 0) void this.#ask(reader, 'last');
-    else reader.cancel = clock.after(wait, () => this.#arm(reader));
+    const age = Math.min(quota.age(reader.id), clock.now() - reader.readAt);
+    const wait = reader.interval - age;
+    if (wait <= 0) void this.#start(reader, 'scheduled');
+    else reader.cancelTimer = clock.after(wait, () => this.#schedule(reader));
   }
 
-  #ask(reader: Reader, place: 'first' | 'last'): Promise<void> {
-    reader.cancel();
-    reader.asking = this.#askInTurn(reader, place);
-    return reader.asking;
+  #start(reader: Reader, priority: Priority): Promise<void> {
+    reader.cancelTimer();
+    reader.reading = this.#readInTurn(reader, priority);
+    return reader.reading;
   }
 
-  async #askInTurn(reader: Reader, place: 'first' | 'last'): Promise<void> {
-    await this.#turn(place);
+  async #readInTurn(reader: Reader, priority: Priority): Promise<void> {
+    await this.#slot(priority);
     if (!this.#stopped) await this.#read(reader);
-    reader.asking = undefined;
-    const next = this.#waiting.shift();
+    reader.reading = undefined;
+    const next = this.#queue.shift();
     if (next) next();
     else this.#running -= 1;
-    this.#arm(reader);
+    this.#schedule(reader);
   }
 
   async #read(reader: Reader): Promise<void> {
     const { clock, quota, counters, read } = this.#options;
     counters.add('quota_reads');
-    reader.askedAt = clock.now();
+    reader.readAt = clock.now();
     try {
       const { status, body } = await read(reader.id);
-      const statement = status < 300 ? statedByRead(body, clock.now()) : undefined;
+      const statement = status < 300 ? quotaFromUsageRead(body, clock.now()) : undefined;
       reader.failures = statement ? 0 : reader.failures + 1;
       if (!statement) counters.add('quota_read_failures');
-      // An account that moved, or left, has nothing to say any more.
-      else if (this.#readers.get(reader.id) === reader) quota.hear(reader.id, statement);
+      // The account may have been removed, or have another address, since the read began.
+      else if (this.#readers.get(reader.id) === reader) quota.record(reader.id, statement);
     } catch {
       reader.failures += 1;
       counters.add('quota_read_failures');
     }
   }
 
-  /** Resolves when one more may be asked. Who stands before a refusal goes first. */
-  #turn(place: 'first' | 'last'): Promise<void> {
-    if (this.#running < AT_ONCE) {
+  /** Resolves when fewer than the permitted number of reads are running. */
+  #slot(priority: Priority): Promise<void> {
+    if (this.#running < CONCURRENCY) {
       this.#running += 1;
       return Promise.resolve();
     }
     return new Promise((resolve) => {
-      if (place === 'first') this.#waiting.unshift(resolve);
-      else this.#waiting.push(resolve);
+      if (priority === 'urgent') this.#queue.unshift(resolve);
+      else this.#queue.push(resolve);
     });
   }
 
-  async #patiently(asked: readonly Promise<void>[]): Promise<void> {
-    if (asked.length === 0) return;
-    const late = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.after(PATIENCE_MS, late.resolve);
-    await Promise.race([Promise.all(asked), late.promise]);
-    cancel();
+  async #waitFor(reads: readonly Promise<void>[]): Promise<void> {
+    if (reads.length > 0) await withDeadline(Promise.all(reads), this.#options.clock, WAIT_MS);
   }
 }

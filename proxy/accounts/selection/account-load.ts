@@ -1,7 +1,34 @@
-// The running side of accounts as selection counts them: what is in flight, what is left of their quota, and what changed lately.
+// What selection knows of each account: attempts in flight, quota and health; and which accounts changed since an index was refreshed.
 import type { AccountConfig } from '../../turn/settings.ts';
-import type { QuotaView } from './quota-view.ts';
+import type { Health } from '../health/health.ts';
 import { hashOf } from './rendezvous.ts';
+
+/** Quota as selection reads it: from memory, with a call whenever something changed. Times are Unix milliseconds. */
+export interface QuotaView {
+  /** The end of the exhaustion, where that is known; undefined while the account is not out of quota or nothing is known. */
+  exhausted(account: string, at: number): { readonly until: number | undefined } | undefined;
+  /** The share of the tightest window that is left, 0 to 1; undefined is unknown, and unknown is eligible (Q8). */
+  remaining(account: string, at: number): number | undefined;
+  /** The first reset of its windows. */
+  nextReset(account: string, at: number): number | undefined;
+  /** The end of the time in which what is left is reserved for the account's owner (`reserve_percent`). */
+  reserved(account: string, at: number): { readonly until: number | undefined } | undefined;
+  /**
+   * Reads the usage of the accounts with stale evidence, before a turn is refused for them; undefined where there is none to read.
+   * Resolves after a short time in any case.
+   */
+  recheck?(accounts: readonly string[]): Promise<void> | undefined;
+  /** Calls `listen` with the account after each new statement; returns the undo. */
+  onChange(listen: (account: string) => void): () => void;
+}
+
+export const UNKNOWN_QUOTA: QuotaView = {
+  exhausted: () => undefined,
+  remaining: () => undefined,
+  nextReset: () => undefined,
+  reserved: () => undefined,
+  onChange: () => () => undefined,
+};
 
 export class AccountLoad {
   readonly id: string;
@@ -9,10 +36,10 @@ export class AccountLoad {
   /** `max_concurrent`. */
   capacity: number;
   inFlight = 0;
-  /** Of quota, as last looked at. */
+  /** Quota, as it was read last. */
   remaining: number | undefined;
   nextReset: number | undefined;
-  spent: { readonly until: number | undefined } | undefined;
+  exhausted: { readonly until: number | undefined } | undefined;
   reserved: { readonly until: number | undefined } | undefined;
 
   constructor(id: string, capacity: number) {
@@ -21,56 +48,79 @@ export class AccountLoad {
     this.capacity = capacity;
   }
 
-  look(quota: QuotaView, at: number): void {
-    this.spent = quota.exhausted(this.id, at);
+  readQuota(quota: QuotaView, at: number): void {
+    this.exhausted = quota.exhausted(this.id, at);
     this.remaining = quota.remaining(this.id, at);
     this.nextReset = quota.nextReset(this.id, at);
     this.reserved = quota.reserved(this.id, at);
   }
 }
 
-/** Enough for all that happens between two looks of a busy roster; one that is further behind looks at everything. */
-const REMEMBERED = 512;
+/** The reasons for which an account cannot take a turn, in order of precedence. Rows count them for the accounts not chosen (Q7). */
+export const AVAILABILITIES = [
+  'available',
+  'reauth_required',
+  'cooldown',
+  'probing',
+  'out_of_quota',
+  'reserved',
+  'at_max_concurrent',
+] as const;
+
+export type Availability = (typeof AVAILABILITIES)[number];
+
+/** @param scope the exposed model id, or the scope of a route without a model */
+export function availabilityOf(load: AccountLoad, health: Pick<Health, 'availability'>, scope: string): Availability {
+  const availability = health.availability(load.id, scope);
+  if (availability === 'quota' || (availability === 'available' && load.exhausted)) return 'out_of_quota';
+  if (availability !== 'available') return availability;
+  if (load.reserved) return 'reserved';
+  return load.inFlight < load.capacity ? 'available' : 'at_max_concurrent';
+}
+
+/** More changes than happen between two uses of a busy index. An index that is further behind refreshes everything. */
+const LOG_LENGTH = 512;
 
 /**
- * All seats, and a log of the changed ones. CandidateIndexes read on in it when they are asked, so that a change costs the same however many
- * models and Pools an account serves.
+ * The loads of all accounts, and a log of the last changes. Each index reads the log from where it stopped, so a change costs the same
+ * whatever the number of models and Pools that an account serves.
  */
 export class AccountLoads {
-  #seats = new Map<string, AccountLoad>();
-  readonly #changes: AccountLoad[] = [];
-  #changed = 0;
+  #loads = new Map<string, AccountLoad>();
+  readonly #log: AccountLoad[] = [];
+  #changes = 0;
 
-  /** How many changes there were so far. */
-  get changed(): number {
-    return this.#changed;
+  /** The number of changes so far. */
+  get changes(): number {
+    return this.#changes;
   }
 
   configure(accounts: readonly AccountConfig[]): void {
     const next = new Map<string, AccountLoad>();
     for (const { id, max_concurrent } of accounts) {
-      const seat = this.#seats.get(id) ?? new AccountLoad(id, max_concurrent);
-      seat.capacity = max_concurrent;
-      next.set(id, seat);
+      const load = this.#loads.get(id) ?? new AccountLoad(id, max_concurrent);
+      load.capacity = max_concurrent;
+      next.set(id, load);
     }
-    this.#seats = next;
+    this.#loads = next;
   }
 
-  of(id: string): AccountLoad | undefined {
-    return this.#seats.get(id);
+  get(id: string): AccountLoad | undefined {
+    return this.#loads.get(id);
   }
 
-  change(seat: AccountLoad): void {
-    this.#changes[this.#changed % REMEMBERED] = seat;
-    this.#changed += 1;
+  recordChange(load: AccountLoad): void {
+    this.#log[this.#changes % LOG_LENGTH] = load;
+    this.#changes += 1;
   }
 
-  /** The seat of the change after the first `count` ones; only of those that are remembered. */
-  changeAfter(count: number): AccountLoad {
-    return this.#changes[count % REMEMBERED] as AccountLoad;
+  /** The account of the change with this number, from 0; valid where `hasChangesSince` returns true. */
+  changeAt(number: number): AccountLoad {
+    return this.#log[number % LOG_LENGTH] as AccountLoad;
   }
 
-  remembers(count: number): boolean {
-    return this.#changed - count <= REMEMBERED;
+  /** Whether the log still has all changes from this number on. */
+  hasChangesSince(number: number): boolean {
+    return this.#changes - number <= LOG_LENGTH;
   }
 }

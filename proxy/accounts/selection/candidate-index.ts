@@ -1,138 +1,138 @@
-// The accounts of one Pool for one model, each with its standing and its score; picks one without looking anything up.
+// The candidates of one Pool for one model, with availability and score in arrays: a choice is one pass over numbers.
 import type { Candidates } from '../../models/pool-model.ts';
-import type { AccountLoad, AccountLoads } from './account-load.ts';
-import { AVAILABILITIES, type Availability } from './availability.ts';
+import { type AccountLoad, type AccountLoads, AVAILABILITIES, type Availability } from './account-load.ts';
 import { rankOf, weightedRank } from './rendezvous.ts';
-import type { Place, Strategy } from './strategy.ts';
+import type { Candidate, Strategy } from './strategies.ts';
 
-export interface RosterOptions {
-  /** The object itself tells a roster that is still true from one that is not. */
-  readonly candidates: Candidates;
+export interface CandidateIndexOptions {
+  /** An index with another object than the current one is outdated. */
+  readonly source: Candidates;
   readonly weightOf: (account: string) => number;
-  readonly seats: AccountLoads;
+  readonly loads: AccountLoads;
   readonly strategy: Strategy;
-  readonly availabilityOf: (seat: AccountLoad) => Availability;
-  /** Looks at the seat's quota again. */
-  readonly look: (seat: AccountLoad) => void;
+  readonly availabilityOf: (load: AccountLoad) => Availability;
+  readonly readQuota: (load: AccountLoad) => void;
 }
 
-/** Quota grows old by time alone, and resets pass: everything is looked at this often. */
-const EVERY_MS = 1_000;
-const OPEN = AVAILABILITIES.indexOf('open');
-const FULL = AVAILABILITIES.indexOf('at_max_concurrent');
+/** Quota evidence gets old and windows reset without a statement: all quota is read again after this time. */
+const REFRESH_MS = 1_000;
+const AVAILABLE = AVAILABILITIES.indexOf('available');
+const AT_MAX_CONCURRENT = AVAILABILITIES.indexOf('at_max_concurrent');
 const NONE: ReadonlySet<string> = new Set();
-/** Q11: an account over this share of the mean in flight passes a turn on. */
+/** Q11: an account over this multiple of the mean in flight passes a turn on. */
 const BOUND = 1.25;
 
 /**
- * A turn costs one pass over an array of numbers, and two places scored anew: the one it takes and the one that an earlier turn left.
- * So a thousand accounts cost 1 to 4 µs more than ten, which is less than a tenth of a turn.
+ * A turn scores two candidates: the one it takes, and the one that an earlier turn left. A choice among a thousand accounts costs 1 to
+ * 4 µs more than one among ten, less than a tenth of a turn.
  */
 export class CandidateIndex {
-  readonly candidates: Candidates;
-  readonly places: readonly Place[];
-  readonly #options: RosterOptions;
-  readonly #byAccount: ReadonlyMap<string, Place>;
-  /** How many places of the cohort there are; overflow stands behind them. */
-  readonly #preferred: number;
+  readonly source: Candidates;
+  readonly candidates: readonly Candidate[];
+  readonly #options: CandidateIndexOptions;
+  readonly #byAccount: ReadonlyMap<string, Candidate>;
+  /** The number of candidates in the cohort. The overflow comes after them. */
+  readonly #cohortSize: number;
   readonly #weighted: boolean;
   readonly #scores: Float64Array;
-  readonly #standings: Uint8Array;
+  /** Indexes of AVAILABILITIES. */
+  readonly #availabilities: Uint8Array;
   readonly #inFlight: Int32Array;
   readonly #hashes: Uint32Array;
-  /** Places by standing. */
+  /** Candidates by availability. */
   readonly #counts = new Uint32Array(AVAILABILITIES.length);
-  /** Over the places that are open or merely full. */
-  #load = 0;
-  #weight = 0;
-  #read = 0;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Attempts in flight and weights of the candidates that are available or at their maximum. */
+  #totalInFlight = 0;
+  #totalWeight = 0;
+  /** The number of changes that were read from the log. */
+  #changesRead = 0;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: RosterOptions) {
-    const { candidates, seats, weightOf } = options;
+  constructor(options: CandidateIndexOptions) {
+    const { source, loads, weightOf } = options;
     this.#options = options;
-    this.candidates = candidates;
-    const seated = (ids: readonly string[]): AccountLoad[] => ids.flatMap((id) => seats.of(id) ?? []);
-    const preferred = seated(candidates.preferred);
-    this.#preferred = preferred.length;
-    this.places = [...preferred, ...seated(candidates.overflow)].map((seat, index) => ({ seat, index, weight: weightOf(seat.id) }));
-    this.#byAccount = new Map(this.places.map((place) => [place.seat.id, place]));
-    this.#weighted = this.places.some(({ weight }) => weight !== this.places[0]?.weight);
-    const { length } = this.places;
+    this.source = source;
+    const loadsOf = (ids: readonly string[]): AccountLoad[] => ids.flatMap((id) => loads.get(id) ?? []);
+    const cohort = loadsOf(source.preferred);
+    this.#cohortSize = cohort.length;
+    this.candidates = [...cohort, ...loadsOf(source.overflow)].map((load, index) => ({ load, index, weight: weightOf(load.id) }));
+    this.#byAccount = new Map(this.candidates.map((candidate) => [candidate.load.id, candidate]));
+    this.#weighted = this.candidates.some(({ weight }) => weight !== this.candidates[0]?.weight);
+    const { length } = this.candidates;
     this.#scores = new Float64Array(length).fill(Number.NEGATIVE_INFINITY);
-    this.#standings = new Uint8Array(length).fill(FULL);
+    this.#availabilities = new Uint8Array(length).fill(AT_MAX_CONCURRENT);
     this.#inFlight = new Int32Array(length);
-    this.#hashes = Uint32Array.from(this.places, ({ seat }) => seat.hash);
-    this.#counts[FULL] = length;
-    for (const { weight } of this.places) this.#weight += weight;
+    this.#hashes = Uint32Array.from(this.candidates, ({ load }) => load.hash);
+    this.#counts[AT_MAX_CONCURRENT] = length;
+    for (const { weight } of this.candidates) this.#totalWeight += weight;
   }
 
-  of(account: string): Place | undefined {
+  get(account: string): Candidate | undefined {
     return this.#byAccount.get(account);
   }
 
-  standing(place: Place): Availability {
-    return AVAILABILITIES[this.#standings[place.index] as number] as Availability;
+  availability(candidate: Candidate): Availability {
+    return AVAILABILITIES[this.#availabilities[candidate.index] as number] as Availability;
   }
 
-  /** Brings scores and standings up to date: with what changed since the last time, or with everything. */
+  /** Updates availabilities and scores: of the candidates that changed, or of all. */
   refresh(now: number): void {
-    const { seats, look } = this.#options;
-    const old = Math.abs(now - this.#lookedAt) >= EVERY_MS;
-    if (old || !seats.remembers(this.#read)) {
-      for (const place of this.places) {
-        if (old) look(place.seat);
-        this.#score(place);
+    const { loads, readQuota } = this.#options;
+    const isOld = Math.abs(now - this.#refreshedAt) >= REFRESH_MS;
+    if (isOld || !loads.hasChangesSince(this.#changesRead)) {
+      for (const candidate of this.candidates) {
+        if (isOld) readQuota(candidate.load);
+        this.#update(candidate);
       }
-      if (old) this.#lookedAt = now;
+      if (isOld) this.#refreshedAt = now;
     } else {
-      for (let i = this.#read; i < seats.changed; i++) {
-        const place = this.#byAccount.get(seats.changeAfter(i).id);
-        if (place) this.#score(place);
+      for (let i = this.#changesRead; i < loads.changes; i++) {
+        const candidate = this.#byAccount.get(loads.changeAt(i).id);
+        if (candidate) this.#update(candidate);
       }
     }
-    this.#read = seats.changed;
+    this.#changesRead = loads.changes;
   }
 
-  /** The strategy's choice among the open places; those of the cohort first. */
-  best(key: number, tried: ReadonlySet<string> = NONE): Place | undefined {
-    const place = this.#best(key, tried, 0, this.#preferred) ?? this.#best(key, tried, this.#preferred, this.places.length);
-    if (place && this.#options.strategy.chosen) {
-      this.#options.strategy.chosen(place);
-      this.#score(place);
+  /** The strategy's choice among the available candidates; the cohort before its overflow. */
+  best(key: number, tried: ReadonlySet<string> = NONE): Candidate | undefined {
+    const best = this.#best(key, tried, 0, this.#cohortSize) ?? this.#best(key, tried, this.#cohortSize, this.candidates.length);
+    if (best && this.#options.strategy.chosen) {
+      this.#options.strategy.chosen(best);
+      this.#update(best);
     }
-    return place;
+    return best;
   }
 
-  /** The first open place in the key's own order that is not over the bound (Q11); those of the cohort first. */
-  nearest(key: number, tried: ReadonlySet<string> = NONE): Place | undefined {
-    return this.#nearest(key, tried, 0, this.#preferred) ?? this.#nearest(key, tried, this.#preferred, this.places.length);
+  /** The first available candidate in the key's order that is not over the bound (Q11); the cohort before its overflow. */
+  nearest(key: number, tried: ReadonlySet<string> = NONE): Candidate | undefined {
+    return this.#nearest(key, tried, 0, this.#cohortSize) ?? this.#nearest(key, tried, this.#cohortSize, this.candidates.length);
   }
 
-  /** How many places that were not tried stand like this. */
-  count(standing: Availability, tried: ReadonlySet<string> = NONE): number {
-    let count = this.#counts[AVAILABILITIES.indexOf(standing)] as number;
+  /** The number of candidates with this availability that were not tried. */
+  count(availability: Availability, tried: ReadonlySet<string> = NONE): number {
+    let count = this.#counts[AVAILABILITIES.indexOf(availability)] as number;
     for (const account of tried) {
-      const place = this.#byAccount.get(account);
-      if (place && this.standing(place) === standing) count -= 1;
+      const candidate = this.#byAccount.get(account);
+      if (candidate && this.availability(candidate) === availability) count -= 1;
     }
     return count;
   }
 
-  #best(key: number, tried: ReadonlySet<string>, from: number, to: number): Place | undefined {
+  #best(key: number, tried: ReadonlySet<string>, from: number, to: number): Candidate | undefined {
     const scores = this.#scores;
     const hashes = this.#hashes;
-    let found = -1;
+    let best = -1;
     let top = Number.NEGATIVE_INFINITY;
-    // Of the one that was found; reckoned only once another one ties with it.
+    // The rank of the best one, computed only when another one ties with it.
     let rank = -1;
     for (let i = from; i < to; i++) {
       const score = scores[i] as number;
       if (score < top || score === Number.NEGATIVE_INFINITY) continue;
       if (score === top) {
-        if (rank < 0) rank = rankOf(key, hashes[found] as number);
+        if (rank < 0) rank = rankOf(key, hashes[best] as number);
         const own = rankOf(key, hashes[i] as number);
-        if (this.#weighted ? !this.#outranks(own, i, rank, found) : own <= rank) continue;
+        if (this.#weighted ? !this.#outranks(own, i, rank, best) : own <= rank) continue;
         if (this.#isTried(i, tried)) continue;
         rank = own;
       } else {
@@ -140,60 +140,63 @@ export class CandidateIndex {
         rank = -1;
         top = score;
       }
-      found = i;
+      best = i;
     }
-    return this.places[found];
+    return this.candidates[best];
   }
 
-  #nearest(key: number, tried: ReadonlySet<string>, from: number, to: number): Place | undefined {
-    const standings = this.#standings;
+  #nearest(key: number, tried: ReadonlySet<string>, from: number, to: number): Candidate | undefined {
+    const availabilities = this.#availabilities;
     const hashes = this.#hashes;
-    let found = -1;
+    let nearest = -1;
     let rank = -1;
     for (let i = from; i < to; i++) {
-      if (standings[i] !== OPEN) continue;
+      if (availabilities[i] !== AVAILABLE) continue;
       const own = rankOf(key, hashes[i] as number);
-      if (this.#weighted && found >= 0 ? !this.#outranks(own, i, rank, found) : own <= rank) continue;
-      if (this.#isOver(i) || this.#isTried(i, tried)) continue;
-      found = i;
+      if (this.#weighted && nearest >= 0 ? !this.#outranks(own, i, rank, nearest) : own <= rank) continue;
+      if (this.#isOverBound(i) || this.#isTried(i, tried)) continue;
+      nearest = i;
       rank = own;
     }
-    return this.places[found];
+    return this.candidates[nearest];
   }
 
   #isTried(index: number, tried: ReadonlySet<string>): boolean {
-    return tried.size > 0 && tried.has((this.places[index] as Place).seat.id);
+    return tried.size > 0 && tried.has((this.candidates[index] as Candidate).load.id);
   }
 
-  #outranks(rank: number, index: number, other: number, than: number): boolean {
-    return weightedRank(rank, (this.places[index] as Place).weight) > weightedRank(other, (this.places[than] as Place).weight);
+  #outranks(rank: number, index: number, otherRank: number, other: number): boolean {
+    return (
+      weightedRank(rank, (this.candidates[index] as Candidate).weight) >
+      weightedRank(otherRank, (this.candidates[other] as Candidate).weight)
+    );
   }
 
-  /** The turn itself counts, in the mean and at the place: an idle Pool is no reason to pass on. */
-  #isOver(index: number): boolean {
-    const { weight } = this.places[index] as Place;
-    const bound = Math.ceil((BOUND * (this.#load + 1) * weight) / this.#weight);
+  /** Counts the turn itself, in the mean and at the candidate: in an idle Pool no candidate is over the bound. */
+  #isOverBound(index: number): boolean {
+    const { weight } = this.candidates[index] as Candidate;
+    const bound = Math.ceil((BOUND * (this.#totalInFlight + 1) * weight) / this.#totalWeight);
     return (this.#inFlight[index] as number) + 1 > bound;
   }
 
-  #score(place: Place): void {
-    const { index, seat, weight } = place;
-    const before = this.#standings[index] as number;
-    if (before === OPEN || before === FULL) {
-      this.#load -= this.#inFlight[index] as number;
-      this.#weight -= weight;
+  #update(candidate: Candidate): void {
+    const { index, load, weight } = candidate;
+    const before = this.#availabilities[index] as number;
+    if (before === AVAILABLE || before === AT_MAX_CONCURRENT) {
+      this.#totalInFlight -= this.#inFlight[index] as number;
+      this.#totalWeight -= weight;
     }
-    const now = AVAILABILITIES.indexOf(this.#options.availabilityOf(seat));
-    if (now === OPEN || now === FULL) {
-      this.#load += seat.inFlight;
-      this.#weight += weight;
+    const now = AVAILABILITIES.indexOf(this.#options.availabilityOf(load));
+    if (now === AVAILABLE || now === AT_MAX_CONCURRENT) {
+      this.#totalInFlight += load.inFlight;
+      this.#totalWeight += weight;
     }
-    this.#inFlight[index] = seat.inFlight;
+    this.#inFlight[index] = load.inFlight;
     if (now !== before) {
       this.#counts[before] = (this.#counts[before] as number) - 1;
       this.#counts[now] = (this.#counts[now] as number) + 1;
-      this.#standings[index] = now;
+      this.#availabilities[index] = now;
     }
-    this.#scores[index] = now === OPEN ? this.#options.strategy.score(place) : Number.NEGATIVE_INFINITY;
+    this.#scores[index] = now === AVAILABLE ? this.#options.strategy.score(candidate) : Number.NEGATIVE_INFINITY;
   }
 }

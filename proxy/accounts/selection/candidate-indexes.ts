@@ -1,67 +1,65 @@
-// A roster for each Pool and model that turns ask for, made at first need, and anew where the catalog says something else.
+// One candidate index for each Pool and model, made at the first turn and again when the catalog changes.
 
 import type { Clock } from '../../clock.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
-import type { AccountLoads } from './account-load.ts';
-import { availabilityOf } from './availability.ts';
+import { type AccountLoads, availabilityOf, type QuotaView } from './account-load.ts';
 import { CandidateIndex } from './candidate-index.ts';
-import type { QuotaView } from './quota-view.ts';
 import type { Sources } from './sources.ts';
-import { STRATEGIES } from './strategy.ts';
+import { STRATEGIES } from './strategies.ts';
 
-export interface RostersOptions {
+export interface CandidateIndexesOptions {
   readonly clock: Clock;
   readonly sources: Sources;
   readonly health: Health;
   readonly quota: QuotaView;
-  readonly seats: AccountLoads;
+  readonly loads: AccountLoads;
 }
 
 export class CandidateIndexes {
-  readonly #options: RostersOptions;
-  /** By the configuration's own object: the rosters of an old one go with the last turn that holds it. */
+  readonly #options: CandidateIndexesOptions;
+  /** By the configuration's object: the indexes of an old configuration are collected with its last turn. */
   #byPool = new WeakMap<PoolConfig, Map<string, CandidateIndex>>();
 
-  constructor(options: RostersOptions) {
+  constructor(options: CandidateIndexesOptions) {
     this.#options = options;
   }
 
-  /** Up to date. @param scope the exposed model id, or a route's own word */
-  of(pool: PoolConfig, scope: string): CandidateIndex {
+  /** The refreshed index. @param scope exposed model id, or the scope of a route without a model */
+  get(pool: PoolConfig, scope: string): CandidateIndex {
     const { sources, clock, health } = this.#options;
-    let ofPool = this.#byPool.get(pool);
-    if (!ofPool) {
-      ofPool = new Map();
-      this.#byPool.set(pool, ofPool);
+    let byScope = this.#byPool.get(pool);
+    if (!byScope) {
+      byScope = new Map();
+      this.#byPool.set(pool, byScope);
     }
-    const candidates = sources.of(pool, scope);
-    let roster = ofPool.get(scope);
-    if (roster?.candidates !== candidates) {
-      roster = this.#made(pool, scope, candidates);
-      ofPool.set(scope, roster);
+    const source = sources.candidates(pool, scope);
+    let index = byScope.get(scope);
+    if (index?.source !== source) {
+      index = this.#create(pool, scope, source);
+      byScope.set(scope, index);
     }
-    // A cooldown that is over by now is to be among the changes.
-    health.catchUp();
-    roster.refresh(clock.now());
-    return roster;
+    // A cooldown that has elapsed must be among the changes.
+    health.endElapsedCooldowns();
+    index.refresh(clock.now());
+    return index;
   }
 
-  /** The seats are others: every roster is made anew. */
-  forget(): void {
+  /** Drops all indexes: the loads were configured again. */
+  clear(): void {
     this.#byPool = new WeakMap();
   }
 
-  #made(pool: PoolConfig, scope: string, candidates: CandidateIndex['candidates']): CandidateIndex {
-    const { health, quota, clock, seats } = this.#options;
+  #create(pool: PoolConfig, scope: string, source: CandidateIndex['source']): CandidateIndex {
+    const { health, quota, clock, loads } = this.#options;
     const weights = new Map(pool.assignments.map(({ account, weight }) => [account, weight]));
     return new CandidateIndex({
-      candidates,
+      source,
       weightOf: (account) => weights.get(account) ?? 1,
-      seats,
+      loads,
       strategy: STRATEGIES[pool.strategy](),
-      availabilityOf: (seat) => availabilityOf(seat, health, scope),
-      look: (seat) => seat.look(quota, clock.now()),
+      availabilityOf: (load) => availabilityOf(load, health, scope),
+      readQuota: (load) => load.readQuota(quota, clock.now()),
     });
   }
 }

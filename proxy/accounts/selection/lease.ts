@@ -1,52 +1,54 @@
-// One attempt's hold on an account: a place in its concurrency and a visit in its health, given back exactly once.
+// The lease of one attempt: its part of an account's concurrency and its ticket in the account's health, released once.
+import type { Why } from '../../../store/rows.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
-import type { AttemptTicket, Result } from '../health/attempt-ticket.ts';
+import type { AttemptResult, AttemptTicket } from '../health/account-health.ts';
 import type { Health } from '../health/health.ts';
 import type { AccountLoad } from './account-load.ts';
+
+export interface LeaseOptions {
+  readonly account: AccountConfig;
+  readonly upstream: Upstream;
+  readonly why: Why;
+  readonly ticket: AttemptTicket;
+  readonly load: AccountLoad;
+  readonly health: Health;
+  readonly onReleased: (load: AccountLoad) => void;
+}
 
 export class Lease {
   readonly account: AccountConfig;
   readonly upstream: Upstream;
-  readonly #visit: AttemptTicket;
-  readonly #seat: AccountLoad;
-  readonly #health: Health;
-  readonly #released: (seat: AccountLoad) => void;
-  #over = false;
+  /** Why this account was chosen, and a count per reason for the others (Q7). */
+  readonly why: Why;
+  readonly #options: LeaseOptions;
+  #released = false;
 
-  constructor(parts: {
-    readonly account: AccountConfig;
-    readonly upstream: Upstream;
-    readonly visit: AttemptTicket;
-    readonly seat: AccountLoad;
-    readonly health: Health;
-    readonly released: (seat: AccountLoad) => void;
-  }) {
-    this.account = parts.account;
-    this.upstream = parts.upstream;
-    this.#visit = parts.visit;
-    this.#seat = parts.seat;
-    this.#health = parts.health;
-    this.#released = parts.released;
-    parts.seat.inFlight += 1;
+  constructor(options: LeaseOptions) {
+    this.account = options.account;
+    this.upstream = options.upstream;
+    this.why = options.why;
+    this.#options = options;
+    options.load.inFlight += 1;
   }
 
-  /** Whether this attempt decides about an account that was failing (Q5). */
+  /** Whether this attempt is the probe of an account that failed (Q5). */
   get isProbe(): boolean {
-    return this.#visit.probes !== undefined;
+    return this.#options.ticket.probes !== undefined;
   }
 
-  /** The reply was committed: a probe need not be waited for any longer. */
+  /** The reply was committed: a probe has its result before the reply ends. */
   answered(): void {
-    if (!this.#over) this.#health.answered(this.#visit);
+    if (!this.#released) this.#options.health.answered(this.#options.ticket);
   }
 
-  /** A second call does nothing. */
-  end(result: Result): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#seat.inFlight -= 1;
-    this.#health.end(this.#visit, result);
-    this.#released(this.#seat);
+  /** Releases the lease. A second call does nothing. */
+  end(result: AttemptResult): void {
+    if (this.#released) return;
+    this.#released = true;
+    const { load, health, ticket, onReleased } = this.#options;
+    load.inFlight -= 1;
+    health.end(ticket, result);
+    onReleased(load);
   }
 }

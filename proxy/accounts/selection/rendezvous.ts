@@ -1,24 +1,24 @@
-// Rendezvous hashing: each key ranks all accounts in an order of its own, so that an account that goes moves its own keys only.
+// Rendezvous hashing: each key ranks the accounts in its own order, so the loss of an account moves only the keys it had.
 
-const FNV_START = 0x811c9dc5;
+const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
-/** Of longer keys the beginning and the end count: clients choose their length. */
+/** Clients choose the length of keys. Of longer ones only both ends are hashed. */
 const LONGEST = 256;
 
-/** 32 bits of a text. */
+/** A 32-bit hash of a text. */
 export function hashOf(text: string): number {
-  if (text.length <= LONGEST) return mixed(fnv(FNV_START, text));
+  if (text.length <= LONGEST) return avalanche(fnv(FNV_OFFSET, text));
   const half = LONGEST / 2;
-  return mixed(fnv(fnv(FNV_START ^ text.length, text.slice(0, half)), text.slice(-half)));
+  return avalanche(fnv(fnv(FNV_OFFSET ^ text.length, text.slice(0, half)), text.slice(-half)));
 }
 
-/** How a key ranks a place: 32 bits, evenly spread; the highest comes first. */
-export function rankOf(key: number, place: number): number {
-  const hash = Math.imul(key ^ place, 0x9e3779b1);
+/** The rank of an account for a key: 32 bits, evenly distributed; the highest comes first. */
+export function rankOf(key: number, account: number): number {
+  const hash = Math.imul(key ^ account, 0x9e3779b1);
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 0;
 }
 
-/** The same where places have weights: the share of keys that a place comes first for grows with its weight. */
+/** The rank of an account with a weight: its share of first ranks is proportional to the weight. */
 export const weightedRank = (rank: number, weight: number): number => Math.log((rank + 1) / 0x1_0000_0001) / weight;
 
 function fnv(start: number, text: string): number {
@@ -27,8 +27,8 @@ function fnv(start: number, text: string): number {
   return hash;
 }
 
-/** Every bit of the result hangs on every bit of the input. */
-function mixed(value: number): number {
+/** Makes every bit of the result depend on every bit of the value. */
+function avalanche(value: number): number {
   let hash = value;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

@@ -1,13 +1,14 @@
-// Which accounts a turn of a Pool could go to at all: the sources of its model, or every account of the Pool where none is named.
+// The accounts that a turn of a Pool may go to: the sources of its model, or all accounts of the Pool for routes without a model.
 
 import type { Candidates } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
+import type { Alternatives } from '../health/account-health.ts';
 import { isModelless } from './demand.ts';
 
 export interface SourcesOptions {
-  /** `ModelDirectory.candidates`: the same object for as long as it says the same. */
+  /** `ModelDirectory.candidates`: the same object while its content is the same. */
   readonly candidates: (pool: PoolConfig, model: string) => Candidates;
-  /** Whether an account is a routable-by-configuration source of a model, whatever its window: pins may leave the cohort (Q12). */
+  /** Whether the account is a configured source of the model, whatever its window: pins may leave the cohort (Q12). */
   readonly serves: (pool: PoolConfig, model: string, account: string) => boolean;
   readonly account: (id: string) => AccountConfig | undefined;
 }
@@ -20,18 +21,18 @@ export class Sources {
     this.#options = options;
   }
 
-  /** @param scope a model's exposed id, or a route's own word */
-  of(pool: PoolConfig, scope: string): Candidates {
-    return isModelless(scope) ? this.#everyAccount(pool) : this.#options.candidates(pool, scope);
+  /** @param scope exposed model id, or the scope of a route without a model */
+  candidates(pool: PoolConfig, scope: string): Candidates {
+    return isModelless(scope) ? this.#allAccounts(pool) : this.#options.candidates(pool, scope);
   }
 
   /** Whether a pinned turn may go there. */
   serves(pool: PoolConfig, scope: string, account: string): boolean {
-    if (isModelless(scope)) return this.#everyAccount(pool).preferred.includes(account);
+    if (isModelless(scope)) return this.#allAccounts(pool).preferred.includes(account);
     return this.#options.serves(pool, scope, account);
   }
 
-  #everyAccount(pool: PoolConfig): Candidates {
+  #allAccounts(pool: PoolConfig): Candidates {
     const known = this.#all.get(pool);
     if (known) return known;
     const usable = pool.assignments.filter(
@@ -41,4 +42,27 @@ export class Sources {
     this.#all.set(pool, made);
     return made;
   }
+}
+
+export interface AlternativesOptions {
+  readonly pools: () => readonly PoolConfig[];
+  readonly sources: Sources;
+  /** The exposed models of an account. */
+  readonly modelsOf: (account: string) => Iterable<string>;
+  /** Whether the account is routable and has quota. */
+  readonly usable: (account: string, model: string) => boolean;
+}
+
+/** What health asks before a cooldown opens, so that failures never close the last account of a model (Q5). */
+export function alternativesIn({ pools, sources, modelsOf, usable }: AlternativesOptions): Alternatives {
+  const existIn = (pool: PoolConfig, model: string, account: string): boolean => {
+    const { preferred, overflow } = sources.candidates(pool, model);
+    if (!preferred.includes(account) && !overflow.includes(account)) return true;
+    const isAlternative = (id: string): boolean => id !== account && usable(id, model);
+    return preferred.some(isAlternative) || overflow.some(isAlternative);
+  };
+  return {
+    modelsOf,
+    existFor: (model, account) => pools().every((pool) => existIn(pool, model, account)),
+  };
 }

@@ -34,7 +34,7 @@ function standing(id: string, { live, model, pool, now }: Facts): Availability {
   const source = live.sources.find(({ account }) => account === id);
   if (!source) return { takes: 'no', why: `it does not list ${model}` };
   if (live.presence === 'suppressed') return { takes: 'no', why: `${model} is suppressed in this Pool` };
-  if (source.standing !== 'open') return { takes: 'no', why: closedNow(source, now) };
+  if (source.standing !== 'available') return { takes: 'no', why: closedNow(source, now) };
   return PLACES[source.place](source);
 }
 

@@ -1,4 +1,4 @@
-// Health: what closes an account to turns, for how long, for which of them, and who opens it again.
+// Health: what makes an account unavailable, for how long and for which models, and what ends it.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FailureCause } from '../../../proxy/turn/failure.ts';
@@ -12,12 +12,12 @@ describe('a cooldown', () => {
     ['a 402', failure('credential', { status: 402 }), 'account', 10_000],
     ['a 429 for a rate', failure('rate'), 'model', 10_000],
     ['a 429 with Retry-After', failure('rate', { retryAfterMs: 4_000 }), 'model', 4_000],
-    ['a Retry-After of no time', failure('rate', { retryAfterMs: 0 }), 'model', 1_000],
+    ['a Retry-After of 0 s', failure('rate', { retryAfterMs: 0 }), 'model', 1_000],
     ['a missing model', failure('model'), 'model', 10_000],
   ] as const) {
-    test(`after ${what} lasts ${ms} ms for the ${scope}`, async () => {
-      const { health, visit, clock } = await healthOf();
-      visit('north', given);
+    test(`${what} cools the ${scope} for ${ms} ms`, async () => {
+      const { health, attempt, clock } = await healthOf();
+      attempt('north', given);
       assert.equal(health.routable('north', 'model-a'), false);
       assert.equal(health.routable('north', 'model-b'), scope === 'model');
       assert.equal(health.routable('south', 'model-a'), true);
@@ -29,70 +29,70 @@ describe('a cooldown', () => {
   }
 
   for (const cause of ['server', 'network', 'timeout', 'malformed'] as const) {
-    test(`takes three failures in a row of the kind ${cause}, and holds for their model`, async () => {
-      const { health, visit } = await healthOf();
-      visit('north', failure(cause));
-      visit('north', failure(cause));
+    test(`three consecutive failures with cause ${cause} cool the model`, async () => {
+      const { health, attempt } = await healthOf();
+      attempt('north', failure(cause));
+      attempt('north', failure(cause));
       assert.equal(health.routable('north', 'model-a'), true);
-      visit('north', 'completed');
-      visit('north', failure(cause));
-      visit('north', failure(cause));
-      assert.equal(health.routable('north', 'model-a'), true, 'a success begins the row anew');
-      visit('north', failure(cause));
+      attempt('north', 'completed');
+      attempt('north', failure(cause));
+      attempt('north', failure(cause));
+      assert.equal(health.routable('north', 'model-a'), true, 'a success resets the count');
+      attempt('north', failure(cause));
       assert.equal(health.routable('north', 'model-a'), false);
       assert.equal(health.routable('north', 'model-b'), true);
     });
   }
 
-  test('without a stated time doubles up to 300 s, and a success forgets that', async () => {
-    const { health, visit, clock } = await healthOf();
+  test('a cooldown without a stated time doubles up to 300 s, and a success resets it', async () => {
+    const { health, attempt, clock } = await healthOf();
     const lasted: number[] = [];
     const openAndWait = async (): Promise<void> => {
-      visit('north', failure('connect'));
-      const ms = (health.until('north', 'model-a') ?? 0) - clock.now();
+      attempt('north', failure('connect'));
+      const ms = (health.cooldownEnd('north', 'model-a') ?? 0) - clock.now();
       lasted.push(ms / 1000);
       await clock.advance(ms);
     };
     for (let i = 0; i < 7; i++) await openAndWait();
-    visit('north', 'completed');
+    attempt('north', 'completed');
     await openAndWait();
     assert.deepEqual(lasted, [10, 20, 40, 80, 160, 300, 300, 10]);
   });
 
-  test('is not made longer by the turns that were under way when it opened', async () => {
+  test('attempts that were running when a cooldown opened do not lengthen it', async () => {
     const { health, clock } = await healthOf();
     const burst = [1, 2, 3, 4, 5].map(() => health.begin('north', 'model-a'));
-    for (const visit of burst) health.end(visit, failure('connect'));
-    assert.equal(health.until('north', 'model-a'), clock.now() + 10_000);
+    for (const ticket of burst) health.end(ticket, failure('connect'));
+    assert.equal(health.cooldownEnd('north', 'model-a'), clock.now() + 10_000);
   });
 
-  test('is not ended by a turn that began before it', async () => {
-    const { health, visit } = await healthOf();
+  test('an attempt that began before a cooldown does not end it', async () => {
+    const { health, attempt } = await healthOf();
     const early = health.begin('north', 'model-a');
-    visit('north', failure('connect'));
+    attempt('north', failure('connect'));
     health.answered(early);
     health.end(early, 'completed');
     assert.equal(health.routable('north', 'model-a'), false);
   });
 
-  test('for an overloaded server lasts at least as long as it says', async () => {
-    const { health, visit, clock } = await healthOf();
-    for (let i = 0; i < 3; i++) visit('north', failure('server', { retryAfterMs: 60_000 }));
-    assert.equal(health.until('north', 'model-a'), clock.now() + 60_000);
+  test('a cooldown for an overloaded server lasts at least the stated wait', async () => {
+    const { health, attempt, clock } = await healthOf();
+    for (let i = 0; i < 3; i++) attempt('north', failure('server', { retryAfterMs: 60_000 }));
+    assert.equal(health.cooldownEnd('north', 'model-a'), clock.now() + 60_000);
   });
 
-  test('whose stated end lies beyond every window lasts 31 days at most, whatever a timer can hold', async () => {
-    const { health, visit, clock } = await healthOf();
-    visit('north', failure('rate', { retryAfterMs: 1e15 }));
+  test('a stated wait is limited to 31 days, also where it is longer than a timer can be', async () => {
+    const { health, attempt, clock } = await healthOf();
+    attempt('north', failure('rate', { retryAfterMs: 1e15 }));
     await clock.advance(30 * 86_400_000);
     assert.equal(health.routable('north', 'model-a'), false);
     await clock.advance(86_400_000);
     assert.equal(health.routable('north', 'model-a'), true);
   });
 
-  test('ends also where the machine slept through its timer', async () => {
-    const { health, visit, clock } = await healthOf();
-    visit('north', failure('connect'));
+  test('a cooldown ends without its timer, as after a machine slept', async () => {
+    const { health, attempt, clock } = await healthOf();
+    attempt('north', failure('connect'));
     const { version } = health;
     const asleep = clock.now.bind(clock);
     clock.now = () => asleep() + 10_000;
@@ -101,165 +101,165 @@ describe('a cooldown', () => {
   });
 });
 
-describe('what is no fault of the account', () => {
+describe('a result that is not a fault of the account', () => {
   for (const [what, result] of [
-    ['a 4xx that blames the request', failure('request')],
+    ['a 4xx for a faulty request', failure('request')],
     ['the provider’s limit on one connection', failure('server', { status: 200, code: 'websocket_connection_limit_reached' })],
-    ['a client that left, or an answer that our own checks refused', 'neutral'],
+    ['a client that left, or a reply that our own checks refused', 'neutral'],
   ] as const) {
-    test(`${what} changes nothing, however often`, async () => {
-      const { health, visit, store } = await healthOf();
+    test(`${what} changes nothing`, async () => {
+      const { health, attempt, store } = await healthOf();
       const { version } = health;
-      for (let i = 0; i < 10; i++) visit('north', result);
+      for (let i = 0; i < 10; i++) attempt('north', result);
       assert.equal(health.routable('north', 'model-a'), true);
       assert.equal(health.version, version);
       assert.deepEqual(store.puts, []);
     });
   }
 
-  test('stands between failures without ending their row', async () => {
-    const { health, visit } = await healthOf();
+  test('a neutral result between failures does not reset their count', async () => {
+    const { health, attempt } = await healthOf();
     for (const result of [failure('server'), failure('request'), failure('server'), 'neutral', failure('server')] as const)
-      visit('north', result);
+      attempt('north', result);
     assert.equal(health.routable('north', 'model-a'), false);
   });
 });
 
-describe('after failures, exactly one probe decides', () => {
+describe('a probe after a cooldown', () => {
   const failed = async () => {
     const world = await healthOf();
-    for (let i = 0; i < 3; i++) world.visit('north', failure('server'));
+    for (let i = 0; i < 3; i++) world.attempt('north', failure('server'));
     await world.clock.advance(10_000);
     return world;
   };
 
-  test('and nobody else is admitted while it is under way', async () => {
+  test('no other turn passes while the probe is running', async () => {
     const { health } = await failed();
-    assert.equal(health.standing('north', 'model-a'), 'open');
+    assert.equal(health.availability('north', 'model-a'), 'available');
     const probe = health.begin('north', 'model-a');
-    assert.equal(health.standing('north', 'model-a'), 'probing');
-    assert.equal(health.routable('north', 'model-a'), true, 'its models stay listed as they are');
+    assert.equal(health.availability('north', 'model-a'), 'probing');
+    assert.equal(health.routable('north', 'model-a'), true, 'its models stay listed');
     health.end(probe, 'completed');
-    assert.equal(health.standing('north', 'model-a'), 'open');
+    assert.equal(health.availability('north', 'model-a'), 'available');
   });
 
-  test('as soon as its reply is committed; should that break off, the next cooldown is a longer one', async () => {
+  test('a committed reply closes the breaker; if the reply then breaks off, the next cooldown is longer', async () => {
     const { health, clock } = await failed();
     const probe = health.begin('north', 'model-a');
     health.answered(probe);
-    assert.equal(health.standing('north', 'model-a'), 'open');
+    assert.equal(health.availability('north', 'model-a'), 'available');
     health.end(probe, failure('network'));
-    assert.equal(health.until('north', 'model-a'), clock.now() + 20_000);
+    assert.equal(health.cooldownEnd('north', 'model-a'), clock.now() + 20_000);
   });
 
-  test('by failing: the cooldown doubles, and then one more decides', async () => {
-    const { health, visit, clock } = await failed();
-    visit('north', failure('server'));
-    assert.equal(health.until('north', 'model-a'), clock.now() + 20_000);
+  test('a failed probe doubles the cooldown, and the next turn after it is a probe', async () => {
+    const { health, attempt, clock } = await failed();
+    attempt('north', failure('server'));
+    assert.equal(health.cooldownEnd('north', 'model-a'), clock.now() + 20_000);
     await clock.advance(20_000);
-    visit('north', 'completed');
-    visit('north', failure('server'));
-    assert.equal(health.standing('north', 'model-a'), 'open', 'the row begins anew');
+    attempt('north', 'completed');
+    attempt('north', failure('server'));
+    assert.equal(health.availability('north', 'model-a'), 'available', 'the success reset the count');
   });
 
-  test('unless its client leaves: that frees the slot for the next', async () => {
+  test('a probe whose client leaves is replaced by the next turn', async () => {
     const { health } = await failed();
     health.end(health.begin('north', 'model-a'), 'neutral');
-    assert.equal(health.standing('north', 'model-a'), 'open');
+    assert.equal(health.availability('north', 'model-a'), 'available');
     const next = health.begin('north', 'model-a');
     assert.ok(next.probes);
-    assert.equal(health.standing('north', 'model-a'), 'probing');
+    assert.equal(health.availability('north', 'model-a'), 'probing');
   });
 
-  test('but not after a stated time: then turns just pass again', async () => {
-    const { health, visit, clock } = await healthOf();
-    visit('north', failure('rate', { retryAfterMs: 5_000 }));
+  test('after a stated wait turns pass without a probe', async () => {
+    const { health, attempt, clock } = await healthOf();
+    attempt('north', failure('rate', { retryAfterMs: 5_000 }));
     await clock.advance(5_000);
     assert.equal(health.begin('north', 'model-a').probes, undefined);
-    assert.equal(health.standing('north', 'model-a'), 'open');
+    assert.equal(health.availability('north', 'model-a'), 'available');
   });
 
-  test('about the account as a whole too, where it finds a server that answers badly', async () => {
-    const { health, visit, clock } = await healthOf();
-    visit('north', failure('connect'));
+  test('a probe that gets an error from the server ends the cooldown of the whole account', async () => {
+    const { health, attempt, clock } = await healthOf();
+    attempt('north', failure('connect'));
     await clock.advance(10_000);
-    visit('north', failure('server'));
+    attempt('north', failure('server'));
     assert.equal(health.routable('north', 'model-a'), true);
     assert.equal(health.status()[0]?.cooldown, undefined);
   });
 });
 
-describe('a lack of quota', () => {
-  test('keeps an account routable, and out of selection until the stated reset [UA2]', async () => {
-    const { health, visit, clock } = await healthOf();
-    visit('north', failure('quota', { resetsAt: clock.now() / 1000 + 3600 }));
+describe('an exhausted quota', () => {
+  test('[UA2] the account stays routable and is not selected until the stated reset', async () => {
+    const { health, attempt, clock } = await healthOf();
+    attempt('north', failure('quota', { resetsAt: clock.now() / 1000 + 3600 }));
     assert.equal(health.routable('north', 'model-a'), true);
-    assert.equal(health.standing('north', 'model-b'), 'quota');
+    assert.equal(health.availability('north', 'model-b'), 'quota');
     assert.equal(health.status()[0]?.status, 'active');
     await clock.advance(3_600_000);
-    assert.equal(health.standing('north', 'model-a'), 'open');
+    assert.equal(health.availability('north', 'model-a'), 'available');
   });
 
-  test('lasts for Retry-After where no reset is stated, else 10 s, doubling', async () => {
-    const { health, visit, clock } = await healthOf();
-    visit('north', failure('quota', { retryAfterMs: 7_000 }));
-    assert.equal(health.until('north', 'model-a'), clock.now() + 7_000);
+  test('without a stated reset the cooldown lasts for Retry-After, else for 10 s, doubling', async () => {
+    const { health, attempt, clock } = await healthOf();
+    attempt('north', failure('quota', { retryAfterMs: 7_000 }));
+    assert.equal(health.cooldownEnd('north', 'model-a'), clock.now() + 7_000);
     await clock.advance(7_000);
-    visit('north', failure('quota'));
-    assert.equal(health.until('north', 'model-a'), clock.now() + 10_000);
+    attempt('north', failure('quota'));
+    assert.equal(health.cooldownEnd('north', 'model-a'), clock.now() + 10_000);
     await clock.advance(10_000);
-    visit('north', failure('quota'));
-    assert.equal(health.until('north', 'model-a'), clock.now() + 20_000);
+    attempt('north', failure('quota'));
+    assert.equal(health.cooldownEnd('north', 'model-a'), clock.now() + 20_000);
   });
 
-  test('is believed of the last account of a model too: it is its own statement', async () => {
-    const { health, visit } = await healthOf({ others: { couldTake: () => false } });
-    visit('north', failure('quota', { retryAfterMs: 7_000 }));
-    assert.equal(health.standing('north', 'model-a'), 'quota');
+  test('it cools the last account of a model too, because it is the account’s own statement', async () => {
+    const { health, attempt } = await healthOf({ alternatives: { existFor: () => false } });
+    attempt('north', failure('quota', { retryAfterMs: 7_000 }));
+    assert.equal(health.availability('north', 'model-a'), 'quota');
   });
 
-  test('ends with the account’s own newer word', async () => {
-    const { health, visit } = await healthOf();
-    visit('north', failure('quota', { retryAfterMs: 3_600_000 }));
-    health.relieve('north');
-    assert.equal(health.standing('north', 'model-a'), 'open');
+  test('a newer statement of the account ends the cooldown', async () => {
+    const { health, attempt } = await healthOf();
+    attempt('north', failure('quota', { retryAfterMs: 3_600_000 }));
+    health.endQuotaCooldown('north');
+    assert.equal(health.availability('north', 'model-a'), 'available');
   });
 });
 
 describe('a burst of failures', () => {
   for (const cause of ['connect', 'rate', 'server', 'model', 'network', 'timeout'] as FailureCause[]) {
-    test(`of the kind ${cause} never closes the last account that could take a model’s turns`, async () => {
-      const { health, visit } = await healthOf({ others: { couldTake: () => false } });
-      for (let i = 0; i < 10; i++) visit('north', failure(cause));
+    test(`failures with cause ${cause} never cool the last account of a model`, async () => {
+      const { health, attempt } = await healthOf({ alternatives: { existFor: () => false } });
+      for (let i = 0; i < 10; i++) attempt('north', failure(cause));
       assert.equal(health.routable('north', 'model-a'), true);
     });
   }
 
-  test('closes an account for the models that others serve, and spares the one that only it serves', async () => {
-    const { health, visit, clock } = await healthOf({ others: { couldTake: (model) => model !== 'model-b' } });
-    visit('north', failure('connect'));
+  test('a cooldown of the account exempts the model that only this account serves', async () => {
+    const { health, attempt, clock } = await healthOf({ alternatives: { existFor: (model) => model !== 'model-b' } });
+    attempt('north', failure('connect'));
     assert.equal(health.routable('north', 'model-a'), false);
     assert.equal(health.routable('north', 'model-b'), true);
-    visit('north', failure('connect'), 'model-b');
+    attempt('north', failure('connect'), 'model-b');
     assert.equal(health.routable('north', 'model-b'), true);
-    assert.equal(health.until('north', 'model-a'), clock.now() + 10_000);
+    assert.equal(health.cooldownEnd('north', 'model-a'), clock.now() + 10_000);
   });
 
-  test('closes the account as soon as there is somebody else again', async () => {
+  test('a failure cools the account once another account is available again', async () => {
     let alone = true;
-    const { health, visit } = await healthOf({ others: { couldTake: () => !alone } });
-    for (let i = 0; i < 5; i++) visit('north', failure('server'));
+    const { health, attempt } = await healthOf({ alternatives: { existFor: () => !alone } });
+    for (let i = 0; i < 5; i++) attempt('north', failure('server'));
     assert.equal(health.routable('north', 'model-a'), true);
     alone = false;
-    visit('north', failure('server'));
+    attempt('north', failure('server'));
     assert.equal(health.routable('north', 'model-a'), false);
   });
 });
 
 describe('a refused credential', () => {
-  test('makes an account reauth_required, the last one too, until another credential is configured', async () => {
-    const { health, visit, configure } = await healthOf({ bearers: { north: 'old' }, others: { couldTake: () => false } });
-    visit('north', failure('credential'));
+  test('the account is reauth_required until another credential is configured, also where it is the last one', async () => {
+    const { health, attempt, configure } = await healthOf({ bearers: { north: 'old' }, alternatives: { existFor: () => false } });
+    attempt('north', failure('credential'));
     assert.deepEqual([health.routable('north', 'model-a'), health.status()[0]?.status], [false, 'reauth_required']);
     configure(['north', 'south'], { north: 'old' });
     assert.equal(health.routable('north', 'model-a'), false);
@@ -267,43 +267,43 @@ describe('a refused credential', () => {
     assert.equal(health.routable('north', 'model-a'), true);
   });
 
-  test('that was replaced while its turn was under way is not held against the new one', async () => {
+  test('the refusal of a credential that was replaced meanwhile does not affect the new one', async () => {
     const { health, configure } = await healthOf({ bearers: { north: 'old' } });
-    const visit = health.begin('north', 'model-a', 'old');
+    const ticket = health.begin('north', 'model-a', 'old');
     configure(['north', 'south'], { north: 'new' });
-    health.end(visit, failure('credential'));
+    health.end(ticket, failure('credential'));
     assert.equal(health.routable('north', 'model-a'), true);
   });
 });
 
 describe('the version', () => {
-  test('moves with every answer that may have become another, and with nothing else', async () => {
-    const { health, visit, clock } = await healthOf();
-    const moves = async (step: () => unknown): Promise<boolean> => {
+  test('the version changes exactly when an availability may have changed', async () => {
+    const { health, attempt, clock } = await healthOf();
+    const changes = async (step: () => unknown): Promise<boolean> => {
       const before = health.version;
       await step();
       return health.version !== before;
     };
-    assert.equal(await moves(() => visit('north', 'completed')), false);
-    assert.equal(await moves(() => visit('north', failure('server'))), false);
-    assert.equal(await moves(() => visit('north', failure('server'))), false);
-    assert.equal(await moves(() => visit('north', failure('server'))), true, 'the third opens a cooldown');
-    assert.equal(await moves(() => clock.advance(9_999)), false);
-    assert.equal(await moves(() => clock.advance(1)), true, 'it ends by time');
+    assert.equal(await changes(() => attempt('north', 'completed')), false);
+    assert.equal(await changes(() => attempt('north', failure('server'))), false);
+    assert.equal(await changes(() => attempt('north', failure('server'))), false);
+    assert.equal(await changes(() => attempt('north', failure('server'))), true, 'the third failure opens a cooldown');
+    assert.equal(await changes(() => clock.advance(9_999)), false);
+    assert.equal(await changes(() => clock.advance(1)), true, 'the cooldown ends');
     let probe = health.begin('south', 'model-a');
-    assert.equal(await moves(() => (probe = health.begin('north', 'model-a'))), true, 'a probe begins');
-    assert.equal(await moves(() => health.answered(probe)), true, 'it has an answer');
-    assert.equal(await moves(() => health.end(probe, 'completed')), false, 'which comes to its end');
+    assert.equal(await changes(() => (probe = health.begin('north', 'model-a'))), true, 'a probe begins');
+    assert.equal(await changes(() => health.answered(probe)), true, 'its reply is committed');
+    assert.equal(await changes(() => health.end(probe, 'completed')), false, 'its reply ends');
     assert.equal(clock.pending, 0, 'no timer is left');
   });
 
-  test('is told to listeners account by account, until they leave', async () => {
-    const { health, visit } = await healthOf();
-    const heard: string[] = [];
-    const leave = health.onChange(({ account }) => void heard.push(account));
-    visit('north', failure('connect'));
-    leave();
-    visit('south', failure('connect'));
-    assert.deepEqual(heard, ['north']);
+  test('listeners are called with each changed account until they unsubscribe', async () => {
+    const { health, attempt } = await healthOf();
+    const changed: string[] = [];
+    const unsubscribe = health.onChange(({ account }) => void changed.push(account));
+    attempt('north', failure('connect'));
+    unsubscribe();
+    attempt('south', failure('connect'));
+    assert.deepEqual(changed, ['north']);
   });
 });

@@ -1,8 +1,7 @@
-// What the tests of health share: failures as dispatch classifies them, a store that counts its writes, and a health over both.
+// Shared by the tests of health: failures as dispatch classifies them, a store that records its writes, and a health over both.
 
-import type { Others } from '../../../proxy/accounts/health/account-health.ts';
+import type { Alternatives, AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
 import { AccountStates } from '../../../proxy/accounts/health/account-states.ts';
-import type { Result } from '../../../proxy/accounts/health/attempt-ticket.ts';
 import { Health } from '../../../proxy/accounts/health/health.ts';
 import { RefusedCredentials } from '../../../proxy/accounts/health/refused-credentials.ts';
 import { type Clock, systemClock } from '../../../proxy/clock.ts';
@@ -29,7 +28,7 @@ export const failure = (cause: FailureCause, fields: Partial<Failure> & { readon
   return { cause, status: STATUS[cause], error, retryAfterMs: undefined, resetsAt: undefined, answer: undefined, ...rest };
 };
 
-/** The two tables that health keeps a copy in; what is put is there for the next process. */
+/** The two tables of health; a second health over the same store is the next process. */
 export class MemoryStore implements Pick<Store, 'accounts' | 'credentials'> {
   readonly puts: AccountStateRow[] = [];
   readonly rows = new Map<string, AccountStateRow>();
@@ -51,8 +50,8 @@ export class MemoryStore implements Pick<Store, 'accounts' | 'credentials'> {
 export interface HealthSettings {
   readonly accounts?: readonly string[];
   readonly bearers?: Readonly<Record<string, string>>;
-  /** By default there is always somebody else. */
-  readonly others?: Partial<Others>;
+  /** By default there is always another account. */
+  readonly alternatives?: Partial<Alternatives>;
 }
 
 export interface WorldOptions extends HealthSettings {
@@ -60,14 +59,14 @@ export interface WorldOptions extends HealthSettings {
   readonly store?: MemoryStore;
 }
 
-/** Health as a process has it after its start. */
+/** A health after its start. */
 export async function healthOf({ clock = new HandClock(), store = new MemoryStore(), ...settings }: WorldOptions = {}) {
   return { clock, store, ...(await healthOver(store, settings, clock)) };
 }
 
 /** The same over any store. */
 export async function healthOver(store: Pick<Store, 'accounts' | 'credentials'>, settings: HealthSettings, clock: Clock = systemClock) {
-  const { accounts = ['north', 'south'], bearers = {}, others } = settings;
+  const { accounts = ['north', 'south'], bearers = {}, alternatives } = settings;
   const now = (): number => clock.now();
   const states = new AccountStates(store.accounts, now);
   const credentials = new RefusedCredentials(store.credentials, now);
@@ -76,7 +75,7 @@ export async function healthOver(store: Pick<Store, 'accounts' | 'credentials'>,
     clock,
     states,
     credentials,
-    others: { couldTake: () => true, modelsOf: () => ['model-a', 'model-b'], ...others },
+    alternatives: { existFor: () => true, modelsOf: () => ['model-a', 'model-b'], ...alternatives },
   });
   const config = (ids: readonly string[], secrets: Readonly<Record<string, string>>) => ({
     accounts: ids.map((id) => ({ id })),
@@ -87,7 +86,8 @@ export async function healthOver(store: Pick<Store, 'accounts' | 'credentials'>,
     states,
     health,
     configure: (ids: readonly string[], secrets: Readonly<Record<string, string>> = bearers) => health.configure(config(ids, secrets)),
-    /** A whole attempt that ends like this. */
-    visit: (account: string, result: Result, model = 'model-a') => health.end(health.begin(account, model, bearers[account]), result),
+    /** A whole attempt with this result. */
+    attempt: (account: string, result: AttemptResult, model = 'model-a') =>
+      health.end(health.begin(account, model, bearers[account]), result),
   };
 }

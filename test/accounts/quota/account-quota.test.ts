@@ -1,8 +1,8 @@
-// What evidence of one account's quota amounts to, as time passes.
+// The state of one account's quota as evidence arrives and gets old.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { AccountQuota, FRESH_MS } from '../../../proxy/accounts/quota/account-quota.ts';
-import type { Source, Statement } from '../../../proxy/accounts/quota/quota-statement.ts';
+import type { QuotaSource, QuotaStatement } from '../../../proxy/accounts/quota/quota-statement.ts';
 import type { QuotaWindow } from '../../../proxy/accounts/quota/quota-window.ts';
 
 const NOW = 1_700_000_000_000;
@@ -17,67 +17,67 @@ const window = (used: number, resetsIn: number | null = HOUR, seconds = FIVE_HOU
   resetsAt: resetsIn === null ? undefined : (NOW + resetsIn) / 1000,
 });
 
-const says = (windows: readonly QuotaWindow[], source: Source = 'headers', reached: boolean | null = false): Statement => ({
+const statement = (windows: readonly QuotaWindow[], source: QuotaSource = 'headers', reached: boolean | null = false): QuotaStatement => ({
   source,
   windows,
   reached: reached ?? undefined,
 });
 
-const quotaOf = (...statements: readonly Statement[]): AccountQuota => {
+const quotaOf = (...statements: readonly QuotaStatement[]): AccountQuota => {
   const quota = new AccountQuota();
-  for (const statement of statements) quota.hear(statement, NOW);
+  for (const statement of statements) quota.record(statement, NOW);
   return quota;
 };
 
 describe('evidence and its age', () => {
-  test('of nothing nothing is known, and the account is eligible', () => {
-    assert.deepEqual(quotaOf().judge(NOW), { exhausted: undefined, reserved: undefined, remaining: undefined, nextReset: undefined });
+  test('without evidence the account is eligible', () => {
+    assert.deepEqual(quotaOf().stateAt(NOW), { exhausted: undefined, reserved: undefined, remaining: undefined, nextReset: undefined });
   });
 
-  test('the tightest window says what remains, the first reset when something starts anew', () => {
-    const quota = quotaOf(says([window(12.5), window(80, 48 * HOUR, WEEK)]));
-    assert.deepEqual(quota.judge(NOW), { exhausted: undefined, reserved: undefined, remaining: 0.2, nextReset: NOW + HOUR });
+  test('the tightest window gives what remains, and the first reset is the next one', () => {
+    const quota = quotaOf(statement([window(12.5), window(80, 48 * HOUR, WEEK)]));
+    assert.deepEqual(quota.stateAt(NOW), { exhausted: undefined, reserved: undefined, remaining: 0.2, nextReset: NOW + HOUR });
   });
 
-  test('evidence of fifteen minutes is unknown', () => {
-    const quota = quotaOf(says([window(40)]));
-    assert.equal(quota.judge(NOW + FRESH_MS - 1).remaining, 0.6);
-    assert.equal(quota.judge(NOW + FRESH_MS).remaining, undefined);
-    assert.equal(quota.judge(NOW + FRESH_MS).nextReset, undefined);
+  test('evidence older than fifteen minutes is unknown', () => {
+    const quota = quotaOf(statement([window(40)]));
+    assert.equal(quota.stateAt(NOW + FRESH_MS - 1).remaining, 0.6);
+    assert.equal(quota.stateAt(NOW + FRESH_MS).remaining, undefined);
+    assert.equal(quota.stateAt(NOW + FRESH_MS).nextReset, undefined);
   });
 
-  test('what is said again counts from then on, also where it had grown old', () => {
-    const quota = quotaOf(says([window(40, 5 * HOUR)]));
-    quota.hear(says([window(40, 5 * HOUR)]), NOW + 10 * MINUTE);
-    assert.equal(quota.judge(NOW + 20 * MINUTE).remaining, 0.6);
-    assert.equal(quota.judge(NOW + 30 * MINUTE).remaining, undefined);
-    quota.hear(says([window(40, 5 * HOUR)]), NOW + 31 * MINUTE);
-    assert.equal(quota.judge(NOW + 31 * MINUTE).remaining, 0.6);
+  test('a repeated statement is fresh again, also where it had become stale', () => {
+    const quota = quotaOf(statement([window(40, 5 * HOUR)]));
+    quota.record(statement([window(40, 5 * HOUR)]), NOW + 10 * MINUTE);
+    assert.equal(quota.stateAt(NOW + 20 * MINUTE).remaining, 0.6);
+    assert.equal(quota.stateAt(NOW + 30 * MINUTE).remaining, undefined);
+    quota.record(statement([window(40, 5 * HOUR)]), NOW + 31 * MINUTE);
+    assert.equal(quota.stateAt(NOW + 31 * MINUTE).remaining, 0.6);
   });
 
-  test('a window says nothing once it has started anew', () => {
-    const quota = quotaOf(says([window(90, MINUTE), window(20, HOUR, WEEK)]));
-    assert.equal(quota.judge(NOW + MINUTE).remaining, 0.8);
+  test('a window is ignored after its reset', () => {
+    const quota = quotaOf(statement([window(90, MINUTE), window(20, HOUR, WEEK)]));
+    assert.equal(quota.stateAt(NOW + MINUTE).remaining, 0.8);
   });
 
-  test('a window that is not mentioned any more is gone, once it is more than one moment old', () => {
-    const quota = quotaOf(says([window(100, 48 * HOUR, WEEK)]));
-    quota.hear(says([window(5)]), NOW + 30_000);
-    assert.ok(quota.judge(NOW + 30_000).exhausted);
-    quota.hear(says([window(5)]), NOW + 2 * MINUTE);
-    assert.equal(quota.judge(NOW + 2 * MINUTE).exhausted, undefined);
+  test('a window that is no longer reported is gone a minute later', () => {
+    const quota = quotaOf(statement([window(100, 48 * HOUR, WEEK)]));
+    quota.record(statement([window(5)]), NOW + 30_000);
+    assert.ok(quota.stateAt(NOW + 30_000).exhausted);
+    quota.record(statement([window(5)]), NOW + 2 * MINUTE);
+    assert.equal(quota.stateAt(NOW + 2 * MINUTE).exhausted, undefined);
   });
 
-  test('two slots of one length are one window: the fuller', () => {
-    const quota = quotaOf(says([window(10), window(70), window(30)]));
+  test('of two slots with one length the fuller one is used', () => {
+    const quota = quotaOf(statement([window(10), window(70), window(30)]));
     assert.deepEqual(
       quota.windows.map(({ used }) => used),
       [70],
     );
   });
 
-  test('every distinct length is kept', () => {
-    const quota = quotaOf(says([window(10, HOUR, 3600), window(20), window(30, HOUR, WEEK)]));
+  test('windows of different lengths are all kept', () => {
+    const quota = quotaOf(statement([window(10, HOUR, 3600), window(20), window(30, HOUR, WEEK)]));
     assert.deepEqual(
       quota.windows.map(({ seconds }) => seconds),
       [3600, FIVE_HOURS, WEEK],
@@ -85,10 +85,10 @@ describe('evidence and its age', () => {
   });
 });
 
-describe('trust', () => {
-  const heard = (first: Source, second: Source, later: number): number | undefined => {
-    const quota = quotaOf(says([window(10)], first));
-    quota.hear(says([window(50)], second), NOW + later);
+describe('the trust in a source', () => {
+  const usedAfter = (first: QuotaSource, second: QuotaSource, later: number): number | undefined => {
+    const quota = quotaOf(statement([window(10)], first));
+    quota.record(statement([window(50)], second), NOW + later);
     return quota.windows[0]?.used;
   };
 
@@ -97,99 +97,100 @@ describe('trust', () => {
     ['event', 'read'],
     ['headers', 'read'],
   ] as const) {
-    test(`in one moment ${first} is believed before ${second}, whichever comes first`, () => {
-      assert.equal(heard(first, second, MINUTE - 1), 10);
-      assert.equal(heard(second, first, 0), 50);
+    test(`within a minute ${first} takes precedence over ${second}, in either order`, () => {
+      assert.equal(usedAfter(first, second, MINUTE - 1), 10);
+      assert.equal(usedAfter(second, first, 0), 50);
     });
-    test(`${second} of a later moment replaces ${first}`, () => assert.equal(heard(first, second, MINUTE), 50));
+    test(`${second} replaces ${first} a minute later`, () => assert.equal(usedAfter(first, second, MINUTE), 50));
   }
 
-  test('of one source the newer word holds', () => assert.equal(heard('headers', 'headers', 1), 50));
+  test('of one source the newer statement is used', () => assert.equal(usedAfter('headers', 'headers', 1), 50));
 });
 
-describe('out of quota', () => {
-  test('a full window exhausts until its reset, however old the word is, and not a moment longer', () => {
-    const quota = quotaOf(says([window(100, 3 * HOUR), window(30, 48 * HOUR, WEEK)]));
-    assert.deepEqual(quota.judge(NOW).exhausted, { until: NOW + 3 * HOUR });
-    assert.equal(quota.judge(NOW).remaining, 0);
-    assert.deepEqual(quota.judge(NOW + 2 * HOUR).exhausted, { until: NOW + 3 * HOUR });
-    assert.equal(quota.judge(NOW + 3 * HOUR).exhausted, undefined);
+describe('an exhausted account', () => {
+  test('a full window exhausts the account until its reset, also by stale evidence', () => {
+    const quota = quotaOf(statement([window(100, 3 * HOUR), window(30, 48 * HOUR, WEEK)]));
+    assert.deepEqual(quota.stateAt(NOW).exhausted, { until: NOW + 3 * HOUR });
+    assert.equal(quota.stateAt(NOW).remaining, 0);
+    assert.deepEqual(quota.stateAt(NOW + 2 * HOUR).exhausted, { until: NOW + 3 * HOUR });
+    assert.equal(quota.stateAt(NOW + 3 * HOUR).exhausted, undefined);
   });
 
-  test('of two full windows the later reset counts', () => {
-    const quota = quotaOf(says([window(100, HOUR), window(100, 48 * HOUR, WEEK)]));
-    assert.deepEqual(quota.judge(NOW).exhausted, { until: NOW + 48 * HOUR });
+  test('of two full windows the later reset is used', () => {
+    const quota = quotaOf(statement([window(100, HOUR), window(100, 48 * HOUR, WEEK)]));
+    assert.deepEqual(quota.stateAt(NOW).exhausted, { until: NOW + 48 * HOUR });
   });
 
-  test('a full window without a reset exhausts for as long as the word is young', () => {
-    const quota = quotaOf(says([window(100, null)]));
-    assert.deepEqual(quota.judge(NOW + FRESH_MS - 1).exhausted, { until: undefined });
-    assert.equal(quota.judge(NOW + FRESH_MS).exhausted, undefined);
+  test('a full window without a reset exhausts the account while the evidence is fresh', () => {
+    const quota = quotaOf(statement([window(100, null)]));
+    assert.deepEqual(quota.stateAt(NOW + FRESH_MS - 1).exhausted, { until: undefined });
+    assert.equal(quota.stateAt(NOW + FRESH_MS).exhausted, undefined);
   });
 
-  test('a refusal with a reset exhausts until then', () => {
+  test('a refusal with a reset exhausts the account until the reset', () => {
     const quota = quotaOf();
-    quota.refuse((NOW + HOUR) / 1000, NOW);
-    assert.deepEqual(quota.judge(NOW + HOUR - 1).exhausted, { until: NOW + HOUR });
-    assert.equal(quota.judge(NOW + HOUR).exhausted, undefined);
+    quota.recordRefusal((NOW + HOUR) / 1000, NOW);
+    assert.deepEqual(quota.stateAt(NOW + HOUR - 1).exhausted, { until: NOW + HOUR });
+    assert.equal(quota.stateAt(NOW + HOUR).exhausted, undefined);
   });
 
-  test('a refusal without one says nothing for long: health waits a little then', () => {
-    const quota = quotaOf(says([window(40)]));
-    quota.refuse(undefined, NOW);
-    assert.equal(quota.judge(NOW).exhausted, undefined);
+  test('a refusal without a reset exhausts nothing, because health cools the account down', () => {
+    const quota = quotaOf(statement([window(40)]));
+    quota.recordRefusal(undefined, NOW);
+    assert.equal(quota.stateAt(NOW).exhausted, undefined);
   });
 
-  test('an answer of a turn that overlapped does not open the account again, one of later does', () => {
+  test('a reply of an overlapping turn does not end the exhaustion, a later one does', () => {
     const quota = quotaOf();
-    quota.refuse((NOW + HOUR) / 1000, NOW);
-    quota.hear(says([window(99)]), NOW + 1000);
-    assert.ok(quota.judge(NOW + 1000).exhausted);
-    quota.hear(says([window(2)]), NOW + MINUTE);
-    assert.equal(quota.judge(NOW + MINUTE).exhausted, undefined);
-    assert.equal(quota.judge(NOW + MINUTE).remaining, 0.98);
+    quota.recordRefusal((NOW + HOUR) / 1000, NOW);
+    quota.record(statement([window(99)]), NOW + 1000);
+    assert.ok(quota.stateAt(NOW + 1000).exhausted);
+    quota.record(statement([window(2)]), NOW + MINUTE);
+    assert.equal(quota.stateAt(NOW + MINUTE).exhausted, undefined);
+    assert.equal(quota.stateAt(NOW + MINUTE).remaining, 0.98);
   });
 
-  test('the headers of a later refusal do not open it', () => {
+  test('the headers of a later refusal do not end the exhaustion', () => {
     const quota = quotaOf();
-    quota.refuse((NOW + HOUR) / 1000, NOW);
-    quota.hear(says([window(40)], 'headers', null), NOW + 5 * MINUTE);
-    assert.ok(quota.judge(NOW + 5 * MINUTE).exhausted);
+    quota.recordRefusal((NOW + HOUR) / 1000, NOW);
+    quota.record(statement([window(40)], 'headers', null), NOW + 5 * MINUTE);
+    assert.ok(quota.stateAt(NOW + 5 * MINUTE).exhausted);
   });
 
-  test('limit_reached waits for the window that is nearly full, else as long as the word is young', () => {
-    const nearly = quotaOf(says([window(99), window(10, 48 * HOUR, WEEK)], 'read', true));
-    assert.deepEqual(nearly.judge(NOW).exhausted, { until: NOW + HOUR });
-    const other = quotaOf(says([window(10)], 'read', true));
-    assert.deepEqual(other.judge(NOW).exhausted, { until: undefined });
-    assert.equal(other.judge(NOW + FRESH_MS).exhausted, undefined);
+  test('limit_reached holds until the reset of a nearly full window, else while the evidence is fresh', () => {
+    const nearly = quotaOf(statement([window(99), window(10, 48 * HOUR, WEEK)], 'read', true));
+    assert.deepEqual(nearly.stateAt(NOW).exhausted, { until: NOW + HOUR });
+    const other = quotaOf(statement([window(10)], 'read', true));
+    assert.deepEqual(other.stateAt(NOW).exhausted, { until: undefined });
+    assert.equal(other.stateAt(NOW + FRESH_MS).exhausted, undefined);
   });
 });
 
-describe('what is kept for the owner', () => {
+describe('the reserve of the owner', () => {
   const reserving = (percent: number, ...windows: readonly QuotaWindow[]): AccountQuota => {
-    const quota = quotaOf(says(windows));
+    const quota = quotaOf(statement(windows));
     quota.configure(percent);
     return quota;
   };
 
-  test('the account is out at 100 less the reserve, until that window starts anew', () => {
-    assert.equal(reserving(20, window(79)).judge(NOW).reserved, undefined);
-    assert.deepEqual(reserving(20, window(80)).judge(NOW).reserved, { until: NOW + HOUR });
-    assert.equal(reserving(20, window(80)).judge(NOW).exhausted, undefined);
-    assert.deepEqual(reserving(20, window(80)).judge(NOW + 30 * MINUTE).reserved, { until: NOW + HOUR });
-    assert.equal(reserving(20, window(80)).judge(NOW + HOUR).reserved, undefined);
+  test('the account is reserved from 100 less the reserve until the window resets', () => {
+    assert.equal(reserving(20, window(79)).stateAt(NOW).reserved, undefined);
+    assert.deepEqual(reserving(20, window(80)).stateAt(NOW).reserved, { until: NOW + HOUR });
+    assert.equal(reserving(20, window(80)).stateAt(NOW).exhausted, undefined);
+    assert.deepEqual(reserving(20, window(80)).stateAt(NOW + 30 * MINUTE).reserved, { until: NOW + HOUR });
+    assert.equal(reserving(20, window(80)).stateAt(NOW + HOUR).reserved, undefined);
   });
 
-  test('what remains is what others may use', () => {
-    assert.equal(reserving(20, window(50)).judge(NOW).remaining, 0.3);
-    assert.equal(reserving(20, window(90)).judge(NOW).remaining, 0);
+  test('what remains does not include the reserve', () => {
+    assert.equal(reserving(20, window(50)).stateAt(NOW).remaining, 0.3);
+    assert.equal(reserving(20, window(90)).stateAt(NOW).remaining, 0);
   });
 
-  test('an exhausted account comes back when its reserved window does', () => {
+  test('an exhausted account is eligible again after the reset of its reserved window', () => {
     const quota = reserving(20, window(100, HOUR), window(85, 48 * HOUR, WEEK));
-    assert.deepEqual(quota.judge(NOW).exhausted, { until: NOW + 48 * HOUR });
+    assert.deepEqual(quota.stateAt(NOW).exhausted, { until: NOW + 48 * HOUR });
   });
 
-  test('without a reserve 99.9 percent is enough', () => assert.equal(reserving(0, window(99.9)).judge(NOW).reserved, undefined));
+  test('without a reserve an account at 99.9 percent is eligible', () =>
+    assert.equal(reserving(0, window(99.9)).stateAt(NOW).reserved, undefined));
 });

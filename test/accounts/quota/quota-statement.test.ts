@@ -1,7 +1,7 @@
-// What providers state of quota, in the three forms that they have for it.
+// Quota statements in each of their three forms, and numbers that cannot be true.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { resetStated, statedByEvent, statedByHeaders, statedByRead } from '../../../proxy/accounts/quota/quota-statement.ts';
+import { quotaFromEvent, quotaFromHeaders, quotaFromUsageRead } from '../../../proxy/accounts/quota/quota-statement.ts';
 import type { JsonObject } from '../../../proxy/turn/json.ts';
 
 const NOW = 1_700_000_000_000;
@@ -16,7 +16,7 @@ const headers = (fields: Readonly<Record<string, string>>): Record<string, strin
 
 describe('the x-<agent>- headers of an answer', () => {
   test('a slot is a window of its length', () => {
-    const statement = statedByHeaders(
+    const parsed = quotaFromHeaders(
       headers({
         'x-agent-secondary-used-percent': '3',
         'x-agent-secondary-window-minutes': '10080',
@@ -26,7 +26,7 @@ describe('the x-<agent>- headers of an answer', () => {
       200,
       NOW,
     );
-    assert.deepEqual(statement, {
+    assert.deepEqual(parsed, {
       source: 'headers',
       windows: [
         { seconds: 18_000, used: 12.5, resetsAt: SECONDS + 600 },
@@ -36,12 +36,12 @@ describe('the x-<agent>- headers of an answer', () => {
     });
   });
 
-  test('under another wire word nothing is found', () => {
-    assert.equal(statedByHeaders(headers({}), 'codex', 200, NOW), undefined);
+  test('headers with another wire word are ignored', () => {
+    assert.equal(quotaFromHeaders(headers({}), 'codex', 200, NOW), undefined);
   });
 
-  test('a refusal does not say that turns are taken', () => {
-    assert.equal(statedByHeaders(headers({}), 'agent', 429, NOW)?.reached, undefined);
+  test('a refusal does not state that turns are accepted', () => {
+    assert.equal(quotaFromHeaders(headers({}), 'agent', 429, NOW)?.reached, undefined);
   });
 
   for (const [what, fields] of Object.entries<Record<string, string>>({
@@ -52,10 +52,10 @@ describe('the x-<agent>- headers of an answer', () => {
     'an exponent': { 'x-agent-primary-used-percent': '1e2' },
     'an empty share': { 'x-agent-primary-used-percent': '' },
     'a length of zero': { 'x-agent-primary-window-minutes': '0' },
-    'a length of no sense': { 'x-agent-primary-window-minutes': 'NaN' },
-    'a length of ages': { 'x-agent-primary-window-minutes': '99999999' },
+    'a length that is no number': { 'x-agent-primary-window-minutes': 'NaN' },
+    'an absurd length': { 'x-agent-primary-window-minutes': '99999999' },
   })) {
-    test(`${what} is not believed`, () => assert.equal(statedByHeaders(headers(fields), 'agent', 200, NOW), undefined));
+    test(`a slot with ${what} is ignored`, () => assert.equal(quotaFromHeaders(headers(fields), 'agent', 200, NOW), undefined));
   }
 
   for (const [what, value] of Object.entries({
@@ -64,23 +64,23 @@ describe('the x-<agent>- headers of an answer', () => {
     'long past': String(SECONDS - 18_001),
     'that is a date': '2027-01-01',
   })) {
-    test(`a reset ${what} is left out, and the rest believed`, () => {
-      const statement = statedByHeaders(headers({ 'x-agent-primary-reset-at': value }), 'agent', 200, NOW);
-      assert.deepEqual(statement?.windows, [{ seconds: 18_000, used: 12.5, resetsAt: undefined }]);
+    test(`a reset ${what} is left out of its window`, () => {
+      const parsed = quotaFromHeaders(headers({ 'x-agent-primary-reset-at': value }), 'agent', 200, NOW);
+      assert.deepEqual(parsed?.windows, [{ seconds: 18_000, used: 12.5, resetsAt: undefined }]);
     });
   }
 
-  test('a little over the end is the end', () => {
-    assert.equal(statedByHeaders(headers({ 'x-agent-primary-used-percent': '104' }), 'agent', 200, NOW)?.windows[0]?.used, 100);
+  test('a percentage slightly over 100 is 100', () => {
+    assert.equal(quotaFromHeaders(headers({ 'x-agent-primary-used-percent': '104' }), 'agent', 200, NOW)?.windows[0]?.used, 100);
   });
 });
 
 describe('the rate_limits event', () => {
   const window = { used_percent: 30, window_minutes: 300, reset_at: SECONDS + 60 };
 
-  test('its windows count by length, whatever slot they stand in', () => {
+  test('a window is identified by its length, not by its slot', () => {
     const data = { rate_limits: { primary: { used_percent: 8, window_minutes: 10_080 }, secondary: window } };
-    assert.deepEqual(statedByEvent(data, NOW), {
+    assert.deepEqual(quotaFromEvent(data, NOW), {
       source: 'event',
       windows: [
         { seconds: 604_800, used: 8, resetsAt: undefined },
@@ -90,7 +90,7 @@ describe('the rate_limits event', () => {
     });
   });
 
-  test('one as it was recorded', () => {
+  test('a recorded event is parsed', () => {
     const data: JsonObject = {
       type: 'agent.rate_limits',
       plan_type: 'plus',
@@ -102,15 +102,15 @@ describe('the rate_limits event', () => {
       },
       credits: { has_credits: false, unlimited: false, balance: null },
     };
-    assert.deepEqual(statedByEvent(data, 1_795_160_000_000), {
+    assert.deepEqual(quotaFromEvent(data, 1_795_160_000_000), {
       source: 'event',
       windows: [{ seconds: 18_000, used: 42, resetsAt: 1_795_163_048 }],
       reached: false,
     });
   });
 
-  test('limit_reached speaks for itself, without windows too', () => {
-    assert.deepEqual(statedByEvent({ rate_limits: { limit_reached: true, primary: null } }, NOW), {
+  test('limit_reached is a statement without windows too', () => {
+    assert.deepEqual(quotaFromEvent({ rate_limits: { limit_reached: true, primary: null } }, NOW), {
       source: 'event',
       windows: [],
       reached: true,
@@ -124,12 +124,12 @@ describe('the rate_limits event', () => {
     'strings for numbers': { rate_limits: { primary: { used_percent: '30', window_minutes: '300' } } },
     'nothing in it': { rate_limits: {} },
   })) {
-    test(`${what} says nothing`, () => assert.equal(statedByEvent(data, NOW), undefined));
+    test(`an event with ${what} is ignored`, () => assert.equal(quotaFromEvent(data, NOW), undefined));
   }
 });
 
 describe('the usage read', () => {
-  test('its windows are in seconds, and its reset may be reckoned from now', () => {
+  test('its windows are in seconds, and its reset may be a wait', () => {
     const body = {
       plan_type: 'plus',
       rate_limit: {
@@ -139,30 +139,19 @@ describe('the usage read', () => {
         secondary_window: null,
       },
     };
-    assert.deepEqual(statedByRead(body, NOW), {
+    assert.deepEqual(quotaFromUsageRead(body, NOW), {
       source: 'read',
       windows: [{ seconds: 18_000, used: 41, resetsAt: SECONDS + 90 }],
       reached: false,
     });
   });
 
-  test('an account without windows is an answer', () => {
+  test('an account without windows is a statement', () => {
     const body = { rate_limit: { allowed: true, limit_reached: false, primary_window: null, secondary_window: null } };
-    assert.deepEqual(statedByRead(body, NOW), { source: 'read', windows: [], reached: false });
+    assert.deepEqual(quotaFromUsageRead(body, NOW), { source: 'read', windows: [], reached: false });
   });
 
   for (const [what, body] of Object.entries<unknown>({ nothing: undefined, 'a list': [], 'another shape': { usage: 1 }, text: 'no' })) {
-    test(`${what} is none`, () => assert.equal(statedByRead(body, NOW), undefined));
+    test(`a body with ${what} is ignored`, () => assert.equal(quotaFromUsageRead(body, NOW), undefined));
   }
-});
-
-test('a refusal may state a reset within a month, as a time or from now; of two that differ the one that is still to come', () => {
-  const week = 7 * 86_400;
-  assert.equal(resetStated({ at: SECONDS + week, after: undefined }, NOW), SECONDS + week);
-  assert.equal(resetStated({ at: undefined, after: 60 }, NOW), SECONDS + 60);
-  assert.equal(resetStated({ at: NOW + week, after: 60 }, NOW), SECONDS + 60);
-  assert.equal(resetStated({ at: SECONDS - 60, after: 60 }, NOW), SECONDS + 60);
-  assert.equal(resetStated({ at: NOW + week, after: undefined }, NOW), undefined);
-  assert.equal(resetStated({ at: undefined, after: 1e9 }, NOW), undefined);
-  assert.equal(resetStated({ at: undefined, after: undefined }, NOW), undefined);
 });

@@ -1,8 +1,8 @@
-// The quota of all accounts: who hears of changes, what reaches the store and when, and what comes back from it.
+// The quota of all accounts: calls of listeners, writes to the store, and what a restart restores.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
-import type { Statement } from '../../../proxy/accounts/quota/quota-statement.ts';
+import type { QuotaStatement } from '../../../proxy/accounts/quota/quota-statement.ts';
 import { account, HandClock } from '../../models/support.ts';
 
 const HOUR = 3_600_000;
@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 interface World {
   readonly quota: Quota;
   readonly clock: HandClock;
-  /** What was saved, in order: account and the shares of its windows. */
+  /** The writes, in order: account and percentages of its windows. */
   readonly saved: (readonly [string, readonly number[]])[];
   readonly stored: Map<string, object>;
 }
@@ -20,64 +20,63 @@ const world = (stored = new Map<string, object>(), clock = new HandClock()): Wor
   const quota = new Quota({
     clock,
     load: (id) => stored.get(id) ?? null,
-    save: (id, kept) => {
-      saved.push([id, (kept as { windows: { used: number }[] }).windows.map(({ used }) => used)]);
-      // As the store does it.
-      stored.set(id, JSON.parse(JSON.stringify(kept)));
+    save: (id, written) => {
+      saved.push([id, (written as { windows: { used: number }[] }).windows.map(({ used }) => used)]);
+      stored.set(id, JSON.parse(JSON.stringify(written)));
     },
   });
   return { quota, clock, saved, stored };
 };
 
-const says = (clock: HandClock, used: number): Statement => ({
+const statement = (clock: HandClock, used: number): QuotaStatement => ({
   source: 'headers',
   windows: [{ seconds: 18_000, used, resetsAt: Math.floor(clock.now() / 3_600_000) * 3600 + 7200 }],
   reached: false,
 });
 
-test('an unknown account has nothing to say, and nothing is kept of it', () => {
+test('a statement of an account that is not configured is ignored', () => {
   const { quota, clock, saved } = world();
   quota.configure([account('north')]);
-  quota.hear('elsewhere', says(clock, 100));
+  quota.record('elsewhere', statement(clock, 100));
   assert.deepEqual(
     [quota.exhausted('elsewhere', clock.now()), quota.remaining('elsewhere', clock.now()), saved],
     [undefined, undefined, []],
   );
 });
 
-test('percentages are written together and late, whole ones only; what closes an account is written at once', async () => {
+test('whole percentages are written together every 10 s, and a change of eligibility at once', async () => {
   const { quota, clock, saved } = world();
   quota.configure([account('north'), account('south')]);
-  for (const used of [10, 10.2, 10.4, 11]) quota.hear('north', says(clock, used));
-  quota.hear('south', says(clock, 5));
+  for (const used of [10, 10.2, 10.4, 11]) quota.record('north', statement(clock, used));
+  quota.record('south', statement(clock, 5));
   assert.deepEqual(saved, []);
   await clock.advance(10_000);
   assert.deepEqual(saved, [
     ['north', [11]],
     ['south', [5]],
   ]);
-  for (let turn = 0; turn < 1000; turn++) quota.hear('north', says(clock, 11 + turn / 10_000));
+  for (let turn = 0; turn < 1000; turn++) quota.record('north', statement(clock, 11 + turn / 10_000));
   await clock.advance(10_000);
-  assert.equal(saved.length, 2, 'a tenth of a percent is nothing to write');
-  quota.hear('north', says(clock, 100));
+  assert.equal(saved.length, 2, 'a tenth of a percent is not written');
+  quota.record('north', statement(clock, 100));
   assert.deepEqual(saved.at(-1), ['north', [100]]);
   assert.equal(clock.pending, 0);
 });
 
-test('what is not written yet is written when the gateway stops', () => {
+test('unsaved quota is written when the gateway stops', () => {
   const { quota, clock, saved } = world();
   quota.configure([account('north')]);
-  quota.hear('north', says(clock, 42));
+  quota.record('north', statement(clock, 42));
   quota.stop();
   assert.deepEqual(saved, [['north', [42]]]);
   assert.equal(clock.pending, 0);
 });
 
-test('a restart knows the windows and the end of a spent quota, and takes nothing that is no window', async () => {
+test('a restart restores windows and the end of an exhaustion, and ignores malformed rows', async () => {
   const before = world();
   before.quota.configure([account('north'), account('south')]);
-  before.quota.hear('north', says(before.clock, 60));
-  before.quota.refuse('south', before.clock.now() / 1000 + 3600);
+  before.quota.record('north', statement(before.clock, 60));
+  before.quota.recordRefusal('south', before.clock.now() / 1000 + 3600);
   before.quota.stop();
   before.stored.set('west', { windows: [{ seconds: 'long', used: 3 }, null, 7], spent: { at: 'once' } });
   before.stored.set('east', ['nonsense']);
@@ -92,65 +91,65 @@ test('a restart knows the windows and the end of a spent quota, and takes nothin
   assert.equal(quota.exhausted('south', clock.now()), undefined);
 });
 
-test('listeners hear of an account only when something else is known of it', () => {
+test('listeners are called only when the state of an account changes', () => {
   const { quota, clock } = world();
   quota.configure([account('north'), account('south')]);
-  const heard: string[] = [];
-  const undo = quota.onChange((id) => heard.push(id));
-  quota.hear('north', says(clock, 10));
-  quota.hear('north', says(clock, 10));
-  quota.hear('south', says(clock, 10));
-  quota.refuse('north', clock.now() / 1000 + 60);
-  undo();
-  quota.hear('north', says(clock, 90));
-  assert.deepEqual(heard, ['north', 'south', 'north']);
+  const changed: string[] = [];
+  const unsubscribe = quota.onChange((id) => changed.push(id));
+  quota.record('north', statement(clock, 10));
+  quota.record('north', statement(clock, 10));
+  quota.record('south', statement(clock, 10));
+  quota.recordRefusal('north', clock.now() / 1000 + 60);
+  unsubscribe();
+  quota.record('north', statement(clock, 90));
+  assert.deepEqual(changed, ['north', 'south', 'north']);
 });
 
-test('an account that is back before its time is told of once', async () => {
+test('the recovery of an account before its stated reset is reported once', async () => {
   const { quota, clock } = world();
   quota.configure([account('north')]);
-  const relieved: string[] = [];
-  quota.onRelief((id) => relieved.push(id));
-  quota.refuse('north', clock.now() / 1000 + 86_400);
+  const recovered: string[] = [];
+  quota.onRecovery((id) => recovered.push(id));
+  quota.recordRefusal('north', clock.now() / 1000 + 86_400);
   await clock.advance(60_000);
-  quota.hear('north', says(clock, 3));
-  quota.hear('north', says(clock, 3));
-  assert.deepEqual(relieved, ['north']);
+  quota.record('north', statement(clock, 3));
+  quota.record('north', statement(clock, 3));
+  assert.deepEqual(recovered, ['north']);
 });
 
-test('a usage read that says otherwise is believed against an old refusal, where the turn would be refused for it', async () => {
+test('a usage read ends an older refusal where a turn would be refused otherwise', async () => {
   const { quota, clock } = world();
   quota.configure([account('north')]);
-  const relieved: string[] = [];
-  quota.onRelief((id) => relieved.push(id));
-  const read = (): void => quota.hear('north', { ...says(clock, 3), source: 'read' });
-  quota.refuse('north', clock.now() / 1000 + 86_400);
+  const recovered: string[] = [];
+  quota.onRecovery((id) => recovered.push(id));
+  const read = (): void => quota.record('north', { ...statement(clock, 3), source: 'read' });
+  quota.recordRefusal('north', clock.now() / 1000 + 86_400);
   await clock.advance(10 * 60_000);
   read();
   assert.equal(quota.recheck(['north']), undefined);
-  assert.ok(quota.exhausted('north', clock.now()), 'the refusal is not old yet');
+  assert.ok(quota.exhausted('north', clock.now()), 'the refusal is still fresh');
   await clock.advance(5 * 60_000);
   read();
-  assert.ok(quota.exhausted('north', clock.now()), 'nobody needs it');
+  assert.ok(quota.exhausted('north', clock.now()), 'no turn needs the account');
   await quota.recheck(['north']);
   assert.equal(quota.exhausted('north', clock.now()), undefined);
-  assert.deepEqual(relieved, ['north']);
+  assert.deepEqual(recovered, ['north']);
 });
 
-test('a reload keeps what is known, takes the new reserve, and forgets an account whose address is another', () => {
+test('a reload keeps evidence, takes the new reserve, and drops the evidence of an account whose address changed', () => {
   const { quota, clock } = world();
   quota.configure([account('north'), account('south')]);
-  quota.hear('north', says(clock, 85));
-  quota.hear('south', says(clock, 85));
+  quota.record('north', statement(clock, 85));
+  quota.record('south', statement(clock, 85));
   quota.configure([account('north', { reserve_percent: 20 }), account('south', { base_url: 'https://other.example' })]);
   assert.ok(quota.reserved('north', clock.now()));
   assert.equal(quota.remaining('south', clock.now()), undefined);
 });
 
-test('operators see the windows by class, where they are known from, and until when an account is out', () => {
+test('the status has each window with its class and source, and the end of an exhaustion', () => {
   const { quota, clock } = world();
   quota.configure([account('north'), account('south')]);
-  quota.hear('north', says(clock, 100));
+  quota.record('north', statement(clock, 100));
   const [north, south] = quota.status();
   assert.equal(north?.status, 'exhausted');
   assert.deepEqual(

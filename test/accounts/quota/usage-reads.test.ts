@@ -1,4 +1,4 @@
-// Usage reads: whom they ask, when, how many at once, and who waits for them; time is the test's.
+// Usage reads: which accounts are read, when, how many at once, and how long turns wait for them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
@@ -12,7 +12,7 @@ const MINUTE = 60_000;
 class World {
   readonly clock = new HandClock();
   readonly counters = new Counters();
-  readonly asked: string[] = [];
+  readonly requested: string[] = [];
   running = 0;
   most = 0;
   /** Per account; an account without one answers at once. */
@@ -23,7 +23,7 @@ class World {
     quota: this.quota,
     counters: this.counters,
     read: async (id) => {
-      this.asked.push(id);
+      this.requested.push(id);
       this.running += 1;
       this.most = Math.max(this.most, this.running);
       try {
@@ -39,10 +39,10 @@ class World {
     this.reads.configure(accounts);
   }
 
-  /** The accounts that were asked since the last time. */
-  async taken(): Promise<readonly string[]> {
+  /** The accounts that were read since the last call. */
+  async newReads(): Promise<readonly string[]> {
     await settled();
-    return this.asked.splice(0).sort();
+    return this.requested.splice(0).sort();
   }
 }
 
@@ -51,32 +51,32 @@ const usage = (used: number): UsageAnswer => ({
   body: { rate_limit: { allowed: true, limit_reached: false, primary_window: { used_percent: used, limit_window_seconds: 18_000 } } },
 });
 
-test('accounts of which nobody heard are asked at once, and then within every five minutes; invisible ones never', async () => {
+test('accounts without evidence are read at once and then every five minutes; invisible ones are not read', async () => {
   const world = new World();
   world.configure(account('north'), account('south'), account('hidden', { visible: false }));
-  assert.deepEqual(await world.taken(), ['north', 'south']);
+  assert.deepEqual(await world.newReads(), ['north', 'south']);
   assert.equal(world.quota.remaining('north', world.clock.now()), 0.8);
   await world.clock.advance(4 * MINUTE);
-  assert.deepEqual(await world.taken(), []);
+  assert.deepEqual(await world.newReads(), []);
   await world.clock.advance(MINUTE);
-  assert.deepEqual(await world.taken(), ['north', 'south']);
+  assert.deepEqual(await world.newReads(), ['north', 'south']);
   assert.equal(world.counters.values.quota_reads, 4);
 });
 
-test('an account whose turns say enough is not asked', async () => {
+test('an account with evidence from its turns is not read', async () => {
   const world = new World();
   world.configure(account('north'));
-  await world.taken();
+  await world.newReads();
   for (let minute = 0; minute < 20; minute++) {
-    world.quota.hear('north', { source: 'headers', windows: [{ seconds: 18_000, used: minute, resetsAt: undefined }], reached: false });
+    world.quota.record('north', { source: 'headers', windows: [{ seconds: 18_000, used: minute, resetsAt: undefined }], reached: false });
     await world.clock.advance(MINUTE);
   }
-  assert.deepEqual(await world.taken(), []);
+  assert.deepEqual(await world.newReads(), []);
   await world.clock.advance(4 * MINUTE);
-  assert.deepEqual(await world.taken(), ['north']);
+  assert.deepEqual(await world.newReads(), ['north']);
 });
 
-test('eight are asked at once, and the next when one has answered', async () => {
+test('eight reads run at once, and the next one starts when one has ended', async () => {
   const world = new World();
   const held: (() => void)[] = [];
   const accounts = Array.from({ length: 50 }, (_, index) => account(`a${index}`));
@@ -92,26 +92,26 @@ test('eight are asked at once, and the next when one has answered', async () => 
   assert.deepEqual([world.most, world.counters.values.quota_reads, world.running], [8, 50, 0]);
 });
 
-test('accounts are not all asked in one moment', async () => {
+test('reads are spread over time', async () => {
   const world = new World();
   const accounts = Array.from({ length: 40 }, (_, index) => account(`a${index}`));
   world.configure(...accounts);
-  await world.taken();
+  await world.newReads();
   await world.clock.advance(4.75 * MINUTE);
-  const early = await world.taken();
+  const early = await world.newReads();
   await world.clock.advance(0.25 * MINUTE);
-  const late = await world.taken();
+  const late = await world.newReads();
   assert.equal(early.length + late.length, 40);
   assert.ok(early.length > 8 && late.length > 8, `${early.length} and ${late.length}`);
 });
 
-test('an account that does not answer is asked less and less often, and as ever once it does', async () => {
+test('the interval of an account that does not answer doubles, and is reset by an answer', async () => {
   const world = new World();
   world.answers.set('north', () => Promise.reject(new Error('no answer')));
   world.configure(account('north'));
   const times: number[] = [];
   for (let second = 0; second < 130 * 60; second++) {
-    if ((await world.taken()).length > 0) times.push(second);
+    if ((await world.newReads()).length > 0) times.push(second);
     if (second === 100 * 60) world.answers.set('north', async () => usage(5));
     await world.clock.advance(1000);
   }
@@ -121,14 +121,14 @@ test('an account that does not answer is asked less and less often, and as ever 
 });
 
 for (const [what, answer] of Object.entries<UsageAnswer>({
-  'a status of refusal': { status: 401, body: usage(1).body },
-  'another path’s answer': { status: 200, body: { detail: 'Not Found' } },
-  'no JSON': { status: 200, body: undefined },
+  'a refusal': { status: 401, body: usage(1).body },
+  'a body of another shape': { status: 200, body: { detail: 'Not Found' } },
+  'a body that is not JSON': { status: 200, body: undefined },
 })) {
-  test(`${what} is a failed read, and changes nothing of what is known`, async () => {
+  test(`an answer with ${what} is a failed read and changes no evidence`, async () => {
     const world = new World();
     world.configure(account('north'));
-    await world.taken();
+    await world.newReads();
     world.answers.set('north', async () => answer);
     await world.clock.advance(5 * MINUTE);
     assert.equal(world.quota.remaining('north', world.clock.now()), 0.8);
@@ -136,18 +136,18 @@ for (const [what, answer] of Object.entries<UsageAnswer>({
   });
 }
 
-test('before a refusal stale accounts are asked once more, for all who wait together; young word is not doubted', async () => {
+test('before a refusal stale accounts are read once for all turns that wait; fresh ones are not read', async () => {
   const world = new World();
   world.answers.set('north', () => Promise.reject(new Error('no answer')));
   world.configure(account('north'), account('south'));
-  await world.taken();
+  await world.newReads();
   assert.equal(world.reads.recheck(['south']), undefined);
   await world.clock.advance(2 * MINUTE);
   const answer = Promise.withResolvers<UsageAnswer>();
   world.answers.set('north', () => answer.promise);
   let back = 0;
   for (let turn = 0; turn < 3; turn++) void world.reads.recheck(['north', 'south'])?.then(() => back++);
-  assert.deepEqual(await world.taken(), ['north']);
+  assert.deepEqual(await world.newReads(), ['north']);
   assert.equal(back, 0);
   answer.resolve(usage(7));
   await settled();
@@ -155,12 +155,12 @@ test('before a refusal stale accounts are asked once more, for all who wait toge
   assert.equal(world.quota.remaining('north', world.clock.now()), 0.93);
 });
 
-test('nobody waits longer than two seconds, and nobody asks twice within a minute', async () => {
+test('a turn waits at most two seconds, and an account is read at most once a minute before refusals', async () => {
   const world = new World();
   world.answers.set('north', () => Promise.reject(new Error('no answer')));
   world.configure(account('north'));
-  await world.taken();
-  assert.equal(world.reads.recheck(['north']), undefined, 'it was asked just now');
+  await world.newReads();
+  assert.equal(world.reads.recheck(['north']), undefined, 'it was read just now');
   await world.clock.advance(MINUTE);
   world.answers.set('north', () => new Promise(() => undefined));
   let back = false;
@@ -173,27 +173,27 @@ test('nobody waits longer than two seconds, and nobody asks twice within a minut
   assert.equal(back, true);
 });
 
-test('a reload asks new accounts and those that moved, and leaves the others; a late answer of the old address is dropped', async () => {
+test('a reload reads new accounts and those with a new address; a late answer of the old address is dropped', async () => {
   const world = new World();
   const late = Promise.withResolvers<UsageAnswer>();
   world.answers.set('moves', () => late.promise);
   world.configure(account('stays'), account('moves'));
-  await world.taken();
+  await world.newReads();
   world.answers.delete('moves');
   world.configure(account('stays'), account('moves', { base_url: 'https://other.example' }), account('new'));
-  assert.deepEqual(await world.taken(), ['moves', 'new']);
+  assert.deepEqual(await world.newReads(), ['moves', 'new']);
   late.resolve(usage(99));
   await settled();
   assert.equal(world.quota.remaining('moves', world.clock.now()), 0.8);
 });
 
-test('nothing is asked once it has stopped, and no timer is left', async () => {
+test('after stop no read and no timer starts', async () => {
   const world = new World();
   world.configure(account('north'));
-  await world.taken();
+  await world.newReads();
   world.reads.stop();
   world.quota.stop();
   assert.equal(world.clock.pending, 0);
   await world.clock.advance(60 * MINUTE);
-  assert.deepEqual(await world.taken(), []);
+  assert.deepEqual(await world.newReads(), []);
 });

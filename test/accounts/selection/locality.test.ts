@@ -1,4 +1,4 @@
-// Prompt-cache locality: one key, one account, for as long as that one is not over its share (F8.3, Q11).
+// Prompt-cache locality: a key keeps its account while that account is not over its bound (F8.3, Q11).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
@@ -23,15 +23,15 @@ describe('[F8.3] a prompt-cache key', () => {
   });
 
   test('moves only where its own account goes, and comes back with it', async () => {
-    const { where, visit, health } = await selectionOf({ accounts: ACCOUNTS });
+    const { where, attempt, health } = await selectionOf({ accounts: ACCOUNTS });
     const keys = times(200, (i) => `key-${i}`);
     const before = keys.map((key) => where(keyed(key)));
-    visit('c', failure('connect'));
+    attempt('c', failure('connect'));
     const during = keys.map((key) => where(keyed(key)));
     for (const [i, place] of before.entries()) if (place !== 'c') assert.equal(during[i], place);
     assert.ok(!during.includes('c'));
     assert.ok(new Set(during.filter((_, i) => before[i] === 'c')).size > 3, 'those of one account spread over the others');
-    health.restore('c');
+    health.reset('c');
     assert.deepEqual(
       keys.map((key) => where(keyed(key))),
       before,

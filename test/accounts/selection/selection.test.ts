@@ -1,4 +1,4 @@
-// Selection around the strategies: who is asked at all, pins, and what a turn is told that nobody can take (Q7, Q10, Q12).
+// Selection around the strategies: the cohort, pins, and the refusal where no account can take the turn (Q7, Q10, Q12).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { failure } from '../health/support.ts';
@@ -7,23 +7,23 @@ import { selectionOf, tally, times } from './support.ts';
 const FIRST = { strategy: 'fill_first' } as const;
 
 describe('the cohort', () => {
-  test('comes before its overflow, however idle that is', async () => {
+  test('is preferred to its overflow, also where the overflow is idle', async () => {
     const { take } = await selectionOf({ candidates: { preferred: ['north', 'south'], overflow: ['west'] } });
     assert.deepEqual(Object.keys(tally(times(40, () => take().account.id))), ['north', 'south']);
   });
 
-  test('overflows where all of it is full, spent or unwell', async () => {
-    const { take, quota, visit } = await selectionOf({
+  test('overflows where all its accounts are at their maximum, exhausted or cooling', async () => {
+    const { take, quota, attempt } = await selectionOf({
       caps: { north: 1 },
       candidates: { preferred: ['north', 'south'], overflow: ['west'] },
     });
     quota.set('south', { left: 0 });
     assert.deepEqual([take().account.id, take().account.id], ['north', 'west']);
-    visit('north', failure('connect'));
+    attempt('north', failure('connect'));
     assert.equal(take().account.id, 'west');
   });
 
-  test('may change between two turns', async () => {
+  test('can change between two turns', async () => {
     const { where, shown } = await selectionOf({ candidates: { preferred: ['north'], overflow: [] } });
     assert.equal(where(), 'north');
     shown.candidates = { preferred: ['south'], overflow: [] };
@@ -32,15 +32,15 @@ describe('the cohort', () => {
 });
 
 describe('an account', () => {
-  test('that was tried is not tried again in this turn', async () => {
+  test('is tried at most once by a turn', async () => {
     const { where, demand, selection } = await selectionOf({ pool: FIRST });
     assert.equal(where({}, new Set(['north'])), 'south');
     assert.equal(where({}, new Set(['north', 'south'])), 'west');
-    assert.equal(selection.another(demand(), new Set(['north', 'south'])), true);
-    assert.equal(selection.another(demand(), new Set(['north', 'south', 'west'])), false);
+    assert.equal(selection.hasCandidate(demand(), new Set(['north', 'south'])), true);
+    assert.equal(selection.hasCandidate(demand(), new Set(['north', 'south', 'west'])), false);
   });
 
-  test('that is out of quota is not selected, and is again from its reset on [UA2]', async () => {
+  test('[UA2] that is out of quota is not selected before its reset', async () => {
     const { where, quota, health, clock } = await selectionOf({ pool: FIRST });
     quota.set('north', { left: 0, until: clock.now() + 60_000 });
     assert.equal(where(), 'south');
@@ -49,31 +49,31 @@ describe('an account', () => {
     assert.equal(where(), 'north');
   });
 
-  test('whose quota is spent by its own refusal is not selected until the reset that it stated', async () => {
-    const { where, visit, clock } = await selectionOf({ pool: FIRST });
-    visit('north', failure('quota', { retryAfterMs: 30_000 }));
+  test('that refused a turn for lack of quota is not selected before the reset that it stated', async () => {
+    const { where, attempt, clock } = await selectionOf({ pool: FIRST });
+    attempt('north', failure('quota', { retryAfterMs: 30_000 }));
     assert.equal(where(), 'south');
     await clock.advance(30_000);
     assert.equal(where(), 'north');
   });
 
-  test('of which the rest is its owner’s is not selected', async () => {
+  test('with only its reserve left is not selected', async () => {
     const { where, quota } = await selectionOf({ pool: FIRST });
     quota.set('north', { left: 0.1, reserved: true });
     assert.equal(where(), 'south');
   });
 
-  test('that cools down for one model is selected for others', async () => {
-    const { where, visit } = await selectionOf({ pool: FIRST });
-    visit('north', failure('model'), 'model-b');
+  test('that is cooling for one model is selected for others', async () => {
+    const { where, attempt } = await selectionOf({ pool: FIRST });
+    attempt('north', failure('model'), 'model-b');
     assert.equal(where(), 'north');
-    visit('north', failure('model'), 'model-a');
+    attempt('north', failure('model'), 'model-a');
     assert.equal(where(), 'south');
   });
 
-  test('is probed by one turn while the others go elsewhere', async () => {
-    const { take, visit, clock } = await selectionOf({ pool: FIRST });
-    visit('north', failure('connect'));
+  test('is probed by one turn while the others go to another account', async () => {
+    const { take, attempt, clock } = await selectionOf({ pool: FIRST });
+    attempt('north', failure('connect'));
     await clock.advance(10_000);
     const probe = take();
     assert.deepEqual([probe.account.id, probe.isProbe], ['north', true]);
@@ -84,7 +84,7 @@ describe('an account', () => {
 });
 
 describe('a lease', () => {
-  test('counts once, and is given back once', async () => {
+  test('is counted once and released once', async () => {
     const { take, selection } = await selectionOf({ pool: FIRST });
     const lease = take();
     assert.equal(selection.inFlight('north'), 1);
@@ -94,7 +94,7 @@ describe('a lease', () => {
     assert.equal(take().account.id, 'north');
   });
 
-  test('stays counted through a reload', async () => {
+  test('stays counted after a reload', async () => {
     const { take, selection, pool } = await selectionOf({ pool: FIRST, caps: { north: 1 } });
     take();
     selection.configure(pool.assignments.map(({ account }) => ({ ...take().account, id: account, max_concurrent: 1 })));
@@ -103,7 +103,7 @@ describe('a lease', () => {
 });
 
 describe('a soft pin', () => {
-  test('wins over strategy, locality and cohort', async () => {
+  test('takes precedence over strategy, locality and cohort', async () => {
     const { where, demand, selection } = await selectionOf({ pool: FIRST, candidates: { preferred: ['north'], overflow: ['south'] } });
     assert.equal(where({ soft: 'south', body: { prompt_cache_key: 'k' } }), 'south');
     assert.equal(where({ soft: 'west' }), 'west');
@@ -117,11 +117,11 @@ describe('a soft pin', () => {
     ['quota', 'out_of_quota'],
     ['the owner’s reserve', 'reserved'],
     ['a full account', 'at_max_concurrent'],
-    ['a Pool that it left', 'not_a_source'],
+    ['the removal of its account from the Pool', 'not_a_source'],
   ] as const) {
-    test(`yields to ${what}, with the reason recorded`, async () => {
-      const { take, visit, quota, demand, selection, counters } = await selectionOf({ pool: FIRST, caps: { south: 1 } });
-      if (left === 'cooldown') visit('south', failure('connect'));
+    test(`yields to ${what} and records the reason`, async () => {
+      const { take, attempt, quota, demand, selection, counters } = await selectionOf({ pool: FIRST, caps: { south: 1 } });
+      if (left === 'cooldown') attempt('south', failure('connect'));
       if (left === 'out_of_quota') quota.set('south', { left: 0 });
       if (left === 'reserved') quota.set('south', { left: 0.1, reserved: true });
       if (left === 'at_max_concurrent') take({ soft: 'south' });
@@ -134,31 +134,31 @@ describe('a soft pin', () => {
 });
 
 describe('a hard pin', () => {
-  test('goes unroutable else, and is never tried elsewhere', async () => {
+  test('goes to its account and to no other', async () => {
     const { where, demand, selection } = await selectionOf({ pool: FIRST });
     assert.equal(where({ hard: 'west' }), 'west');
-    assert.equal(selection.another(demand({ hard: 'west' }), new Set(['west'])), false);
+    assert.equal(selection.hasCandidate(demand({ hard: 'west' }), new Set(['west'])), false);
   });
 
-  test('to an account that is gone or must log in is told to start anew [F8.2]', async () => {
-    const { refusal, visit } = await selectionOf({ pool: FIRST });
-    visit('west', failure('credential'));
+  test('[F8.2] to an account that was removed or needs re-authentication is continuation_requires_restart', async () => {
+    const { refusal, attempt } = await selectionOf({ pool: FIRST });
+    attempt('west', failure('credential'));
     for (const hard of ['west', 'gone']) {
       const { status, code, headers } = refusal({ hard });
       assert.deepEqual([status, code, headers['x-agent-recovery']], [400, 'continuation_requires_restart', 'restart_with_full_context']);
     }
   });
 
-  test('to an account that is out of quota or cools down fails as that account does', async () => {
-    const { refusal, visit, quota, clock } = await selectionOf({ pool: FIRST });
+  test('to an account that is out of quota or cooling gets the refusal for that account', async () => {
+    const { refusal, attempt, quota, clock } = await selectionOf({ pool: FIRST });
     quota.set('west', { left: 0, until: clock.now() + 60_000 });
     assert.equal(refusal({ hard: 'west' }).code, 'usage_limit_reached');
-    visit('south', failure('connect'));
+    attempt('south', failure('connect'));
     const { code, headers } = refusal({ hard: 'south' });
     assert.deepEqual([code, headers['retry-after']], ['no_eligible_account', '10']);
   });
 
-  test('waits for its account where that is full', async () => {
+  test('waits for its account at max_concurrent', async () => {
     const { take, demand, selection } = await selectionOf({ pool: FIRST, caps: { west: 1 } });
     const lease = take({ hard: 'west' });
     const waiting = selection.choose(demand({ hard: 'west' }), new Set());
@@ -168,12 +168,12 @@ describe('a hard pin', () => {
   });
 });
 
-describe('a turn that nobody can take', () => {
+describe('a turn that no account can take', () => {
   test('is usage_limit_reached with the soonest reset where all are out of quota', async () => {
-    const { refusal, quota, visit, clock } = await selectionOf();
+    const { refusal, quota, attempt, clock } = await selectionOf();
     quota.set('north', { left: 0, until: clock.now() + 7_200_000 });
     quota.set('south', { left: 0.05, reserved: true, until: clock.now() + 3_600_000 });
-    visit('west', failure('credential'));
+    attempt('west', failure('credential'));
     const { code, error, headers } = refusal();
     assert.deepEqual([code, error.resets_at, headers['x-should-retry']], ['usage_limit_reached', clock.now() / 1000 + 3_600, 'false']);
   });
@@ -185,37 +185,37 @@ describe('a turn that nobody can take', () => {
     assert.deepEqual([code, error.resets_at], ['usage_limit_reached', undefined]);
   });
 
-  test('is no_eligible_account with the soonest end of a cooldown else', async () => {
-    const { refusal, visit, clock } = await selectionOf();
-    visit('north', failure('rate', { retryAfterMs: 30_000 }));
-    visit('south', failure('connect'));
-    visit('west', failure('credential'));
+  test('is else no_eligible_account with the first end of a cooldown', async () => {
+    const { refusal, attempt, clock } = await selectionOf();
+    attempt('north', failure('rate', { retryAfterMs: 30_000 }));
+    attempt('south', failure('connect'));
+    attempt('west', failure('credential'));
     await clock.advance(3_000);
     const { status, code, headers } = refusal();
     assert.deepEqual([status, code, headers['retry-after']], [503, 'no_eligible_account', '7']);
   });
 
-  test('is told to come back for the account that is back first: a cooldown before a quota', async () => {
-    const { refusal, visit, quota, clock } = await selectionOf({ accounts: ['north', 'south'] });
+  test('gets the refusal for the account that recovers first', async () => {
+    const { refusal, attempt, quota, clock } = await selectionOf({ accounts: ['north', 'south'] });
     quota.set('north', { left: 0, until: clock.now() + 3_600_000 });
-    visit('south', failure('connect'));
+    attempt('south', failure('connect'));
     assert.equal(refusal().code, 'no_eligible_account');
     quota.set('north', { left: 0, until: clock.now() + 5_000 });
     assert.equal(refusal().code, 'usage_limit_reached');
   });
 });
 
-describe('why', () => {
-  test('names the reason, and counts the others by what ruled them out', async () => {
+describe('the why of a row', () => {
+  test('[Q7] has the reason, and the number of other accounts per reason', async () => {
     const accounts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-    const { demand, selection, visit, quota, take } = await selectionOf({
+    const { demand, selection, attempt, quota, take } = await selectionOf({
       pool: FIRST,
       accounts,
       caps: { d: 1 },
       candidates: { preferred: accounts.slice(0, 7), overflow: [] },
     });
-    visit('a', failure('connect'));
-    visit('b', failure('credential'));
+    attempt('a', failure('connect'));
+    attempt('b', failure('credential'));
     quota.set('c', { left: 0 });
     take({ soft: 'd' });
     const one = demand();

@@ -14,7 +14,7 @@ describe('headroom', () => {
     assert.deepEqual(tally(times(10, () => where())), { south: 10 });
   });
 
-  test('weighs it by free concurrency: a burst spreads', async () => {
+  test('spreads a burst by free concurrency', async () => {
     const { quota, take } = await selectionOf({ pool, caps: { north: 10, south: 10, west: 10 } });
     quota.set('north', { left: 0.4 });
     quota.set('south', { left: 0.8 });
@@ -23,7 +23,7 @@ describe('headroom', () => {
     assert.ok(south >= 5 && west >= 5 && north > 0, JSON.stringify({ north, south, west }));
   });
 
-  test('takes what it does not know for half', async () => {
+  test('scores an account without evidence as half full', async () => {
     const { quota, where } = await selectionOf({ pool, accounts: ['north', 'south'] });
     quota.set('north', { left: 0.6 });
     assert.equal(where(), 'north');
@@ -31,7 +31,7 @@ describe('headroom', () => {
     assert.equal(where(), 'south');
   });
 
-  test('uses an account of twice the weight until it has half as much left', async () => {
+  test('prefers an account of twice the weight until it has half as much left', async () => {
     const { quota, where } = await selectionOf({ pool, accounts: ['north', 'south'], weights: { north: 2 } });
     quota.set('south', { left: 0.8 });
     quota.set('north', { left: 0.41 });
@@ -44,7 +44,7 @@ describe('headroom', () => {
 describe('least_loaded', () => {
   const pool = { strategy: 'least_loaded' } as const;
 
-  test('goes where the fewest turns are in flight', async () => {
+  test('prefers the account with the fewest attempts in flight', async () => {
     const { take } = await selectionOf({ pool });
     const [first, second, third] = times(3, () => take());
     assert.equal(new Set([first, second, third].map((lease) => lease?.account.id)).size, 3);
@@ -52,7 +52,7 @@ describe('least_loaded', () => {
     assert.equal(take().account.id, second?.account.id);
   });
 
-  test('counts them by weight', async () => {
+  test('divides the attempts in flight by the weight', async () => {
     const { take } = await selectionOf({ pool, accounts: ['north', 'south'], weights: { north: 3 } });
     assert.deepEqual(tally(times(16, () => take().account.id)), { north: 12, south: 4 });
   });
@@ -69,16 +69,16 @@ describe('rotation', () => {
     );
   });
 
-  test('comes round twice as often for twice the weight', async () => {
+  test('gives an account of twice the weight twice the turns', async () => {
     const { where } = await selectionOf({ pool, weights: { south: 2 } });
     assert.deepEqual(tally(times(40, () => where())), { north: 10, south: 20, west: 10 });
   });
 
-  test('gives an account that was away no turns to catch up on', async () => {
-    const { where, visit, health } = await selectionOf({ pool });
-    for (let i = 0; i < 3; i++) visit('west', { ...connectRefused });
+  test('an account that was unavailable catches up on no turns', async () => {
+    const { where, attempt, health } = await selectionOf({ pool });
+    for (let i = 0; i < 3; i++) attempt('west', { ...connectRefused });
     assert.deepEqual(tally(times(20, () => where())), { north: 10, south: 10 });
-    health.restore('west');
+    health.reset('west');
     for (const count of Object.values(tally(times(30, () => where())))) assert.ok(count >= 9 && count <= 11, String(count));
   });
 });
@@ -86,7 +86,7 @@ describe('rotation', () => {
 describe('fill_first', () => {
   const pool = { strategy: 'fill_first' } as const;
 
-  test('stays with the first account for as long as it has room, and comes back to it', async () => {
+  test('uses the first account in configuration order that is below its maximum', async () => {
     const { take } = await selectionOf({ pool, caps: { north: 2, south: 1 } });
     const leases = times(4, () => take());
     assert.deepEqual(
@@ -101,7 +101,7 @@ describe('fill_first', () => {
 describe('soonest_reset', () => {
   const pool = { strategy: 'soonest_reset' } as const;
 
-  test('uses what expires first, and what nothing is known of last', async () => {
+  test('prefers the first reset, and accounts without evidence last', async () => {
     const { quota, where, clock } = await selectionOf({ pool });
     quota.set('south', { left: 0.2, reset: clock.now() + 60_000 });
     quota.set('west', { left: 0.9, reset: clock.now() + 3_600_000 });
@@ -115,19 +115,19 @@ describe('soonest_reset', () => {
 
 describe('accounts that tie', () => {
   for (const strategy of ['headroom', 'least_loaded', 'soonest_reset'] as const) {
-    test(`share an idle Pool out evenly (${strategy})`, async () => {
+    test(`get equal shares of the turns of an idle Pool (${strategy})`, async () => {
       const { where } = await selectionOf({ pool: { strategy } });
       for (const count of Object.values(tally(times(3_000, () => where())))) assert.ok(count > 850 && count < 1_150, String(count));
     });
   }
 
-  test('share it by their weights', async () => {
+  test('get shares by their weights', async () => {
     const { where } = await selectionOf({ pool: { strategy: 'least_loaded' }, accounts: ['north', 'south'], weights: { north: 3 } });
     const { north = 0 } = tally(times(4_000, () => where()));
     assert.ok(north > 2_850 && north < 3_150, String(north));
   });
 
-  test('get the same turn again, so that a client’s own retry finds its account', async () => {
+  test('get the same turn again, so a client’s own retry goes to the same account', async () => {
     const { where } = await selectionOf({ pool: { strategy: 'least_loaded' } });
     assert.equal(new Set(times(20, () => where({ id: 'req_same' }))).size, 1);
   });

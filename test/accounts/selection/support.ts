@@ -1,8 +1,8 @@
-// What the tests of selection share: a Pool over accounts of which only numbers are known, and turns that ask for one.
+// Shared by the tests of selection: a Pool over accounts, quota set by the test, and turns that need an account.
 
+import type { QuotaView } from '../../../proxy/accounts/selection/account-load.ts';
 import type { Demand, SelectedTurn } from '../../../proxy/accounts/selection/demand.ts';
 import type { Lease } from '../../../proxy/accounts/selection/lease.ts';
-import type { QuotaView } from '../../../proxy/accounts/selection/quota-view.ts';
 import { Selection, type Tried } from '../../../proxy/accounts/selection/selection.ts';
 import { Sources } from '../../../proxy/accounts/selection/sources.ts';
 import { Admission } from '../../../proxy/admission/admission.ts';
@@ -18,8 +18,8 @@ import { account, assignment } from '../../models/support.ts';
 import { POOL } from '../../support/turn.ts';
 import { healthOf } from '../health/support.ts';
 
-/** Quota under the test's hand. */
-export class HandQuota implements QuotaView {
+/** Quota that the test sets. */
+export class FakeQuota implements QuotaView {
   readonly #known = new Map<string, { left?: number; reset?: number; until?: number; reserved?: boolean }>();
   readonly #listeners = new Set<(account: string) => void>();
 
@@ -86,7 +86,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
   const pool: PoolConfig = { ...POOL, assignments: ids.map((id) => assignment(id, { weight: weights[id] ?? 1 })), ...options.pool };
   const world = await healthOf({ accounts: ids });
   const { clock, health } = world;
-  const quota = new HandQuota();
+  const quota = new FakeQuota();
   const counters = new Counters();
   const admission = new Admission(clock, counters);
   const shown = { candidates };
@@ -136,7 +136,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
   };
 
   const NONE: Tried = new Set();
-  /** A lease at once. */
+  /** A lease without a wait. */
   const take = (turn: TurnOptions = {}, tried: Tried = NONE): Lease => {
     const lease = selection.choose(demand(turn), tried);
     if (lease instanceof Promise) throw new Error('the turn waits');
@@ -152,13 +152,13 @@ export async function selectionOf(options: SelectionWorld = {}) {
     pool,
     demand,
     take,
-    /** The account that a turn goes to, which is over at once. */
+    /** The account that a turn goes to; its lease is released at once. */
     where: (turn: TurnOptions = {}, tried: Tried = NONE): string => {
       const lease = take(turn, tried);
       lease.end('neutral');
       return lease.account.id;
     },
-    /** What it is told where there is none. */
+    /** The refusal of a turn that no account can take. */
     refusal: (turn: TurnOptions = {}, tried: Tried = NONE): Refusal => {
       try {
         take(turn, tried);

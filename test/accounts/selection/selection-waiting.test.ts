@@ -1,4 +1,4 @@
-// Turns that find every account at its max_concurrent: they wait in their class's queue, for any account that they could use (Q7).
+// Turns that wait because every account is at its max_concurrent (Q7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lease } from '../../../proxy/accounts/selection/lease.ts';
@@ -26,7 +26,7 @@ async function full(options: SelectionWorld = {}) {
   return { ...world, leases, wait };
 }
 
-test('a turn waits for the first account that gets room, and is served in order', async () => {
+test('turns wait in order for the first account below its maximum', async () => {
   const { leases, wait, admission, counters } = await full();
   const waiting = [wait(), wait()];
   assert.equal(admission.status().stream?.waiting, 2);
@@ -37,7 +37,7 @@ test('a turn waits for the first account that gets room, and is served in order'
   assert.deepEqual([admission.status().stream?.waiting, counters.values.account_waits], [0, 2]);
 });
 
-test('a turn that can use what comes free is not held up by one in front that cannot', async () => {
+test('a turn is not held up by an earlier one that cannot use the free account', async () => {
   const { leases, wait } = await full();
   const pinned = wait({ hard: 'north' });
   const other = wait();
@@ -47,7 +47,7 @@ test('a turn that can use what comes free is not held up by one in front that ca
   assert.equal((await pinned)?.account.id, 'north');
 });
 
-test('a turn waits no longer than its class lets it, and is told so', async () => {
+test('a turn waits at most wait_ms of its class and is then server_is_overloaded', async () => {
   const { wait, clock, counters } = await full();
   const late = assert.rejects(wait(), ({ status, code }: Refusal) => status === 503 && code === 'server_is_overloaded');
   await clock.advance(10_000);
@@ -55,13 +55,13 @@ test('a turn waits no longer than its class lets it, and is told so', async () =
   assert.deepEqual([counters.values.admission_timeouts, clock.pending], [1, 0]);
 });
 
-test('the queue for accounts is the class’s own, and as bounded', async () => {
+test('the queue for accounts counts in the limit of the class', async () => {
   const { wait, selection, demand } = await full({ admission: { waiting: 1 } });
   void wait();
   await assert.rejects(Promise.resolve(selection.choose(demand(), NONE)), ({ code }: Refusal) => code === 'server_is_overloaded');
 });
 
-test('a client that leaves takes no account', async () => {
+test('a turn whose client left takes no account', async () => {
   const { leases, wait, selection } = await full();
   let leave = (): void => undefined;
   const waiting = wait({
@@ -76,7 +76,7 @@ test('a client that leaves takes no account', async () => {
   assert.equal(selection.inFlight('north'), 0);
 });
 
-test('an account that comes back from a cooldown serves who waits', async () => {
+test('the end of a cooldown serves waiting turns', async () => {
   const { take, leases, wait, clock } = await full({ accounts: ['north', 'south'] });
   leases[1].end(failure('connect'));
   const waiting = wait();
@@ -86,7 +86,7 @@ test('an account that comes back from a cooldown serves who waits', async () => 
   assert.throws(() => take());
 });
 
-test('quota that comes back serves who waits', async () => {
+test('recovered quota serves waiting turns', async () => {
   const { leases, wait, quota } = await full();
   quota.set('south', { left: 0 });
   leases[1].end('completed');
@@ -95,7 +95,7 @@ test('quota that comes back serves who waits', async () => {
   assert.equal((await waiting)?.account.id, 'south');
 });
 
-test('a turn whose last hope closes is told at once, not at its deadline', async () => {
+test('a waiting turn is refused as soon as its last account becomes unavailable', async () => {
   const { leases, wait } = await full();
   const refused = [wait(), wait()].map((waiting) => assert.rejects(waiting, ({ code }: Refusal) => code === 'no_eligible_account'));
   leases[0].end(failure('connect'));
@@ -103,7 +103,7 @@ test('a turn whose last hope closes is told at once, not at its deadline', async
   await Promise.all(refused);
 });
 
-test('who fails over waits for the accounts that it has not been to', async () => {
+test('a turn that fails over waits for untried accounts only', async () => {
   const { leases, wait } = await full();
   const waiting = wait({}, new Set(['north']));
   leases[0].end('completed');

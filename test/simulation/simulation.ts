@@ -1,30 +1,30 @@
-// The simulation: one day of a Pool, lived through under every strategy and by an oracle that knows the future (`npm run bench -- simulate`).
+// The simulation: one day of a Pool under every strategy, compared with an oracle that knows the future (`npm run bench -- simulate`).
 import type { Strategy } from '../../proxy/turn/settings.ts';
 import { type DayOptions, dayOf } from './day.ts';
-import { type Lived, live } from './live.ts';
+import { type DayResult, runDay } from './day-run.ts';
 import { gatewayRouter, oracleRouter } from './router.ts';
 
 const STRATEGIES: readonly Strategy[] = ['headroom', 'least_loaded', 'rotation', 'fill_first', 'soonest_reset'];
 
-/** Thousands of sessions in waves, over accounts that run out, fail and come back; there is a quarter more to give than is asked for. */
+/** Sessions in waves over accounts with exhaustion and outages; supply is a quarter more than demand. */
 export const USUAL: DayOptions = { seed: 3, accounts: 24, sessions: 4_000, hours: 24, supply: 1.25 };
-/** Just as much to give as is asked for: what is lost at a reset is missed in the next wave. */
+/** Supply equals demand: quota that is lost at a reset is missing in the next wave. */
 export const SCARCE: DayOptions = { ...USUAL, supply: 1 };
 
 export interface Simulated {
-  readonly oracle: Lived;
-  readonly strategies: readonly Lived[];
+  readonly oracle: DayResult;
+  readonly strategies: readonly DayResult[];
 }
 
 export async function simulate(options: Partial<DayOptions> = {}, strategies = STRATEGIES): Promise<Simulated> {
   const day = dayOf({ ...USUAL, ...options });
-  const oracle = await live(day, oracleRouter);
-  const lived: Lived[] = [];
-  for (const strategy of strategies) lived.push(await live(day, (accounts, clock) => gatewayRouter(strategy, accounts, clock)));
-  return { oracle, strategies: lived };
+  const oracle = await runDay(day, oracleRouter);
+  const results: DayResult[] = [];
+  for (const strategy of strategies) results.push(await runDay(day, (accounts, clock) => gatewayRouter(strategy, accounts, clock)));
+  return { oracle, strategies: results };
 }
 
-const COLUMNS: readonly (readonly [title: string, of: (lived: Lived, oracle: Lived) => string])[] = [
+const COLUMNS: readonly (readonly [title: string, of: (result: DayResult, oracle: DayResult) => string])[] = [
   ['placed by', ({ name }) => name],
   ['turns', ({ turns }) => String(turns)],
   ['refused', ({ refused, turns }) => `${refused} (${percent(refused / turns)})`],
@@ -48,7 +48,7 @@ export async function simulation(): Promise<string> {
 
 /** The result as text, one line a strategy. */
 export function tableOf({ oracle, strategies }: Simulated): string {
-  const rows = [oracle, ...strategies].map((lived) => COLUMNS.map(([, of]) => of(lived, oracle)));
+  const rows = [oracle, ...strategies].map((result) => COLUMNS.map(([, of]) => of(result, oracle)));
   const lines = [COLUMNS.map(([title]) => title), ...rows];
   const widths = COLUMNS.map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
   return lines

@@ -1,48 +1,50 @@
-// Lives through one day under one router, and counts what became of its turns.
+// Runs one day with one router on a virtual clock, and counts the results of its turns.
 import { isRetryable } from '../../proxy/turn/failure.ts';
 import type { Day, SessionPlan, TurnPlan } from './day.ts';
 import { failure, SimulatedAccount } from './provider.ts';
 import type { Place, Router } from './router.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** What a day came to. */
-export interface Lived {
+export interface DayResult {
   readonly name: string;
   readonly turns: number;
   readonly answered: number;
-  /** Turns that were told that nobody could take them, or that had failed too often. */
+  /** Turns that no account could take, or that failed too often. */
   readonly refused: number;
-  /** Turns whose account went down in the middle of the answer. */
+  /** Turns that an outage of their account cut. */
   readonly cut: number;
   /** Attempts after the first of their turn. */
   readonly retries: number;
-  /** Standard deviation over mean of what share of its quota each account gave. */
+  /** Standard deviation over mean of the accounts' used shares of their quota. */
   readonly spread: number;
-  /** Turns for whose session some account that could answer had a cache; and those that went to such a one. */
+  /** Turns with a cached prompt at an account that could answer, and those of them that went to such an account. */
   readonly warm: number;
   readonly hits: number;
-  /** Sessions with a continuity header, how often they went to another account, and how often without its having failed. */
+  /** Sessions with a continuity header, their moves to another account, and the moves without a failure of the account they left. */
   readonly sessions: number;
   readonly moves: number;
   readonly unforced: number;
 }
 
-/** A provider's cache of a prompt goes when it was not used for this long. */
+/** A provider drops a cached prompt after this time without use. */
 const CACHED_MS = 600_000;
-/** How long a refusal takes to come. */
+/** The time after which a refusal arrives. */
 const REFUSAL_MS = { connect: 40, server: 300, rate: 150, quota: 150, credential: 120 } as const;
 const FIRST_EVENT_MS = 900;
 
-export async function live(day: Day, routerOf: (accounts: readonly SimulatedAccount[], clock: VirtualClock) => Router): Promise<Lived> {
+export async function runDay(
+  day: Day,
+  routerOf: (accounts: readonly SimulatedAccount[], clock: VirtualClock) => Router,
+): Promise<DayResult> {
   const clock = new VirtualClock(day.from);
   const accounts = day.accounts.map((plan) => new SimulatedAccount(plan));
-  const life = new Life(accounts, clock, routerOf(accounts, clock));
-  for (const session of day.sessions) clock.after(session.at - day.from, () => life.begin(session));
-  while (clock.step(day.to)) if (life.router.waiting()) await new Promise(setImmediate);
-  return life.lived();
+  const run = new DayRun(accounts, clock, routerOf(accounts, clock));
+  for (const session of day.sessions) clock.after(session.at - day.from, () => run.begin(session));
+  while (clock.step(day.to)) if (run.router.waiting()) await new Promise(setImmediate);
+  return run.result();
 }
 
-class Life {
+class DayRun {
   readonly router: Router;
   readonly #clock: VirtualClock;
   readonly #accounts: ReadonlyMap<string, SimulatedAccount>;
@@ -62,7 +64,7 @@ class Life {
     this.#ask(session);
   }
 
-  lived(): Lived {
+  result(): DayResult {
     const shares = [...this.#accounts.values()].map(({ id, plan }) => (this.#given.get(id) ?? 0) / plan.quota);
     const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
     const variance = shares.reduce((sum, share) => sum + (share - mean) ** 2, 0) / shares.length;
@@ -84,7 +86,7 @@ class Life {
     }
   }
 
-  /** There is a cache for it, at an account that could answer now. */
+  /** Whether an account that could answer now has its prompt cached. */
   #isWarm({ plan, caches }: Session): boolean {
     const now = this.#clock.now();
     if (plan.kind === 'loose') return false;
@@ -97,13 +99,13 @@ class Life {
 
   #attempt(running: Running): void {
     const { session, route, tried } = running;
-    const lost = (): void => this.#refuse(session);
+    const refuse = (): void => this.#refuse(session);
     try {
       const choosing = route.choose(tried);
-      if (choosing instanceof Promise) void choosing.then((place) => (place ? this.#at(place, running) : lost()), lost);
+      if (choosing instanceof Promise) void choosing.then((place) => (place ? this.#at(place, running) : refuse()), refuse);
       else this.#at(choosing, running);
     } catch {
-      lost();
+      refuse();
     }
   }
 
@@ -118,7 +120,7 @@ class Life {
     }
     this.#failedAt.set(account.id, this.#clock.now());
     this.#clock.after(REFUSAL_MS[refused.cause as keyof typeof REFUSAL_MS], () => {
-      this.router.heard(account, refused);
+      this.router.observe(account, refused);
       place.end(refused);
       if (isRetryable(refused) && route.mayRetry(tried)) {
         this.#counts.retries += 1;
@@ -131,13 +133,13 @@ class Life {
     const now = this.#clock.now();
     const { session, turn } = running;
     this.#given.set(account.id, (this.#given.get(account.id) ?? 0) + turn.cost);
-    this.#follow(account, running);
+    this.#recordPlace(account, running);
     const diesAt = account.upUntil(now);
     const cut = diesAt < now + turn.takesMs;
     const answer = { at: now + FIRST_EVENT_MS, end: cut ? diesAt : now + turn.takesMs };
     if (answer.at < answer.end) {
       this.#clock.after(FIRST_EVENT_MS, () => {
-        this.router.heard(account, undefined);
+        this.router.observe(account, undefined);
         place.answered();
       });
     }
@@ -151,12 +153,12 @@ class Life {
         this.#counts.answered += 1;
         place.end('completed');
       }
-      this.#goOn(session);
+      this.#next(session);
     });
   }
 
-  /** Where the session is now, and whether it had to leave where it was. */
-  #follow(account: SimulatedAccount, { session, wasWarm }: Running): void {
+  /** Records the session's account, and whether a move was forced. */
+  #recordPlace(account: SimulatedAccount, { session, wasWarm }: Running): void {
     const { plan, last, lastAt, caches } = session;
     const now = this.#clock.now();
     if (wasWarm) {
@@ -175,10 +177,10 @@ class Life {
 
   #refuse(session: Session): void {
     this.#counts.refused += 1;
-    this.#goOn(session);
+    this.#next(session);
   }
 
-  #goOn(session: Session): void {
+  #next(session: Session): void {
     const next: TurnPlan | undefined = session.plan.turns[session.next];
     if (next) this.#clock.after(next.thinkMs, () => this.#ask(session));
   }
@@ -189,7 +191,7 @@ interface Session {
   next: number;
   last: string | undefined;
   lastAt: number;
-  /** Accounts that had its turns, and when the last one. */
+  /** The accounts that had its turns, with the time of the last one. */
   readonly caches: Map<string, number>;
 }
 

@@ -1,6 +1,6 @@
-// Chance that is the same every time: one seed, one day.
+// A random generator with a seed: equal seeds draw equal days.
 
-export class Chance {
+export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {
@@ -20,13 +20,13 @@ export class Chance {
     return least + this.next() * (most - least);
   }
 
-  /** The time until the next of events that come at random, `mean` apart. */
-  wait(mean: number): number {
+  /** Exponentially distributed: the time between two random events. */
+  exponential(mean: number): number {
     return -mean * Math.log(1 - this.next());
   }
 
-  /** Mostly around `median`, now and then much more. */
-  skewed(median: number, spread: number): number {
+  /** Log-normally distributed: mostly around `median`, sometimes much more. */
+  logNormal(median: number, spread: number): number {
     const normal = Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
     return median * Math.exp(spread * normal);
   }

@@ -1,0 +1,51 @@
+// Maps a failed attempt to the account's fault: its scope, the failures needed for a cooldown, and the stated wait (Q5).
+import type { Failure } from '../../turn/failure.ts';
+
+/** Stored in rows and shown in /status. */
+export type Cause = 'connect' | 'network' | 'timeout' | 'refused' | 'reauth' | 'quota' | 'rate' | 'server' | 'model' | 'malformed';
+
+export interface AccountFault {
+  readonly cause: Cause;
+  /** The whole account, or the account for the turn's model. */
+  readonly scope: 'account' | 'model';
+  /** The number of consecutive failures that open a cooldown. */
+  readonly threshold: number;
+  /** The wait that the provider stated, in milliseconds; at least 1 s. */
+  readonly statedMs: number | undefined;
+}
+
+const THRESHOLD = 3;
+const SHORTEST_MS = 1_000;
+/** No quota window is longer. Limits the harm of a provider that states milliseconds as seconds. */
+const LONGEST_MS = 31 * 86_400_000;
+
+/** In-band codes that end a connection or a request and are not a fault of the account. */
+const NEUTRAL_CODES = new Set(['websocket_connection_limit_reached']);
+
+/** Undefined where the account is not at fault: the request is, or the provider's limit on one connection. */
+export function accountFault(failure: Failure, now: number): AccountFault | undefined {
+  if (failure.error.code !== null && NEUTRAL_CODES.has(failure.error.code)) return undefined;
+  const statedMs = statedWait(failure, now);
+  switch (failure.cause) {
+    case 'request':
+      return undefined;
+    case 'connect':
+      return { cause: 'connect', scope: 'account', threshold: 1, statedMs: undefined };
+    case 'credential':
+      return { cause: failure.status === 401 ? 'reauth' : 'refused', scope: 'account', threshold: 1, statedMs };
+    case 'quota':
+      return { cause: 'quota', scope: 'account', threshold: 1, statedMs };
+    case 'rate':
+      return { cause: 'rate', scope: 'model', threshold: 1, statedMs };
+    case 'model':
+      return { cause: 'model', scope: 'model', threshold: 1, statedMs: undefined };
+    default:
+      return { cause: failure.cause, scope: 'model', threshold: THRESHOLD, statedMs };
+  }
+}
+
+/** A stated reset takes precedence over Retry-After. */
+function statedWait({ resetsAt, retryAfterMs }: Failure, now: number): number | undefined {
+  const ms = resetsAt === undefined ? retryAfterMs : resetsAt * 1000 - now;
+  return ms === undefined ? undefined : Math.min(LONGEST_MS, Math.max(SHORTEST_MS, ms));
+}

@@ -1,0 +1,71 @@
+// What is reported of a selection: the reason in the turn's row (Q7), or the refusal where no account can take the turn (Q2).
+import type { Why } from '../../../store/rows.ts';
+import { Refusal } from '../../turn/refusal.ts';
+import type { PoolConfig } from '../../turn/settings.ts';
+import type { Health } from '../health/health.ts';
+import { type AccountLoad, AVAILABILITIES, type Availability, type QuotaView } from './account-load.ts';
+import type { CandidateIndex } from './candidate-index.ts';
+
+export interface Choice {
+  /** The chosen account. */
+  readonly account: string;
+  /** `hard_pin`, `soft_pin`, `locality`, or the Pool's strategy. */
+  readonly reason: string;
+  /** Absent for a hard pin, which is compared with no other account. */
+  readonly index?: CandidateIndex;
+  readonly tried: ReadonlySet<string>;
+  /** Why the turn did not go to the account of its soft pin. */
+  readonly leftSoftPin?: Availability | 'tried' | 'not_a_source' | undefined;
+}
+
+/** The index has the counts, so a row costs the same whatever the number of accounts. */
+export function whyOf(pool: PoolConfig, { account, reason, index, tried, leftSoftPin }: Choice): Why {
+  const others: Record<string, number> = {};
+  if (index) {
+    for (const availability of AVAILABILITIES) {
+      // The chosen account is among the available ones, unless a pin left the cohort and its overflow.
+      const count = index.count(availability, tried) - (availability === 'available' && index.get(account) ? 1 : 0);
+      if (count > 0) others[availability === 'available' ? 'less_preferred' : availability] = count;
+    }
+    if (tried.size > 0) others.tried = tried.size;
+    const notSources = pool.assignments.length - index.candidates.length;
+    if (notSources > 0) others.not_a_source = notSources;
+  }
+  return leftSoftPin === undefined ? { reason, others } : { reason, others, left_soft_pin: leftSoftPin };
+}
+
+export interface UnavailableAccount {
+  readonly load: AccountLoad;
+  readonly availability: Availability;
+}
+
+export interface RefusalContext {
+  readonly health: Pick<Health, 'cooldownEnd'>;
+  readonly quota: QuotaView;
+  readonly scope: string;
+  readonly now: number;
+}
+
+/**
+ * `usage_limit_reached` where accounts are out of quota and no cooldown ends before the first reset; else `no_eligible_account` with the
+ * end of the first cooldown. An account that needs re-authentication has no end.
+ */
+export function noCandidate(unavailable: readonly UnavailableAccount[], { health, quota, scope, now }: RefusalContext): Refusal {
+  const cooling = unavailable.filter(({ availability }) => availability === 'cooldown' || availability === 'probing');
+  const exhausted = unavailable.filter(({ availability }) => availability === 'out_of_quota' || availability === 'reserved');
+  const resets = exhausted.flatMap(({ load }) => resetOf(load) ?? []);
+  const cooldownEnd = Math.min(...cooling.map(({ load }) => health.cooldownEnd(load.id, scope) ?? now));
+  const resetAt = Math.min(...resets);
+  if (exhausted.length > 0 && !(cooldownEnd < resetAt)) {
+    const known = Number.isFinite(resetAt);
+    return new Refusal('usage_limit_reached', known ? { resetsAt: Math.ceil(resetAt / 1000), retryAfterMs: resetAt - now } : {});
+  }
+  return new Refusal('no_eligible_account', Number.isFinite(cooldownEnd) ? { retryAfterMs: cooldownEnd - now } : {});
+
+  /** The later of the account's own statement and its quota windows. */
+  function resetOf({ id, reserved }: AccountLoad): number | undefined {
+    const stated = health.cooldownEnd(id, scope);
+    const window = (quota.exhausted(id, now) ?? reserved)?.until;
+    return stated === undefined ? window : Math.max(stated, window ?? 0);
+  }
+}

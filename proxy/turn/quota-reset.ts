@@ -1,0 +1,28 @@
+// The time at which a provider says that a quota resets; a time that cannot be true is ignored (Q8).
+
+/** A reset as a provider states it: as a time, as a wait, or both. */
+export interface StatedReset {
+  /** Unix seconds. */
+  readonly at: number | undefined;
+  /** Seconds from now. */
+  readonly after: number | undefined;
+}
+
+const MONTH_SECONDS = 31 * 86_400;
+/** The largest difference between two clocks that still allows a stated time to be used. */
+const SKEW_SECONDS = 3_600;
+
+/**
+ * The reset of a window of this length. A refusal does not name its window: the default is the longest one.
+ * @param now Unix milliseconds
+ * @returns Unix seconds; undefined where no possible time was stated
+ */
+export function resetTime({ at, after }: StatedReset, now: number, windowSeconds = MONTH_SECONDS): number | undefined {
+  const stated = [at, after === undefined ? undefined : now / 1000 + after].filter((reset) => reset !== undefined);
+  const possible = stated.filter((reset) => isPossible(reset - now / 1000, windowSeconds)).map(Math.ceil);
+  // Where the provider's clock is wrong, the wait is still correct.
+  return possible.find((reset) => reset * 1000 > now) ?? possible[0];
+}
+
+const isPossible = (secondsAhead: number, windowSeconds: number): boolean =>
+  secondsAhead <= windowSeconds + SKEW_SECONDS && secondsAhead >= -windowSeconds;
