@@ -40,6 +40,7 @@ const VOCABULARY: ReadonlyMap<string, 'types' | 'values'> = new Map([
   ['proxy/turn/turn.ts', 'types'],
   ['proxy/turn/settings.ts', 'types'],
   ['proxy/turn/kinds.ts', 'types'],
+  ['proxy/turn/event-types.ts', 'types'],
   ['proxy/turn/json.ts', 'values'],
   ['proxy/turn/refusal.ts', 'values'],
 ]);

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { rule } from '../rule.ts';
+import { rule, SKIP } from '../rule.ts';
 
 /** How a websocket frame spells a request header among its `client_metadata`. */
 const METADATA_PREFIX = 'ws_request_header_';
@@ -28,9 +28,9 @@ export const liteMarker = rule({
   routes: ['responses', 'compact', 'public-responses', 'chat'],
   request({ body }, turn) {
     if (isObject(body.client_metadata)) body.client_metadata = withoutMarker(body.client_metadata, turn);
-    return turn.model?.mode?.effective === 'lite' ? true : undefined;
+    return turn.model?.mode?.effective === 'lite' ? undefined : SKIP;
   },
-  attempt(out, _lite, turn) {
+  attempt(out, _memory, turn) {
     const marker = turn.wire.lite_marker.toLowerCase();
     if (out.carrier === 'http') out.headers[marker] = 'true';
     else out.body.client_metadata = { ...objectOr(out.body.client_metadata), [METADATA_PREFIX + spelled(marker)]: 'true' };

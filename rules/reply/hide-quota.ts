@@ -3,15 +3,15 @@
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
-import { rule } from '../rule.ts';
+import { rule, SKIP } from '../rule.ts';
 import { isQuotaHeader } from './quota-header.ts';
 
 /** Only Pools that hide anything have their events read for it. */
 export const hideQuota = rule<'hides'>({
   name: 'hide-quota',
   routes: ['responses', 'compact'],
-  request: (_work, turn) => (turn.pool.hide_account_quota ? 'hides' : undefined),
-  events: ['<agent>.*', 'response.metadata'],
+  request: (_work, turn) => (turn.pool.hide_account_quota ? 'hides' : SKIP),
+  events: ['agent.*', 'response.metadata'],
   event(event, _memory, turn) {
     return event.type === `${turn.wire.agent}.rate_limits` ? null : withoutQuotaHeaders(event, turn);
   },

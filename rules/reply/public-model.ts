@@ -8,7 +8,7 @@ import { rule } from '../rule.ts';
 export const publicModel = rule({
   name: 'public-model',
   routes: ['public-responses'],
-  events: ['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'].map((phase) => `response.${phase}`),
+  events: ['response.created', 'response.queued', 'response.in_progress', 'response.completed', 'response.incomplete', 'response.failed'],
   event(event, _memory, turn) {
     const { response } = event.data;
     if (!isObject(response)) return event;

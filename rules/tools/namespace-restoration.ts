@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json.ts';
 import type { Body, Event } from '../../proxy/turn/turn.ts';
-import { rule } from '../rule.ts';
+import { rule, SKIP } from '../rule.ts';
 import { declaredTools } from './declared-tools.ts';
 
 /** Unique declared custom names, each with its namespace. */
@@ -15,7 +15,7 @@ export const namespaceRestoration = rule<Namespaces>({
   routes: ['public-responses'],
   request({ body }) {
     const namespaces = uniqueNamespaces(body);
-    return namespaces.size > 0 ? namespaces : undefined;
+    return namespaces.size > 0 ? namespaces : SKIP;
   },
   events: ['response.output_item.added', 'response.output_item.done', 'response.completed', 'response.incomplete', 'response.failed'],
   event(event, namespaces) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { RULES } from '../../rules/index.ts';
-import { turnOf } from '../support/turn.ts';
+import { chainOf, turnOf } from '../support/turn.ts';
 
 const NAMES = RULES.map(({ name }) => name);
 
@@ -65,7 +65,8 @@ test('every rule has a name of its own, in kebab case', () => {
 test('[F6.1] nothing before the model is looked up reads or edits a body', () => {
   const touched = (): never => assert.fail('the body was touched');
   const body = new Proxy({}, { get: touched, set: touched, has: touched, ownKeys: touched, deleteProperty: touched });
-  for (const rule of RULES.slice(0, NAMES.indexOf('model-access'))) rule.request?.({ body }, turnOf());
+  const before = RULES.slice(0, NAMES.indexOf('model-access'));
+  for (const kind of ['responses', 'compact', 'public-responses', 'chat'] as const) chainOf(before, turnOf({ kind })).request({ body });
 });
 
 /** Rules that read what a Chat client wrote, in Chat's own shape (F4.3, F5.7, F1.2, F2.12). */

@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import type { Refusal } from '../../../proxy/turn/refusal.ts';
 import type { SafeFields } from '../../../proxy/turn/turn.ts';
 import { fullRejection } from '../../../rules/dialect/full-rejection.ts';
-import { type TurnOptions, turnOf } from '../../support/turn.ts';
+import { phase, type TurnOptions, turnOf } from '../../support/turn.ts';
 import { AUTO_FULL, AUTO_LITE, FULL, LITE } from './case.ts';
 
 function refused(status: number, options: TurnOptions): { refusal: Refusal | undefined; noted: Partial<SafeFields> } {
   const turn = turnOf(options);
-  const refusal = fullRejection.refused?.({ status, code: 'secret_code', param: 'secret.param' }, undefined, turn);
+  const refusal = phase(fullRejection, 'refused')({ status, code: 'secret_code', param: 'secret.param' }, undefined, turn);
   return { refusal, noted: turn.noted };
 }
 
