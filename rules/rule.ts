@@ -4,7 +4,8 @@ import type { EventType } from '../proxy/turn/event-types.ts';
 import type { JsonObject } from '../proxy/turn/json.ts';
 import type { RouteKind } from '../proxy/turn/kinds.ts';
 import type { Refusal } from '../proxy/turn/refusal.ts';
-import type { Event, Head, Outcome, Outgoing, Turn, Work } from '../proxy/turn/turn.ts';
+import type { KeyConfig, PoolConfig, ServingMode } from '../proxy/turn/settings.ts';
+import type { AccountView, Event, Head, ModeDecision, Outcome, Outgoing, Turn, Work } from '../proxy/turn/turn.ts';
 
 /**
  * Returned by `request`: none of this rule's later phases run in this turn. This is the only way to leave a turn: a `request` that
@@ -73,6 +74,29 @@ export interface Rule<Memory = unknown> {
    * Runs exactly once.
    */
   end?(outcome: Outcome, memory: Memory, turn: Turn): readonly (Event | Refusal)[] | undefined;
+  /** What this rule does to a turn of that key, Pool and model, as `explain` prints it; undefined where only the body decides. */
+  explain?(facts: TurnFacts): string | undefined;
+}
+
+/** What is known of a turn before it is sent. */
+export interface TurnFacts {
+  readonly pool: PoolConfig;
+  readonly key: KeyConfig | undefined;
+  readonly model: string | undefined;
+  /** Null without a model. */
+  readonly mode: ExplainedMode | null;
+  /** The model in the running gateway; undefined without the gateway, or without a model. */
+  readonly live: { readonly entry: JsonObject | undefined; readonly mode: ModeDecision | undefined } | undefined;
+  /** The accounts that are assigned to the Pool, in the order of their assignments. */
+  readonly accounts: readonly AccountView[];
+}
+
+export interface ExplainedMode {
+  readonly configured: ServingMode;
+  /** Null where it is not resolved, or not known without the running gateway. */
+  readonly effective: 'lite' | 'full' | null;
+  readonly source: 'catalog' | 'override' | null;
+  readonly why: string;
 }
 
 /** What a provider's terminal refusal says of itself; never forwarded by accident, since it is not a Refusal. */

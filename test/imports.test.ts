@@ -43,6 +43,7 @@ const VOCABULARY: ReadonlyMap<string, 'types' | 'values'> = new Map([
   ['proxy/turn/event-types.ts', 'types'],
   ['proxy/turn/json.ts', 'values'],
   ['proxy/turn/refusal.ts', 'values'],
+  ['proxy/turn/quota-headers.ts', 'values'],
 ]);
 
 test('rules import the vocabulary of a turn as types, refusals, and each other', () => {
