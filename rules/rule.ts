@@ -28,7 +28,7 @@ export const SKIP: unique symbol = Symbol('skip');
  * | streamed: events to a client that asked for a stream | `head`, `event` for each event that is wanted |
  * | collected: events, but the client did not ask for a stream | the same, then `answer` with the final response |
  * | whole: one JSON answer | `head`, `answer` |
- * | piped: bytes that nobody reads | `head` |
+ * | piped: bytes, forwarded unread | `head` |
  * | refused: a status from 400 on, after the last attempt | `refused`; then `head`, where the provider's own answer is relayed |
  *
  * On a collected reply `answer` gets the `response` of the terminal event as `event` left it. A rule that has both phases meets that
@@ -58,7 +58,7 @@ export interface Rule<Memory = unknown> {
   /** A provider's final refusal (status 400 and up, nothing shown): may return the refusal the client gets instead. */
   refused?(refusal: UpstreamRefusal, memory: Memory, turn: Turn): Refusal | undefined;
   /**
-   * Event types that `event` gets; the two stand together. An event that no rule names is forwarded as bytes and never parsed.
+   * Event types that `event` gets; a rule has both members or neither. An event that no rule names is forwarded as bytes and never parsed.
    * `agent.*` is the backend's own family, whole, whatever other rules name.
    */
   readonly events?: readonly EventType[] | '*';

@@ -1,4 +1,4 @@
-// The rules that stand behind the key and before the body: route status and image permission.
+// The rules between the key and the body: route status and image permission.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
@@ -23,7 +23,7 @@ test('[S8] the other three statuses go on', () => {
   for (const status of ['supported', 'translated', 'partial'] as const) phase(routeStatus, 'admit')(withStatus(status, 'responses'));
 });
 
-test('[E1] the status stands on every row, also on those without a kind', () => {
+test('[E1] the status of every row counts, also of rows without a kind', () => {
   assert.equal(routeStatus.routes, '*');
 });
 

@@ -1,4 +1,4 @@
-// The key rule alone: which headers open a route, and that nothing tells unknown from absent.
+// The key rule alone: which headers open a route, and that unknown and absent keys get the same answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../../proxy/turn/refusal.ts';

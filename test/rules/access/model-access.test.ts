@@ -14,7 +14,7 @@ testCases([modelAccess, effortPolicy], MODEL_ACCESS);
 
 type NotedTurn = Turn & { readonly noted: Partial<SafeFields> };
 
-/** A turn whose model nobody has looked up yet. */
+/** A turn before its model is looked up. */
 const unsettled = (findModel: Turn['findModel']): NotedTurn => ({ ...turnOf(), model: undefined, findModel });
 
 const found: ModelView = { id: 'model-a', entry: {}, routable: true, mode: undefined };

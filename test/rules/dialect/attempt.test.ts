@@ -47,18 +47,18 @@ test('[Q15] the dropped fields of an account leave its attempts only', async () 
   assert.deepEqual(ran.attempt().body, { model: 'model-a', temperature: 1, top_p: 1, input: [] });
 });
 
-test('[F2.1] Lite over HTTP bears the header true and nothing in the body', async () => {
+test('[F2.1] Lite over HTTP has the header true and nothing in the body', async () => {
   for (const mode of [LITE, AUTO_LITE]) {
     assert.deepEqual(await sent({ input: [] }, { model: { mode } }, 'http'), { headers: { [HEADER]: 'true' }, body: { input: [] } });
   }
 });
 
-test('[F2.1] Full bears no marker, not even false', async () => {
+test('[F2.1] Full has no marker, not even false', async () => {
   assert.deepEqual(await sent({ input: [] }, full, 'http'), { headers: {}, body: { input: [] } });
   assert.deepEqual(await sent({ input: [] }, full, 'websocket'), { headers: {}, body: { input: [] } });
 });
 
-test('[F2.2] Lite over a websocket bears the metadata entry and no header', async () => {
+test('[F2.2] Lite over a websocket has the metadata entry and no header', async () => {
   const client_metadata = { turn_id: 't' };
   assert.deepEqual(await sent({ client_metadata }, lite, 'websocket'), {
     headers: {},
@@ -72,7 +72,7 @@ test('[F2.2] the marker stays where an account drops client_metadata', async () 
   assert.deepEqual(ran.attempt({ drop_fields: ['client_metadata'] }, 'websocket').body.client_metadata, { [ENTRY]: 'true' });
 });
 
-test('[F2.2] the carrier decides, so a websocket turn that goes out over HTTP bears the header', async () => {
+test('[F2.2] the carrier decides, so a websocket turn that goes out over HTTP has the header', async () => {
   const ran = await run(RULES, { client_metadata: { turn_id: 't' } }, { ...lite, client: 'websocket' });
   const http = ran.attempt({}, 'http');
   assert.deepEqual([http.headers, http.body.client_metadata], [{ [HEADER]: 'true' }, { turn_id: 't' }]);

@@ -27,7 +27,7 @@ async function answered(
 }
 
 for (const phase of ['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed']) {
-  test(`[Q15] response.${phase} bears the exposed model id`, async () => {
+  test(`[Q15] response.${phase} has the exposed model id`, async () => {
     const ran = await run([publicModel], {}, options);
     const [event] = ran.event(
       eventOf(`response.${phase}`, { sequence_number: 3, response: { id: 'resp_1', model: 'theirs', error: null } }),
@@ -40,7 +40,7 @@ for (const phase of ['created', 'queued', 'in_progress', 'completed', 'incomplet
   });
 }
 
-test('[Q15] an event that bears it already, or has no response, is the very same', async () => {
+test('[Q15] an event that has it already, or has no response, is the same object', async () => {
   const ran = await run([publicModel], {}, options);
   for (const response of [{ model: 'model-a' }, null, 'x', [1]]) {
     const event = eventOf('response.completed', { response });
@@ -55,7 +55,7 @@ test('[Q15] a provider that leaves the model out gets it filled in', async () =>
   assert.deepEqual(ran.event(eventOf('response.created', { response: { id: 'r' } }))[0]?.data.response, { id: 'r', model: 'model-a' });
 });
 
-test('[Q15] a collected answer bears the exposed model id', async () => {
+test('[Q15] a collected answer has the exposed model id', async () => {
   assert.deepEqual((await answered(publicModel, { id: 'r', model: 'theirs' })).answer, { id: 'r', model: 'model-a' });
 });
 
