@@ -39,45 +39,45 @@ import { toolNames } from './tools/tool-names.ts';
 import { toolTypes } from './tools/tool-types.ts';
 
 export const RULES: readonly Rule[] = [
-  authenticate, // nothing else happens without a key (AU1)
-  routeStatus, // unsupported rows need a key as well, and nothing more (E1)
+  authenticate, // first: every route needs a key (AU1)
+  routeStatus, // unsupported rows need a key, and nothing else (E1)
   imagePermission, // before the body is read (F6.1)
 
   markerHeader, // before liteMarker adds ours (F2.4)
-  closingError, // on the way back, behind everything that edits events
-  agentEvents, // likewise
-  hideQuota, // likewise, on native streams
-  publicModel, // likewise
-  fillOutput, // on the way back after namespaceRestoration: it collects the items as clients get them
+  closingError, // reply: after every rule that edits events
+  agentEvents, // reply: after usage, which reads the provider's events
+  hideQuota, // reply: the same on native streams
+  publicModel, // reply: the same
+  fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
 
-  modelAccess, // the model's policy before anything of its content (Q4)
-  servingMode, // the row of a turn that is refused further down says its mode as well (RM1)
-  unsupportedParameters, // parameters that would be refused whatever they hold
-  inputLists, // every rule below finds lists
-  remoteMcp, // on both surfaces, before the public list of types says less clearly the same
-  toolTypes, // the closed list, before the shape of each type
-  customTools, // shapes, before names are compared
-  toolNames, // unique names, before a choice is looked up among them
-  liteToolChoice, // Lite takes no map at all, declared or not (F2.12, F5.3)
-  toolChoice, // resolves to something declared
-  strictSchemas, // roots are judged as the client wrote them
-  strictRepair, // fills what is evident below a sound root
-  namespaceRestoration, // remembers declared names
-  audio, // the last look at content
-  reasoningContext, // normalised before Lite forces its own
-  dialectShape, // members that the dialects below will edit
-  effortPolicy, // after model denial (F4.4)
-  outputTokens, // Q4
+  modelAccess, // the model before the content of the body (Q4)
+  servingMode, // before the refusals below, whose rows note the mode too (RM1)
+  unsupportedParameters, // before the shapes of supported ones
+  inputLists, // every rule below gets lists
+  remoteMcp, // before toolTypes, whose refusal of the same tools says less
+  toolTypes, // the type, before the shape of that type
+  customTools, // the shape, before names are compared
+  toolNames, // unique names, before a choice is looked up
+  liteToolChoice, // before toolChoice: Lite accepts no map, declared or not (F2.12, F5.3)
+  toolChoice, // resolves to a declared tool
+  strictSchemas, // roots as the client wrote them
+  strictRepair, // below a root that strictSchemas accepted
+  namespaceRestoration, // reads declared names before tools are moved
+  audio, // the last check of content
+  reasoningContext, // before Lite forces its own
+  dialectShape, // members that the dialects below edit
+  effortPolicy, // after the denial of a model (F4.4)
+  outputTokens, // after the effort policy (Q4)
   eligibility, // the last refusal that costs nothing (SM5)
 
   lowerSchemas, // before Lite moves the tools
-  effortAlias, // after policy told minimal from low
-  liftInstructions, // Full only, before Lite would move instructions
+  effortAlias, // after the policy has distinguished minimal from low
+  liftInstructions, // Full only
   liteRewrite, // Lite only
-  backendShape, // after everything that edits reasoning and include
+  backendShape, // after every rule that edits reasoning and include
   modelMapping, // per attempt
-  dropFields, // per attempt, before the marker that nothing may drop
-  liteMarker, // per attempt, last to touch what goes out
-  fullRejection, // before the core tells a refusal
-  usage, // on the way back first: it reads what the provider said
+  dropFields, // per attempt, before the marker, which no setting may remove
+  liteMarker, // per attempt, the last edit
+  fullRejection, // replaces a refusal before dispatch answers it
+  usage, // reply: first, so that it reads what the provider sent
 ];

@@ -1,44 +1,102 @@
-// The one interface of all policy: a rule takes part in phases of a turn, and may refuse, edit or map.
+// The interface of all policy: a rule takes part in phases of a turn, where it may refuse, edit or map.
 
+import type { EventType } from '../proxy/turn/event-types.ts';
 import type { JsonObject } from '../proxy/turn/json.ts';
 import type { RouteKind } from '../proxy/turn/kinds.ts';
 import type { Refusal } from '../proxy/turn/refusal.ts';
-import type { Event, Head, Outcome, Outgoing, Turn, Work } from '../proxy/turn/turn.ts';
+import type { KeyConfig, PoolConfig, ServingMode } from '../proxy/turn/settings.ts';
+import type { AccountView, Event, Head, ModeDecision, Outcome, Outgoing, Turn, Work } from '../proxy/turn/turn.ts';
 
 /**
- * admit → (body read) → request → (reserve, choose) → attempt → (send, hold) → head → event → answer → end.
- * Downward phases run in the order of `RULES`, those of the reply (from head on) in the opposite order.
- * To refuse, throw a `Refusal`; any other throw becomes a fixed 500 whose text never leaves the process.
+ * Returned by `request`: none of this rule's later phases run in this turn. This is the only way to leave a turn: a `request` that
+ * returns nothing stays in it, with `undefined` as its memory.
+ */
+export const SKIP: unique symbol = Symbol('skip');
+
+/**
+ * The phases of a turn, in their order:
+ *
+ *     admit → (body is read) → request → (reserve, choose an account) → attempt → (send, hold) → reply phases → end
+ *
+ * `admit`, `request` and `attempt` run in the order of `RULES`, all phases behind them in the opposite order. To refuse, throw a
+ * `Refusal`; any other throw becomes a fixed 500 whose text never leaves the process.
+ *
+ * Which reply phases run depends on the kind of the reply:
+ *
+ * | reply | phases |
+ * | --- | --- |
+ * | streamed: events to a client that asked for a stream | `head`, `event` for each event that is wanted |
+ * | collected: events, but the client did not ask for a stream | the same, then `answer` with the final response |
+ * | whole: one JSON answer | `head`, `answer` |
+ * | piped: bytes, forwarded unread | `head` |
+ * | refused: a status from 400 on, after the last attempt | `refused`; then `head`, where the provider's own answer is relayed |
+ *
+ * On a collected reply `answer` gets the `response` of the terminal event as `event` left it. A rule that has both phases meets that
+ * response twice, and its `answer` changes nothing that its `event` has changed already. Lifecycle events (`response.created`,
+ * `response.metadata`, …) say nothing of a collected answer and are dropped before any rule.
+ *
+ * A surface with an encoding of its own (Chat) will encode behind `event` and `answer`, when every rule has run: rules see Responses
+ * events on every surface.
  */
 export interface Rule<Memory = unknown> {
   /** Kebab case, as in logs, metrics and `explain`. */
   readonly name: string;
-  /** Route kinds this rule takes part in; resolved once, when the route table is compiled. */
+  /** Route kinds this rule takes part in; resolved once for each kind. */
   readonly routes: readonly RouteKind[] | '*';
   /** Decides on key, route and headers; the body has not been read. On a websocket: at the upgrade, and again per frame. */
   admit?(turn: Turn): void;
   /**
-   * Reads and edits the parsed body (or replaces it) once, before an account is chosen. What it returns is the rule's memory of
-   * the turn; undefined means no interest in attempts or the reply. Awaited only when it returns a promise.
+   * Reads and edits the parsed body (or replaces it) once, before an account is chosen. What it returns is the rule's memory of the
+   * turn, which later phases get; `SKIP` ends the rule's part in this turn. Awaited only when it returns a promise. On a route whose
+   * body is not parsed it does not run, and the rule has no later phases there either.
    */
-  request?(work: Work, turn: Turn): Memory | undefined | Promise<Memory | undefined>;
+  request?(work: Work, turn: Turn): Memory | typeof SKIP | Promise<Memory | typeof SKIP>;
   /** Edits this attempt for one account; on failover it runs again from the same start. */
   attempt?(out: Outgoing, memory: Memory, turn: Turn): void;
-  /** The reply's head at commit. Events returned go first. */
+  /** The reply's head at commit. Events returned are sent first. */
   head?(head: Head, memory: Memory, turn: Turn): readonly Event[] | undefined;
   /** A provider's final refusal (status 400 and up, nothing shown): may return the refusal the client gets instead. */
   refused?(refusal: UpstreamRefusal, memory: Memory, turn: Turn): Refusal | undefined;
-  /** Event types that `event` wants; `<agent>.*` is the backend's own family. All others are forwarded as bytes, never parsed. */
-  readonly events?: readonly string[] | '*';
-  /** Maps one reply event to itself (the same object: forwarded as it came), to others, or to nothing (null). */
+  /**
+   * Event types that `event` gets; a rule has both members or neither. An event that no rule names is forwarded as bytes and never parsed.
+   * `agent.*` is the backend's own family, whole, whatever other rules name.
+   */
+  readonly events?: readonly EventType[] | '*';
+  /**
+   * Maps one reply event to itself (the same object: forwarded as it came), to others, or to nothing (null). What it returns goes on
+   * to the rules that listen to the type of the event that came in.
+   */
   event?(event: Event, memory: Memory, turn: Turn): Event | readonly Event[] | null;
-  /** Maps a collected reply (a JSON answer). May throw Refusal until something was shown. */
+  /** Maps the final response of a collected or whole reply. May throw Refusal until something was shown. */
   answer?(response: JsonObject, memory: Memory, turn: Turn): JsonObject;
   /**
-   * The reply ended. May add closing events, or one Refusal that the client's codec encodes, while the reply is open.
+   * The turn ended. May add closing events, or one Refusal that the client's codec encodes, while the reply is open.
    * Runs exactly once.
    */
   end?(outcome: Outcome, memory: Memory, turn: Turn): readonly (Event | Refusal)[] | undefined;
+  /** What this rule does to a turn of that key, Pool and model, as `explain` prints it; undefined where only the body decides. */
+  explain?(facts: TurnFacts): string | undefined;
+}
+
+/** What is known of a turn before it is sent. */
+export interface TurnFacts {
+  readonly pool: PoolConfig;
+  readonly key: KeyConfig | undefined;
+  readonly model: string | undefined;
+  /** Null without a model. */
+  readonly mode: ExplainedMode | null;
+  /** The model in the running gateway; undefined without the gateway, or without a model. */
+  readonly live: { readonly entry: JsonObject | undefined; readonly mode: ModeDecision | undefined } | undefined;
+  /** The accounts that are assigned to the Pool, in the order of their assignments. */
+  readonly accounts: readonly AccountView[];
+}
+
+export interface ExplainedMode {
+  readonly configured: ServingMode;
+  /** Null where it is not resolved, or not known without the running gateway. */
+  readonly effective: 'lite' | 'full' | null;
+  readonly source: 'catalog' | 'override' | null;
+  readonly why: string;
 }
 
 /** What a provider's terminal refusal says of itself; never forwarded by accident, since it is not a Refusal. */
@@ -48,5 +106,5 @@ export interface UpstreamRefusal {
   readonly param: string | null;
 }
 
-/** Fixes Memory by inference. A rule without `request` always listens; one with it listens when it returned memory. */
+/** Fixes Memory by inference. */
 export const rule = <Memory>(definition: Rule<Memory>): Rule => definition;

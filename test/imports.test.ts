@@ -39,9 +39,11 @@ const said = ({ file, from, names }: Import): string => `${file} imports ${names
 const VOCABULARY: ReadonlyMap<string, 'types' | 'values'> = new Map([
   ['proxy/turn/turn.ts', 'types'],
   ['proxy/turn/settings.ts', 'types'],
-  ['proxy/turn/kinds.ts', 'types'],
+  ['proxy/turn/kinds.ts', 'values'],
+  ['proxy/turn/event-types.ts', 'types'],
   ['proxy/turn/json.ts', 'values'],
   ['proxy/turn/refusal.ts', 'values'],
+  ['proxy/turn/quota-headers.ts', 'values'],
 ]);
 
 test('rules import the vocabulary of a turn as types, refusals, and each other', () => {

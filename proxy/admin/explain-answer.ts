@@ -1,5 +1,6 @@
 // GET /explain?method=&path=&key=&model=: what a turn would meet in the running gateway, with its catalogs and its health.
 
+import { RULES } from '../../rules/index.ts';
 import { versionOf } from '../config/diff.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { bucketWindow } from '../models/context-window.ts';
@@ -20,7 +21,7 @@ export function explainAnswer(gateway: Gateway, query: URLSearchParams): AdminAn
     routes.all.find((one) => one.method === method && one.template === path) ?? (found && 'route' in found ? found.route : undefined);
   if (!route) return adminJson(404, { error: 'no such route' });
   const question = { key: query.get('key') ?? undefined, model: query.get('model') ?? undefined };
-  const turns = explainTurns(config, route, question, { live: liveOf(gateway), now: gateway.now() });
+  const turns = explainTurns(config, route, question, { rules: RULES, live: liveOf(gateway), now: gateway.now() });
   if (!turns) return adminJson(404, { error: 'no such key' });
   return adminJson(200, { version: versionOf(config), turns });
 }

@@ -13,7 +13,7 @@ import { inspectValid } from './config-file.ts';
 import { ruleLines, turnLines } from './explanation-text.ts';
 import { loggedLines } from './logged-turn-text.ts';
 import { CommandFailure, type Common, type Io, json } from './output.ts';
-import { loadChains } from './route-rules.ts';
+import { loadChains, loadRules } from './route-rules.ts';
 
 interface Options extends Common, Question {
   readonly turn?: string;
@@ -70,7 +70,7 @@ interface Explained {
 }
 
 async function explain(config: Config, route: Route, question: Question): Promise<Explained> {
-  const turns = explainTurns(config, route, question, { now: Date.now() });
+  const turns = explainTurns(config, route, question, { rules: await loadRules(), now: Date.now() });
   if (!turns) {
     const meant = suggestion(
       question.key ?? '',

@@ -1,4 +1,5 @@
-// The rules of a route kind, for commands that print them; loaded when asked for, since the rules bring half the gateway along.
+// The rules, for commands that print them; loaded on demand, since most commands do not need them.
+import type { Rule } from '../../rules/rule.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 
 export interface ChainedRule {
@@ -7,6 +8,8 @@ export interface ChainedRule {
 }
 
 export async function loadChains(): Promise<(kind: RouteKind | undefined) => readonly ChainedRule[]> {
-  const [{ describeChain }, { RULES }] = await Promise.all([import('../turn/rule-chain.ts'), import('../../rules/index.ts')]);
-  return (kind) => describeChain(RULES, kind);
+  const [{ describeChain }, rules] = await Promise.all([import('../turn/rule-chain.ts'), loadRules()]);
+  return (kind) => describeChain(rules, kind);
 }
+
+export const loadRules = async (): Promise<readonly Rule[]> => (await import('../../rules/index.ts')).RULES;

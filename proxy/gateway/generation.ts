@@ -10,7 +10,7 @@ export class Generation {
   readonly loaded: LoadedConfig;
   readonly config: Config;
   readonly routes: RouteTable;
-  readonly chains = new Chains(RULES);
+  readonly chains: Chains;
   readonly accounts: ReadonlyMap<string, AccountConfig>;
   readonly pools: ReadonlyMap<string, PoolConfig>;
   readonly #keys: ReadonlyMap<string, KeyConfig>;
@@ -21,6 +21,7 @@ export class Generation {
     this.loaded = loaded;
     this.config = config;
     this.routes = new RouteTable(config.routes, config.wire);
+    this.chains = new Chains(RULES, config.wire);
     this.accounts = new Map(config.accounts.map((account) => [account.id, account]));
     this.pools = new Map(config.pools.map((pool) => [pool.id, pool]));
     this.#keys = new Map(config.keys.flatMap((key) => key.secret_sha256.map((digest) => [digest, key] as const)));

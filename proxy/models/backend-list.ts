@@ -1,5 +1,5 @@
 // The body of `GET …/models` on the backend surface: pristine entries with this Pool's and this key's fields set (MC1, F4.6).
-import { reflectedEntry } from '../../rules/effort/levels.ts';
+import { reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import type { JsonObject } from '../turn/json.ts';
 import type { EffortPolicy } from '../turn/settings.ts';
 import { advertisedWindow } from './context-window.ts';

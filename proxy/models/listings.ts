@@ -1,7 +1,7 @@
 // The model lists as they go out, made once per key policy and state of the Pool: native turns ask for the ETag every time.
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { allowsModel } from '../../rules/access/model-access.ts';
+import { allowsModel } from '../../rules/helpers/key-policy.ts';
 import { canonicalJson } from '../turn/json.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 import { backendBody } from './backend-list.ts';

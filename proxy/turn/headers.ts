@@ -1,6 +1,6 @@
 // Which request headers may travel on to an account, and which answer headers may come back (Q3, Q15).
 import type { IncomingHttpHeaders } from 'node:http';
-import { isQuotaHeader } from '../../rules/reply/quota-header.ts';
+import { isQuotaHeader } from './quota-headers.ts';
 import type { WireWords } from './settings.ts';
 import type { Headers } from './turn.ts';
 

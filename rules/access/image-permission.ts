@@ -1,11 +1,13 @@
 // The Pool's image permission, before the body of an image request is read (F6.1, A9, AU5, PL1).
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { IMAGES } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
 export const imagePermission = rule({
   name: 'image-permission',
-  routes: ['image', 'public-image'],
+  routes: IMAGES,
   admit(turn) {
     if (!turn.pool.allow_image_generation) throw new Refusal('image_generation_disabled');
   },
+  explain: ({ pool }) => (pool.allow_image_generation ? 'lets image requests by' : 'refuses image requests: 403'),
 });

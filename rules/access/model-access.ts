@@ -1,28 +1,30 @@
-// Which model a turn is for: named, allowed to the key, known to the Pool; in this order (Q4, F4.4).
+// The model of a turn is named, permitted to the key and known to the Pool, checked in this order (Q4, F4.4).
 
 import { Refusal } from '../../proxy/turn/refusal.ts';
-import type { KeyConfig } from '../../proxy/turn/settings.ts';
 import type { ModelView, Turn } from '../../proxy/turn/turn.ts';
+import { allowsModel } from '../helpers/key-policy.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-/** Whether the key's list allows this id; a key without a list may use every model of its Pool. */
-export const allowsModel = (key: KeyConfig, id: string): boolean => key.models?.includes(id) ?? true;
-
-/** The denial comes before the catalog, so that a key learns nothing of models outside its list. */
+/** The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list. */
 export const modelAccess = rule({
   name: 'model-access',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   request(work, turn) {
     const id = work.body.model;
     if (typeof id !== 'string' || id === '') throw new Refusal('invalid_model', { param: 'model' });
     if (!allowsModel(turn.key, id)) throw new Refusal('model_not_allowed', { param: 'model' });
     const found = turn.findModel(id);
-    return found instanceof Promise ? found.then((late) => settle(turn, late)) : settle(turn, found);
+    return found instanceof Promise ? found.then((late) => setModel(turn, late)) : setModel(turn, found);
+  },
+  explain({ key, model }) {
+    if (model === undefined) return key?.models && `lets by: ${key.models.join(', ') || 'nothing'}`;
+    return key?.models?.includes(model) === false ? 'refuses: 403 model_not_allowed' : `lets ${model} by, where the Pool knows it`;
   },
 });
 
-/** Only a known id is noted: before that it is a client's text of any length (S4). */
-function settle(turn: Turn, model: ModelView | undefined): undefined {
+/** Only a known id is noted: an unknown one is a client's text of any length (S4). */
+function setModel(turn: Turn, model: ModelView | undefined): void {
   if (!model) throw new Refusal('invalid_model', { param: 'model' });
   turn.model = model;
   turn.note('model', model.id);

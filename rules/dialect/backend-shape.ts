@@ -1,14 +1,15 @@
-// What every non-compact dispatch to the backend Responses destination bears, whoever asked for it (F1.4, Q15).
+// What every non-compact dispatch to the backend Responses destination has (F1.4, Q15).
 import type { Json } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
+import { NON_COMPACT_TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 
-/** Translated turns stream and are not stored, whatever the client said: it gets the collected reply if it asked for no stream. */
+/** Translated turns go out streaming and not stored; a client that did not ask for a stream gets the collected reply. */
 export const backendShape = rule({
   name: 'backend-shape',
-  routes: ['responses', 'public-responses', 'chat'],
+  routes: NON_COMPACT_TURNS,
   request({ body }, turn) {
     if (!isObject(body.reasoning)) body.reasoning = {};
     body.include = withEncryptedReasoning(body.include);
@@ -18,7 +19,7 @@ export const backendShape = rule({
   },
 });
 
-/** Exactly one entry: the first stays where it is, later ones go, a missing one comes last; the others keep their order. */
+/** Exactly one entry: the first one keeps its place, others are removed, a missing one is appended. Other entries keep their order. */
 function withEncryptedReasoning(include: Json | undefined): readonly Json[] {
   if (!isList(include)) return [ENCRYPTED_REASONING];
   const first = include.indexOf(ENCRYPTED_REASONING);

@@ -1,18 +1,19 @@
-// Members that a dialect has to edit must have the shape that it edits; everything else stays the provider's to judge.
+// Members that a dialect edits have the shape that it edits; the provider judges all others.
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
-import { invalid } from '../invalid.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { RESPONSES_TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
 /**
- * Asks only for what this turn's normalisation will touch (F1.1, F1.4, F2.2, F2.5, F2.6): instructions and metadata of a native
- * Full turn are not among it and pass as they came.
+ * Checks only what the normalisation of this turn edits (F1.1, F1.4, F2.2, F2.5, F2.6): instructions and metadata of a native Full turn
+ * pass as they came.
  */
 export const dialectShape = rule({
   name: 'dialect-shape',
-  routes: ['responses', 'compact', 'public-responses'],
+  routes: RESPONSES_TURNS,
   request({ body }, turn) {
     const { kind } = turn.route;
     const lite = turn.model?.mode?.effective === 'lite';
@@ -29,8 +30,8 @@ export const dialectShape = rule({
 const isString = (value: Json): boolean => typeof value === 'string';
 const isInput = (value: Json): boolean => isString(value) || isList(value);
 
-/** Null and absent are fine everywhere. */
+/** Null counts as absent, and an absent member has no shape to check. */
 function demand(body: Body, param: string, fits: (value: Json) => boolean, what: string): void {
   const value = body[param];
-  if (!isAbsent(value) && !fits(value)) throw invalid(param, what);
+  if (!isAbsent(value) && !fits(value)) throw invalidRequest(param, what);
 }

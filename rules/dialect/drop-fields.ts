@@ -1,10 +1,14 @@
-// What an account's provider refuses is left out of its attempts (Q15); before the marker is added, which no setting may drop.
+// Removes from an attempt the members that its account's provider refuses (Q15).
+import { explainPerAccount } from '../helpers/explain.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
+/** Runs before the Lite marker is added, which no setting may remove. */
 export const dropFields = rule({
   name: 'drop-fields',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   attempt({ account, body }) {
     for (const field of account.drop_fields) delete body[field];
   },
+  explain: (facts) => explainPerAccount(facts, ({ drop_fields }) => drop_fields.join(', ') || undefined),
 });

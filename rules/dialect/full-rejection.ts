@@ -1,27 +1,34 @@
-// How a provider's final refusal is classed, and what a client is told under explicit Full (F2.13, ER4, Q2, Q3).
+// Classifies a provider's final refusal, and replaces it under explicit Full (F2.13, ER4, Q2, Q3).
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import type { SafeFields, Turn } from '../../proxy/turn/turn.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-/** Statuses that keep their number; any other 4xx becomes a 400. */
+/** Statuses that stay; any other 4xx becomes a 400. */
 const KEPT = new Set([400, 404, 409, 413, 422]);
 
-/** These blame the account, and never reach a client as such (Q3). */
+/** Statuses that blame the account; they never reach a client (Q3). */
 const BLAMES_ACCOUNT = new Set([401, 402, 403, 407]);
 
 /**
- * For refusals by status: one inside a 200 is told by its code, in every mode alike. Anything but an ordinary Responses HTTP turn
- * under explicit Full keeps the answer that the core gives every refusal.
+ * Only refusals by status: a refusal inside a 200 is answered by its code, in every mode. All turns but ordinary Responses HTTP turns
+ * under explicit Full keep the answer that dispatch gives every refusal.
  */
 export const fullRejection = rule({
   name: 'full-rejection',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   refused({ status }, _memory, turn) {
     const errorClass = classOf(status, turn);
     turn.note('error_class', errorClass);
     if (errorClass !== 'full_upstream_rejection') return undefined;
     if (BLAMES_ACCOUNT.has(status)) return new Refusal('upstream_error');
     return new Refusal('full_upstream_rejection', { status: KEPT.has(status) ? status : 400 });
+  },
+  explain({ mode }) {
+    if (!mode) return undefined;
+    return mode.configured === 'full'
+      ? 'answers a provider’s 4xx with full_upstream_rejection: the mode is explicit Full'
+      : 'classes a provider’s refusal on the row alone: the mode is not explicit Full';
   },
 });
 
@@ -30,6 +37,6 @@ function classOf(status: number, turn: Turn): SafeFields['error_class'] {
   return status < 500 && underExplicitFull(turn) ? 'full_upstream_rejection' : 'upstream_status';
 }
 
-/** Not auto that resolved to Full, not compact (Q33), not a client's websocket. */
+/** Not an automatic mode that resolved to Full, not compact (Q33), not a client's websocket. */
 const underExplicitFull = (turn: Turn): boolean =>
   turn.model?.mode?.configured === 'full' && turn.route.kind !== 'compact' && turn.client === 'http';

@@ -1,17 +1,20 @@
-// System and developer texts of the compatible surface become top-level instructions in Full (F1.1, Q32, Q33).
+// Moves system and developer texts of the compatible surface to top-level instructions in Full (F1.1, Q32, Q33).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
+import { explainInMode } from '../helpers/explain.ts';
+import { COMPATIBLE_TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-/** In Lite they stay where they are, since there instructions travel as developer messages anyway; native turns keep theirs (Q32). */
+/** In Lite they stay in place: Lite sends instructions as developer messages anyway. Native turns keep theirs (Q32). */
 export const liftInstructions = rule({
   name: 'lift-instructions',
-  routes: ['public-responses', 'chat'],
+  routes: COMPATIBLE_TURNS,
   request({ body }, turn) {
     if (turn.model?.mode?.effective === 'full') lift(body);
   },
+  explain: explainInMode('full', 'lifts system and developer texts of the compatible surface'),
 });
 
 function lift(body: Body): void {
@@ -29,18 +32,18 @@ function lift(body: Body): void {
   if (instructions !== '') body.instructions = instructions;
 }
 
-/** A message may leave its type out on this surface; other items with such a role (`additional_tools`) are no messages. */
+/** On this surface a message may have no type; other items with such a role (`additional_tools`) are not messages. */
 const isInstruction = (item: Json): item is JsonObject =>
   isObject(item) && (item.type === 'message' || item.type === undefined) && (item.role === 'system' || item.role === 'developer');
 
-/** Moves the message's texts to `texts`; what is left of it, or undefined when nothing is. */
+/** Moves the message's texts to `texts`; returns the rest of the message, or undefined where nothing is left. */
 function withoutTexts(message: JsonObject, texts: string[]): JsonObject | undefined {
   const { content } = message;
   if (typeof content === 'string') {
     texts.push(content);
     return undefined;
   }
-  // Content of no known shape is the provider's to refuse.
+  // Content of an unknown shape is left for the provider to refuse.
   if (!isList(content)) return message;
   const rest = content.filter((part) => {
     const text = textOf(part);

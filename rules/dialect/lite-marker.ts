@@ -1,51 +1,54 @@
-// The Lite marker is the gateway's word alone: a client's never travels, ours is added per attempt (F2.1 to F2.4).
+// Only the gateway sets the Lite marker: a client's is removed, and ours is added to each attempt in Lite (F2.1 to F2.4).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { rule } from '../rule.ts';
+import { explainInMode } from '../helpers/explain.ts';
+import { TURNS } from '../route-groups.ts';
+import { rule, SKIP } from '../rule.ts';
 
-/** How a websocket frame spells a request header among its `client_metadata`. */
+/** The prefix of a request header among the `client_metadata` of a websocket frame. */
 const METADATA_PREFIX = 'ws_request_header_';
 
-/** Header names are compared as proxies on the way might: in lower case, with `_` for `-`. */
-const spelled = (name: string): string => name.toLowerCase().replaceAll('-', '_');
+/** Proxies on the way may treat these spellings as the same header: lower case, with `_` for `-`. */
+const normalised = (name: string): string => name.toLowerCase().replaceAll('-', '_');
 
-/** On every route, because native pass-through forwards header families that the marker may belong to; never to a client either. */
+/** On every route, since native routes forward header families that the marker may belong to; removed from replies as well. */
 export const markerHeader = rule({
   name: 'marker-header',
   routes: '*',
-  attempt: (out, _memory, turn) => dropMarker(out.headers, turn),
+  attempt: (out, _memory, turn) => deleteMarker(out.headers, turn),
   head: (head, _memory, turn) => {
-    dropMarker(head.headers, turn);
+    deleteMarker(head.headers, turn);
     return undefined;
   },
 });
 
-/** The carrier says where ours goes, not the client's connection: a websocket turn may go out over HTTP (Q28). */
+/** The carrier decides where the marker goes, not the client's connection: a websocket turn may go out over HTTP (Q28). */
 export const liteMarker = rule({
   name: 'lite-marker',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   request({ body }, turn) {
     if (isObject(body.client_metadata)) body.client_metadata = withoutMarker(body.client_metadata, turn);
-    return turn.model?.mode?.effective === 'lite' ? true : undefined;
+    return turn.model?.mode?.effective === 'lite' ? undefined : SKIP;
   },
-  attempt(out, _lite, turn) {
+  attempt(out, _memory, turn) {
     const marker = turn.wire.lite_marker.toLowerCase();
     if (out.carrier === 'http') out.headers[marker] = 'true';
-    else out.body.client_metadata = { ...objectOr(out.body.client_metadata), [METADATA_PREFIX + spelled(marker)]: 'true' };
+    else out.body.client_metadata = { ...objectOr(out.body.client_metadata), [METADATA_PREFIX + normalised(marker)]: 'true' };
   },
+  explain: explainInMode('lite', 'adds the marker'),
 });
 
-function dropMarker(headers: Record<string, string>, turn: Turn): void {
+function deleteMarker(headers: Record<string, string>, turn: Turn): void {
   const marker = turn.wire.lite_marker;
-  for (const name in headers) if (name.length === marker.length && spelled(name) === spelled(marker)) delete headers[name];
+  for (const name in headers) if (name.length === marker.length && normalised(name) === normalised(marker)) delete headers[name];
 }
 
-/** The same object where no entry is a marker; one that is emptied stays, since the client sent one. */
+/** The same object where no entry is a marker; `client_metadata` itself stays even if it is empty then. */
 function withoutMarker(metadata: JsonObject, turn: Turn): JsonObject {
-  const marker = spelled(turn.wire.lite_marker);
-  const isMarker = (name: string): boolean => name.length >= marker.length && [marker, METADATA_PREFIX + marker].includes(spelled(name));
+  const marker = normalised(turn.wire.lite_marker);
+  const isMarker = (name: string): boolean => name.length >= marker.length && [marker, METADATA_PREFIX + marker].includes(normalised(name));
   if (!Object.keys(metadata).some(isMarker)) return metadata;
   return Object.fromEntries(Object.entries(metadata).filter(([name]) => !isMarker(name)));
 }

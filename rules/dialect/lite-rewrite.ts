@@ -1,27 +1,30 @@
-// Lite carries tools and instructions inside `input` (F2.5 to F2.10); Full is sent as it came (F2.7, F2.11), so no rule does it.
+// Moves tools and instructions into `input` in Lite (F2.5 to F2.10). Full needs no such rule (F2.7, F2.11).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
+import { explainInMode } from '../helpers/explain.ts';
+import { withoutImageDetail } from '../helpers/image-detail.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
-import { withoutImageDetail } from './image-detail.ts';
 
-/** Normalising a normalised body changes nothing (F2.10). Compact bodies get it before their own projection (F2.15). */
+/** Applied to its own result it changes nothing (F2.10). Compact bodies are rewritten before their own projection (F2.15). */
 export const liteRewrite = rule({
   name: 'lite-rewrite',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   request({ body }, turn) {
     if (turn.model?.mode?.effective !== 'lite') return;
     const { kind } = turn.route;
     const native = kind === 'responses' || kind === 'compact';
     moveIntoInput(body, withoutImageDetail(itemsOf(body.input), native ? 'typed-messages-only' : 'untyped-messages-too'));
     body.parallel_tool_calls = false;
-    // On compact nothing is added beyond the client's own (or the policy's) reasoning object (F1.4, Q33).
+    // Compact gets no `reasoning` beyond what the client or its key's policy set (F1.4, Q33).
     if (kind !== 'compact' || isObject(body.reasoning)) body.reasoning = acrossAllTurns(body.reasoning);
   },
+  explain: explainInMode('lite', 'moves tools and instructions into input'),
 });
 
-/** A string is a user's message; only compact bodies still have one here. */
+/** A string is a user's message; only compact bodies can still have one here. */
 function itemsOf(input: Json | undefined): readonly Json[] {
   if (typeof input === 'string') return [messageOf('user', input)];
   return isList(input) ? input : [];
@@ -34,13 +37,13 @@ function moveIntoInput(body: Body, items: readonly Json[]): void {
   const developer = typeof instructions === 'string' && instructions.trim() !== '' ? [messageOf('developer', instructions)] : [];
   delete body.tools;
   delete body.instructions;
-  // Already in shape: the list stays the same object.
+  // Already rewritten: the list stays the same object.
   if (prefix && prefix === items[0] && developer.length === 0) body.input = items;
   else if (prefix) body.input = [prefix, ...developer, ...items.slice(1)];
   else body.input = [{ type: 'additional_tools', role: 'developer', tools: declared }, ...developer, ...items];
 }
 
-/** The leading item, where it is the Lite tools prefix and not a client's own item, which has an id; null is no id (Q33). */
+/** The leading item where it is the Lite tools prefix. An item with an id is a client's own item; null counts as no id (Q33). */
 function toolsPrefix(first: Json | undefined): JsonObject | undefined {
   if (!isObject(first) || first.type !== 'additional_tools' || first.role !== 'developer') return undefined;
   if (first.id !== undefined && first.id !== null) return undefined;

@@ -1,13 +1,15 @@
-// Lite has no way to carry a map-shaped tool_choice: it follows the model's mode, not the endpoint (F2.12, F5.3).
+// Refuses a map-shaped `tool_choice` in Lite, on every endpoint (F2.12, F5.3).
 
 import { isObject } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { explainInMode } from '../helpers/explain.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-/** Chat keeps the name `tool_choice`, so one check serves it before its translation too. */
+/** Chat has the same member, so the check holds before its translation as well. */
 export const liteToolChoice = rule({
   name: 'lite-tool-choice',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   request({ body }, turn) {
     if (turn.model?.mode?.effective !== 'lite' || !isObject(body.tool_choice)) return;
     throw new Refusal('unsupported_parameter', {
@@ -15,4 +17,5 @@ export const liteToolChoice = rule({
       message: 'This model does not take a tool_choice object; use auto, none or required.',
     });
   },
+  explain: explainInMode('lite', 'refuses a map-shaped tool_choice'),
 });

@@ -1,14 +1,18 @@
-// Each account gets the model by its own name for it, in both modes and on every attempt anew (F1.5, A10).
+// Each account gets the model by its own name for it, in both modes and on every attempt (F1.5, A10).
+import type { AccountView } from '../../proxy/turn/turn.ts';
+import { explainPerAccount } from '../helpers/explain.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
 export const modelMapping = rule({
   name: 'model-mapping',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   attempt({ account, body }, _memory, turn) {
     const id = turn.model?.id;
-    if (id === undefined) return;
-    // An id is a catalog's text: `constructor` is no name that an operator mapped.
-    const mapped = Object.hasOwn(account.models, id) ? account.models[id] : undefined;
-    body.model = mapped ?? id;
+    if (id !== undefined) body.model = mappedId(account, id) ?? id;
   },
+  explain: (facts) => explainPerAccount(facts, mappedId),
 });
+
+/** An id is a catalog's text and may be the name of an inherited member, such as `constructor`. */
+const mappedId = ({ models }: AccountView, id: string): string | undefined => (Object.hasOwn(models, id) ? models[id] : undefined);

@@ -1,15 +1,17 @@
-// The turn's serving mode goes onto its request row as it was captured (RM1); it is set per Pool and model, never by a client (F2.4).
+// Notes the captured serving mode on the turn's request row (RM1). It is set per Pool and model, never by a client (F2.4).
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
 export const servingMode = rule({
   name: 'serving-mode',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   request(_work, turn) {
     const mode = turn.model?.mode;
-    // Unresolved without a routable source (MC7): the turn ends at eligibility, and its row says no mode.
+    // Unresolved without a routable source (MC7): the turn ends at eligibility, and its row has no mode.
     if (!mode) return;
     turn.note('configured_mode', mode.configured);
     turn.note('effective_mode', mode.effective);
     turn.note('mode_source', mode.source);
   },
+  explain: ({ mode }) => mode?.why,
 });

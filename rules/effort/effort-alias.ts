@@ -1,6 +1,8 @@
-// Backend compatibility: minimal goes out as low and ultra as max, after policy told them apart (F4.7).
+// Backend compatibility: `minimal` goes out as `low` and `ultra` as `max`, after the policy has distinguished them (F4.7).
+
+import { effortFieldOf } from '../helpers/effort-field.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
-import { effortPlace } from './place.ts';
 
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
   ['minimal', 'low'],
@@ -9,11 +11,10 @@ const ALIASES: ReadonlyMap<unknown, string> = new Map([
 
 export const effortAlias = rule({
   name: 'effort-alias',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   request({ body }, turn) {
-    const place = effortPlace(turn.route.kind);
-    const alias = ALIASES.get(place.read(body));
-    if (alias !== undefined) place.write(body, alias);
-    return;
+    const field = effortFieldOf(turn.route.kind);
+    const alias = ALIASES.get(field.read(body));
+    if (alias !== undefined) field.write(body, alias);
   },
 });

@@ -1,29 +1,39 @@
 // The key's reasoning-effort policy: permits, fills in or replaces, and never clamps (RE1 to RE3, F4.1 to F4.3).
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { effortFieldOf } from '../helpers/effort-field.ts';
+import { omittedEffort, permittedEfforts } from '../helpers/key-policy.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
-import { omittedEffort, permittedEfforts } from './levels.ts';
-import { effortPlace } from './place.ts';
 
 /** An effort that the policy sets goes to compact dispatch too (Q16). */
 export const effortPolicy = rule({
   name: 'effort-policy',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   request({ body }, turn) {
     const policy = turn.key.reasoning_effort;
-    if (!policy || !turn.model) return undefined;
-    const place = effortPlace(turn.route.kind);
-    const asked = place.read(body);
+    if (!policy || !turn.model) return;
+    const field = effortFieldOf(turn.route.kind);
+    const asked = field.read(body);
     if ('always' in policy) {
-      if (asked !== policy.always) place.write(body, policy.always);
-      return undefined;
+      if (asked !== policy.always) field.write(body, policy.always);
+      return;
     }
     if (asked === undefined) {
       const effort = omittedEffort(policy, turn.model.entry);
-      if (effort === undefined) throw new Refusal('reasoning_effort_not_allowed', { param: place.param });
-      place.write(body, effort);
+      if (effort === undefined) throw new Refusal('reasoning_effort_not_allowed', { param: field.param });
+      field.write(body, effort);
     } else if (typeof asked !== 'string' || !permittedEfforts(policy, turn.model.entry)?.includes(asked)) {
-      throw new Refusal('reasoning_effort_not_allowed', { param: place.param });
+      throw new Refusal('reasoning_effort_not_allowed', { param: field.param });
     }
-    return;
+  },
+  explain({ key, live }) {
+    if (!key) return undefined;
+    const policy = key.reasoning_effort;
+    if (!policy) return `rests: key ${key.id} has no effort policy`;
+    if ('always' in policy) return `sets the effort to ${policy.always}`;
+    if (!live?.entry) return `permits efforts up to ${policy.allow_up_to}`;
+    const permitted = permittedEfforts(policy, live.entry) ?? [];
+    if (permitted.length === 0) return `permits no effort of this model up to ${policy.allow_up_to}`;
+    return `permits ${permitted.join(', ')}; an omitted effort becomes ${omittedEffort(policy, live.entry)}`;
   },
 });

@@ -1,39 +1,43 @@
-// The key's output-token policy: more is refused, and what a client leaves open is closed at the key's maximum (CR1).
+// The key's output-token policy: a larger cap is refused, and a missing one is set to the key's maximum (CR1).
 
 import { isAbsent } from '../../proxy/turn/json.ts';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
-import { invalid } from '../invalid.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-/** The names that the surface has for it; the first is the one that is filled in. */
+/** The members of the surface that hold a cap; the first is the one that is filled in. */
 const fieldsOf = (kind: RouteKind | undefined): readonly [string, ...string[]] =>
   kind === 'chat' ? ['max_completion_tokens', 'max_tokens'] : ['max_output_tokens'];
 
 /**
- * An omitted value is set, since a model's own maximum may lie above the key's; an account whose provider refuses the field drops it
- * again (`drop_fields`), and there the policy holds for what is asked and reserved alone. Not set on compact dispatch: nothing is
- * added there but an effort (F1.4), and a cut compaction is worth nothing.
+ * An omitted cap is set, since a model's own maximum may be above the key's. Where an account drops the field again (`drop_fields`), the
+ * policy covers only what is asked and reserved. Not set on compact dispatch: only an effort is added there (F1.4), and a truncated
+ * compaction is useless.
  */
 export const outputTokens = rule({
   name: 'output-tokens',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   request({ body }, turn) {
     const policy = turn.key.output_tokens;
-    if (!policy) return undefined;
+    if (!policy) return;
     const fields = fieldsOf(turn.route.kind);
-    let open = true;
+    let omitted = true;
     for (const param of fields) {
       const asked = body[param];
       if (isAbsent(asked)) continue;
-      open = false;
-      // A string or a negative number would slip past the comparison, and mean anything to a provider.
+      omitted = false;
+      // A string or a negative number would pass the comparison below, and a provider may read it in any way.
       if (typeof asked !== 'number' || !Number.isSafeInteger(asked) || asked < 1) {
-        throw invalid(param, 'must be a positive integer');
+        throw invalidRequest(param, 'must be a positive integer');
       }
       if (asked > policy.max) throw new Refusal('output_tokens_not_allowed', { param });
     }
-    if (open && turn.route.kind !== 'compact') body[fields[0]] = policy.max;
-    return;
+    if (omitted && turn.route.kind !== 'compact') body[fields[0]] = policy.max;
+  },
+  explain({ key }) {
+    if (!key) return undefined;
+    return key.output_tokens ? `caps output at ${key.output_tokens.max} tokens` : `rests: key ${key.id} has no output-token policy`;
   },
 });

@@ -1,20 +1,20 @@
-// Audio in a message is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
+// Input audio is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
-import { invalid } from '../invalid.ts';
+import { decodedBytes } from '../helpers/base64.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { COMPATIBLE_TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
-import { decodedBytes } from './base64.ts';
 
 const FORMATS: ReadonlySet<Json | undefined> = new Set(['wav', 'mp3', 'm4a', 'webm', 'ogg']);
 
-/** Chat messages have the same parts and are checked as the client wrote them: on that route before their translation. */
+/** Chat messages have the same parts; they are checked before their translation, as the client wrote them. */
 export const audio = rule({
   name: 'audio',
-  routes: ['public-responses', 'chat'],
+  routes: COMPATIBLE_TURNS,
   request({ body }, { route, limits }) {
     const member = route.kind === 'chat' ? 'messages' : 'input';
     for (const { part, path } of audioParts(body[member], member)) refuseAudio(part.input_audio, `${path}.input_audio`, limits.audio_bytes);
-    return undefined;
   },
 });
 
@@ -28,12 +28,12 @@ function* audioParts(messages: Json | undefined, member: string): Generator<{ re
   }
 }
 
-/** The size comes first: what is too large is not read at all. */
+/** The size is checked first: audio that is too large is not read at all. */
 function refuseAudio(value: Json | undefined, path: string, limit: number): void {
-  if (!isObject(value)) throw invalid(path, 'must be an object with data and format');
+  if (!isObject(value)) throw invalidRequest(path, 'must be an object with data and format');
   const { data, format } = value;
-  if (!FORMATS.has(format)) throw invalid(`${path}.format`, 'must be wav, mp3, m4a, webm or ogg');
+  if (!FORMATS.has(format)) throw invalidRequest(`${path}.format`, 'must be wav, mp3, m4a, webm or ogg');
   const size = typeof data === 'string' ? decodedBytes(data, limit) : undefined;
-  if (size === undefined) throw invalid(`${path}.data`, 'must be standard base64 with padding');
-  if (size > limit) throw invalid(`${path}.data`, `decodes to more than ${limit} bytes`);
+  if (size === undefined) throw invalidRequest(`${path}.data`, 'must be standard base64 with padding');
+  if (size > limit) throw invalidRequest(`${path}.data`, `decodes to more than ${limit} bytes`);
 }

@@ -3,26 +3,26 @@
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent, isList } from '../../proxy/turn/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
-import { invalid } from '../invalid.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { NON_COMPACT_RESPONSES } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-/** First of the shape rules: all that follow find a list or nothing. */
+/** The first of the shape rules: all later rules get a list or nothing. */
 export const inputLists = rule({
   name: 'input-lists',
-  routes: ['responses', 'public-responses'],
+  routes: NON_COMPACT_RESPONSES,
   request({ body }, { route }) {
     if (route.kind === 'public-responses' && typeof body.input === 'string') body.input = [userMessage(body.input)];
     needList(body, 'input');
     needList(body, 'tools');
-    return undefined;
   },
 });
 
-/** Null counts as absent (Q15), for the provider too, which might not think so. */
+/** Null counts as absent (Q15) and is removed, since the provider may read it differently. */
 function needList(body: Body, member: 'input' | 'tools'): void {
   const value = body[member];
   if (isList(value)) return;
-  if (!isAbsent(value)) throw invalid(member, 'must be an array');
+  if (!isAbsent(value)) throw invalidRequest(member, 'must be an array');
   delete body[member];
 }
 

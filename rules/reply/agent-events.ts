@@ -1,10 +1,10 @@
 // Public streams carry no events of the backend's own family, such as quota and metadata (Q15, Q8).
+import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-/** `<agent>.*` stands for every type that begins with the deployment's wire word and a dot. */
 export const agentEvents = rule({
   name: 'agent-events',
-  routes: ['public-responses'],
-  events: ['<agent>.*'],
+  routes: PUBLIC_RESPONSES,
+  events: ['agent.*'],
   event: () => null,
 });

@@ -1,11 +1,12 @@
-// A public stream that broke off after visible output says so itself, as one sanitised error (F1.8, Q17).
+// A public stream that broke off after visible output ends with one sanitised error (F1.8, Q17).
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-/** On SSE the codec makes it an event of type `error` that continues the sequence, on a websocket a frame of status 502. */
+/** SSE encodes it as an `error` event that continues the sequence, a websocket as a frame of status 502. */
 export const closingError = rule({
   name: 'closing-error',
-  routes: ['public-responses'],
+  routes: PUBLIC_RESPONSES,
   end(outcome) {
     if (outcome.kind !== 'cut' || !outcome.shown) return undefined;
     return [new Refusal('server_error', { status: 502, message: 'The reply broke off before it was complete.' })];

@@ -1,15 +1,16 @@
-// A completed response with an empty `output` is filled from the items that its stream had finished (Q15).
+// Fills the empty `output` of a completed response from the finished items of its stream (Q15).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
+import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-/** Finished items by their output index; one without an index takes the place at which it came. */
+/** Finished items by their output index; an item without an index gets the next free one. */
 type Finished = Map<number, Json>;
 
-/** Stands before the rules that edit finished items, so that on the way back it collects what they made of them. */
+/** Listed before the rules that edit finished items: replies run up the list, so it collects the items as they were edited. */
 export const fillOutput = rule<Finished>({
   name: 'fill-output',
-  routes: ['public-responses'],
+  routes: PUBLIC_RESPONSES,
   request: () => new Map(),
   events: ['response.created', 'response.output_item.done', 'response.completed', 'response.incomplete'],
   event(event, finished) {
@@ -18,7 +19,7 @@ export const fillOutput = rule<Finished>({
       if (isObject(item)) finished.set(typeof output_index === 'number' ? output_index : finished.size, item);
       return event;
     }
-    // A new reply: whatever an earlier attempt had finished is not its own.
+    // A new reply: finished items of an earlier attempt do not belong to it.
     if (event.type === 'response.created') finished.clear();
     else if (isObject(response)) {
       const filled = fill(response, finished);

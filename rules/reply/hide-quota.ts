@@ -1,23 +1,23 @@
-// A Pool may keep its accounts' quota to itself: native replies then lose the events that tell of it (Q8). Headers go with the head.
+// Removes quota from native replies where the Pool hides it (Q8): events here, headers of the reply where its head is made.
 
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
+import { isQuotaHeader } from '../../proxy/turn/quota-headers.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
-import { rule } from '../rule.ts';
-import { isQuotaHeader } from './quota-header.ts';
+import { NATIVE_TURNS } from '../route-groups.ts';
+import { rule, SKIP } from '../rule.ts';
 
-/** Only Pools that hide anything have their events read for it. */
-export const hideQuota = rule<'hides'>({
+export const hideQuota = rule({
   name: 'hide-quota',
-  routes: ['responses', 'compact'],
-  request: (_work, turn) => (turn.pool.hide_account_quota ? 'hides' : undefined),
-  events: ['<agent>.*', 'response.metadata'],
+  routes: NATIVE_TURNS,
+  request: (_work, turn) => (turn.pool.hide_account_quota ? undefined : SKIP),
+  events: ['agent.*', 'response.metadata'],
   event(event, _memory, turn) {
     return event.type === `${turn.wire.agent}.rate_limits` ? null : withoutQuotaHeaders(event, turn);
   },
 });
 
-/** Metadata events carry headers that came too late for the head. */
+/** Metadata events carry headers that came after the reply's head. */
 function withoutQuotaHeaders(event: Event, { wire }: Turn): Event {
   const { headers } = event.data;
   if (!isObject(headers)) return event;

@@ -1,14 +1,15 @@
-// Public answers and their lifecycle events bear the exposed model id, whatever the account calls the model (Q15).
+// Public answers and lifecycle events have the exposed model id, not the account's own name for the model (Q15).
 
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
+import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
 export const publicModel = rule({
   name: 'public-model',
-  routes: ['public-responses'],
-  events: ['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'].map((phase) => `response.${phase}`),
+  routes: PUBLIC_RESPONSES,
+  events: ['response.created', 'response.queued', 'response.in_progress', 'response.completed', 'response.incomplete', 'response.failed'],
   event(event, _memory, turn) {
     const { response } = event.data;
     if (!isObject(response)) return event;

@@ -3,30 +3,31 @@
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
+import { TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
 
-interface Expects {
-  /** A websocket client's prewarm (`generate: false`) makes no tokens: without usage it is zero, where others are unknown. */
+interface Expected {
+  /** False for a websocket client's prewarm (`generate: false`): missing usage is zero there, and unknown elsewhere. */
   readonly tokens: boolean;
 }
 
-/** Stands last, so that it reads the reply before any other rule has edited it. */
-export const usage = rule<Expects>({
+/** The last rule, so that it reads the reply before any other rule has edited it. */
+export const usage = rule<Expected>({
   name: 'usage',
-  routes: ['responses', 'compact', 'public-responses', 'chat'],
+  routes: TURNS,
   request: ({ body }) => ({ tokens: body.generate !== false }),
   events: ['response.completed', 'response.incomplete', 'response.failed'],
-  event(event, expects, turn) {
-    if (isObject(event.data.response)) noteUsage(event.data.response, expects, turn);
+  event(event, expected, turn) {
+    if (isObject(event.data.response)) noteUsage(event.data.response, expected, turn);
     return event;
   },
-  answer(response, expects, turn) {
-    noteUsage(response, expects, turn);
+  answer(response, expected, turn) {
+    noteUsage(response, expected, turn);
     return response;
   },
 });
 
-function noteUsage(response: JsonObject, expects: Expects, turn: Turn): void {
+function noteUsage(response: JsonObject, expected: Expected, turn: Turn): void {
   const stated = isObject(response.usage) ? response.usage : undefined;
   const details = isObject(stated?.input_tokens_details) ? stated.input_tokens_details : undefined;
   const counts = {
@@ -35,8 +36,8 @@ function noteUsage(response: JsonObject, expects: Expects, turn: Turn): void {
     output_tokens: stated?.output_tokens,
   } as const;
   for (const field of ['input_tokens', 'cached_input_tokens', 'output_tokens'] as const) {
-    const count = stated || expects.tokens ? tokenCount(counts[field]) : 0;
-    // Unknown is not noted, and never becomes zero.
+    const count = stated || expected.tokens ? tokenCount(counts[field]) : 0;
+    // Unknown counts are not noted, and never become zero.
     if (count !== undefined) turn.note(field, count);
   }
 }

@@ -1,26 +1,26 @@
-// Custom tools have exactly the fields of the contract (F5.2, Q16).
+// Custom tools have only the fields of the contract (F5.2, Q16).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, isText } from '../../proxy/turn/json.ts';
-import { invalid } from '../invalid.ts';
+import { declaredTools } from '../helpers/declared-tools.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { rule } from '../rule.ts';
-import { declaredTools } from './declared-tools.ts';
 
-/** Native routes are left out: of a native client's tools only remote MCP is refused, also over its websocket (Q16). */
+/** Not on native routes: they refuse remote MCP tools only, over their websocket too (Q16). */
 export const customTools = rule({
   name: 'custom-tools',
-  routes: ['public-responses'],
+  routes: PUBLIC_RESPONSES,
   request({ body }) {
     for (const declared of declaredTools(body)) {
       const { tool } = declared;
       if (!isObject(tool) || tool.type !== 'custom') continue;
       const fault = customToolFault(tool);
-      if (fault !== undefined) throw invalid(declared.path + fault, 'is not what a custom tool may have there');
+      if (fault !== undefined) throw invalidRequest(declared.path + fault, 'is not what a custom tool may have there');
     }
-    return undefined;
   },
 });
 
-/** Where the tool departs from the exact shape, as a path below it; undefined where it does not. */
+/** The path below the tool at which its shape is wrong; undefined where it is right. */
 function customToolFault(tool: JsonObject): string | undefined {
   if (!isText(tool.name)) return '.name';
   for (const [member, value] of Object.entries(tool)) {
@@ -67,5 +67,5 @@ function formatFault(format: Json | undefined): string | undefined {
 const TEXT_MEMBERS: ReadonlySet<string> = new Set(['type']);
 const GRAMMAR_MEMBERS: ReadonlySet<string> = new Set(['type', 'syntax', 'definition']);
 
-/** A key that could be a field's name is named, as the public API does; whatever else a client made a key of is not repeated. */
+/** An unknown key is named where it looks like a field's name, as in the public API; any other text of a client is not repeated. */
 const unknownMember = (member: string): string => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(member) ? `.${member}` : '');

@@ -1,25 +1,25 @@
-// Brings the schemas of non-strict functions down to what the backend accepts (F5.1, F1.5).
+// Lowers the schemas of non-strict functions to what the backend accepts (F5.1, F1.5).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json.ts';
+import { isNamespace } from '../helpers/declared-tools.ts';
+import { isStrict, wrappedFunction } from '../helpers/executable-tools.ts';
+import { lowerParameters } from '../helpers/schema-lowering.ts';
+import { NON_COMPACT_TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
-import { isNamespace } from './declared-tools.ts';
-import { isStrict, wrappedFunction } from './executable.ts';
-import { lowerParameters } from './lowering.ts';
 
 /**
- * The `tools` that a request declares, and the functions in their namespaces. What stands in `input` is left as sent: the contract
- * names `additional_tools` where it means them (F1.3), an item with an id is ordinary input (F2.10), a Lite-shaped native body goes
- * out of Full as it came (F2.11), and the item that our own Lite rewrite makes is built of tools that were lowered here: so this
- * stands before that rewrite, after every rule that looks at schemas as the client wrote them.
+ * Top-level `tools`, and the functions in their namespaces. Tools in `input` are left as sent: the contract names `additional_tools`
+ * where it means them (F1.3), an item with an id is ordinary input (F2.10), and a Lite-shaped native body goes out of Full as it came
+ * (F2.11). The item that the Lite rewrite makes holds tools that were lowered here, so this rule runs before that one, and after every
+ * rule that checks schemas as the client wrote them.
  */
 export const lowerSchemas = rule({
   name: 'lower-schemas',
-  routes: ['responses', 'public-responses', 'chat'],
+  routes: NON_COMPACT_TURNS,
   request({ body }) {
-    if (!isList(body.tools)) return undefined;
+    if (!isList(body.tools)) return;
     const lowered = lowerTools(body.tools, 'tools');
     if (lowered !== body.tools) body.tools = lowered;
-    return undefined;
   },
 });
 
@@ -35,7 +35,7 @@ function lowerNamespace(namespace: JsonObject, children: readonly Json[], path: 
   return lowered === children ? namespace : { ...namespace, tools: lowered };
 }
 
-/** A strict function stays the same object: byte for byte, in either form. */
+/** A strict function stays the same object, in either form. */
 function lowerTool(tool: Json, path: string): Json {
   if (!isObject(tool) || tool.type !== 'function' || isStrict(tool)) return tool;
   const flat = lowerHolder(tool, `${path}.parameters`);

@@ -1,21 +1,22 @@
-// Gives a public `custom_tool_call` the namespace that the provider left out of it (F5.4).
+// Restores the namespace of a public `custom_tool_call` where the provider omitted it (F5.4).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json.ts';
 import type { Body, Event } from '../../proxy/turn/turn.ts';
-import { rule } from '../rule.ts';
-import { declaredTools } from './declared-tools.ts';
+import { declaredTools } from '../helpers/declared-tools.ts';
+import { PUBLIC_RESPONSES } from '../route-groups.ts';
+import { rule, SKIP } from '../rule.ts';
 
-/** Unique declared custom names, each with its namespace. */
+/** The namespace of each custom tool whose declared name is unique. */
 type Namespaces = ReadonlyMap<string, string>;
 
-/** Reads the tools as the client declared them, so it stands before they move into `input` (F2.5). */
+/** Reads the tools as the client declared them, so it runs before they are moved into `input` (F2.5). */
 export const namespaceRestoration = rule<Namespaces>({
   name: 'namespace-restoration',
-  routes: ['public-responses'],
+  routes: PUBLIC_RESPONSES,
   request({ body }) {
     const namespaces = uniqueNamespaces(body);
-    return namespaces.size > 0 ? namespaces : undefined;
+    return namespaces.size > 0 ? namespaces : SKIP;
   },
   events: ['response.output_item.added', 'response.output_item.done', 'response.completed', 'response.incomplete', 'response.failed'],
   event(event, namespaces) {

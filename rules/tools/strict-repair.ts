@@ -1,17 +1,17 @@
-// Fills in a nested `type` that a strict flat function left out, where its structure leaves no doubt (F5.6, Q33).
+// Fills in a missing nested `type` of a strict flat function where its structure is unambiguous (F5.6, Q33).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
+import { declaredTools } from '../helpers/declared-tools.ts';
+import { isStrict, parametersOf } from '../helpers/executable-tools.ts';
+import { hasObjectRoot, INDIRECTIONS, namesType } from '../helpers/tool-schema.ts';
+import { refuseTypeValues } from '../helpers/type-values.ts';
+import { PUBLIC_RESPONSES } from '../route-groups.ts';
 import { rule } from '../rule.ts';
-import { declaredTools } from './declared-tools.ts';
-import { isStrict, parametersOf } from './executable.ts';
-import { INDIRECTIONS, namesType } from './schema.ts';
-import { hasObjectRoot } from './strict-schemas.ts';
-import { refuseTypeValues } from './type-values.ts';
 
-/** Its refusals and those of `strict-schemas` have one code and one place, so that either may stand first. */
+/** Its refusals and those of `strict-schemas` have the same code and path, so the order of the two does not show. */
 export const strictRepair = rule({
   name: 'strict-repair',
-  routes: ['public-responses'],
+  routes: PUBLIC_RESPONSES,
   request({ body }) {
     for (const declared of declaredTools(body)) {
       const { tool } = declared;
@@ -22,7 +22,6 @@ export const strictRepair = rule({
       const repaired = mapList(body.tools, repairTool);
       if (repaired !== body.tools) body.tools = repaired;
     }
-    return undefined;
   },
 });
 
@@ -35,7 +34,7 @@ function repairTool(tool: Json): Json {
   return repaired === parameters ? tool : { ...tool, parameters: repaired };
 }
 
-/** `type` values were checked before, which also bounded the depth. */
+/** The check of `type` values ran before, and has bounded the depth. */
 function repairNode(node: Json): Json {
   if (!isObject(node) || INDIRECTIONS.some((keyword) => node[keyword] !== undefined)) return node;
   if (node.type !== undefined) return repairWithin(node, node.type);
@@ -43,7 +42,7 @@ function repairNode(node: Json): Json {
   return type === undefined ? node : { type, ...repairWithin(node, type) };
 }
 
-/** Nested schemas are reached through `properties` of an object and `items` of an array alone: not through definitions or alternatives. */
+/** Follows `properties` of objects and `items` of arrays only, not definitions or alternatives. */
 function repairWithin(node: JsonObject, type: Json | undefined): JsonObject {
   const { properties, items } = node;
   let repaired = node;
@@ -61,9 +60,8 @@ function repairWithin(node: JsonObject, type: Json | undefined): JsonObject {
 const OBJECT_EVIDENCE: ReadonlySet<string> = new Set(['properties', 'required', 'additionalProperties']);
 
 /**
- * The closed list of evidence. An object: `properties`, all of them `required`, and `additionalProperties: false`, as strict mode
- * wants it. An array: `items` that say something. Nothing else beside either: a description, an enum, a bound or an unknown keyword
- * is a reason for doubt, and in doubt nothing is repaired.
+ * An object has `properties`, all of them `required`, and `additionalProperties: false`, as strict mode wants it. An array has `items`
+ * that are not empty. Any other keyword beside these (a description, an enum, a bound, an unknown one) makes the schema ambiguous.
  */
 function evidentType(node: JsonObject): 'object' | 'array' | undefined {
   const members = Object.keys(node);

@@ -1,23 +1,23 @@
-// Strict schemas on the compatible surface have a direct object at their root (F5.7).
+// Strict schemas on the compatible surface have a direct object root (F5.7).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
+import { declaredTools } from '../helpers/declared-tools.ts';
+import { isStrict, parametersOf } from '../helpers/executable-tools.ts';
+import { hasObjectRoot } from '../helpers/tool-schema.ts';
+import { COMPATIBLE_TURNS } from '../route-groups.ts';
 import { rule } from '../rule.ts';
-import { declaredTools } from './declared-tools.ts';
-import { isStrict, parametersOf } from './executable.ts';
-import { INDIRECTIONS } from './schema.ts';
 
-/** Chat bodies are checked as the client wrote them, so on that route this stands before their translation. */
+/** Chat bodies are checked as the client wrote them, so the rule runs before their translation. */
 export const strictSchemas = rule({
   name: 'strict-schemas',
-  routes: ['public-responses', 'chat'],
+  routes: COMPATIBLE_TURNS,
   request({ body }, { route }) {
     if (route.kind === 'chat') refuseChatFormat(body);
     else refuseTextFormat(body);
     refuseParameters(body);
-    return undefined;
   },
 });
 
@@ -35,7 +35,7 @@ function refuseFormat({ strict, schema }: JsonObject, param: string): void {
   if (strict === true && !hasObjectRoot(schema)) throw new Refusal('invalid_json_schema', { param });
 }
 
-/** Top level, nested wrapper, namespace children; absent parameters are a function without any. */
+/** Top level, nested wrapper and namespace children. A function may have no parameters. */
 function refuseParameters(body: Body): void {
   for (const declared of declaredTools(body)) {
     const { tool } = declared;
@@ -44,9 +44,4 @@ function refuseParameters(body: Body): void {
       if (!hasObjectRoot(parameters)) throw new Refusal('invalid_function_parameters', { param });
     }
   }
-}
-
-/** Direct: `type` is the one word, and no alternative or reference stands beside it (Q24). Nested ones are nobody's business here. */
-export function hasObjectRoot(schema: Json | undefined): schema is JsonObject {
-  return isObject(schema) && schema.type === 'object' && INDIRECTIONS.every((keyword) => schema[keyword] === undefined);
 }

@@ -1,9 +1,9 @@
-// THE ORDER, as the contract demands it: each pair with the reason for which one rule stands before the other.
+// THE ORDER, as the contract demands it: pairs of rules, each with its reason.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { RULES } from '../../rules/index.ts';
-import { turnOf } from '../support/turn.ts';
+import { chainOf, turnOf } from '../support/turn.ts';
 
 const NAMES = RULES.map(({ name }) => name);
 
@@ -16,37 +16,37 @@ const PAIRS: readonly string[] = [
   'marker-header > lite-marker: [F2.4] a client’s marker goes before ours is added',
   'model-access > effort-policy: [F4.4] the denial of a model before the effort policy',
   'model-access > serving-mode: [SM7] the mode is that of the model that was found',
-  'input-lists > remote-mcp: [F1.6] whoever looks through lists finds lists',
-  'remote-mcp > tool-types: [F1.3] the one refusal that both surfaces share comes first',
+  'input-lists > remote-mcp: [F1.6] rules that search lists get lists',
+  'remote-mcp > tool-types: [F1.3] the refusal of both surfaces comes first',
   'tool-types > custom-tools: [F5.2] the type before the shape of that type',
   'custom-tools > tool-names: [F5.2] names are compared where names are names',
   'tool-names > tool-choice: [F5.3] a choice is looked up among unique names',
   'lite-tool-choice > tool-choice: [F2.12] Lite takes no map, whether or not it resolves',
   'strict-schemas > strict-repair: [F5.7] a root is judged as the client wrote it',
-  'strict-schemas > lower-schemas: [F5.7] likewise',
+  'strict-schemas > lower-schemas: [F5.7] a root is judged as the client wrote it',
   'strict-repair > lower-schemas: [F5.6] type values are judged as the client wrote them',
   'reasoning-context > lite-rewrite: [F1.7] a bad context is refused in Lite too, which forces its own',
   'namespace-restoration > lite-rewrite: [F5.4] declared names are read before they move',
   'dialect-shape > lift-instructions: [F1.1] what a dialect edits has the shape that it edits',
-  'dialect-shape > lite-rewrite: [F2.5] likewise',
+  'dialect-shape > lite-rewrite: [F2.5] what a dialect edits has the shape that it edits',
   'dialect-shape > effort-policy: [Q4] shape rules, then effort',
-  'audio > effort-policy: [Q4] likewise',
-  'strict-repair > effort-policy: [Q4] likewise',
-  'tool-choice > effort-policy: [Q4] likewise',
+  'audio > effort-policy: [Q4] shape rules, then effort',
+  'strict-repair > effort-policy: [Q4] shape rules, then effort',
+  'tool-choice > effort-policy: [Q4] shape rules, then effort',
   'effort-policy > output-tokens: [Q4] effort, then output tokens',
   'output-tokens > eligibility: [Q4] output tokens, then eligibility',
-  'effort-policy > effort-alias: [F4.7] minimal and low are told apart before they become one',
+  'effort-policy > effort-alias: [F4.7] the policy distinguishes minimal from low before they become one',
   'lower-schemas > lite-rewrite: [F5.1] what moves into input is lowered',
   'lift-instructions > lite-rewrite: [F1.1] each in its own mode',
-  'effort-policy > backend-shape: [F1.4] whoever writes reasoning',
-  'lite-rewrite > backend-shape: [F1.4] comes before who sees that it is there',
+  'effort-policy > backend-shape: [F1.4] reasoning is edited',
+  'lite-rewrite > backend-shape: [F1.4] before its presence is ensured',
   'model-mapping > lite-marker: [F2.1] the marker is the last to touch what goes out',
   'drop-fields > lite-marker: [F2.2] no setting of an account drops it',
   // Replies run up the list: the later one sees an event first.
   'fill-output > namespace-restoration: [Q15] items are collected as clients get them',
   'public-model > usage: [Q18] usage is read before any other rule has edited the reply',
-  'fill-output > usage: [Q18] likewise',
-  'closing-error > fill-output: [F1.8] the closing error stands behind everything',
+  'fill-output > usage: [Q18] usage is read before any other rule has edited the reply',
+  'closing-error > fill-output: [F1.8] the closing error comes after all edits',
 ];
 
 for (const pair of PAIRS) {
@@ -65,7 +65,8 @@ test('every rule has a name of its own, in kebab case', () => {
 test('[F6.1] nothing before the model is looked up reads or edits a body', () => {
   const touched = (): never => assert.fail('the body was touched');
   const body = new Proxy({}, { get: touched, set: touched, has: touched, ownKeys: touched, deleteProperty: touched });
-  for (const rule of RULES.slice(0, NAMES.indexOf('model-access'))) rule.request?.({ body }, turnOf());
+  const before = RULES.slice(0, NAMES.indexOf('model-access'));
+  for (const kind of ['responses', 'compact', 'public-responses', 'chat'] as const) chainOf(before, turnOf({ kind })).request({ body });
 });
 
 /** Rules that read what a Chat client wrote, in Chat's own shape (F4.3, F5.7, F1.2, F2.12). */
@@ -74,7 +75,7 @@ const CHAT_SHAPED = ['remote-mcp', 'lite-tool-choice', 'strict-schemas', 'audio'
 /** Rules that work on what a Chat body became. */
 const TRANSLATED = ['lower-schemas', 'lift-instructions', 'lite-rewrite', 'backend-shape'];
 
-test('[F4.3] Chat-shaped checks stand before its translation, and the dialects behind it', () => {
+test('[F4.3] Chat-shaped checks come before its translation, and the dialects after it', () => {
   const onChat = (name: string): boolean => RULES.some((rule) => rule.name === name && takesPart(rule.routes, 'chat'));
   for (const name of [...CHAT_SHAPED, ...TRANSLATED]) assert.ok(onChat(name), `${name} takes part in Chat`);
   const translations = RULES.filter(({ routes, request }) => request && routes !== '*' && routes.every((kind) => kind === 'chat'));

@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import { AUDIO, INPUT_LISTS, REASONING_CONTEXT, UNSUPPORTED_PARAMETERS } from '../rules/input/input.cases.ts';
 import { startGateway } from '../support/gateway.ts';
 import { fromTools } from '../support/wire/case.ts';
-import { playTable } from '../support/wire/play.ts';
+import { testOverHttp } from '../support/wire/over-http.ts';
 
-playTable('[F1.6] input and tools are lists', fromTools(INPUT_LISTS));
-playTable('[F1.2] audio is checked before anything is dispatched', fromTools(AUDIO));
-playTable('[F1.7] reasoning.context is one of three words', fromTools(REASONING_CONTEXT));
-playTable('[ER2] parameters whose meaning would be lost are refused', fromTools(UNSUPPORTED_PARAMETERS));
+testOverHttp('[F1.6] input and tools are lists', fromTools(INPUT_LISTS));
+testOverHttp('[F1.2] audio is checked before anything is dispatched', fromTools(AUDIO));
+testOverHttp('[F1.7] reasoning.context is one of three words', fromTools(REASONING_CONTEXT));
+testOverHttp('[ER2] parameters whose meaning would be lost are refused', fromTools(UNSUPPORTED_PARAMETERS));
 
 test('[F1.2] audio of the whole 52,428,800 decoded bytes fits through the limits of a request', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });

@@ -1,7 +1,8 @@
-// A turn without a gateway: what a rule's case table needs to run the rule alone.
-
+// A turn without a gateway: runs rules through the product's own chain, for the tables that show them alone.
+import assert from 'node:assert/strict';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { Chains, type Phase, RuleRun } from '../../proxy/turn/rule-chain.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
 import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
 import type { Rule } from '../../rules/rule.ts';
@@ -101,51 +102,43 @@ export function frozen<T>(value: T): T {
 export interface Ran {
   readonly body: Body;
   readonly turn: Turn & { readonly noted: Partial<SafeFields> };
-  /** The body and headers of one attempt, after the rules' `attempt` phases. */
+  /** The chain of the turn, after its request phases. */
+  readonly rules: RuleRun;
+  /** One attempt, after the rules' `attempt` phases. */
   attempt(account?: Partial<AccountView>, carrier?: Outgoing['carrier'], headers?: Record<string, string>): Outgoing;
-  /** One reply event through the rules' `event` phases, last rule first. */
+  /** What one reply event became. */
   event(event: Event): readonly Event[];
 }
 
-/**
- * Runs the request phases of those of `rules` that take part in the route of `options`, in order, on a copy of `body`.
- * Throws the Refusal of the rule that refused.
- */
+/** A turn's run through the product's own chain, compiled of these rules. */
+export const chainOf = (rules: readonly Rule[], turn: Turn): RuleRun => new RuleRun(new Chains(rules, turn.wire).of(turn.route.kind), turn);
+
+/** Runs the request phases on a copy of `body`. Throws the Refusal of the rule that refused. */
 export async function run(rules: readonly Rule[], body: unknown, options: TurnOptions = {}): Promise<Ran> {
   const turn = turnOf(options);
-  const { kind } = turn.route;
-  const taking = rules.filter(({ routes }) => routes === '*' || (kind !== undefined && routes.includes(kind)));
+  const chain = chainOf(rules, turn);
   const input = structuredClone(body) as Body;
   for (const member of Object.values(input)) frozen(member);
   const work = { body: input };
-  const memories = new Map<Rule, unknown>();
-  for (const rule of taking) {
-    if (!rule.request) memories.set(rule, null);
-    else {
-      const memory = await rule.request(work, turn);
-      if (memory !== undefined) memories.set(rule, memory);
-    }
-  }
+  await chain.request(work);
   return {
     body: work.body,
     turn,
+    rules: chain,
     attempt: (account = {}, carrier = 'http', headers = {}) => {
       const out: Outgoing = { account: { ...ACCOUNT, ...account }, carrier, path: turn.route.upstream, headers, body: { ...work.body } };
-      for (const [rule, memory] of memories) rule.attempt?.(out, memory, turn);
+      chain.attempt(out);
       return out;
     },
-    event: (event) => {
-      let events: readonly Event[] = [event];
-      for (const [rule, memory] of [...memories].reverse()) {
-        if (!rule.event) continue;
-        events = events.flatMap((one) => {
-          if (rule.events !== '*' && !rule.events?.includes(one.type)) return [one];
-          return rule.event?.(one, memory, turn) ?? [];
-        });
-      }
-      return events;
-    },
+    event: (event) => [chain.event(event)].flat(),
   };
+}
+
+/** A phase of a rule on its own; fails where the rule does not have it. */
+export function phase<P extends Phase>(rule: Rule, name: P): NonNullable<Rule[P]> {
+  const found = rule[name];
+  assert.ok(found, `rule ${rule.name} has no ${name} phase`);
+  return found.bind(rule) as NonNullable<Rule[P]>;
 }
 
 /** What a rule refused with, or undefined. */

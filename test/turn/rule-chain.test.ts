@@ -1,16 +1,19 @@
-// A turn's passage through its rules: who is heard, in which order, and what one rule's failure does to the others.
+// The chain of rules: order, subscriptions, memories, and what one rule's failure does to the others.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Chain, RuleRun } from '../../proxy/turn/rule-chain.ts';
+import type { EventType } from '../../proxy/turn/event-types.ts';
+import { Chains } from '../../proxy/turn/rule-chain.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
-import { type Rule, rule } from '../../rules/rule.ts';
+import { type Rule, rule, SKIP } from '../../rules/rule.ts';
+import { ACCOUNT, chainOf, turnOf } from '../support/turn.ts';
 
-const TURN = { wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-marker' } } as unknown as Turn;
-const passage = (...rules: Rule[]): RuleRun => new RuleRun(new Chain(rules, 'responses'), TURN);
+/** A deployment whose own word differs from the neutral one. */
+const ACME: Turn = { ...turnOf(), wire: { agent: 'acme', meter: 'meter', lite_marker: 'x-marker' } };
+
 const named = (name: string, rest: Omit<Rule, 'name' | 'routes'>): Rule => rule({ name, routes: '*', ...rest });
-const event = (type: string): Event => ({ type, data: { type } });
+const event = (type: string, more: Event['data'] = {}): Event => ({ type, data: { type, ...more } });
 
-test('every end runs, last rule first, whatever another one threw; what threw is told', async () => {
+test('every end runs, last rule first, even if another one threw; what threw is reported', async () => {
   const ran: string[] = [];
   const faults: unknown[] = [];
   const ending = (name: string, end: Rule['end']): Rule =>
@@ -21,71 +24,182 @@ test('every end runs, last rule first, whatever another one threw; what threw is
       },
     });
   const boom = new Error('boom');
-  const through = passage(
-    ending('first', () => [event('closing')]),
-    ending('second', () => {
-      throw boom;
-    }),
-    ending('third', () => undefined),
+  const chain = chainOf(
+    [
+      ending('first', () => [event('closing')]),
+      ending('second', () => {
+        throw boom;
+      }),
+      ending('third', () => undefined),
+    ],
+    ACME,
   );
-  await through.request({ body: {} });
-  const closing = through.end({ kind: 'completed', shown: true }, (thrown) => void faults.push(thrown));
+  await chain.request({ body: {} });
+  const closing = chain.end({ kind: 'completed', shown: true }, (thrown) => void faults.push(thrown));
   assert.deepEqual(ran, ['third', 'second', 'first']);
   assert.deepEqual(closing, [event('closing')]);
   assert.deepEqual(faults, [boom]);
 });
 
-test('a rule that returned no memory is not heard of again, and one without a request phase always is', async () => {
-  const through = passage(
-    named('bored', { request: () => undefined, events: ['a'], event: () => assert.fail('it is not interested') }),
-    named('always', { events: ['a'], event: (seen) => ({ ...seen, data: { ...seen.data, seen: true } }) }),
-  );
-  await through.request({ body: {} });
-  assert.equal(through.wants('a'), true);
-  assert.equal(through.wants('b'), false);
-  assert.deepEqual(through.event(event('a')), { type: 'a', data: { type: 'a', seen: true } });
-});
-
-test('the last rule maps an event first; what it drops no other rule sees, and what it splits each other rule sees', async () => {
-  const seen: string[] = [];
-  const through = passage(
-    named('first', {
-      events: '*',
-      event: (one) => {
-        seen.push(one.type);
+/** A rule that has every phase behind `request`, and says which ones ran. */
+function recorder(request: NonNullable<Rule['request']>): { readonly rule: Rule; readonly ran: string[] } {
+  const ran: string[] = [];
+  const mark = (phase: string, memory: unknown): undefined => void ran.push(memory === undefined ? phase : `${phase} with ${memory}`);
+  return {
+    ran,
+    rule: named('recorder', {
+      request,
+      attempt: (_out, memory) => mark('attempt', memory),
+      head: (_head, memory) => mark('head', memory),
+      refused: (_refusal, memory) => mark('refused', memory),
+      events: ['response.completed'],
+      event: (one, memory) => {
+        mark('event', memory);
         return one;
       },
+      answer: (response, memory) => {
+        mark('answer', memory);
+        return response;
+      },
+      end: (_outcome, memory) => mark('end', memory),
     }),
-    named('last', {
-      events: ['drop', 'split'],
-      event: (one) => (one.type === 'drop' ? null : [event('a'), event('b')]),
-    }),
+  };
+}
+
+for (const [title, request, expected] of [
+  ['a request phase that returns nothing loses none of the later phases', () => undefined, (phase: string) => phase],
+  ['what a request phase returns is the memory of each later phase', () => 'memory', (phase: string) => `${phase} with memory`],
+  ['what a request phase resolves to is the memory of each later phase', async () => 'late', (phase: string) => `${phase} with late`],
+  ['SKIP ends a rule’s part in the turn', () => SKIP, undefined],
+] as const) {
+  test(title, async () => {
+    const { rule: recording, ran } = recorder(request);
+    const chain = chainOf([recording], ACME);
+    await chain.request({ body: {} });
+    assert.equal(chain.wants('response.completed'), expected !== undefined);
+    chain.attempt({ account: ACCOUNT, carrier: 'http', path: '/', headers: {}, body: {} });
+    chain.head({ status: 200, headers: {} });
+    chain.refused({ status: 400, code: null, param: null });
+    chain.event(event('response.completed'));
+    chain.answer({});
+    chain.end({ kind: 'completed', shown: true }, () => assert.fail());
+    assert.deepEqual(ran, expected ? ['attempt', 'head', 'refused', 'event', 'answer', 'end'].map(expected) : []);
+  });
+}
+
+test('a rule whose request phase never ran has no later phases; one without a request phase has them', () => {
+  const { rule: recording, ran } = recorder(() => 'memory');
+  const seen: string[] = [];
+  const always = named('always', { attempt: ({ path }) => void seen.push(path) });
+  const chain = chainOf([recording, always], ACME);
+  chain.attempt({ account: ACCOUNT, carrier: 'http', path: '/piped', headers: {}, body: {} });
+  assert.deepEqual([ran, seen], [[], ['/piped']]);
+});
+
+test('the last rule maps an event first; no other rule gets what it drops, each other one gets all that it splits', async () => {
+  const seen: string[] = [];
+  const chain = chainOf(
+    [
+      named('first', {
+        events: '*',
+        event: (one) => {
+          seen.push(one.type);
+          return one;
+        },
+      }),
+      named('last', {
+        events: ['response.created', 'response.queued'],
+        event: (one) => (one.type === 'response.created' ? null : [event('a'), event('b')]),
+      }),
+    ],
+    ACME,
   );
-  await through.request({ body: {} });
-  assert.deepEqual(through.event(event('drop')), []);
-  assert.deepEqual(through.event(event('split')), [event('a'), event('b')]);
+  await chain.request({ body: {} });
+  assert.deepEqual(chain.event(event('response.created')), []);
+  assert.deepEqual(chain.event(event('response.queued')), [event('a'), event('b')]);
   const same = event('other');
-  assert.equal(through.event(same), same, 'the very same object: forwarded as it came');
+  assert.equal(chain.event(same), same, 'the same object: forwarded as it came');
   assert.deepEqual(seen, ['a', 'b', 'other']);
 });
 
 test('a promise in a request phase is waited for, and the phases run in order', async () => {
   const order: number[] = [];
-  const through = passage(
-    named('slow', {
-      request: async () => {
-        await new Promise((resolve) => setImmediate(resolve));
-        order.push(1);
-        return undefined;
-      },
-    }),
-    named('quick', {
-      request: () => {
-        order.push(2);
-        return undefined;
-      },
-    }),
+  const chain = chainOf(
+    [
+      named('slow', {
+        request: async () => {
+          await new Promise((resolve) => setImmediate(resolve));
+          order.push(1);
+        },
+      }),
+      named('quick', { request: () => void order.push(2) }),
+    ],
+    ACME,
   );
-  await through.request({ body: {} });
+  await chain.request({ body: {} });
   assert.deepEqual(order, [1, 2]);
+});
+
+const listener = (name: string, ...events: readonly EventType[]): Rule =>
+  named(name, { events, event: (one) => ({ ...one, data: { ...one.data, [name]: true } }) });
+
+test('`agent` in a subscription is the deployment’s word on the wire, and nothing else is', () => {
+  const chain = chainOf([listener('quota', 'agent.rate_limits')], ACME);
+  assert.deepEqual(chain.event(event('acme.rate_limits')), event('acme.rate_limits', { quota: true }));
+  for (const type of ['agent.rate_limits', '<agent>.rate_limits', 'rate_limits', 'acme.other', 'acmerate_limits']) {
+    assert.equal(chain.wants(type), false, type);
+  }
+});
+
+test('the family has every event that begins with the deployment’s word, known or not', () => {
+  const chain = chainOf([listener('family', 'agent.*')], ACME);
+  for (const type of ['acme.rate_limits', 'acme.response.metadata', 'acme.never.seen']) assert.equal(chain.wants(type), true, type);
+  for (const type of ['agent.rate_limits', 'acmex.other', 'acme', 'response.completed']) assert.equal(chain.wants(type), false, type);
+});
+
+test('an event of the family reaches the family’s listeners even where another rule names it', () => {
+  for (const rules of [
+    [listener('family', 'agent.*'), listener('quota', 'agent.rate_limits')],
+    [listener('quota', 'agent.rate_limits'), listener('family', 'agent.*')],
+  ]) {
+    const chain = chainOf(rules, ACME);
+    assert.deepEqual(chain.event(event('acme.rate_limits')), event('acme.rate_limits', { family: true, quota: true }));
+  }
+});
+
+test('a rule that names both the family and one of its events gets that event once', () => {
+  const seen: string[] = [];
+  const both = named('both', {
+    events: ['agent.*', 'agent.rate_limits'],
+    event: (one) => {
+      seen.push(one.type);
+      return one;
+    },
+  });
+  chainOf([both], ACME).event(event('acme.rate_limits'));
+  assert.deepEqual(seen, ['acme.rate_limits']);
+});
+
+test('a type that no reply event can have is an error when the chain is compiled, and does not compile', () => {
+  const compile = (events: Rule['events']): Chains =>
+    new Chains([named('misspelt', { events: events ?? [], event: () => null })], ACME.wire);
+  for (const type of ['<agent>.rate_limits', 'agent.rate_limit', 'response.complete', 'response.*', 'acme.rate_limits', '']) {
+    assert.throws(() => compile([type as EventType]), { message: `rule misspelt: no reply event has the type ${type}` });
+  }
+  // @ts-expect-error: not an event type
+  assert.throws(() => compile(['response.complete']));
+  // @ts-expect-error: a deployment's own word is resolved when the chain is compiled
+  assert.throws(() => compile(['acme.rate_limits']));
+});
+
+test('events without an event phase, and an event phase without events, are errors when the chain is compiled', () => {
+  const message = /^Error: rule half: events and event need each other$/;
+  assert.throws(() => new Chains([named('half', { events: '*' })], ACME.wire), message);
+  assert.throws(() => new Chains([named('half', { event: (one) => one })], ACME.wire), message);
+});
+
+test('a rule with a memory cannot forget to return it', () => {
+  // @ts-expect-error: a request phase returns the memory or SKIP
+  const forgetful = rule<{ readonly count: number }>({ name: 'forgetful', routes: '*', request: () => undefined });
+  assert.ok(forgetful);
 });

@@ -1,24 +1,16 @@
 // What a turn of this key and model would meet: its refusal, its mode, its rules, its accounts, and why each of them.
+import type { ExplainedMode, Rule, TurnFacts } from '../../../rules/rule.ts';
 import type { Config } from '../../config/config.ts';
 import { configuredMode } from '../../models/mode-resolution.ts';
 import { dispatchedKind } from '../../turn/kinds.ts';
-import type { KeyConfig, PoolConfig, ServingMode } from '../../turn/settings.ts';
+import type { PoolConfig } from '../../turn/settings.ts';
 import type { Route } from '../../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';
 import type { Live, LiveModel } from './live-facts.ts';
-import { doingsOf } from './rule-effects.ts';
 
 export interface Question {
   readonly key?: string | undefined;
   readonly model?: string | undefined;
-}
-
-export interface ExplainedMode {
-  readonly configured: ServingMode;
-  /** Null where it is not resolved, or not known without the running gateway. */
-  readonly effective: 'lite' | 'full' | null;
-  readonly source: 'catalog' | 'override' | null;
-  readonly why: string;
 }
 
 export interface ExplainedTurn {
@@ -29,20 +21,24 @@ export interface ExplainedTurn {
   readonly refused: string | null;
   /** Null without a model. */
   readonly mode: ExplainedMode | null;
-  /** By rule: what it does to this turn. Rules that look at the body alone are not among them. */
+  /** What each rule does to this turn, by name; rules that only the body decides about are left out. */
   readonly rules: Readonly<Record<string, string>>;
   readonly accounts: readonly ExplainedAccount[];
 }
 
-/** All that is known of one turn, for those who say something about it. */
-export interface Facts {
+/** All that is known of one turn. */
+export interface Facts extends TurnFacts {
   readonly config: Config;
-  readonly pool: PoolConfig;
-  readonly key: KeyConfig | undefined;
-  readonly model: string | undefined;
-  /** Undefined without the running gateway, or without a model. */
   readonly live: LiveModel | undefined;
-  readonly mode: ExplainedMode | null;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/** What explanations are made of, beside the configuration. */
+export interface Sources {
+  readonly rules: readonly Rule[];
+  /** Undefined without the running gateway. */
+  readonly live?: Live;
   /** Unix milliseconds. */
   readonly now: number;
 }
@@ -57,7 +53,7 @@ export function explainTurns(
   config: Config,
   route: Route,
   question: Question,
-  { live, now }: { readonly live?: Live; readonly now: number },
+  { rules, live, now }: Sources,
 ): readonly ExplainedTurn[] | undefined {
   const key = config.keys.find(({ id }) => id === question.key);
   if (question.key !== undefined && !key) return undefined;
@@ -66,17 +62,25 @@ export function explainTurns(
   return pools.map((pool) => {
     const of = model === undefined ? undefined : live?.model(pool, model);
     const mode = model === undefined ? null : modeOf(pool, model, of);
-    const facts: Facts = { config, pool, key, model, live: of, mode, now };
+    const facts: Facts = { config, pool, key, model, live: of, mode, now, accounts: accountsOf(pool, config) };
     return {
       pool: pool.id,
       key: key?.id ?? null,
       model: model ?? null,
       refused: refusalOf(facts, route),
       mode,
-      rules: doingsOf(facts),
+      rules: effectsOf(rules, facts),
       accounts: explainAccounts(facts),
     };
   });
+}
+
+const accountsOf = (pool: PoolConfig, config: Config): TurnFacts['accounts'] =>
+  pool.assignments.flatMap((assignment) => config.accounts.find(({ id }) => id === assignment.account) ?? []);
+
+function effectsOf(rules: readonly Rule[], facts: TurnFacts): ExplainedTurn['rules'] {
+  const effects = rules.map((rule) => [rule.name, rule.explain?.(facts)] as const);
+  return Object.fromEntries(effects.filter((one): one is readonly [string, string] => one[1] !== undefined));
 }
 
 function modeOf(pool: PoolConfig, model: string, live: LiveModel | undefined): ExplainedMode {

@@ -24,17 +24,17 @@ function grown(): string {
 }
 
 const text = grown();
-const chain = new Chains(RULES).of('responses');
+const chain = new Chains(RULES, turnOf().wire).of('responses');
 const model = { id: 'model-a', mode: { configured: 'auto', effective, source: 'catalog' } } as const;
 const turns = (): { turn: ReturnType<typeof turnOf>; body: Body }[] =>
   Array.from({ length: BATCH }, () => ({ turn: turnOf({ model }), body: JSON.parse(text) as Body }));
 
 async function rules(batch: ReturnType<typeof turns>): Promise<void> {
   for (const { turn, body } of batch) {
-    const passage = new RuleRun(chain, turn);
+    const run = new RuleRun(chain, turn);
     const work = { body };
-    await passage.request(work);
-    passage.attempt({ account: ACCOUNT, carrier: 'http', path: '/', headers: {}, body: { ...work.body } });
+    await run.request(work);
+    run.attempt({ account: ACCOUNT, carrier: 'http', path: '/', headers: {}, body: { ...work.body } });
   }
 }
 

@@ -1,4 +1,4 @@
-// The rules that stand behind the key and before the body: route status and image permission.
+// The rules between the key and the body: route status and image permission.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
@@ -6,7 +6,7 @@ import type { RouteStatus } from '../../../proxy/turn/settings.ts';
 import type { Turn } from '../../../proxy/turn/turn.ts';
 import { imagePermission } from '../../../rules/access/image-permission.ts';
 import { routeStatus } from '../../../rules/access/route-status.ts';
-import { turnOf } from '../../support/turn.ts';
+import { phase, turnOf } from '../../support/turn.ts';
 
 const withStatus = (status: RouteStatus, kind?: RouteKind): Turn => {
   const turn = turnOf();
@@ -15,26 +15,26 @@ const withStatus = (status: RouteStatus, kind?: RouteKind): Turn => {
 
 test('[E1] an unsupported row answers unsupported_endpoint, with or without something that could serve it', () => {
   const refusal = { code: 'unsupported_endpoint', status: 404 };
-  assert.throws(() => routeStatus.admit?.(withStatus('unsupported')), refusal);
-  assert.throws(() => routeStatus.admit?.(withStatus('unsupported', 'responses')), refusal);
+  assert.throws(() => phase(routeStatus, 'admit')(withStatus('unsupported')), refusal);
+  assert.throws(() => phase(routeStatus, 'admit')(withStatus('unsupported', 'responses')), refusal);
 });
 
 test('[S8] the other three statuses go on', () => {
-  for (const status of ['supported', 'translated', 'partial'] as const) routeStatus.admit?.(withStatus(status, 'responses'));
+  for (const status of ['supported', 'translated', 'partial'] as const) phase(routeStatus, 'admit')(withStatus(status, 'responses'));
 });
 
-test('[E1] the status stands on every row, also on those without a kind', () => {
+test('[E1] the status of every row counts, also of rows without a kind', () => {
   assert.equal(routeStatus.routes, '*');
 });
 
 test('[F6.1] a Pool without image generation refuses before anything reads a body', () => {
   const turn = turnOf({ kind: 'image', pool: { allow_image_generation: false } });
-  assert.throws(() => imagePermission.admit?.(turn), { code: 'image_generation_disabled', status: 403 });
+  assert.throws(() => phase(imagePermission, 'admit')(turn), { code: 'image_generation_disabled', status: 403 });
   assert.equal(imagePermission.request, undefined);
 });
 
 test('[PL1] a Pool with image generation goes on', () => {
-  imagePermission.admit?.(turnOf({ kind: 'image' }));
+  phase(imagePermission, 'admit')(turnOf({ kind: 'image' }));
 });
 
 test('[PL1] the permission gates the image routes and no other', () => {

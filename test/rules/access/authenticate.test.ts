@@ -1,10 +1,10 @@
-// The key rule alone: which headers open a route, and that nothing tells unknown from absent.
+// The key rule alone: which headers open a route, and that unknown and absent keys get the same answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../../proxy/turn/refusal.ts';
 import type { Turn } from '../../../proxy/turn/turn.ts';
 import { authenticate } from '../../../rules/access/authenticate.ts';
-import { KEY, turnOf } from '../../support/turn.ts';
+import { KEY, phase, turnOf } from '../../support/turn.ts';
 import { AUTHENTICATION, type AuthenticationCase, NOW } from './authenticate.cases.ts';
 
 const SECRET = 'pk-abc.DEF_123~+/=';
@@ -18,7 +18,7 @@ function arriving({ authorization, key }: AuthenticationCase): Turn {
 
 function refusalOn(turn: Turn): Refusal | undefined {
   try {
-    authenticate.admit?.(turn);
+    phase(authenticate, 'admit')(turn);
     return undefined;
   } catch (thrown) {
     assert.ok(thrown instanceof Refusal);

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelView, SafeFields, Turn } from '../../../proxy/turn/turn.ts';
 import { eligibility } from '../../../rules/access/eligibility.ts';
-import { allowsModel, modelAccess } from '../../../rules/access/model-access.ts';
+import { modelAccess } from '../../../rules/access/model-access.ts';
 import { effortPolicy } from '../../../rules/effort/effort-policy.ts';
-import { KEY, refusalBy, turnOf } from '../../support/turn.ts';
+import { allowsModel } from '../../../rules/helpers/key-policy.ts';
+import { KEY, phase, refusalBy, turnOf } from '../../support/turn.ts';
 import { testCases } from '../dialect/case.ts';
 import { MODEL_ACCESS } from './model-access.cases.ts';
 
@@ -13,25 +14,25 @@ testCases([modelAccess, effortPolicy], MODEL_ACCESS);
 
 type NotedTurn = Turn & { readonly noted: Partial<SafeFields> };
 
-/** A turn whose model nobody has looked up yet. */
+/** A turn before its model is looked up. */
 const unsettled = (findModel: Turn['findModel']): NotedTurn => ({ ...turnOf(), model: undefined, findModel });
 
 const found: ModelView = { id: 'model-a', entry: {}, routable: true, mode: undefined };
 
 test('[Q4] the model that was found is the one of the turn and of its row', async () => {
   const turn = unsettled(() => found);
-  await modelAccess.request?.({ body: { model: 'model-a' } }, turn);
+  await phase(modelAccess, 'request')({ body: { model: 'model-a' } }, turn);
   assert.equal(turn.model, found);
 });
 
 test('[Q12] a catalog that has to be read again is awaited, and only then', async () => {
   const late = unsettled(() => Promise.resolve(found));
-  const waiting = modelAccess.request?.({ body: { model: 'model-a' } }, late);
+  const waiting = phase(modelAccess, 'request')({ body: { model: 'model-a' } }, late);
   assert.ok(waiting instanceof Promise);
   await waiting;
   assert.equal(late.model, found);
   assert.equal(
-    modelAccess.request?.(
+    phase(modelAccess, 'request')(
       { body: { model: 'model-a' } },
       unsettled(() => found),
     ),
@@ -41,12 +42,12 @@ test('[Q12] a catalog that has to be read again is awaited, and only then', asyn
 
 test('[Q12] a model that is still unknown after that is invalid_model', async () => {
   const turn = unsettled(() => Promise.resolve(undefined));
-  await assert.rejects(async () => modelAccess.request?.({ body: { model: 'model-z' } }, turn), { code: 'invalid_model' });
+  await assert.rejects(async () => phase(modelAccess, 'request')({ body: { model: 'model-z' } }, turn), { code: 'invalid_model' });
 });
 
 test('[S4] what a client called a model is not noted unless the Pool knows it', () => {
   const turn = unsettled(() => undefined);
-  assert.throws(() => modelAccess.request?.({ body: { model: 'my secret' } }, turn), { code: 'invalid_model' });
+  assert.throws(() => phase(modelAccess, 'request')({ body: { model: 'my secret' } }, turn), { code: 'invalid_model' });
   assert.deepEqual(turn.noted, {});
 });
 

@@ -6,7 +6,7 @@ import type { Outgoing } from '../../../proxy/turn/turn.ts';
 import { dropFields } from '../../../rules/dialect/drop-fields.ts';
 import { liteMarker, markerHeader } from '../../../rules/dialect/lite-marker.ts';
 import { modelMapping } from '../../../rules/dialect/model-mapping.ts';
-import { run, type TurnOptions, turnOf } from '../../support/turn.ts';
+import { phase, run, type TurnOptions, turnOf } from '../../support/turn.ts';
 import { AUTO_LITE, FULL, LITE, plain } from './case.ts';
 
 const HEADER = 'x-internal-agent-responses-lite';
@@ -47,18 +47,18 @@ test('[Q15] the dropped fields of an account leave its attempts only', async () 
   assert.deepEqual(ran.attempt().body, { model: 'model-a', temperature: 1, top_p: 1, input: [] });
 });
 
-test('[F2.1] Lite over HTTP bears the header true and nothing in the body', async () => {
+test('[F2.1] Lite over HTTP has the header true and nothing in the body', async () => {
   for (const mode of [LITE, AUTO_LITE]) {
     assert.deepEqual(await sent({ input: [] }, { model: { mode } }, 'http'), { headers: { [HEADER]: 'true' }, body: { input: [] } });
   }
 });
 
-test('[F2.1] Full bears no marker, not even false', async () => {
+test('[F2.1] Full has no marker, not even false', async () => {
   assert.deepEqual(await sent({ input: [] }, full, 'http'), { headers: {}, body: { input: [] } });
   assert.deepEqual(await sent({ input: [] }, full, 'websocket'), { headers: {}, body: { input: [] } });
 });
 
-test('[F2.2] Lite over a websocket bears the metadata entry and no header', async () => {
+test('[F2.2] Lite over a websocket has the metadata entry and no header', async () => {
   const client_metadata = { turn_id: 't' };
   assert.deepEqual(await sent({ client_metadata }, lite, 'websocket'), {
     headers: {},
@@ -72,7 +72,7 @@ test('[F2.2] the marker stays where an account drops client_metadata', async () 
   assert.deepEqual(ran.attempt({ drop_fields: ['client_metadata'] }, 'websocket').body.client_metadata, { [ENTRY]: 'true' });
 });
 
-test('[F2.2] the carrier decides, so a websocket turn that goes out over HTTP bears the header', async () => {
+test('[F2.2] the carrier decides, so a websocket turn that goes out over HTTP has the header', async () => {
   const ran = await run(RULES, { client_metadata: { turn_id: 't' } }, { ...lite, client: 'websocket' });
   const http = ran.attempt({}, 'http');
   assert.deepEqual([http.headers, http.body.client_metadata], [{ [HEADER]: 'true' }, { turn_id: 't' }]);
@@ -112,7 +112,7 @@ for (const [mode, options, mine] of [
 test('[F2.4] metadata without a marker is the very same object, and one that is emptied stays', async () => {
   const ran = await run(RULES, { client_metadata: { ws_request_header_x_other: 'true' } }, full);
   const before = ran.body.client_metadata;
-  liteMarker.request?.({ body: ran.body }, ran.turn);
+  phase(liteMarker, 'request')({ body: ran.body }, ran.turn);
   assert.equal(ran.body.client_metadata, before);
   assert.deepEqual((await sent({ client_metadata: { [ENTRY]: 'true' } }, full, 'http')).body, { client_metadata: {} });
 });
@@ -127,7 +127,7 @@ test('[F2.4] the header is dropped on every route, whatever the deployment calls
   const turn = turnOf({ kind: 'forward' });
   const wire = { ...turn.wire, lite_marker: 'X-OpenAI-Internal-Lite' };
   const headers = { 'x-openai-internal-lite': 'true', 'x-openai-other': 'y' };
-  markerHeader.attempt?.(
+  phase(markerHeader, 'attempt')(
     { account: { id: '', label: '', models: {}, drop_fields: [], compact: 'route' }, carrier: 'http', path: '/', headers, body: {} },
     undefined,
     { ...turn, wire },
@@ -137,6 +137,6 @@ test('[F2.4] the header is dropped on every route, whatever the deployment calls
 
 test('[F2.3] a marker in a provider reply does not reach the client', () => {
   const headers = { [HEADER]: 'true', 'content-type': 'application/json' };
-  markerHeader.head?.({ status: 200, headers }, undefined, turnOf());
+  phase(markerHeader, 'head')({ status: 200, headers }, undefined, turnOf());
   assert.deepEqual(headers, { 'content-type': 'application/json' });
 });

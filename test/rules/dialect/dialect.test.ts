@@ -7,7 +7,7 @@ import { liftInstructions } from '../../../rules/dialect/lift-instructions.ts';
 import { liteRewrite } from '../../../rules/dialect/lite-rewrite.ts';
 import { liteToolChoice } from '../../../rules/dialect/lite-tool-choice.ts';
 import { servingMode } from '../../../rules/dialect/serving-mode.ts';
-import { run } from '../../support/turn.ts';
+import { phase, run } from '../../support/turn.ts';
 import { AUTO_FULL, AUTO_LITE, FULL, LITE, testCases } from './case.ts';
 import { LIFT } from './lift.cases.ts';
 import { FULL_PASS, IMAGE_DETAIL, LITE_REWRITE } from './lite.cases.ts';
@@ -29,7 +29,7 @@ test('[F2.9] a list without images to change is not copied', async () => {
   const first = await run([liteRewrite], body, { model: { mode: LITE } });
   const list = first.body.input;
   const again = { body: first.body };
-  liteRewrite.request?.(again, first.turn);
+  phase(liteRewrite, 'request')(again, first.turn);
   assert.equal(again.body.input, list);
 });
 

@@ -1,15 +1,15 @@
-// How a provider's final refusal is classed and told, by mode, surface and status.
+// How a provider's final refusal is classified and answered, by mode, surface and status.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Refusal } from '../../../proxy/turn/refusal.ts';
 import type { SafeFields } from '../../../proxy/turn/turn.ts';
 import { fullRejection } from '../../../rules/dialect/full-rejection.ts';
-import { type TurnOptions, turnOf } from '../../support/turn.ts';
+import { phase, type TurnOptions, turnOf } from '../../support/turn.ts';
 import { AUTO_FULL, AUTO_LITE, FULL, LITE } from './case.ts';
 
 function refused(status: number, options: TurnOptions): { refusal: Refusal | undefined; noted: Partial<SafeFields> } {
   const turn = turnOf(options);
-  const refusal = fullRejection.refused?.({ status, code: 'secret_code', param: 'secret.param' }, undefined, turn);
+  const refusal = phase(fullRejection, 'refused')({ status, code: 'secret_code', param: 'secret.param' }, undefined, turn);
   return { refusal, noted: turn.noted };
 }
 
@@ -26,7 +26,7 @@ for (const [status, shown] of [
   [451, 400],
   [499, 400],
 ] as const) {
-  test(`[F2.13] under explicit Full a ${status} is told as ${shown}, in our words alone`, () => {
+  test(`[F2.13] under explicit Full a ${status} becomes ${shown}, with our own message`, () => {
     const { refusal, noted } = refused(status, full);
     assert.deepEqual(refusal?.error, {
       message: 'The provider rejected this request.',
@@ -47,7 +47,7 @@ for (const status of [401, 402, 403, 407]) {
   });
 }
 
-test('[F2.13] a 429 is upstream_rate_limited and a 5xx upstream_status in every mode, told as ever', () => {
+test('[F2.13] a 429 is upstream_rate_limited and a 5xx upstream_status in every mode, answered as in any other', () => {
   for (const mode of [FULL, AUTO_FULL, AUTO_LITE, LITE]) {
     assert.deepEqual(refused(429, { model: { mode } }), { refusal: undefined, noted: { error_class: 'upstream_rate_limited' } });
     for (const status of [500, 502, 503, 529]) {

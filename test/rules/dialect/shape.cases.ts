@@ -1,4 +1,4 @@
-// What no dialect could carry, and what a backend dispatch always bears.
+// Shapes that no dialect can carry, and members that every backend dispatch has.
 import type { TurnOptions } from '../../support/turn.ts';
 import { AUTO_FULL, AUTO_LITE, type Case, FULL, LITE } from './case.ts';
 
@@ -130,12 +130,12 @@ export const SHAPES: readonly Case[] = [
 ];
 
 const ENCRYPTED = 'reasoning.encrypted_content';
-const bears = { reasoning: {}, include: [ENCRYPTED] };
+const filled = { reasoning: {}, include: [ENCRYPTED] };
 
 export const BACKEND_SHAPE: readonly Case[] = [
-  { name: '[F1.4] a bare turn gets a reasoning object and the include entry', body: { input: [] }, changes: bears },
-  { name: '[F1.4] nulls are filled', body: { reasoning: null, include: null }, changes: bears },
-  { name: '[F1.4] an empty include is filled', body: { reasoning: {}, include: [] }, changes: bears },
+  { name: '[F1.4] a bare turn gets a reasoning object and the include entry', body: { input: [] }, changes: filled },
+  { name: '[F1.4] nulls are filled', body: { reasoning: null, include: null }, changes: filled },
+  { name: '[F1.4] an empty include is filled', body: { reasoning: {}, include: [] }, changes: filled },
   { name: '[F1.4] reasoning and include that are there stay', body: { reasoning: { effort: 'low' }, include: ['a', ENCRYPTED, 'b'] } },
   {
     name: '[F1.4] other entries keep their order',
@@ -151,27 +151,27 @@ export const BACKEND_SHAPE: readonly Case[] = [
     name: '[F1.4] a websocket frame gets them',
     options: { client: 'websocket' },
     body: { type: 'response.create', input: [] },
-    changes: bears,
+    changes: filled,
   },
-  { name: '[F1.4] Lite gets them as Full does', options: lite, body: { input: [] }, changes: bears },
+  { name: '[F1.4] Lite gets them as Full does', options: lite, body: { input: [] }, changes: filled },
   { name: '[F1.4] compact dispatch gets neither', options: compact, body: { input: [] } },
-  { name: '[Q15] native turns stream and store as they say', body: { ...bears, stream: false, store: true } },
+  { name: '[Q15] native turns stream and store as they say', body: { ...filled, stream: false, store: true } },
   {
     name: '[Q15] public turns stream and are not stored',
     options: publicFull,
-    body: { ...bears, stream: false, store: true },
+    body: { ...filled, stream: false, store: true },
     changes: { stream: true, store: false },
   },
   {
     name: '[Q15] public turns that say nothing of it stream and are not stored',
     options: publicFull,
-    body: bears,
+    body: filled,
     changes: { stream: true, store: false },
   },
   {
     name: '[F1.4] Chat turns get all of it',
     options: { kind: 'chat' },
     body: { input: [] },
-    changes: { ...bears, stream: true, store: false },
+    changes: { ...filled, stream: true, store: false },
   },
 ];

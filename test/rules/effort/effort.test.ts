@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { effortAlias } from '../../../rules/effort/effort-alias.ts';
 import { effortPolicy } from '../../../rules/effort/effort-policy.ts';
-import { KNOWN_EFFORTS, permittedEfforts, reflectedEntry } from '../../../rules/effort/levels.ts';
+import { KNOWN_EFFORTS, permittedEfforts, reflectedEntry } from '../../../rules/helpers/key-policy.ts';
 import { refusalBy, run } from '../../support/turn.ts';
 import { plain, testCases } from '../dialect/case.ts';
 import { ALIASES, ALLOW_UP_TO, ALWAYS, POLICY_THEN_ALIAS, UNRESTRICTED } from './effort.cases.ts';

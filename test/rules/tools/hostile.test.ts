@@ -18,7 +18,7 @@ import { strictSchemas } from '../../../rules/tools/strict-schemas.ts';
 import { toolChoice } from '../../../rules/tools/tool-choice.ts';
 import { toolNames } from '../../../rules/tools/tool-names.ts';
 import { toolTypes } from '../../../rules/tools/tool-types.ts';
-import { frozen, turnOf } from '../../support/turn.ts';
+import { chainOf, frozen, turnOf } from '../../support/turn.ts';
 import { randomOf } from './schemas.ts';
 
 const RULES: readonly Rule[] = [
@@ -74,10 +74,10 @@ function survives(rule: Rule, body: JsonObject, answer: JsonObject, kind: RouteK
   const work: { body: Body } = { body: { ...body } };
   const turn = turnOf({ kind });
   try {
-    const memory = rule.request?.(work, turn);
-    if (memory === undefined) return;
-    rule.answer?.(answer, memory, turn);
-    rule.event?.({ type: 'response.completed', data: answer }, memory, turn);
+    const chain = chainOf([rule], turn);
+    chain.request(work);
+    chain.answer(answer);
+    chain.event({ type: 'response.completed', data: answer });
   } catch (thrown) {
     if (!(thrown instanceof Refusal)) throw new Error(`${rule.name} on ${kind}`, { cause: thrown });
   }

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../../proxy/turn/json.ts';
 import { Refusal } from '../../../proxy/turn/refusal.ts';
+import { lowerParameters } from '../../../rules/helpers/schema-lowering.ts';
+import { KEYWORDS, MAX_SCHEMA_DEPTH } from '../../../rules/helpers/tool-schema.ts';
 import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
-import { lowerParameters } from '../../../rules/tools/lowering.ts';
-import { KEYWORDS, MAX_SCHEMA_DEPTH } from '../../../rules/tools/schema.ts';
-import { frozen, turnOf } from '../../support/turn.ts';
+import { frozen, phase, turnOf } from '../../support/turn.ts';
 import { asks, testCases } from './case.ts';
 import { LOWERED_TOOLS, LOWERINGS } from './lowering.cases.ts';
 import { deepSchema, randomOf, schemaOf } from './schemas.ts';
@@ -57,7 +57,7 @@ test('[F5.1] a strict function leaves as the very same object', () => {
   const tools = frozen(SEEDS.map((seed) => ({ type: 'function', name: `f${seed}`, strict: true, parameters: schemaOf(randomOf(seed)) })));
   for (const declared of [tools, [{ type: 'namespace', name: 'n', tools }]]) {
     const work = { body: { ...asks({ tools: declared as Json }) } };
-    lowerSchemas.request?.(work, turnOf());
+    phase(lowerSchemas, 'request')(work, turnOf());
     assert.ok(work.body.tools === declared);
   }
 });
@@ -68,7 +68,7 @@ test('where nothing is lowered, the list of tools is the very same object', () =
     { type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'g', parameters: { type: 'object', properties: {} } }] },
   ]);
   const work = { body: { ...asks({ tools }) } };
-  lowerSchemas.request?.(work, turnOf());
+  phase(lowerSchemas, 'request')(work, turnOf());
   assert.ok(work.body.tools === tools);
 });
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { Event } from '../../../proxy/turn/turn.ts';
 import { namespaceRestoration } from '../../../rules/tools/namespace-restoration.ts';
-import { frozen, run, turnOf } from '../../support/turn.ts';
+import { frozen, run } from '../../support/turn.ts';
 import { asks } from './case.ts';
 import { DECLARING, RESTORATIONS } from './namespace-restoration.cases.ts';
 
@@ -25,8 +25,7 @@ for (const { name, item, restored } of RESTORATIONS) {
       same(ran.event(event), event, { type, response: { id: 'resp_1', output: [other, after, after] } }, restored !== undefined);
     }
     const response = frozen({ id: 'resp_1', output: [before, other] });
-    const memory = namespaceRestoration.request?.({ body: { ...asSent(DECLARING) } }, turnOf(PUBLIC));
-    const answer = namespaceRestoration.answer?.(response, memory, turnOf(PUBLIC));
+    const answer = ran.rules.answer(response);
     assert.deepEqual(answer, { id: 'resp_1', output: [after, other] });
     if (restored === undefined) assert.equal(answer, response);
   });
@@ -40,7 +39,7 @@ function same(events: readonly Event[], event: Event, data: JsonObject, changed:
   if (!changed) assert.equal(events[0], event, 'an event that does not change is forwarded as it came');
 }
 
-test('without custom tools in namespaces nobody listens to the answer', () => {
+test('without custom tools in namespaces no event of the reply is parsed', async () => {
   for (const tools of [
     undefined,
     null,
@@ -51,7 +50,8 @@ test('without custom tools in namespaces nobody listens to the answer', () => {
     [{ type: 'namespace', tools: [{ type: 'custom' }] }],
   ]) {
     const body = { ...asks(tools === undefined ? {} : { tools: tools as Json }) };
-    assert.equal(namespaceRestoration.request?.({ body }, turnOf(PUBLIC)), undefined);
+    const { rules } = await run([namespaceRestoration], body, PUBLIC);
+    assert.equal(rules.wants('response.output_item.done'), false);
   }
 });
 

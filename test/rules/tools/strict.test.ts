@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import { isObject } from '../../../proxy/turn/json.ts';
 import { Refusal } from '../../../proxy/turn/refusal.ts';
+import { MAX_SCHEMA_DEPTH } from '../../../rules/helpers/tool-schema.ts';
 import { lowerSchemas } from '../../../rules/tools/lower-schemas.ts';
-import { MAX_SCHEMA_DEPTH } from '../../../rules/tools/schema.ts';
 import { strictRepair } from '../../../rules/tools/strict-repair.ts';
 import { strictSchemas } from '../../../rules/tools/strict-schemas.ts';
-import { frozen, turnOf } from '../../support/turn.ts';
+import { frozen, phase, turnOf } from '../../support/turn.ts';
 import { asks, testCases } from './case.ts';
 import { deepSchema, randomOf, schemaOf } from './schemas.ts';
 import { LOOSE_PARAMETERS, STRICT_FORMATS, STRICT_PARAMETERS, STRICT_REPAIR, TYPE_VALUES } from './strict.cases.ts';
@@ -22,7 +22,7 @@ testCases(
 function repaired(parameters: Json): Json | undefined {
   const work = { body: { ...asks({ tools: [{ type: 'function', name: 'f', strict: true, parameters }] }) } };
   try {
-    strictRepair.request?.(work, turnOf({ kind: 'public-responses' }));
+    phase(strictRepair, 'request')(work, turnOf({ kind: 'public-responses' }));
   } catch (thrown) {
     assert.ok(thrown instanceof Refusal);
     return undefined;
@@ -61,7 +61,7 @@ test('a function that is not strict is not repaired, but lowered', () => {
     { type: 'function', name: 'f', strict: 'true', parameters: { type: 'object', properties: { a: { items: { type: 'string' } } } } },
   ];
   const work = { body: { ...asks({ tools }) } };
-  strictRepair.request?.(work, turnOf({ kind: 'public-responses' }));
+  phase(strictRepair, 'request')(work, turnOf({ kind: 'public-responses' }));
   assert.equal(work.body.tools, tools);
 });
 

@@ -1,4 +1,4 @@
-// What can be called by name: function tools, flat or in the older nested wrapper, and custom tools.
+// Tools that a model calls by name: function tools, flat or in the older nested wrapper, and custom tools.
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isObject } from '../../proxy/turn/json.ts';
 
@@ -18,7 +18,7 @@ export function executableOf(tool: Json, path: string): Executable | undefined {
   return typeof wrapped === 'string' ? { kind: 'function', name: wrapped, path: `${path}.function.name` } : undefined;
 }
 
-/** The inside of `{type: function, function: {name, parameters, strict}}`, the form of older clients and of Chat. */
+/** The inner object of `{type: function, function: {name, parameters, strict}}`, the form of older clients and of Chat. */
 export function wrappedFunction(tool: JsonObject): JsonObject | undefined {
   return isObject(tool.function) ? tool.function : undefined;
 }
@@ -29,7 +29,7 @@ export interface FunctionParameters {
   readonly path: string;
 }
 
-/** Present parameters of a function tool, in either form; null counts as none, as the public API has it. */
+/** The parameters of a function tool, in either form; null counts as absent, as in the public API. */
 export function* parametersOf(tool: JsonObject, path: string): Generator<FunctionParameters> {
   if (tool.type !== 'function') return;
   if (!isAbsent(tool.parameters)) yield { parameters: tool.parameters, path: `${path}.parameters` };
@@ -37,7 +37,7 @@ export function* parametersOf(tool: JsonObject, path: string): Generator<Functio
   if (inside && !isAbsent(inside.parameters)) yield { parameters: inside.parameters, path: `${path}.function.parameters` };
 }
 
-/** Only a literal `true` (Q16); a strict tool's wrapper is strict too. */
+/** Only a literal `true` (Q16), on the tool or on its wrapper. */
 export function isStrict(tool: JsonObject): boolean {
   return tool.strict === true || wrappedFunction(tool)?.strict === true;
 }

@@ -1,13 +1,13 @@
-// The explicit `type` values of strict parameters: known words, or a list of different ones (F5.6, Q16).
+// The check of explicit `type` values in strict parameters: a known word, or a list of different ones (F5.6, Q16).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
-import { KEYWORDS, refuseDepth } from './schema.ts';
+import { KEYWORDS, refuseDepth } from './tool-schema.ts';
 
 const TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
 
-/** Looks at schemas only: a property that is named `type`, or a value of an `enum`, is none. */
+/** Checks schemas only: not a property with the name `type`, and not a value of an `enum`. */
 export function refuseTypeValues(schema: Json, param: string, depth = 0): void {
   if (!isObject(schema)) return;
   refuseDepth(depth, param);

@@ -1,7 +1,7 @@
-// A JSON schema as tools carry it: which keywords hold schemas, and how deep they may go.
+// The JSON schema of a tool's parameters: which keywords hold schemas, what its root must be, how deep it may nest.
 
-import type { Json } from '../../proxy/turn/json.ts';
-import { isList } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList, isObject } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 
 /** What a keyword's value is: a schema or a list of them, a list of schemas, schemas by name, or plain data. */
@@ -24,18 +24,20 @@ export const KEYWORDS: ReadonlyMap<string, KeywordKind> = new Map([
   ['definitions', 'map'],
 ]);
 
-/** Alternatives and indirections: where one stands, the node's own members do not tell all of it. */
+/** Alternatives and references: a schema with one of them is not described by its own members alone. */
 export const INDIRECTIONS = ['$ref', 'anyOf', 'oneOf', 'allOf'] as const;
 
-/** Whether a `type` is this word, or a list with it. */
+/** Whether a `type` is this word, or a list that contains it. */
 export function namesType(type: Json | undefined, word: 'object' | 'array'): boolean {
   return type === word || (isList(type) && type.includes(word));
 }
 
-/**
- * Schemas within schemas. Providers take about ten levels of a strict schema; a limit far above what anybody writes keeps a hostile
- * one from exhausting the stack, at a cost that stays linear.
- */
+/** Direct: `type` is the word `object`, without alternative or reference (Q24). Nested schemas are not checked. */
+export function hasObjectRoot(schema: Json | undefined): schema is JsonObject {
+  return isObject(schema) && schema.type === 'object' && INDIRECTIONS.every((keyword) => schema[keyword] === undefined);
+}
+
+/** Schemas within schemas. Providers accept about ten levels of a strict schema; the limit keeps a hostile one from exhausting the stack. */
 export const MAX_SCHEMA_DEPTH = 256;
 
 export function refuseDepth(depth: number, param: string): void {

@@ -1,17 +1,17 @@
-// Plays a case table over real sockets: what reached the account, and what came back, on every door that the case's kind has.
+// Runs a case table over real sockets: what reached the account and what came back, on every endpoint of the case's kind.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import { bearerOf, eventsOf, type Reply } from '../gateway.ts';
 import type { WireCase } from './case.ts';
-import { dispatched, isPublic } from './dispatched.ts';
-import { Stage } from './stage.ts';
+import { expectedDispatch, isPublic } from './expected-dispatch.ts';
+import { TableGateway } from './table-gateway.ts';
 
 /** How a client carries a turn; a websocket client would be one more. */
 export type Over = 'json' | 'sse';
 
-interface Door {
+interface Endpoint {
   readonly over: Over;
   readonly path: string;
 }
@@ -21,8 +21,8 @@ const ALIAS = '/backend-api/agent/v1/responses';
 const PUBLIC = '/v1/responses';
 const MARKER = 'x-internal-agent-responses-lite';
 
-/** The doors of each kind that is served over HTTP; rows of other kinds are left to the tests of their routes. */
-const DOORS: Partial<Record<RouteKind, readonly Door[]>> = {
+/** Of each kind that is served over HTTP; the tests of other routes cover the rows of other kinds. */
+const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
   responses: [
     { over: 'json', path: NATIVE },
     { over: 'sse', path: NATIVE },
@@ -34,69 +34,69 @@ const DOORS: Partial<Record<RouteKind, readonly Door[]>> = {
   ],
 };
 
-export interface PlayOptions {
+export interface TableOptions {
   readonly over?: readonly Over[];
   /** `as-written`: the body's own model, also where it has none. Else each case names the model that was made for it. */
   readonly model?: 'as-written';
-  /** `differs`: what went out is judged as such when it comes in again. */
+  /** `differs`: what went out is not valid or not stable when it comes in again. */
   readonly again?: 'differs';
 }
 
-/** One suite; its title says what the table shows. */
-export function playTable(title: string, table: readonly WireCase[], options: PlayOptions = {}): void {
-  const playable = table.filter(({ kind }) => DOORS[kind] !== undefined);
-  for (const audioBytes of new Set(playable.map((one) => one.audioBytes))) {
-    const cases = playable.filter((one) => one.audioBytes === audioBytes);
-    describe(audioBytes === undefined ? title : `${title}, of ${audioBytes} bytes at most`, () => playOn(cases, audioBytes, options));
+/** One suite for each audio limit of the table. */
+export function testOverHttp(title: string, table: readonly WireCase[], options: TableOptions = {}): void {
+  const served = table.filter(({ kind }) => ENDPOINTS[kind] !== undefined);
+  for (const audioBytes of new Set(served.map((one) => one.audioBytes))) {
+    const cases = served.filter((one) => one.audioBytes === audioBytes);
+    describe(audioBytes === undefined ? title : `${title}, of ${audioBytes} bytes at most`, () => testOn(cases, audioBytes, options));
   }
 }
 
-function playOn(cases: readonly WireCase[], audioBytes: number | undefined, options: PlayOptions): void {
-  const stage = new Stage(cases);
+function testOn(cases: readonly WireCase[], audioBytes: number | undefined, options: TableOptions): void {
+  const gateway = new TableGateway(cases);
   const refused: { readonly id: string; readonly code: string }[] = [];
-  before(() => stage.set(audioBytes));
-  after(() => stage.strike());
+  before(() => gateway.start(audioBytes));
+  after(() => gateway.stop());
 
   for (const one of cases) {
     test(one.title, async () => {
-      const model = options.model === 'as-written' ? {} : { model: stage.modelOf(one) };
+      const model = options.model === 'as-written' ? {} : { model: gateway.modelOf(one) };
       const body = { ...one.body, ...model };
-      const doors = (DOORS[one.kind] ?? []).filter(({ over }) => options.over?.includes(over) ?? true);
-      for (const door of doors) {
-        const sent = bodyFor(door, body);
-        const reply = await send(stage, one, door, sent);
+      const endpoints = (ENDPOINTS[one.kind] ?? []).filter(({ over }) => options.over?.includes(over) ?? true);
+      for (const endpoint of endpoints) {
+        const sent = bodyFor(endpoint, body);
+        const reply = await send(gateway, one, endpoint, sent);
         const refusal = refusalOf(one);
-        if (refusal) refused.push({ id: assertRefused(stage, reply, refusal), code: refusal.code });
+        if (refusal) refused.push({ id: assertRefused(gateway, reply, refusal), code: refusal.code });
         else {
-          const arrived = arrival(stage, one, door, reply);
-          assert.deepEqual(arrived, dispatched(one, sent));
-          if (door === doors.at(-1) && options.again !== 'differs') await assertSettled(stage, one, door, arrived);
+          const arrived = arrival(gateway, one, endpoint, reply);
+          assert.deepEqual(arrived, expectedDispatch(one, sent));
+          if (endpoint === endpoints.at(-1) && options.again !== 'differs') await assertSettled(gateway, one, endpoint, arrived);
         }
       }
     });
   }
 
   test('[ER2] each refusal left its row, and nothing was attempted, spent or dispatched', async () => {
-    const { gateway } = stage.gate;
-    await gateway.services.store.flush();
+    const { store } = gateway.gate.gateway.services;
+    await store.flush();
     for (const { id, code } of refused) {
-      const [row] = await gateway.services.store.requests.list({ id });
+      const [row] = await store.requests.list({ id });
       const spent = row && [row.input_tokens, row.output_tokens, row.account, row.retries, row.outcome];
       assert.deepEqual([row?.code, spent], [code, [null, null, null, 0, 'refused']]);
-      assert.deepEqual(row && (await gateway.services.store.attempts.of(row)), []);
+      assert.deepEqual(row && (await store.attempts.of(row)), []);
     }
   });
 }
 
-/** The case's body as this door takes it. */
-function bodyFor(door: Door, body: JsonObject): JsonObject {
-  if (door.over === 'sse') return { ...body, stream: true };
+/** The case's body for this endpoint. */
+function bodyFor(endpoint: Endpoint, body: JsonObject): JsonObject {
+  if (endpoint.over === 'sse') return { ...body, stream: true };
   return body.stream === true ? { ...body, stream: false } : body;
 }
 
-function send(stage: Stage, one: WireCase, { path }: Door, body: JsonObject): Promise<Reply> {
-  stage.gate.upstream.clear();
-  return stage.gate.send(path, { body, headers: { authorization: stage.authorization(one) } });
+function send(gateway: TableGateway, one: WireCase, { path }: Endpoint, body: JsonObject): Promise<Reply> {
+  gateway.gate.upstream.clear();
+  return gateway.gate.send(path, { body, headers: { authorization: gateway.authorization(one) } });
 }
 
 /** Member names that no rule ever sees: the body is refused as it is parsed. */
@@ -106,7 +106,7 @@ function refusalOf({ refusal, body }: WireCase): WireCase['refusal'] {
   return FORBIDDEN.test(JSON.stringify(body)) ? { code: 'invalid_request', status: 400, param: null } : refusal;
 }
 
-function assertRefused({ gate }: Stage, reply: Reply, { code, status, param }: NonNullable<WireCase['refusal']>): string {
+function assertRefused({ gate }: TableGateway, reply: Reply, { code, status, param }: NonNullable<WireCase['refusal']>): string {
   const { error, ...beside } = reply.json ?? {};
   assert.deepEqual([reply.status, error?.code, error?.param, beside], [status, code, param, {}], reply.text);
   assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param', 'type']);
@@ -117,17 +117,17 @@ function assertRefused({ gate }: Stage, reply: Reply, { code, status, param }: N
 }
 
 /** F2.10: what went out goes out the same when it is sent again. */
-async function assertSettled(stage: Stage, one: WireCase, door: Door, arrived: JsonObject): Promise<void> {
-  const again = bodyFor(door, arrived);
-  const reply = await send(stage, one, door, again);
+async function assertSettled(gateway: TableGateway, one: WireCase, endpoint: Endpoint, arrived: JsonObject): Promise<void> {
+  const again = bodyFor(endpoint, arrived);
+  const reply = await send(gateway, one, endpoint, again);
   const { stream } = isPublic(one.kind) ? arrived : again;
-  assert.deepEqual(arrival(stage, one, door, reply), plain({ ...arrived, stream }), 'what went out goes out the same again');
+  assert.deepEqual(arrival(gateway, one, endpoint, reply), plain({ ...arrived, stream }), 'what went out goes out the same again');
 }
 
 /** What the one account got, its headers checked; and that the client got a whole answer. */
-function arrival({ gate }: Stage, one: WireCase, door: Door, reply: Reply): JsonObject {
+function arrival({ gate }: TableGateway, one: WireCase, endpoint: Endpoint, reply: Reply): JsonObject {
   assert.equal(reply.status, 200, reply.text);
-  if (door.over === 'sse') assertStream(reply, one);
+  if (endpoint.over === 'sse') assertStream(reply, one);
   else assert.equal(reply.json?.object, 'response', reply.text);
   assert.ok(![...reply.headers.keys()].some((name) => name.includes('lite')), 'no marker in the answer');
   const [turn, ...others] = gate.upstream.turns();

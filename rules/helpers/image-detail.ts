@@ -1,28 +1,29 @@
-// Lite takes no `detail` on input images (F2.9); where none stands, the very same list comes back.
+// Removes `detail` from input images, which Lite does not accept (F2.9).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
 
-/** Whether a message may go without its type: only on the compatible surface; native ones without it stay as they are (Q33). */
-export type Untyped = 'untyped-messages-too' | 'typed-messages-only';
+/** The compatible surface takes messages without a type; native items without a type stay as they are (Q33). */
+export type MessageTyping = 'untyped-messages-too' | 'typed-messages-only';
 
-export const withoutImageDetail = (input: readonly Json[], untyped: Untyped): readonly Json[] =>
+/** The same list where nothing was removed. */
+export const withoutImageDetail = (input: readonly Json[], typing: MessageTyping): readonly Json[] =>
   mapList(input, (item) => {
     if (!isObject(item)) return item;
-    const member = contentMember(item, untyped);
+    const member = contentMember(item, typing);
     const content = member === undefined ? undefined : item[member];
     if (member === undefined || content === undefined) return item;
     const stripped = stripImages(content);
     return stripped === content ? item : { ...item, [member]: stripped };
   });
 
-/** Where an item of this type holds content parts; other items are never looked into. */
-function contentMember(item: JsonObject, untyped: Untyped): 'content' | 'output' | undefined {
+/** The member in which an item of this type holds content parts; other items are not searched. */
+function contentMember(item: JsonObject, typing: MessageTyping): 'content' | 'output' | undefined {
   if (item.type === 'message') return 'content';
   if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') return 'output';
-  return item.type === undefined && untyped === 'untyped-messages-too' ? 'content' : undefined;
+  return item.type === undefined && typing === 'untyped-messages-too' ? 'content' : undefined;
 }
 
-/** At any nesting of the content (Q33). The depth of a body is bounded before rules see it, so recursion is safe. */
+/** At any depth of the content (Q33). The depth of a body is bounded before rules get it, so recursion is safe. */
 function stripImages(value: Json): Json {
   if (isList(value)) return mapList(value, stripImages);
   if (!isObject(value)) return value;

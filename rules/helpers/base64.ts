@@ -1,8 +1,8 @@
-// How many bytes a base64 text stands for, without decoding it.
+// The size of what a base64 text decodes to, without decoding it.
 
 /**
- * Undefined where the text is not standard base64 with padding. A text of more than `limit` bytes is measured by its length alone:
- * its answer is only good for a refusal.
+ * Bytes; undefined where the text is not standard base64 with padding. A text of more than `limit` bytes is measured by its length
+ * and not checked: the caller refuses it for its size.
  */
 export function decodedBytes(text: string, limit: number): number | undefined {
   if (text.length === 0 || text.length % 4 !== 0) return undefined;

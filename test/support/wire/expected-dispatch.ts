@@ -1,4 +1,4 @@
-// What goes out beside what a case is about: the parts that every dispatch bears, said a second time and independently of the rules.
+// The body that goes out for a case: its own changes, and what every dispatch has, stated independently of the rules.
 
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
@@ -7,7 +7,7 @@ import type { WireCase } from './case.ts';
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 /** The whole body that must arrive at the account, where the client sent `body`. */
-export function dispatched({ kind, changes, model }: WireCase, body: JsonObject): Json {
+export function expectedDispatch({ kind, changes, model }: WireCase, body: JsonObject): Json {
   const expected: Record<string, Json | undefined> = { ...body, ...changes };
   // Nulls count as absent (Q15).
   for (const list of ['input', 'tools']) if (expected[list] === null) delete expected[list];

@@ -1,7 +1,7 @@
-// Which of the backend's own headers tell of an account's quota, its plan or its credits (Q8).
+// The backend's headers that state an account's quota, plan or credits (Q8).
 
 const LEADING = /^(?:primary|secondary|credits|plan|limit|rate|usage|active-limit|promo)/;
-/** Limits of single models stand between the wire word and the slot: `x-agent-other-primary-used-percent`. */
+/** Limits of single models have the model's name before the slot: `x-agent-other-primary-used-percent`. */
 const WITHIN = /-(?:primary|secondary)-|-limit-(?:name|id)$/;
 
 /** @param name lower case */

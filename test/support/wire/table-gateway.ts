@@ -1,4 +1,4 @@
-// The gateway of one case table: a model for each shape of model, a key for each policy, one account that takes anything.
+// The gateway of one case table: a model for each shape of model, a key for each policy, one account that accepts anything.
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../../proxy/turn/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../gateway.ts';
@@ -28,12 +28,12 @@ class Names<T> {
 
 const ORDINARY: ModelShape = { mode: { configured: 'auto', effective: 'full', source: 'catalog' }, entry: {}, routable: true };
 
-export class Stage {
+export class TableGateway {
   readonly #models = new Names<ModelShape>((index) => (index === 0 ? 'model-a' : `model-${index}`));
   readonly #keys = new Names<KeyPolicy>((index) => `key-${index}`);
   #gate: TestGateway | undefined;
 
-  /** @param cases all that will be played here */
+  /** @param cases all that will be run here */
   constructor(cases: readonly WireCase[]) {
     this.#models.of(ORDINARY);
     for (const { model, key } of cases) {
@@ -43,7 +43,7 @@ export class Stage {
   }
 
   get gate(): TestGateway {
-    if (!this.#gate) throw new Error('the stage has not been set');
+    if (!this.#gate) throw new Error('the gateway has not been started');
     return this.#gate;
   }
 
@@ -55,7 +55,7 @@ export class Stage {
     return `Bearer ${secretOf(this.#keys.of(key))}`;
   }
 
-  async set(audioBytes: number | undefined): Promise<void> {
+  async start(audioBytes: number | undefined): Promise<void> {
     const entries = this.#models.all.map(({ name, value }) => ({ routable: value.routable, entry: entryOf(name, value) }));
     const listed = (routable: boolean): JsonObject[] => entries.filter((one) => one.routable === routable).map(({ entry }) => entry);
     this.#gate = await startGateway({
@@ -70,7 +70,7 @@ export class Stage {
     });
   }
 
-  async strike(): Promise<void> {
+  async stop(): Promise<void> {
     await this.#gate?.close();
   }
 
@@ -92,7 +92,7 @@ export class Stage {
 
 const secretOf = (name: string): string => `pg-${name}`;
 
-/** Levels stand in an entry only where the case gives them. */
+/** An entry has levels only where the case gives them. */
 function entryOf(slug: string, { entry, mode }: ModelShape): JsonObject {
   const { supported_reasoning_levels: _, default_reasoning_level: __, ...rest } = modelEntry({ slug });
   return { ...rest, use_responses_lite: mode?.source === 'catalog' && mode.effective === 'lite', ...entry };

@@ -1,11 +1,11 @@
 // Lowering: what the backend accepts of a non-strict function schema, at every depth (Q31).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
-import { KEYWORDS, type KeywordKind, namesType, refuseDepth } from './schema.ts';
+import { KEYWORDS, type KeywordKind, namesType, refuseDepth } from './tool-schema.ts';
 
 /**
- * The lowered parameters; the same object where there was nothing to lower, so lowering twice is lowering once. What is no schema at
- * all is left as sent, for the provider to judge. `param` names the place in a refusal.
+ * The lowered parameters; the same object where there was nothing to lower. What is not a schema is left as sent, for the provider to
+ * refuse. `param` is the path in a refusal.
  */
 export function lowerParameters(parameters: Json, param: string): Json {
   if (typeof parameters === 'boolean') return { type: 'object', properties: {} };
@@ -14,20 +14,20 @@ export function lowerParameters(parameters: Json, param: string): Json {
   return lowerSchema(root, { param, depth: 0 });
 }
 
-interface Place {
+interface Position {
   readonly param: string;
   readonly depth: number;
 }
 
-function lowerSchema(schema: JsonObject, place: Place): JsonObject {
-  refuseDepth(place.depth, place.param);
-  const within = { param: place.param, depth: place.depth + 1 };
+function lowerSchema(schema: JsonObject, position: Position): JsonObject {
+  refuseDepth(position.depth, position.param);
+  const within = { param: position.param, depth: position.depth + 1 };
   const lowered: Record<string, Json> = {};
   let same = true;
   for (const keyword of Object.keys(schema)) {
     const before = schema[keyword];
     const kind = KEYWORDS.get(keyword);
-    // A null is no value of these keywords: it counts as absent, so that the type below can be filled.
+    // A null counts as absent, so that the type below can be filled.
     if (kind === undefined || before === undefined || before === null) {
       same = false;
       continue;
@@ -40,7 +40,7 @@ function lowerSchema(schema: JsonObject, place: Place): JsonObject {
   return fillIn(lowered) && same ? schema : lowered;
 }
 
-function lowerValue(kind: KeywordKind, keyword: string, value: Json, within: Place): Json {
+function lowerValue(kind: KeywordKind, keyword: string, value: Json, within: Position): Json {
   switch (kind) {
     case 'data':
       return value;
@@ -54,12 +54,12 @@ function lowerValue(kind: KeywordKind, keyword: string, value: Json, within: Pla
   }
 }
 
-function lowerNested(value: Json, place: Place): Json {
+function lowerNested(value: Json, position: Position): Json {
   if (typeof value === 'boolean') return {};
-  return isObject(value) ? lowerSchema(value, place) : value;
+  return isObject(value) ? lowerSchema(value, position) : value;
 }
 
-/** Returns whether nothing was missing. */
+/** Adds the missing members; returns whether none was missing. */
 function fillIn(schema: Record<string, Json>): boolean {
   let whole = true;
   const implied = schema.type === undefined ? impliedType(schema) : undefined;

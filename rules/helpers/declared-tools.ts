@@ -1,4 +1,4 @@
-// Where a request declares tools: at the top level, in `additional_tools` input items, and inside namespaces of both.
+// The tools that a request declares: at the top level, in `additional_tools` input items, and in namespaces of both.
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
@@ -12,7 +12,7 @@ export interface ToolList {
 
 export class DeclaredTool {
   readonly tool: Json;
-  /** The namespace that it is a child of. */
+  /** The namespace that declares it; undefined for a flat tool. */
   readonly namespace: JsonObject | undefined;
   readonly #list: string;
   readonly #at: number;
@@ -26,7 +26,7 @@ export class DeclaredTool {
     this.#within = within;
   }
 
-  /** `tools.3`, `tools.3.tools.0`, or the same under an input item: spelled out where a refusal names it. */
+  /** `tools.3`, `tools.3.tools.0`, or the same under an input item. Built on demand: only refusals need it. */
   get path(): string {
     return `${this.#list}.${this.#at}${this.#within === undefined ? '' : `.tools.${this.#within}`}`;
   }
@@ -43,7 +43,7 @@ export function toolLists({ tools, input }: Body): readonly ToolList[] {
   return lists;
 }
 
-/** In the order of the document, a namespace before its children. Namespaces do not nest: what is deeper is nobody's tool. */
+/** In the order of the document, a namespace before its children. Namespaces do not nest: deeper lists declare no tools. */
 export function toolsIn(list: ToolList, declared: DeclaredTool[] = []): readonly DeclaredTool[] {
   for (const [at, tool] of list.tools.entries()) {
     declared.push(new DeclaredTool(tool, list, at));

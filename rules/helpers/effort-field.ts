@@ -1,19 +1,19 @@
-// Where a request carries its effort: `reasoning.effort`, or `reasoning_effort` on Chat (F4.3).
+// The field of a request that holds its effort: `reasoning.effort`, or `reasoning_effort` on Chat (F4.3).
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
-export interface EffortPlace {
-  /** What a refusal names. */
+export interface EffortField {
+  /** The path in a refusal. */
   readonly param: string;
   /** Undefined where it is omitted or null. */
   read(body: Body): Json | undefined;
   write(body: Body, effort: string): void;
 }
 
-const RESPONSES: EffortPlace = {
+const RESPONSES: EffortField = {
   param: 'reasoning.effort',
   read: ({ reasoning }) => (isObject(reasoning) ? (reasoning.effort ?? undefined) : undefined),
   write: (body, effort) => {
@@ -21,7 +21,7 @@ const RESPONSES: EffortPlace = {
   },
 };
 
-const CHAT: EffortPlace = {
+const CHAT: EffortField = {
   param: 'reasoning_effort',
   read: ({ reasoning_effort }) => reasoning_effort ?? undefined,
   write: (body, effort) => {
@@ -29,5 +29,5 @@ const CHAT: EffortPlace = {
   },
 };
 
-/** On Chat the client's own body is meant: policy stands before the translation. */
-export const effortPlace = (kind: RouteKind | undefined): EffortPlace => (kind === 'chat' ? CHAT : RESPONSES);
+/** On Chat it is the field of the client's own body: the policy runs before the translation. */
+export const effortFieldOf = (kind: RouteKind | undefined): EffortField => (kind === 'chat' ? CHAT : RESPONSES);

@@ -1,16 +1,19 @@
-// What an effort policy permits of a model: pure functions, for turns (F4.2) and for the catalog's reflection (F4.6).
+// What the policies of a key permit: models, and efforts of a model (F4.2); for turns and for the model lists (F4.6).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
-import type { EffortPolicy } from '../../proxy/turn/settings.ts';
+import type { EffortPolicy, KeyConfig } from '../../proxy/turn/settings.ts';
 
-/** Ascending (RE4). Whatever is not in here is a custom effort. */
+/** Whether the key's list allows this id; a key without a list may use every model of its Pool. */
+export const allowsModel = (key: KeyConfig, id: string): boolean => key.models?.includes(id) ?? true;
+
+/** Ascending (RE4). All others are custom efforts. */
 export const KNOWN_EFFORTS: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
 
 const LEVELS = 'supported_reasoning_levels';
 const DEFAULT = 'default_reasoning_level';
 
-/** The effort that a level of a catalog entry names: `{ effort, description }`, or a bare string of older catalogs. */
+/** The effort of a level of a catalog entry: `{ effort, description }`, or a bare string in older catalogs. */
 function effortOf(level: Json): string | undefined {
   const effort = isObject(level) ? level.effort : level;
   return typeof effort === 'string' ? effort : undefined;
@@ -23,8 +26,8 @@ export function listedEfforts(entry: JsonObject): readonly string[] {
 }
 
 /**
- * The efforts that a key may ask of a model, ascending; undefined where any will do.
- * An entry without levels does not narrow (Q16); one that lists only custom efforts leaves nothing.
+ * The efforts that a key may ask of a model, ascending; undefined where every effort is permitted.
+ * An entry without levels does not narrow the policy (Q16); one that lists only custom efforts leaves none.
  */
 export function permittedEfforts(policy: EffortPolicy | undefined, entry: JsonObject): readonly string[] | undefined {
   if (!policy) return undefined;
@@ -35,8 +38,8 @@ export function permittedEfforts(policy: EffortPolicy | undefined, entry: JsonOb
 }
 
 /**
- * What an omitted effort becomes: nothing (unrestricted), the configured one (always), or the permitted default of the model,
- * else the highest permitted (allow_up_to); undefined there means that nothing is permitted.
+ * What an omitted effort becomes. Unrestricted: undefined. `always`: the configured effort. `allow_up_to`: the model's default where it
+ * is permitted, else the highest permitted effort, and undefined where none is.
  */
 export function omittedEffort(policy: EffortPolicy | undefined, entry: JsonObject): string | undefined {
   const permitted = permittedEfforts(policy, entry);
@@ -45,8 +48,8 @@ export function omittedEffort(policy: EffortPolicy | undefined, entry: JsonObjec
 }
 
 /**
- * A catalog entry as this key may see it (F4.6); the same object where the policy changes nothing. Levels are filtered as the entry
- * has them, descriptions and order included. Under a ceiling a default that is not permitted becomes what an omitted effort becomes.
+ * A catalog entry as this key sees it (F4.6); the same object where the policy changes nothing. Levels keep their order and their
+ * descriptions. Under `allow_up_to` a default that is not permitted becomes what an omitted effort becomes.
  */
 export function reflectedEntry(policy: EffortPolicy | undefined, entry: JsonObject): JsonObject {
   const permitted = permittedEfforts(policy, entry);
@@ -59,7 +62,7 @@ export function reflectedEntry(policy: EffortPolicy | undefined, entry: JsonObje
   return { ...rest, [LEVELS]: shown, ...(resolved === undefined ? {} : { [DEFAULT]: resolved }) };
 }
 
-/** An effort that the model does not list is used by `always`, but never advertised. */
+/** `always` sets an effort that the model does not list, but the entry never advertises it. */
 function defaultBeside(policy: EffortPolicy, entry: JsonObject, shown: readonly Json[]): Json | undefined {
   if ('always' in policy) return shown.length === 0 ? undefined : policy.always;
   return entry[DEFAULT] === undefined || entry[DEFAULT] === null ? entry[DEFAULT] : omittedEffort(policy, entry);

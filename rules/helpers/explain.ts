@@ -1,0 +1,25 @@
+// Sentences of `explain` that several rules share: by serving mode, and by account.
+import type { AccountView } from '../../proxy/turn/turn.ts';
+import type { TurnFacts } from '../rule.ts';
+
+/** What a rule of one mode does; where the mode is not known yet, in which mode it does it. */
+export const explainInMode =
+  (wanted: 'lite' | 'full', effect: string) =>
+  ({ mode }: TurnFacts): string | undefined => {
+    if (!mode) return undefined;
+    if (mode.effective === null) return `${effect} where the mode is ${wanted === 'lite' ? 'Lite' : 'Full'}`;
+    return mode.effective === wanted ? effect : `rests: the mode is ${mode.effective === 'lite' ? 'Lite' : 'Full'}`;
+  };
+
+/** What a rule does at each account of the Pool; `settingOf` returns undefined for an account without that setting. */
+export function explainPerAccount(
+  { accounts, model }: TurnFacts,
+  settingOf: (account: AccountView, model: string) => string | undefined,
+): string | undefined {
+  if (model === undefined) return undefined;
+  const effects = accounts.flatMap((account) => {
+    const setting = settingOf(account, model);
+    return setting === undefined ? [] : [`${account.id}: ${setting}`];
+  });
+  return effects.length === 0 ? 'rests: no account of the Pool asks for it' : effects.join('; ');
+}
