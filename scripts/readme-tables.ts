@@ -39,7 +39,7 @@ function filled(readme: string, name: string, text: string): string {
 }
 
 function line({ path, node, required }: Setting): string {
-  const note = [node.description, node.restart && '(restart)', node.inert && '(not yet)'].filter(Boolean).join(' ');
+  const note = [node.description, node.restart && '(restart)', node.unused && '(not yet)'].filter(Boolean).join(' ');
   return `| \`${path}\` | ${valuesOf(node)} | ${required ? 'required' : defaultOf(node)} | ${note.replaceAll('|', '\\|')} |`;
 }
 

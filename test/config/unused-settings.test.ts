@@ -12,7 +12,7 @@ import { fileWith, SMALL } from './files.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const shipped = readFileSync(new URL('../../config.yaml', import.meta.url), 'utf8');
-const marked = new Set([...settings()].filter(({ node }) => node.inert === true).map(({ path }) => path));
+const marked = new Set([...settings()].filter(({ node }) => node.unused === true).map(({ path }) => path));
 
 /** What acts on a setting: handlers of these kinds, or websockets. */
 const NEEDS: Readonly<Record<string, readonly RouteKind[] | 'websockets'>> = {
@@ -36,7 +36,7 @@ test('a setting is marked as long as nothing that would act on it is served', ()
   const served: readonly RouteKind[] = HTTP_KINDS;
   for (const [path, needs] of Object.entries(NEEDS)) {
     const acted = needs === 'websockets' ? WEBSOCKET_KINDS.length > 0 : needs.some((kind) => served.includes(kind));
-    assert.equal(marked.has(path), !acted, `${path}: ${acted ? 'take "inert" out of' : 'put "inert": true into'} schema.json`);
+    assert.equal(marked.has(path), !acted, `${path}: ${acted ? 'take "inert" out of' : 'put "unused": true into'} schema.json`);
   }
 });
 
@@ -68,7 +68,7 @@ test('check warns of a marked setting that says another than its default, and of
     ['admission.audio.running', '14:32'],
   ].flatMap(([name, place]) => {
     const inert = marked.has(name ?? '') || marked.has((name ?? '').replace(/\.\w+$/, ''));
-    return inert ? [`${path}:${place}: warning: ${name}: this version accepts this setting and does not act on it yet`] : [];
+    return inert ? [`${path}:${place}: warning: ${name}: this version accepts this setting but does not use it yet`] : [];
   });
   assert.equal(code, 0);
   assert.deepEqual(out.split('\n').slice(0, expected.length), expected);
@@ -98,7 +98,7 @@ test('/status tells what is set in vain, and which rows are not served', async (
     },
   });
   const { warnings, not_served } = (await (await fetch(`${gate.adminUrl}/status`)).json()) as Record<string, readonly string[]>;
-  const told = 'limits.file_bytes: this version accepts this setting and does not act on it yet';
+  const told = 'limits.file_bytes: this version accepts this setting but does not use it yet';
   assert.deepEqual(warnings, marked.has('limits.file_bytes') ? [told] : []);
   const rows = gate.gateway.loaded.config.routes.filter((row) => servedOf({ ...row, kind: row.serve }) === 'not yet');
   assert.deepEqual(
