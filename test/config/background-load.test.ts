@@ -1,4 +1,4 @@
-// Loading beside the event loop gives what loading gives.
+// Loading in a worker thread has the same result as loading.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfigInBackground } from '../../proxy/config/background-load.ts';
@@ -16,7 +16,7 @@ const manyKeys = (pool: string): string => {
   return `${account}pools: [{ id: team, serving_modes: { a: lite }, assignments: [{ account: north }] }]\nkeys:\n${keys.join('')}`;
 };
 
-test('a large file is loaded in a thread, and becomes the same frozen configuration', async (context) => {
+test('a large file is loaded in a worker thread, with the same frozen result', async (context) => {
   const path = fileWith(context, manyKeys('team'));
   const env = { TOKEN: 'x' };
   const [aside, here] = [await loadConfigInBackground(path, { env }), await loadConfig(path, { env })];
@@ -26,7 +26,7 @@ test('a large file is loaded in a thread, and becomes the same frozen configurat
   assert.equal(aside.loaded.config.pools[0]?.models['constructor'], undefined);
 });
 
-test('mistakes of a large file are thrown as those of a small one', async (context) => {
+test('errors of a large file are thrown like those of a small one', async (context) => {
   const path = fileWith(context, manyKeys('taem'));
   await assert.rejects(loadConfigInBackground(path, { env: { TOKEN: 'x' } }), (error) => {
     assert.ok(error instanceof ConfigError);

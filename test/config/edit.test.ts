@@ -1,4 +1,4 @@
-// Edits of the file's text: the change is there, and every other byte is as it was.
+// Edits of the file's text change one setting and no other byte.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -139,13 +139,13 @@ for (const { what, before, edit, after } of CASES) {
   test(what, () => assert.equal(editText(before, edit), after));
 }
 
-test('a layout that the edits do not know is refused, not mangled', () => {
+test('an edit in an unsupported layout is refused', () => {
   assert.throws(() => editText('? a\n: b: 1\n', { remove: ['a', 'b'] }), EditError);
   assert.throws(() => editText('rows:\n  - a: 1\n    b: 2\n', { remove: ['rows', 0, 'a'] }), EditError);
   assert.throws(() => editText('a:\n  - b\n', { set: ['a'], to: ['c'] }), EditError);
 });
 
-test('an edit of the shipped file changes no line but its own', () => {
+test('an edit of the shipped file changes only its own lines', () => {
   const before = readFileSync(new URL('../../config.yaml', import.meta.url), 'utf8');
   const edits: readonly Edit[] = [
     { append: ['keys'], row: { id: 'ci', pool: 'team', secret_sha256: ['ab'], status: 'active' } },
