@@ -1,10 +1,10 @@
-# Poolgate in a container: the first stage compiles, the second has only what runs.
+# Poolgate in a container: the first stage compiles, the second has only the files that run.
 #
 #   docker build -t poolgate .
 #   docker run -p 4000:4000 -v poolgate-data:/poolgate/data -v ./config.yaml:/poolgate/config.yaml:ro poolgate
 #   docker run --rm -v ./config.yaml:/poolgate/config.yaml:ro poolgate check
 #
-# A published port reaches a listener only where `listen.host` in config.yaml is 0.0.0.0; the shipped file listens on loopback.
+# A published port reaches the listener only if `listen.host` in config.yaml is 0.0.0.0; the shipped file listens on loopback.
 
 FROM node:24-slim AS packages
 RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++ && rm -rf /var/lib/apt/lists/*
@@ -30,6 +30,6 @@ VOLUME /poolgate/data
 EXPOSE 4000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=5s \
   CMD ["node", "--eval", "fetch('http://127.0.0.1:4001/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Node itself is process 1, so that a stop reaches the server at once.
+# Node is process 1, so that a stop signal reaches the server directly.
 ENTRYPOINT ["node", "--import", "tsx/esm", "proxy/main.ts"]
 CMD ["serve"]

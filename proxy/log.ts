@@ -1,9 +1,8 @@
-// Operator log: one JSON line an event on stderr, of metadata only.
-import type { Config } from './config/config.ts';
+// The operator log: one JSON line per event on stderr, metadata only.
 
-export type LogLevel = Config['log']['level'];
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** What a line may carry: numbers, ids, codes and labels; never text that a client or provider sent. */
+/** Numbers, ids, codes and labels; never text that a client or provider sent (S4). */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 const ORDER: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
@@ -17,7 +16,7 @@ export class Log {
     this.#write = write;
   }
 
-  /** Whether such lines are written: what comes with every turn is not even made for nobody. */
+  /** Whether debug lines are written. A caller checks this before it builds the fields of a line per turn. */
   get debugs(): boolean {
     return this.level === 'debug';
   }
@@ -45,8 +44,8 @@ export class Log {
 }
 
 /**
- * What an unforeseen error may tell an operator: its class, its code, and the place in the program. Never its message, which may
- * quote what a client or a provider sent (S4).
+ * The class, code and source location of an unforeseen error. Its message is left out: it may quote what a client or a provider
+ * sent (S4).
  */
 export function placeOf(thrown: unknown): LogFields {
   if (!(thrown instanceof Error)) return { thrown: typeof thrown };

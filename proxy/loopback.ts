@@ -1,4 +1,4 @@
-// Which host names and addresses are this machine's loopback interface.
+// Recognises the host names and addresses of the loopback interface.
 
 /** @param host a host name or address; IPv6 addresses with or without brackets */
 export function isLoopback(host: string): boolean {

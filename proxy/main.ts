@@ -1,7 +1,7 @@
 // The `poolgate` command, started by scripts/poolgate.mjs.
 import { run } from './cli/program.ts';
 
-// `poolgate routes | head` closes our output early; that is no fault.
+// `poolgate routes | head` closes stdout early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

@@ -1,4 +1,5 @@
-// Plain counters, one per limit or event that an operator may want to see; /metrics reads them when it is asked.
+// Counters of the running gateway, and the registry that renders them as Prometheus text.
+import type { Registry } from 'prom-client';
 
 /** Name to help text; `_total` is added where they are shown. */
 export const COUNTERS = {
@@ -34,6 +35,7 @@ export const COUNTERS = {
 
 export type CounterName = keyof typeof COUNTERS;
 
+/** Counters as plain numbers: a turn increments them, the registry reads them when it is scraped. */
 export class Counters {
   readonly values: Record<CounterName, number> = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0])) as Record<
     CounterName,
@@ -43,4 +45,66 @@ export class Counters {
   add(name: CounterName): void {
     this.values[name]++;
   }
+}
+
+/** One metric without labels: no text of a client or provider becomes a label (S4). */
+export interface Metric {
+  /** Without the prefix `poolgate_`. */
+  readonly name: string;
+  readonly type: 'counter' | 'gauge';
+  readonly help: string;
+  /** The current value; called once a scrape. */
+  readonly read: () => number;
+}
+
+export const counterMetrics = ({ values }: Counters): readonly Metric[] =>
+  Object.entries(COUNTERS).map(([name, help]) => ({
+    name: `${name}_total`,
+    type: 'counter',
+    help,
+    read: () => values[name as CounterName],
+  }));
+
+/** Renders metrics in the Prometheus text format. prom-client is loaded by the first scrape: a start does not wait for it. */
+export class MetricsPage {
+  /** Content type of the page: text format 0.0.4. */
+  readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';
+  readonly #metrics: readonly Metric[];
+  #registry: Promise<Registry> | undefined;
+
+  constructor(metrics: readonly Metric[]) {
+    this.#metrics = metrics;
+  }
+
+  async text(): Promise<string> {
+    this.#registry ??= registryOf(this.#metrics);
+    const registry = await this.#registry;
+    // prom-client separates metrics by an empty line.
+    return (await registry.metrics()).replaceAll('\n\n', '\n');
+  }
+}
+
+async function registryOf(metrics: readonly Metric[]): Promise<Registry> {
+  const { Counter, Gauge, Registry } = await import('prom-client');
+  const registry = new Registry();
+  for (const { name: suffix, type, help, read } of metrics) {
+    const options = { name: `poolgate_${suffix}`, help, registers: [registry] };
+    if (type === 'gauge') {
+      new Gauge({
+        ...options,
+        collect() {
+          this.set(read());
+        },
+      });
+    } else {
+      new Counter({
+        ...options,
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      });
+    }
+  }
+  return registry;
 }

@@ -1,17 +1,17 @@
-// Runs a command in this process's stead: it gets our signals, and we end as it ended.
+// Runs a command as a child process: forwards signals to it, and ends with its exit code or signal.
 import { spawn } from 'node:child_process';
 
 /** @typedef {{ code: number | null, signal: NodeJS.Signals | null }} End */
 
 /**
- * Runs a command to its end, and hands it every signal that would end or reload us.
+ * Runs a command to its end, and forwards to it every signal that ends or reloads this process.
  * @param {readonly string[]} command
  * @param {import('node:child_process').SpawnOptions} options
  * @returns {Promise<End>}
  */
 export function launch([program = '', ...args], options) {
   return new Promise((resolve, reject) => {
-    // On Windows the commands that npm installs, itself among them, are .cmd files, which only a shell runs.
+    // On Windows npm and the commands that it installs are .cmd files, which only a shell runs.
     const shell = process.platform === 'win32' && program !== 'node';
     const child = spawn(program, args, { stdio: 'inherit', shell, ...options });
     const stopForwarding = forwardSignals(child);
@@ -33,9 +33,9 @@ export function endAs({ code, signal }) {
 function forwardSignals(child) {
   let stopped = 0;
   const stop = (/** @type {NodeJS.Signals} */ signal) => {
-    // A terminal's Ctrl-C goes to its whole foreground group: the server has it already, and a second one means "at once".
+    // Ctrl-C in a terminal signals the whole foreground group: the server has received it, and a second SIGINT stops it without a drain.
     if (signal === 'SIGINT' && process.stdin.isTTY) return;
-    // One Ctrl-C arrives from the terminal and once more from npm: told once, lest it pass for an impatient second one.
+    // One Ctrl-C arrives twice, from the terminal and from npm: only the first is forwarded.
     if (Date.now() - stopped < 250) return;
     stopped = Date.now();
     child.kill(signal);
@@ -43,7 +43,7 @@ function forwardSignals(child) {
   const reload = () => child.kill('SIGHUP');
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', reload);
 
-  // npm dies of a SIGHUP or SIGKILL without passing it on, and an old sh between us of any signal: the server must not outlive them.
+  // npm does not forward SIGHUP or SIGKILL, and an old sh forwards no signal: when the parent is gone, the server is stopped.
   const parent = process.ppid;
   const watch = setInterval(() => process.ppid !== parent && stop('SIGTERM'), 500);
   if (!process.env['npm_lifecycle_event']) clearInterval(watch);

@@ -1,4 +1,4 @@
-// Lets one process at a time do a thing: a lock that whatever ends its holder also releases.
+// A lock between processes. The system releases it when its holder ends.
 import { rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,9 +6,9 @@ import { join } from 'node:path';
 
 /**
  * Waits until no other process holds `name`, and returns the release. The lock is a listening socket: the system closes it with its
- * process, so that nothing stale is left behind, and whoever waits is connected to it and sees it close.
+ * process, so that no stale lock remains. Waiting processes are connected to it and see it close.
  * @param {string} name
- * @param {() => void} onWait called each time another process is found to hold it
+ * @param {() => void} onWait called each time another process holds the lock
  * @returns {Promise<() => void>}
  */
 export async function lock(name, onWait) {
@@ -55,7 +55,7 @@ function holderGone(address) {
   return new Promise((resolve) => {
     const socket = connect(address);
     socket.on('error', (error) => {
-      // A socket in the file system outlives its process; nobody answers there any more.
+      // A socket in the file system remains after its process has ended; no process answers there.
       if (codeOf(error) === 'ECONNREFUSED' && !address.startsWith('\0')) rmSync(address, { force: true });
     });
     socket.on('close', resolve).resume();

@@ -1,17 +1,17 @@
-// What README.md repeats of the program, made from it:  node --import tsx scripts/readme-tables.ts --write
+// Generates the tables of README.md from the program:  node --import tsx scripts/readme-tables.ts --write
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { RouteConfig } from '../proxy/config/config.ts';
 import { bounds } from '../proxy/config/expectations.ts';
 import { type SchemaNode, type Setting, schema, settings } from '../proxy/config/schema.ts';
 import { servedOf } from '../proxy/turn/served.ts';
 
-/** One line a setting, in the order of the file. `[]` stands for each row of a list, `*` for each name of a mapping. */
+/** One line per setting, in the order of the file. `[]` means each row of a list, `*` each name of a mapping. */
 export function settingsTable(): string {
   const head = ['| Setting | Value | Default | |', '| --- | --- | --- | --- |'];
   return [...head, ...[...settings()].map(line)].join('\n');
 }
 
-/** The rows of the shipped table whose status promises more than this version has, one line a path. */
+/** The routes of the shipped table that this version does not serve although their status says so, one line per path. */
 export function notServedList(): string {
   const rows = (schema.properties?.routes?.default ?? []) as readonly Readonly<Record<string, string>>[];
   const missing = new Map<string, string[]>();
@@ -25,7 +25,7 @@ export function notServedList(): string {
   return [...missing].map(([path, methods]) => `- ${methods.join(', ')} \`${path}\``).join('\n');
 }
 
-/** @returns The README with what is true now between its markers. @throws Error when the markers are not there. */
+/** @returns the README with current tables between its markers @throws Error when a marker is missing */
 export function withTables(readme: string): string {
   return filled(filled(readme, 'settings', settingsTable()), 'not-served', notServedList());
 }
@@ -39,7 +39,7 @@ function filled(readme: string, name: string, text: string): string {
 }
 
 function line({ path, node, required }: Setting): string {
-  const note = [node.description, node.restart && '(restart)', node.inert && '(not yet)'].filter(Boolean).join(' ');
+  const note = [node.description, node.restart && '(restart)', node.unused && '(not yet)'].filter(Boolean).join(' ');
   return `| \`${path}\` | ${valuesOf(node)} | ${required ? 'required' : defaultOf(node)} | ${note.replaceAll('|', '\\|')} |`;
 }
 

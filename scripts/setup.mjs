@@ -1,11 +1,11 @@
-// Makes a fresh clone ready: a Node that is new enough, the locked packages, sqlite3 compiled; then runs what it was asked to.
+// Sets up a fresh clone: a Node that is new enough, the locked packages, sqlite3 compiled; then runs a command.
 //
 //   node scripts/setup.mjs                  sets up
 //   node scripts/setup.mjs COMMAND ARG…     sets up, then runs COMMAND with the right Node and node_modules/.bin first on PATH
 //   node scripts/setup.mjs --print-bin      sets up, then prints the directory of the right Node
 //
-// Plain JavaScript without dependencies, because it runs before there are any, on whatever Node the machine has. Every start passes
-// through here: where everything stands, it reads two lockfiles and two stamps and is done.
+// Plain JavaScript without dependencies, because it runs before they are installed, on any Node. Every start runs it: if everything is
+// installed, it only reads two lockfiles and two stamps.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
@@ -15,17 +15,17 @@ import { endAs, launch } from './launch.mjs';
 /** The oldest Node that runs poolgate: what current undici needs. */
 export const OLDEST_NODE = '22.19.0';
 
-/** The packages with a build step. No other package's install script ever runs. */
+/** The packages with a build step. Install scripts of other packages never run. */
 export const BUILT_PACKAGES = ['sqlite3', 'esbuild'];
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const NODE_PACKAGE = join(ROOT, 'scripts', 'node');
 
-/** What stops a set-up and is told without a stack trace. */
+/** Stops the set-up; its message is printed without a stack trace. */
 export class SetupError extends Error {}
 
 /**
- * Whether a version such as `v22.19.0` is at least another; what follows a hyphen is not looked at.
+ * Whether a version such as `v22.19.0` is at least another; a suffix after a hyphen is ignored.
  * @type {(version: string, oldest: string) => boolean}
  */
 export function atLeast(version, oldest) {
@@ -43,7 +43,7 @@ export function atLeast(version, oldest) {
 }
 
 /**
- * Names what was installed: a lockfile, for a Node. Written when all is done, so a missing or different stamp means: install.
+ * Identifies an installation: a lockfile, for a Node version. It is written last: a missing or different stamp means that packages must be installed.
  * @type {(lockfile: string, nodeVersion: string, machine?: string) => string}
  */
 export function stampOf(lockfile, nodeVersion, machine = `${process.platform}-${process.arch}`) {
@@ -52,37 +52,37 @@ export function stampOf(lockfile, nodeVersion, machine = `${process.platform}-${
 }
 
 /**
- * The Node to run poolgate with: the machine's own where it is new enough, else the one that `scripts/node/` brings.
+ * The Node that runs poolgate: the machine's own if it is new enough, else the one of `scripts/node/`.
  * @param {string} own version of the Node that runs this
  * @param {string} machine platform and architecture, as in `linux-x64`
  * @param {Readonly<Record<string, string>>} packages what `scripts/node/` has, by package name
  */
 export function nodeFor(own, machine, packages) {
-  if (atLeast(own, OLDEST_NODE)) return { version: own, bin: dirname(process.execPath), brought: false };
+  if (atLeast(own, OLDEST_NODE)) return { version: own, bin: dirname(process.execPath), fromNpm: false };
   const version = packages[`node-${machine}`];
   if (!version) {
     throw new SetupError(
-      `poolgate needs Node ${OLDEST_NODE} or newer; this is Node ${own}, and there is none to bring for ${machine}.\n` +
+      `poolgate needs Node ${OLDEST_NODE} or newer; this is Node ${own}, and npm has no Node for ${machine}.\n` +
         'Install Node 24 from https://nodejs.org/en/download and try again.',
     );
   }
-  return { version, bin: join(NODE_PACKAGE, 'node_modules', `node-${machine}`, 'bin'), brought: true };
+  return { version, bin: join(NODE_PACKAGE, 'node_modules', `node-${machine}`, 'bin'), fromNpm: true };
 }
 
-/** Brings everything that is missing. Returns the Node to use, and the environment in which `node` is that one. */
+/** Installs everything that is missing. Returns the Node to use, and an environment in which `node` runs it. */
 export async function setUp() {
   const manifest = JSON.parse(readFileSync(join(NODE_PACKAGE, 'package.json'), 'utf8'));
   const node = nodeFor(process.versions.node, `${process.platform}-${process.arch}`, manifest.optionalDependencies);
   const env = { ...process.env };
   const path = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH'; // Windows spells it Path
-  env[path] = [...(node.brought ? [node.bin] : []), join(ROOT, 'node_modules', '.bin'), env[path]].join(delimiter);
-  const stands = () => (!node.brought || installed(NODE_PACKAGE, node.version)) && installed(ROOT, node.version);
-  if (!stands()) {
+  env[path] = [...(node.fromNpm ? [node.bin] : []), join(ROOT, 'node_modules', '.bin'), env[path]].join(delimiter);
+  const isInstalled = () => (!node.fromNpm || installed(NODE_PACKAGE, node.version)) && installed(ROOT, node.version);
+  if (!isInstalled()) {
     const { lock } = await import('./lock.mjs');
     const name = `poolgate-set-up-${createHash('sha256').update(realpathSync(ROOT)).digest('hex').slice(0, 16)}`;
     const release = await lock(name, () => say('waiting for another set-up of this directory to end'));
     try {
-      if (node.brought && !installed(NODE_PACKAGE, node.version)) await bringNode(node, env);
+      if (node.fromNpm && !installed(NODE_PACKAGE, node.version)) await installNode(node, env);
       if (!installed(ROOT, node.version)) await installPackages(node, env);
     } finally {
       release();
@@ -94,13 +94,13 @@ export async function setUp() {
 /** @typedef {ReturnType<typeof nodeFor>} Node */
 
 /** @type {(node: Node, env: NodeJS.ProcessEnv) => Promise<void>} */
-async function bringNode(node, env) {
-  say(`this is Node ${process.versions.node}, poolgate needs ${OLDEST_NODE} or newer: bringing Node ${node.version} from npm`);
+async function installNode(node, env) {
+  say(`this is Node ${process.versions.node}, poolgate needs ${OLDEST_NODE} or newer: installing Node ${node.version} from npm`);
   await install(NODE_PACKAGE, node.version, env, async () => {
     await must(
       [join(node.bin, 'node'), '--eval', ''],
       env,
-      `The Node ${node.version} that npm brought does not run on this machine (it is built for glibc).\n` +
+      `The Node ${node.version} from npm does not run on this machine (it is built for glibc).\n` +
         `Install Node ${OLDEST_NODE} or newer yourself, from your system's packages or https://nodejs.org/en/download, and try again.`,
     );
   });
@@ -110,13 +110,13 @@ async function bringNode(node, env) {
 async function installPackages(node, env) {
   say('installing the packages of package-lock.json');
   await install(ROOT, node.version, env, async () => {
-    say('building sqlite3: fetched ready-made where that is possible, else compiled, which takes about a minute');
+    say('building sqlite3: downloaded if a binary is available, else compiled, which takes about a minute');
     const build = ['npm', 'rebuild', '--ignore-scripts=false', '--loglevel=error', ...BUILT_PACKAGES];
-    // The headers lie beside Node itself in most distributions; node-gyp would fetch them from nodejs.org.
+    // Most distributions have the headers beside Node; otherwise node-gyp downloads them from nodejs.org.
     const prefix = dirname(node.bin);
     const headers = existsSync(join(prefix, 'include', 'node', 'node.h')) ? { npm_package_config_node_gyp_nodedir: prefix } : {};
     const advice = /\s/.test(ROOT)
-      ? `sqlite3 could not be built: compilers do not get along with the space in ${ROOT}. Move the directory.`
+      ? `sqlite3 could not be built: compilers fail because of the space in ${ROOT}. Move the directory.`
       : 'sqlite3 could not be built; the reason is above. Compiling it takes Python 3, make and a C++ compiler:\n' +
         '  Debian, Ubuntu: apt-get install python3 make g++      Fedora: dnf install python3 make gcc-c++\n' +
         '  Alpine: apk add python3 make g++                      macOS: xcode-select --install\n' +
@@ -128,8 +128,8 @@ async function installPackages(node, env) {
 }
 
 /**
- * Installs what a directory's lockfile says, without running anybody's install scripts, then finishes; the stamp comes last, so that an
- * installation that was interrupted is begun anew.
+ * Installs the packages of a directory's lockfile without install scripts, then calls `finish`. The stamp is written last: an
+ * interrupted installation starts again.
  * @type {(directory: string, nodeVersion: string, env: NodeJS.ProcessEnv, finish: () => Promise<void>) => Promise<void>}
  */
 async function install(directory, nodeVersion, env, finish) {
@@ -140,19 +140,19 @@ async function install(directory, nodeVersion, env, finish) {
   await must(
     ['npm', 'ci', '--prefix', relative(ROOT, directory) || '.', '--ignore-scripts', ...everything, ...quietly],
     env,
-    'npm could not install the packages; its message is above. The first start needs the npm registry, later ones nothing.',
+    'npm could not install the packages; its message is above. The first start needs the npm registry; later starts need no network.',
   );
   await finish();
   writeFileSync(stampFile(directory), stamp);
 }
 
 /**
- * Whether a directory's packages stand as its lockfile and this Node demand.
+ * Whether a directory's packages are installed for its lockfile and this Node.
  * @type {(directory: string, nodeVersion: string) => boolean}
  */
 function installed(directory, nodeVersion) {
   const lockfile = read(join(directory, 'package-lock.json'));
-  // A published package has no lockfile: whoever installed it installed its dependencies.
+  // A published package has no lockfile: its dependencies were installed with it.
   return lockfile === undefined || read(stampFile(directory)) === stampOf(lockfile, nodeVersion);
 }
 
@@ -160,13 +160,13 @@ function installed(directory, nodeVersion) {
 const stampFile = (directory) => join(directory, 'node_modules', '.poolgate-set-up');
 
 /**
- * Runs one step, with all it prints on stderr, so that stdout has only what the caller asked for.
+ * Runs one step with all its output on stderr, so that stdout has only the output of the command.
  * @type {(command: readonly string[], env: NodeJS.ProcessEnv, advice: string) => Promise<void>}
  */
 async function must(command, env, advice) {
   const end = await launch(command, { cwd: ROOT, env, stdio: ['ignore', 2, 2] });
-  // npm and shells tell of a signal by a code above 128.
-  if (end.signal || (end.code ?? 0) > 128) throw new SetupError('stopped; the next start begins anew');
+  // npm and shells report a signal as a code above 128.
+  if (end.signal || (end.code ?? 0) > 128) throw new SetupError('stopped; the next start begins again');
   if (end.code !== 0) throw new SetupError(advice);
 }
 
@@ -183,7 +183,7 @@ function read(file) {
 const say = (line) => process.stderr.write(`poolgate set-up: ${line}\n`);
 
 /**
- * Runs `main`; what it throws ends the process with its message.
+ * Runs `main`; an error ends the process with its message.
  * @type {(main: () => Promise<void>) => Promise<void>}
  */
 export async function asCommand(main) {

@@ -1,4 +1,4 @@
-// The loopback listener for operators: health, readiness, metrics, status, reload.
+// The HTTP listener for operators: it dispatches admin routes, and refuses requests of web pages.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ export interface AdminAnswer {
   readonly body: string;
 }
 
-/** `METHOD /path` to what answers it; the query is that of the request. */
+/** `METHOD /path` to its handler, which gets the query of the request. */
 export type AdminRoutes = Readonly<Record<string, (query: URLSearchParams) => AdminAnswer | Promise<AdminAnswer>>>;
 
 export const adminJson = (status: number, body: unknown): AdminAnswer => ({
@@ -56,7 +56,7 @@ export class AdminServer {
   }
 
   async #answer(route: AdminRoutes[string] | undefined, request: IncomingMessage): Promise<AdminAnswer> {
-    // A page in the operator's browser must not reach it by a cross-site form, or by rebinding a name of its own to loopback.
+    // A web page in the operator's browser could send a cross-site form, or bind its own host name to loopback (DNS rebinding).
     if (request.headers.origin !== undefined) return adminJson(403, { error: 'no cross-origin requests' });
     if (this.#onLoopback && !isLoopback(nameOf(request.headers.host))) return adminJson(403, { error: 'this host is not served' });
     if (request.method === 'POST' && request.headers['x-poolgate-command'] === undefined) {

@@ -1,38 +1,47 @@
-// What the loopback listener answers (Q33): health, readiness, metrics, status, explanations, reload.
-import { checkInert } from '../config/checks/unused-settings.ts';
+// The routes of the admin listener (Q33): health, readiness, metrics, status, explanations, logged turns, reload.
+
+import { checkUnused } from '../config/checks/unused-settings.ts';
 import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
 import { ConfigError } from '../config/finding.ts';
 import { nameOf } from '../config/setting-names.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import { counterMetrics, type Metric, MetricsPage } from '../metrics.ts';
 import { RouteTable } from '../turn/route-table.ts';
 import { servedOf } from '../turn/served.ts';
-import { type AdminRoutes, adminJson } from './admin-listener.ts';
+import { type AdminAnswer, type AdminRoutes, adminJson } from './admin-listener.ts';
+import type { AdminTarget } from './admin-target.ts';
 import { explainAnswer } from './explain-answer.ts';
-import { metricsAnswer } from './metrics-answer.ts';
-import { turnAnswer } from './turn-answer.ts';
+import type { ReloadReply, StatusReply, TurnReply } from './replies.ts';
 
-export function adminRoutes(gateway: Gateway): AdminRoutes {
+export function adminRoutes(gateway: AdminTarget): AdminRoutes {
+  const page = new MetricsPage(metricsOf(gateway));
   return {
     'GET /healthz': () => adminJson(200, { status: 'ok' }),
     'GET /readyz': () => (gateway.ready ? adminJson(200, { status: 'ready' }) : adminJson(503, { status: 'not ready' })),
-    'GET /metrics': () => metricsAnswer(gateway),
+    'GET /metrics': async () => ({ status: 200, type: page.contentType, body: await page.text() }),
     'GET /status': () => adminJson(200, statusOf(gateway)),
     'GET /explain': (query) => explainAnswer(gateway, query),
     'GET /turn': (query) => turnAnswer(gateway, query),
-    'POST /reload': async () => {
-      try {
-        return adminJson(200, await gateway.follower.reload('command'));
-      } catch (thrown) {
-        if (thrown instanceof ConfigError) return adminJson(422, { findings: thrown.findings });
-        throw thrown;
-      }
-    },
+    'POST /reload': () => reloadAnswer(gateway),
   };
 }
 
-function statusOf(gateway: Gateway): Readonly<Record<string, unknown>> {
+function metricsOf(gateway: AdminTarget): readonly Metric[] {
+  const { counters, store } = gateway.services;
+  return [
+    { name: 'ready', type: 'gauge', help: 'Whether the gateway takes traffic', read: () => (gateway.ready ? 1 : 0) },
+    ...counterMetrics(counters),
+    { name: 'store_rows_queued', type: 'gauge', help: 'Rows that wait to be written', read: () => store.stats().queued },
+    { name: 'store_rows_written_total', type: 'counter', help: 'Rows written', read: () => store.stats().written },
+    { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were given up', read: () => store.stats().dropped },
+    { name: 'store_rows_rejected_total', type: 'counter', help: 'Rows that no disk would take', read: () => store.stats().rejected },
+  ];
+}
+
+/** Members beside those of `StatusReply` are for people. */
+function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
   const { config } = gateway.loaded;
+  const { capacity, catalog, counters, store, usage } = gateway.services;
   return {
     version: versionOf(config),
     started_at: new Date(gateway.startedAt).toISOString(),
@@ -40,21 +49,40 @@ function statusOf(gateway: Gateway): Readonly<Record<string, unknown>> {
     node: process.version,
     warnings: warningsOf(config),
     not_served: notServedIn(config),
-    ...gateway.services.capacity.status(),
-    catalogs: gateway.services.catalog.accounts.status(),
-    quota: gateway.services.usage.quota.status(),
-    store: gateway.services.store.stats(),
-    counters: gateway.services.counters.values,
+    ...capacity.status(),
+    catalogs: catalog.accounts.status(),
+    quota: usage.quota.status(),
+    store: store.stats(),
+    counters: counters.values,
     config: redact(config),
   };
 }
 
-/** Settings that are set in vain. */
+/** Settings that differ from their default and that this version does not use. */
 const warningsOf = (config: Config): readonly string[] =>
-  checkInert(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`);
+  checkUnused(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`);
 
-/** Rows whose status promises more than this version has: `METHOD /path`. */
+/** Routes whose status this version does not serve: `METHOD /path`. */
 function notServedIn({ routes, wire }: Config): readonly string[] {
   const rows = new RouteTable(routes, wire).all.filter((route) => servedOf(route) === 'not yet');
   return rows.map(({ method, template }) => `${method} ${template}`);
+}
+
+/** The request-log row of one turn with its attempts (Q7). */
+async function turnAnswer({ services: { store } }: AdminTarget, query: URLSearchParams): Promise<AdminAnswer> {
+  const id = query.get('id') ?? '';
+  // Rows wait in the queue for up to 100 ms, and the caller may ask as soon as the turn has ended.
+  await store.flush();
+  const [turn] = await store.requests.list({ id, limit: 1 });
+  if (!turn) return adminJson(404, { error: 'no such turn' });
+  return adminJson(200, { turn, attempts: await store.attempts.of(turn) } satisfies TurnReply);
+}
+
+async function reloadAnswer({ follower }: AdminTarget): Promise<AdminAnswer> {
+  try {
+    return adminJson(200, (await follower.reload('command')) satisfies ReloadReply);
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return adminJson(422, { findings: thrown.findings });
+    throw thrown;
+  }
 }

@@ -1,18 +1,19 @@
-// GET /explain?method=&path=&key=&model=: what a turn would meet in the running gateway, with its catalogs and its health.
+// GET /explain?method=&path=&key=&model=: explains a turn with the catalogs and account health of the running gateway.
 
 import { RULES } from '../../rules/index.ts';
 import { versionOf } from '../config/diff.ts';
-import type { Gateway } from '../gateway/gateway.ts';
 import { bucketWindow } from '../models/context-window.ts';
 import type { ListedModel } from '../models/pool-models.ts';
 import { RouteTable } from '../turn/route-table.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import { type AdminAnswer, adminJson } from './admin-listener.ts';
+import type { AdminTarget } from './admin-target.ts';
 import { explainTurns } from './explain/explanation.ts';
-import type { Live, LiveModel, LiveSource } from './explain/live-facts.ts';
+import type { LiveModel, LiveModels, LiveSource } from './explain/facts.ts';
+import type { ExplainReply } from './replies.ts';
 
-/** The path is a template of the route table or a path that it takes, in the words of the deployment. */
-export function explainAnswer(gateway: Gateway, query: URLSearchParams): AdminAnswer {
+/** The path is a template of the route table, or a path that matches one, in the words of `wire`. */
+export function explainAnswer(gateway: AdminTarget, query: URLSearchParams): AdminAnswer {
   const { config } = gateway.loaded;
   const [method, path] = [query.get('method') ?? '', query.get('path') ?? ''];
   const routes = new RouteTable(config.routes, config.wire);
@@ -23,11 +24,10 @@ export function explainAnswer(gateway: Gateway, query: URLSearchParams): AdminAn
   const question = { key: query.get('key') ?? undefined, model: query.get('model') ?? undefined };
   const turns = explainTurns(config, route, question, { rules: RULES, live: liveOf(gateway), now: gateway.now() });
   if (!turns) return adminJson(404, { error: 'no such key' });
-  return adminJson(200, { version: versionOf(config), turns });
+  return adminJson(200, { version: versionOf(config), turns } satisfies ExplainReply);
 }
 
-/** Reads no account: a model that nobody lists is told as absent. */
-function liveOf(gateway: Gateway): Live {
+function liveOf(gateway: AdminTarget): LiveModels {
   return {
     model(pool, id) {
       const models = gateway.services.models.models(pool);
@@ -39,7 +39,7 @@ function liveOf(gateway: Gateway): Live {
   };
 }
 
-function sourcesOf(gateway: Gateway, pool: PoolConfig, { model, candidates }: ListedModel): LiveModel['sources'] {
+function sourcesOf(gateway: AdminTarget, pool: PoolConfig, { model, candidates }: ListedModel): LiveModel['sources'] {
   const { health, selection } = gateway.services.capacity;
   return model.sources.map(({ account, assigned, known }): LiveSource => {
     const place = candidates.preferred.includes(account) ? 'cohort' : candidates.overflow.includes(account) ? 'overflow' : 'smaller';
@@ -49,7 +49,7 @@ function sourcesOf(gateway: Gateway, pool: PoolConfig, { model, candidates }: Li
       routable: assigned && health.routable(account, model.id),
       lite: known.entry.use_responses_lite === true,
       window: bucketWindow(known.ceilings, Object.hasOwn(pool.models, model.id) ? pool.models[model.id] : undefined),
-      standing: health.availability(account, model.id),
+      health: health.availability(account, model.id),
       until: health.cooldownEnd(account, model.id),
       inFlight: selection.inFlight(account),
     };

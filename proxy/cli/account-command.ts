@@ -1,18 +1,16 @@
-// `account`: lists the accounts of the file.
+// `account list`: the accounts of the file.
 import type { Command } from 'commander';
 import type { AccountConfig } from '../turn/settings.ts';
-import { addCommand } from './command.ts';
-import { inspectValid } from './config-file.ts';
-import { type Common, type Io, json, table } from './output.ts';
+import { addCommand, type CommonOptions, type Io, inspectValid, json, table } from './command.ts';
 
 export function addAccountCommands(program: Command, io: Io): void {
   const account = program.command('account').description('list the upstream accounts');
 
   addCommand(account, {
     usage: 'list',
-    description: 'list the accounts of the file, and the Pools that they serve',
+    description: 'list the accounts of the file, with their Pools',
     examples: ['poolgate account list', 'poolgate account list --json'],
-  }).action(async ({ config: path, json: asJson }: Common) => {
+  }).action(async ({ config: path, json: asJson }: CommonOptions) => {
     const { accounts, pools } = await inspectValid(path, io);
     const rows = accounts.map((row) => ({
       id: row.id,

@@ -1,128 +1,126 @@
-// Speaks to the running gateway: its admin listener on this machine.
-
-import type { ExplainedTurn, Question } from '../admin/explain/explanation.ts';
+// The client of a running gateway's admin listener; every reply is checked before a command uses it.
+import type { Question } from '../admin/explain/explanation.ts';
+import {
+  type ExplainReply,
+  isExplainReply,
+  isReloadRefusal,
+  isReloadReply,
+  isStatusReply,
+  isTurnReply,
+  type ReloadReply,
+  type StatusReply,
+  type TurnReply,
+} from '../admin/replies.ts';
 import type { Config } from '../config/config.ts';
-import type { Change, Json } from '../config/diff.ts';
-import type { Finding } from '../config/finding.ts';
+import { isObject } from '../turn/json.ts';
 import type { Route } from '../turn/turn.ts';
-import type { LoggedTurn } from './logged-turn-text.ts';
-import { CommandFailure } from './output.ts';
+import { CommandFailure } from './command.ts';
 
-/** What GET /status answers, as far as commands rely on it. */
-export interface StatusReply {
-  /** `versionOf` the configuration that it runs on. */
-  readonly version: string;
-  /** `redact` of that configuration. */
-  readonly config: Json;
-}
+const TIMEOUT_MS = 15_000;
 
-/** What POST /reload answers with 200; with 422 the file is invalid, nothing changed, and the answer is `{ findings }`. */
-export interface ReloadReply {
-  readonly version: string;
-  readonly changes: readonly Change[];
-  readonly warnings: readonly Finding[];
-}
+/** For replies that a command can do without. */
+const OPTIONAL_TIMEOUT_MS = 2_000;
 
-const PATIENCE_MS = 15_000;
-
-/** Where the answer is welcome and not needed. */
-const ASIDE_MS = 2_000;
-
-/** @throws {CommandFailure} when there is no gateway, or it does not answer as one. */
+/** @throws {CommandFailure} when no gateway answers, or it answers in another form. */
 export async function fetchStatus(config: Config): Promise<StatusReply> {
-  const { status, body } = await ask(config, 'GET', '/status');
-  if (status !== 200 || !isObject(body) || !isObject(body.config)) throw strange(status);
-  return body as unknown as StatusReply;
+  const answer = await ask(config, 'GET /status');
+  if (answer.status === 200 && isStatusReply(answer.body)) return answer.body;
+  throw unexpected(answer);
 }
 
 /** @throws {CommandFailure} also when the gateway refuses its file; then with the findings. */
 export async function requestReload(config: Config): Promise<ReloadReply> {
-  const { status, body } = await ask(config, 'POST', '/reload');
-  if (status === 422 && isObject(body) && Array.isArray(body.findings)) {
-    throw new CommandFailure('the gateway keeps its configuration; the file has mistakes:', {
-      findings: body.findings as readonly Finding[],
-    });
+  const answer = await ask(config, 'POST /reload');
+  const { status, body } = answer;
+  if (status === 200 && isReloadReply(body)) return body;
+  if (status === 422 && isReloadRefusal(body)) {
+    throw new CommandFailure('the gateway keeps its configuration; the file has errors:', { findings: body.findings });
   }
-  if (status !== 200 || !isObject(body) || !Array.isArray(body.changes)) throw strange(status);
-  return { warnings: [], ...body } as unknown as ReloadReply;
+  throw unexpected(answer);
 }
 
 /** @throws {CommandFailure} also when the gateway's request log has no such turn. */
-export async function fetchTurn(config: Config, id: string): Promise<LoggedTurn> {
-  const { status, body } = await ask(config, 'GET', `/turn?${new URLSearchParams({ id })}`);
-  if (status === 404) throw new CommandFailure(`the request log has no turn '${id}'`);
-  if (status !== 200 || !isObject(body) || !isObject(body.turn)) throw strange(status);
-  return body as unknown as LoggedTurn;
+export async function fetchTurn(config: Config, id: string): Promise<TurnReply> {
+  const answer = await ask(config, 'GET /turn', { query: { id } });
+  if (answer.status === 404) throw new CommandFailure(`the request log has no turn '${id}'`);
+  if (answer.status === 200 && isTurnReply(answer.body)) return answer.body;
+  throw unexpected(answer);
 }
 
-/** What GET /explain answers. */
-export interface ExplainReply {
-  /** `versionOf` the configuration that the gateway runs on. */
-  readonly version: string;
-  readonly turns: readonly ExplainedTurn[];
-}
+/** The reply, or why there is none: a turn can be explained from the file alone. */
+export type Explained = ExplainReply | { readonly unavailable: string };
 
-/**
- * What the running gateway says of a turn; the reason where it says nothing, since a file can be explained without it.
- * @param route in the deployment's words
- */
+/** @param route with its template in the words of `wire` */
 export async function fetchExplained(
   config: Config,
   { method, template }: Pick<Route, 'method' | 'template'>,
   { key, model }: Question,
-): Promise<ExplainReply | { readonly silent: string }> {
-  const query = new URLSearchParams({ method, path: template });
-  if (key !== undefined) query.set('key', key);
-  if (model !== undefined) query.set('model', model);
+): Promise<Explained> {
+  const query = { method, path: template, ...(key !== undefined && { key }), ...(model !== undefined && { model }) };
   try {
-    const { status, body } = await ask(config, 'GET', `/explain?${query}`, ASIDE_MS);
-    if (status === 404 && isObject(body))
-      return { silent: `the running gateway says: ${String(body.error)}; its configuration is another` };
-    if (status !== 200 || !isObject(body) || !Array.isArray(body.turns)) throw strange(status);
-    return body as unknown as ExplainReply;
+    const answer = await ask(config, 'GET /explain', { query, timeoutMs: OPTIONAL_TIMEOUT_MS });
+    const { status, body } = answer;
+    if (status === 200 && isExplainReply(body)) return body;
+    if (status === 404 && isObject(body)) {
+      return { unavailable: `the running gateway answers '${String(body.error)}'; its configuration differs from this file` };
+    }
+    throw unexpected(answer);
   } catch (thrown) {
-    if (thrown instanceof CommandFailure) return { silent: thrown.message };
+    if (thrown instanceof CommandFailure) return { unavailable: thrown.message };
     throw thrown;
   }
 }
 
-async function ask(
-  { admin }: Config,
-  method: 'GET' | 'POST',
-  path: string,
-  patienceMs = PATIENCE_MS,
-): Promise<{ readonly status: number; readonly body: unknown }> {
-  if (admin === false)
-    throw new CommandFailure(
-      'the file turns the admin listener off (admin: false), so a running gateway cannot be asked; SIGHUP reloads it',
-    );
-  if (admin.port === 0) throw new CommandFailure('the admin listener takes a free port (admin.port: 0), so it cannot be found');
-  const origin = `http://${reachable(admin.host)}:${admin.port}`;
+interface Answer {
+  /** `GET /status`, as it was asked. */
+  readonly request: string;
+  readonly origin: string;
+  readonly status: number;
+  /** Undefined for a body that is not JSON. */
+  readonly body: unknown;
+}
+
+interface AskOptions {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+async function ask(config: Config, request: string, { query, timeoutMs = TIMEOUT_MS }: AskOptions = {}): Promise<Answer> {
+  const origin = adminOrigin(config);
+  const [method = '', path = ''] = request.split(' ');
   try {
-    // The header is one that no web page can send across origins unasked.
-    const response = await fetch(origin + path, {
+    const response = await fetch(`${origin}${path}${query ? `?${new URLSearchParams(query)}` : ''}`, {
       method,
+      // No web page can send this header to another origin without a preflight.
       headers: { 'x-poolgate-command': '1' },
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
     });
-    return { status: response.status, body: await response.json().catch(() => undefined) };
+    return { request, origin, status: response.status, body: await response.json().catch(() => undefined) };
   } catch {
     throw new CommandFailure(`no gateway answers at ${origin}; is it running, and on this file?`);
   }
 }
 
-/** Where to connect for what is listened on: "all interfaces" is no address to connect to. */
-function reachable(host: string): string {
+function adminOrigin({ admin }: Config): string {
+  if (admin === false) {
+    throw new CommandFailure(
+      'the admin listener is turned off in the file (admin: false), so a running gateway cannot be asked; SIGHUP reloads it',
+    );
+  }
+  if (admin.port === 0) throw new CommandFailure('the admin listener takes a free port (admin.port: 0), so it cannot be found');
+  return `http://${connectHost(admin.host)}:${admin.port}`;
+}
+
+/** The host to connect to for a host that is listened on: "all interfaces" is not an address. */
+function connectHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
 }
 
-const strange = (status: number): CommandFailure =>
+const unexpected = ({ request, origin, status }: Answer): CommandFailure =>
   new CommandFailure(
     status === 500
-      ? 'the gateway failed at this; its log says where'
-      : `what answers at the admin address (HTTP ${status}) is not a gateway of this version`,
+      ? `the gateway failed to answer ${request}; its log has the reason`
+      : `the answer of ${origin} to ${request} (HTTP ${status}) is not from a gateway of this version; is another version running?`,
   );
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;

@@ -1,23 +1,22 @@
-// `check`: every mistake of a file at once, offline.
+// `check`: all errors and warnings of a file, offline.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { type Finding, formatFinding, isError } from '../config/finding.ts';
 import { inspect, readConfig } from '../config/load.ts';
 import { servedOf } from '../turn/served.ts';
-import { addCommand } from './command.ts';
-import { CommandFailure, type Common, type Io, json } from './output.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
 
-interface CheckOptions extends Common {
+interface CheckOptions extends CommonOptions {
   readonly strict?: boolean;
 }
 
 export function addCheck(program: Command, io: Io): void {
   addCommand(program, {
     usage: 'check',
-    description: 'find every mistake of a file, with its line and column; exit code 1 if there is one',
+    description: 'list all errors and warnings of a file with line and column; exit code 1 if there is an error',
     examples: ['poolgate check', 'poolgate check --strict --config /etc/poolgate.yaml'],
   })
-    .option('--strict', 'an unset environment variable is an error, as when serving')
+    .option('--strict', 'an unset environment variable is an error, as in serve')
     .action(async ({ config: path, strict = false, json: asJson }: CheckOptions) => {
       const { config, findings } = await inspect(await readConfig(path), { path, env: io.env, strictEnv: strict });
       if (asJson) io.out(json({ ok: config !== undefined, findings }));
@@ -32,14 +31,14 @@ function summary(path: string, findings: readonly Finding[], config: Config | un
   if (!config) return `${path}: ${found}`;
   const { accounts, pools, keys, operators, routes } = config;
   const unserved = routes.filter(({ serve, ...row }) => servedOf({ ...row, kind: serve }) === 'not yet').length;
-  const holds = [
+  const contents = [
     counted(accounts.length, 'account'),
     counted(pools.length, 'Pool'),
     counted(keys.length, 'key'),
     counted(operators.length, 'operator'),
     `${counted(routes.length, 'route')}${unserved > 0 ? `, ${unserved} of them not served by this version` : ''}`,
   ];
-  return `${path}: ${found || 'no findings'} (${holds.join(', ')})`;
+  return `${path}: ${found || 'no findings'} (${contents.join(', ')})`;
 }
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

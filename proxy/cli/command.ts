@@ -1,24 +1,91 @@
-// One command with the options that all of them have.
+// What all commands share: their options, where they write, how they fail, and the file that they read.
 import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import { ConfigError, type Finding, isError } from '../config/finding.ts';
+import { inspect, readConfig } from '../config/load.ts';
+import { suggestion } from '../config/suggestion.ts';
 
-export interface CommandSpec {
-  /** Name and arguments, as commander reads them: `explain <method> <path>`. */
-  readonly usage: string;
-  readonly description: string;
-  /** Whole lines, first in the command's help. */
-  readonly examples: readonly string[];
-  /** Whether it can answer in JSON; it does by default. */
+export interface Io {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The options of every command. */
+export interface CommonOptions {
+  /** Path of the configuration file. */
+  readonly config: string;
   readonly json?: boolean;
 }
 
-export function addCommand(parent: Command, { usage, description, examples, json = true }: CommandSpec): Command {
+/** Ends a command with exit code 1 (findings) or 2 (usage). An empty message: the command has printed the reason already. */
+export class CommandFailure extends Error {
+  readonly exitCode: 1 | 2;
+  readonly findings: readonly Finding[];
+
+  constructor(
+    message: string,
+    { exitCode = 1, findings = [] }: { readonly exitCode?: 1 | 2; readonly findings?: readonly Finding[] } = {},
+  ) {
+    super(message);
+    this.exitCode = exitCode;
+    this.findings = findings;
+  }
+}
+
+export interface CommandSpec {
+  /** Name and arguments in commander's notation: `explain <method> <path>`. */
+  readonly usage: string;
+  readonly description: string;
+  /** Whole lines, shown first in the command's help. */
+  readonly examples: readonly string[];
+  /** Whether the command has `--json`; default true. */
+  readonly json?: boolean;
+}
+
+export function addCommand(parent: Command, { usage, description, examples, json: hasJson = true }: CommandSpec): Command {
   const command = parent
     .command(usage)
     .description(description)
     .option('-c, --config <file>', 'the configuration file', 'config.yaml')
     .addHelpText('before', `${['Examples:', ...examples.map((example) => `  ${example}`)].join('\n')}\n`);
-  return json ? command.option('--json', 'answer in JSON') : command;
+  return hasJson ? command.option('--json', 'print JSON') : command;
 }
 
-/** For options that may stand several times: `--model a --model b`. */
+/** Collects the values of an option that may be repeated: `--model a --model b`. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+/**
+ * Reads the file of a command. Its secrets are not read.
+ * @throws {ConfigError} with the file's errors.
+ */
+export async function inspectValid(path: string, { env }: Io): Promise<Config> {
+  const { config, findings } = await inspect(await readConfig(path), { path, env, secrets: false });
+  if (!config) throw new ConfigError(findings.filter(isError));
+  return config;
+}
+
+/**
+ * The index of the row with this id.
+ * @param noun `key` or `Pool`, for the message
+ * @throws {CommandFailure} when there is none; it suggests the nearest id.
+ */
+export function indexOfId(rows: readonly { readonly id: string }[], id: string, noun: string): number {
+  const index = rows.findIndex((row) => row.id === id);
+  if (index >= 0) return index;
+  const ids = rows.map((row) => row.id);
+  throw new CommandFailure(`there is no ${noun} '${id}'${suggestion(id, ids)}`);
+}
+
+export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** Columns as wide as their widest cell; the last column is not padded. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  return `${[head, ...rows].map(line).join('\n')}\n`;
+}

@@ -1,28 +1,26 @@
-// `explain METHOD PATH [--key ID] [--model ID]`: what a request meets, rule by rule, and why; `--turn ID`: what one met.
+// `explain METHOD PATH [--key ID] [--model ID]`: what happens to a request, rule by rule; `explain --turn ID`: what happened to a turn.
 import type { Command } from 'commander';
 import { type ExplainedTurn, explainTurns, type Question } from '../admin/explain/explanation.ts';
 import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
-import { nearest, suggestion } from '../config/suggestion.ts';
+import { nearest } from '../config/suggestion.ts';
 import { RouteTable, worded } from '../turn/route-table.ts';
 import { noteOf } from '../turn/served.ts';
 import type { Route } from '../turn/turn.ts';
 import { fetchExplained, fetchTurn } from './admin-client.ts';
-import { addCommand } from './command.ts';
-import { inspectValid } from './config-file.ts';
-import { ruleLines, turnLines } from './explanation-text.ts';
-import { loggedLines } from './logged-turn-text.ts';
-import { CommandFailure, type Common, type Io, json } from './output.ts';
-import { loadChains, loadRules } from './route-rules.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from './command.ts';
+import { loggedLines, ruleLines, turnLines } from './explanation-text.ts';
+import { loadChains, loadRules } from './routes-command.ts';
 
-interface Options extends Common, Question {
+interface Options extends CommonOptions, Question {
   readonly turn?: string;
 }
 
 export function addExplain(program: Command, io: Io): void {
   addCommand(program, {
     usage: 'explain [method] [path]',
-    description: 'show what a request meets: its route, and the rules in their order with their phases; for a key and a model also why',
+    description:
+      'show what happens to a request: its route, and its rules in order with their phases; for a key and a model also accounts and reasons',
     examples: [
       'poolgate explain POST /v1/responses',
       'poolgate explain POST /v1/responses --key ci --model model-a',
@@ -31,9 +29,12 @@ export function addExplain(program: Command, io: Io): void {
       'poolgate explain --turn req_01a1f87151d8a5fdde4629dfddfcd1ff',
     ],
   })
-    .option('--key <id>', 'for this Pool API key: its Pool, its policies')
-    .option('--model <id>', 'for this exposed model id: its serving mode, its accounts')
-    .option('--turn <id>', "a turn that was: why it went to its account, and what each account said; the id is the answer's x-request-id")
+    .option('--key <id>', 'for this Pool API key: its Pool and policies')
+    .option('--model <id>', 'for this exposed model id: its serving mode and accounts')
+    .option(
+      '--turn <id>',
+      "a turn of the request log: the reason for its account, and the answer of each account; the id is the answer's x-request-id",
+    )
     .action(async (method: string | undefined, path: string | undefined, { config: file, json: asJson, key, model, turn: id }: Options) => {
       const config = await inspectValid(file, io);
       if (id !== undefined) {
@@ -63,23 +64,17 @@ export function addExplain(program: Command, io: Io): void {
     });
 }
 
-interface Explained {
-  /** Where this comes from: the running gateway, or the file alone and why. */
+interface Explanation {
+  /** The source: the running gateway, or the file alone and why. */
   readonly known: string;
   readonly turns: readonly ExplainedTurn[];
 }
 
-async function explain(config: Config, route: Route, question: Question): Promise<Explained> {
-  const turns = explainTurns(config, route, question, { rules: await loadRules(), now: Date.now() });
-  if (!turns) {
-    const meant = suggestion(
-      question.key ?? '',
-      config.keys.map(({ id }) => id),
-    );
-    throw new CommandFailure(`there is no key '${question.key}'${meant}`);
-  }
+async function explain(config: Config, route: Route, question: Question): Promise<Explanation> {
+  if (question.key !== undefined) indexOfId(config.keys, question.key, 'key');
+  const turns = explainTurns(config, route, question, { rules: await loadRules(), now: Date.now() }) ?? [];
   const reply = await fetchExplained(config, route, question);
-  if ('silent' in reply) return { known: `from the file alone: ${reply.silent}`, turns };
+  if ('unavailable' in reply) return { known: `from the file alone: ${reply.unavailable}`, turns };
   const same = reply.version === versionOf(config);
   const which = same ? 'which runs on this file' : 'whose configuration is not this file: see poolgate diff';
   return { known: `by the running gateway, ${which}`, turns: reply.turns };
@@ -88,7 +83,7 @@ async function explain(config: Config, route: Route, question: Question): Promis
 function routeOf(config: Config, method: string, written: string): Route {
   const routes = new RouteTable(config.routes, config.wire);
   const path = written.replace(/^https?:\/\/[^/]+/, '').replace(/[?#].*$/, '');
-  // A template is matched as it stands, a path by the table; both in this deployment's words or in the neutral ones.
+  // Templates are compared literally, paths are matched; both in the words of `wire` or in the neutral ones.
   const candidates = [path, worded(path, config.wire)];
   const template = routes.all.find((route) => route.method === method && candidates.includes(route.template));
   if (template) return template;

@@ -1,8 +1,10 @@
-// An explained turn as lines of text: its refusal, its mode, its rules, its accounts.
+// Explained turns and logged turns as lines of text.
+import type { AttemptRow } from '../../store/rows.ts';
 import type { ExplainedTurn } from '../admin/explain/explanation.ts';
-import type { ChainedRule } from './route-rules.ts';
+import type { TurnReply } from '../admin/replies.ts';
+import type { ChainedRule } from './routes-command.ts';
 
-/** Nothing for a request of which only the route was asked. */
+/** No lines for an undefined turn: the question was for the route alone. */
 export function turnLines(turn: ExplainedTurn | undefined): readonly string[] {
   if (!turn) return [];
   const { pool, key, model, refused, mode, accounts } = turn;
@@ -10,23 +12,55 @@ export function turnLines(turn: ExplainedTurn | undefined): readonly string[] {
   const width = Math.max(0, ...accounts.map(({ account }) => account.length));
   return [
     `  Pool ${pool}, ${key === null ? 'any key' : `key ${key}`}, ${model === null ? 'any model' : `model ${model}`}:`,
-    `    answer    ${refused ?? 'goes to an account, unless its body is refused'}`,
+    `    answer    ${refused ?? 'from an account, unless the body is refused'}`,
     ...(mode ? [`    mode      ${mode.configured} is configured: ${effective}, since ${mode.why}`] : []),
-    '    accounts, and why:',
+    '    accounts, with reasons:',
     ...accounts.map(({ account, takes, why }) => `      ${account.padEnd(width)}  ${TAKES[takes]}: ${why}`),
   ];
 }
 
 const TAKES = { first: 'yes', overflow: 'if no other can', pinned: 'only if pinned', no: 'no', unknown: 'perhaps' } as const;
 
-/** The rules of the route; behind each what it does to this turn, where that can be said. */
+/** The rules of the route, each with its phases and its effect on this turn, if that is known. */
 export function ruleLines(rules: readonly ChainedRule[], turn: ExplainedTurn | undefined): readonly string[] {
-  const names = Math.max(0, ...rules.map(({ rule }) => rule.length));
-  const phases = Math.max(0, ...rules.map((one) => one.phases.join(' ').length));
+  const nameWidth = Math.max(0, ...rules.map(({ rule }) => rule.length));
+  const phaseWidth = Math.max(0, ...rules.map((one) => one.phases.join(' ').length));
   const lines = rules.map((one) => {
-    const does = turn?.rules[one.rule];
-    const said = one.phases.join(' ');
-    return `    ${one.rule.padEnd(names)}  ${does === undefined ? said : `${said.padEnd(phases)}  ${does}`}`;
+    const effect = turn?.rules[one.rule];
+    const phases = one.phases.join(' ');
+    return `    ${one.rule.padEnd(nameWidth)}  ${effect === undefined ? phases : `${phases.padEnd(phaseWidth)}  ${effect}`}`;
   });
-  return ['  rules, in order, with the phases that each takes part in:', ...lines];
+  return ['  rules in order, with their phases:', ...lines];
+}
+
+/** A turn of the request log, with the reason for each account. */
+export function loggedLines({ turn, attempts }: TurnReply): readonly string[] {
+  const mode = turn.effective_mode && `${turn.effective_mode} by ${turn.mode_source}, configured ${turn.configured_mode}`;
+  const tokens = turn.input_tokens === null ? 'not stated' : `${turn.input_tokens} in, ${turn.output_tokens ?? 'unknown'} out`;
+  const facts: readonly (readonly [string, string | null])[] = [
+    ['at', `${new Date(turn.at).toISOString()}, ${turn.duration_ms} ms`],
+    ['request', `${turn.method} ${turn.endpoint}`],
+    ['Pool', turn.pool && `${turn.pool}, key ${turn.key_id}`],
+    ['model', turn.model],
+    ['mode', mode],
+    ['answer', [turn.outcome, turn.status, turn.code, turn.error_class].filter((part) => part !== null).join(', ')],
+    ['tokens', `${tokens}${turn.tokens_estimated ? ', estimated' : ''}`],
+    ['account', turn.account],
+    ['why', turn.why?.reason ?? null],
+    ['others', turn.why && (Object.entries(turn.why.others).map(counted).join(', ') || 'none')],
+    ['moved', turn.why?.left_soft_pin ? `away from its session's account: ${turn.why.left_soft_pin}` : null],
+  ];
+  return [
+    turn.id,
+    ...facts.flatMap(([name, value]) => (value === null ? [] : [`  ${name.padEnd(8)} ${value}`])),
+    ...(attempts.length > 0 ? ['  attempts in order:'] : []),
+    ...attempts.map(attemptLine),
+  ];
+}
+
+const counted = ([reason, count]: readonly [string, number]): string => `${count} ${reason}`;
+
+function attemptLine({ account, cause, status, error_class, duration_ms, upstream_error_param }: AttemptRow): string {
+  const facts = [status === null ? 'no answer' : `status ${status}`, error_class, upstream_error_param && `param ${upstream_error_param}`];
+  return `    ${account}  as ${cause}: ${facts.filter((part) => part !== null).join(', ')}, ${duration_ms} ms`;
 }

@@ -1,15 +1,12 @@
-// `key`: makes, rotates, pauses, resumes, revokes and lists Pool API keys in the file.
+// `key`: creates, rotates, pauses, resumes, revokes and lists the Pool API keys of the file.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { rewriteConfig } from '../config/file-replacement.ts';
-import { suggestion } from '../config/suggestion.ts';
 import type { KeyConfig } from '../turn/settings.ts';
-import { addCommand, collect } from './command.ts';
-import { inspectValid } from './config-file.ts';
-import { makeSecret } from './new-secret.ts';
-import { CommandFailure, type Common, type Io, json, table } from './output.ts';
+import { addCommand, CommandFailure, type CommonOptions, collect, type Io, indexOfId, inspectValid, json, table } from './command.ts';
+import { makeSecret, showSecret } from './new-secret.ts';
 
-interface CreateOptions extends Common {
+interface CreateOptions extends CommonOptions {
   readonly pool?: string;
   readonly model?: readonly string[];
   readonly expiresAt?: string;
@@ -18,24 +15,24 @@ interface CreateOptions extends Common {
 type Status = KeyConfig['status'];
 
 export function addKeyCommands(program: Command, io: Io): void {
-  const key = program.command('key').description('make, rotate, pause, resume, revoke and list Pool API keys');
+  const key = program.command('key').description('create, rotate, pause, resume, revoke and list Pool API keys');
 
   addCommand(key, {
     usage: 'create <id>',
-    description: 'add a key to the file, and show its secret once',
+    description: 'add a key to the file and show its secret once',
     examples: [
       'poolgate key create ci --pool team',
       'poolgate key create ci --pool team --model model-a --expires-at 2027-01-01T00:00:00Z',
     ],
   })
-    .option('--pool <id>', 'the Pool that it stands for; may be left out where there is only one')
-    .option('--model <id>', 'a model that it may use; repeat for several; all where absent', collect)
-    .option('--expires-at <time>', 'when it stops to open, such as 2027-01-01T00:00:00Z')
+    .option('--pool <id>', 'its Pool; optional if the file has only one')
+    .option('--model <id>', 'a model that it may use; repeat for several; all if absent', collect)
+    .option('--expires-at <time>', 'expiry time, such as 2027-01-01T00:00:00Z')
     .action(async (id: string, options: CreateOptions) => {
       const { secret, sha256 } = makeSecret('pg-');
       await rewriteConfig(options.config, ({ config }) => {
         if (config.keys.some((known) => known.id === id))
-          throw new CommandFailure(`there is a key '${id}' already; \`poolgate key rotate ${id}\` adds a secret to it`);
+          throw new CommandFailure(`key '${id}' exists already; \`poolgate key rotate ${id}\` adds a secret to it`);
         const row = {
           id,
           pool: poolOf(config, options.pool),
@@ -46,28 +43,30 @@ export function addKeyCommands(program: Command, io: Io): void {
         };
         return [{ append: ['keys'], row }];
       });
-      show(io, options, { id, secret, note: `key '${id}' was added to ${options.config}` });
+      showSecret(io, options, { id, secret, note: `key '${id}' was added to ${options.config}` });
     });
 
   addCommand(key, {
     usage: 'rotate <id>',
-    description: 'give a key a further secret, shown once; the old ones open it until they are taken out of the file',
+    description: 'add a secret to a key and show it once; old secrets work until their hashes are removed from the file',
     examples: ['poolgate key rotate ci'],
-  }).action(async (id: string, options: Common) => {
+  }).action(async (id: string, options: CommonOptions) => {
     const { secret, sha256 } = makeSecret('pg-');
-    await rewriteConfig(options.config, ({ config }) => [{ append: ['keys', indexOf(config, id), 'secret_sha256'], row: sha256 }]);
-    show(io, options, {
+    await rewriteConfig(options.config, ({ config }) => [
+      { append: ['keys', indexOfId(config.keys, id, 'key'), 'secret_sha256'], row: sha256 },
+    ]);
+    showSecret(io, options, {
       id,
       secret,
-      note: `key '${id}' has a further secret in ${options.config}; take the old hash out once nobody uses it`,
+      note: `a secret was added to key '${id}' in ${options.config}; remove the old hash when the old secret is no longer in use`,
     });
   });
 
   for (const [verb, status, description] of VERBS) {
     addCommand(key, { usage: `${verb} <id>`, description, examples: [`poolgate key ${verb} ci`] }).action(
-      async (id: string, options: Common) => {
+      async (id: string, options: CommonOptions) => {
         const changed = await rewriteConfig(options.config, ({ config }) => {
-          const index = indexOf(config, id);
+          const index = indexOfId(config.keys, id, 'key');
           const now = config.keys[index]?.status;
           if (now === status) return [];
           if (now === 'revoked') throw new CommandFailure(`key '${id}' is revoked, and that is final`);
@@ -82,7 +81,7 @@ export function addKeyCommands(program: Command, io: Io): void {
     usage: 'list',
     description: 'list the keys of the file',
     examples: ['poolgate key list', 'poolgate key list --json'],
-  }).action(async ({ config: path, json: asJson }: Common) => {
+  }).action(async ({ config: path, json: asJson }: CommonOptions) => {
     const rows = (await inspectValid(path, io)).keys.map(({ secret_sha256, expires_at, ...row }) => ({
       ...row,
       secrets: secret_sha256.length,
@@ -103,40 +102,17 @@ export function addKeyCommands(program: Command, io: Io): void {
 
 const VERBS: readonly (readonly [verb: string, status: Status, description: string])[] = [
   ['pause', 'paused', 'refuse a key until it is resumed'],
-  ['resume', 'active', 'let a paused key in again'],
-  ['revoke', 'revoked', 'refuse a key for good'],
+  ['resume', 'active', 'accept a paused key again'],
+  ['revoke', 'revoked', 'refuse a key permanently'],
 ];
-
-/** The secret alone on stdout, so that it can be piped; what is to be said about it on stderr. */
-export function show(
-  io: Io,
-  { json: asJson }: Common,
-  { id, secret, note }: { readonly id: string; readonly secret: string; readonly note: string },
-): void {
-  if (asJson) io.out(json({ id, secret }));
-  else {
-    io.out(`${secret}\n`);
-    io.err(`${note}. The secret is shown this once: only its hash is kept. A running gateway takes the change up by itself.\n`);
-  }
-}
 
 function poolOf({ pools }: Config, id: string | undefined): string {
   const [only, ...others] = pools;
   if (id === undefined && only && others.length === 0) return only.id;
-  const known = pools.map((pool) => pool.id);
-  if (id === undefined) throw new CommandFailure(`--pool is missing; there are ${known.join(', ') || 'none in the file'}`, { exitCode: 2 });
-  if (!known.includes(id)) throw new CommandFailure(`there is no Pool '${id}'${suggestion(id, known)}`);
+  if (id === undefined) {
+    const known = pools.map((pool) => pool.id).join(', ');
+    throw new CommandFailure(`--pool is missing; the Pools of the file: ${known || 'none'}`, { exitCode: 2 });
+  }
+  indexOfId(pools, id, 'Pool');
   return id;
-}
-
-function indexOf({ keys }: Config, id: string): number {
-  const index = keys.findIndex((key) => key.id === id);
-  if (index < 0)
-    throw new CommandFailure(
-      `there is no key '${id}'${suggestion(
-        id,
-        keys.map((key) => key.id),
-      )}`,
-    );
-  return index;
 }

@@ -1,14 +1,28 @@
-// Makes secrets: 256 random bits, shown once, kept as a hash.
+// New secrets: 256 random bits, shown once, kept as a hash.
 import { hash, randomBytes } from 'node:crypto';
+import { type CommonOptions, type Io, json } from './command.ts';
 
-export interface MadeSecret {
+export interface NewSecret {
   readonly secret: string;
-  /** Lower-case hex SHA-256 of it: what the file holds. */
+  /** Its SHA-256, lower-case hex: what the file keeps. */
   readonly sha256: string;
 }
 
-/** @param prefix Tells people, and scanners of leaked secrets, what they have found. */
-export function makeSecret(prefix: 'pg-' | 'pg-mcp-'): MadeSecret {
+/** @param prefix identifies the secret to people and to scanners of leaked secrets */
+export function makeSecret(prefix: 'pg-' | 'pg-mcp-'): NewSecret {
   const secret = prefix + randomBytes(32).toString('base64url');
   return { secret, sha256: hash('sha256', secret, 'hex') };
+}
+
+/** Prints only the secret on stdout, so that it can be piped, and the note on stderr. */
+export function showSecret(
+  io: Io,
+  { json: asJson }: CommonOptions,
+  { id, secret, note }: { readonly id: string; readonly secret: string; readonly note: string },
+): void {
+  if (asJson) io.out(json({ id, secret }));
+  else {
+    io.out(`${secret}\n`);
+    io.err(`${note}. The secret is shown only once: the file keeps its hash. A running gateway reloads the file by itself.\n`);
+  }
 }

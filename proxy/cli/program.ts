@@ -6,21 +6,18 @@ import { EditRefused } from '../config/file-replacement.ts';
 import { ConfigError, type Finding, formatFinding } from '../config/finding.ts';
 import { addAccountCommands } from './account-command.ts';
 import { addCheck } from './check-command.ts';
-import { addCommand } from './command.ts';
-import { addDiff } from './diff-command.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
 import { addExplain } from './explain-command.ts';
+import { addDiff, addReload, addStatus } from './gateway-commands.ts';
 import { addKeyCommands } from './key-command.ts';
 import { addModeCommands } from './mode-command.ts';
-import { CommandFailure, type Common, type Io, json } from './output.ts';
-import { addReload } from './reload-command.ts';
 import { addRoutes } from './routes-command.ts';
-import { addStatus } from './status-command.ts';
 import { addTokenCommands } from './token-command.ts';
 
 /**
  * Runs one command line.
- * @param args Without the program's own name.
- * @returns The exit code; `serve` returns 0 once it serves.
+ * @param args without the program's name
+ * @returns the exit code; `serve` ends the process itself
  */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   try {
@@ -30,7 +27,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const failure = failureOf(error);
     if (!failure) throw error;
-    tell(failure, { io, asJson: args.includes('--json') });
+    report(failure, { io, asJson: args.includes('--json') });
     return failure.exitCode;
   }
 }
@@ -41,8 +38,8 @@ interface Failure {
   readonly findings: readonly Finding[];
 }
 
-/** Of a failure without words the command has told already. */
-function tell({ message, findings }: Failure, { io, asJson }: { readonly io: Io; readonly asJson: boolean }): void {
+/** A failure without a message and findings was reported by its command. */
+function report({ message, findings }: Failure, { io, asJson }: { readonly io: Io; readonly asJson: boolean }): void {
   const lines = [...(message === '' ? [] : [message]), ...findings.map(formatFinding)];
   if (lines.length === 0) return;
   if (asJson) io.out(json({ error: message, findings }));
@@ -60,7 +57,7 @@ function programOf(io: Io): Command {
       'before',
       `Examples:
   poolgate serve                              run the gateway on config.yaml
-  poolgate check --config /etc/poolgate.yaml  every mistake of a file, with its line
+  poolgate check --config /etc/poolgate.yaml  all errors of a file, with their lines
   poolgate explain POST /v1/responses         what happens to a request, rule by rule
   poolgate diff && poolgate reload            what would change, then change it
   poolgate key create ci --pool team          a Pool API key, shown once
@@ -73,8 +70,8 @@ function programOf(io: Io): Command {
     description: 'run the gateway',
     examples: ['poolgate serve', 'poolgate serve --config /etc/poolgate.yaml'],
     json: false,
-  }).action(async ({ config }: Common) => {
-    // Everything but serving does without the gateway's modules.
+  }).action(async ({ config }: CommonOptions) => {
+    // The other commands start without loading the gateway's modules.
     const { serve } = await import('./serve-command.ts');
     await serve({ config });
   });
@@ -83,10 +80,10 @@ function programOf(io: Io): Command {
   return program;
 }
 
-/** What an operator can do something about; anything else is a fault of the program, and ends it with its stack. */
+/** Failures that an operator can correct. Anything else is a fault of the program and ends it with its stack. */
 function failureOf(error: unknown): Failure | undefined {
   if (error instanceof CommandFailure) return error;
-  if (error instanceof EditRefused) return failure('the file was left as it was; with this edit it would be invalid:', error.findings);
+  if (error instanceof EditRefused) return failure('the file is unchanged; with this edit it would be invalid:', error.findings);
   if (error instanceof ConfigError) return failure('', error.findings);
   if (error instanceof EditError) return failure(error.message);
   if (error instanceof Error && error.name === 'StoreError') return failure(error.message);

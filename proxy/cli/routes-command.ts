@@ -1,18 +1,17 @@
-// `routes`: the route table as clients see it.
+// `routes`: the route table of the file, with the rules of each route.
 import type { Command } from 'commander';
+import type { Rule } from '../../rules/rule.ts';
+import type { RouteKind } from '../turn/kinds.ts';
 import { RouteTable } from '../turn/route-table.ts';
 import { noteOf, servedOf } from '../turn/served.ts';
-import { addCommand } from './command.ts';
-import { inspectValid } from './config-file.ts';
-import { type Common, type Io, json, table } from './output.ts';
-import { loadChains } from './route-rules.ts';
+import { addCommand, type CommonOptions, type Io, inspectValid, json, table } from './command.ts';
 
 export function addRoutes(program: Command, io: Io): void {
   addCommand(program, {
     usage: 'routes',
-    description: 'list every route with its status, whether this version serves it, and the rules that take part in it',
+    description: 'list every route with its status, whether this version serves it, and its rules',
     examples: ['poolgate routes', "poolgate routes --json | jq '.[] | select(.served | not)'"],
-  }).action(async ({ config: path, json: asJson }: Common) => {
+  }).action(async ({ config: path, json: asJson }: CommonOptions) => {
     const config = await inspectValid(path, io);
     const rulesOf = await loadChains();
     const rows = new RouteTable(config.routes, config.wire).all.map((route) => ({
@@ -33,3 +32,17 @@ export function addRoutes(program: Command, io: Io): void {
     return io.out(table(['METHOD', 'PATH', 'STATUS', 'SERVED', 'FAMILY', 'CLASS', 'KIND', 'RULES'], cells));
   });
 }
+
+export interface ChainedRule {
+  readonly rule: string;
+  readonly phases: readonly string[];
+}
+
+/** Returns the rules of a route kind. */
+export async function loadChains(): Promise<(kind: RouteKind | undefined) => readonly ChainedRule[]> {
+  const [{ describeChain }, rules] = await Promise.all([import('../turn/rule-chain.ts'), loadRules()]);
+  return (kind) => describeChain(rules, kind);
+}
+
+/** Imported when a command asks for them: the rules load half of the gateway's modules. */
+export const loadRules = async (): Promise<readonly Rule[]> => (await import('../../rules/index.ts')).RULES;

@@ -1,4 +1,4 @@
-// `serve`: runs the gateway until it is told to stop.
+// `serve`: runs the gateway until SIGTERM or SIGINT; SIGHUP reloads its configuration.
 
 import { stateOf } from '../config/file-watch.ts';
 import { formatFinding } from '../config/finding.ts';
@@ -10,10 +10,10 @@ export interface ServeOptions {
   readonly config: string;
 }
 
-/** Ends the process when the gateway has stopped. @throws ConfigError, StoreError, or Error for an address that cannot be had */
+/** Ends the process when the gateway has stopped. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
 export async function serve({ config }: ServeOptions): Promise<void> {
   let serving: Gateway | undefined;
-  // From the first moment on: unheard, it would end the process.
+  // Installed first: without a handler the signal ends the process.
   process.on('SIGHUP', () => void serving?.follower.reload('signal').catch(() => undefined));
   const state = stateOf(config);
   const { loaded, warnings } = await loadConfig(config);
@@ -27,7 +27,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   const stopped = new Promise<void>((resolve, reject) => {
     let stopping = false;
     const stop = (): void => {
-      // A second signal is an operator who will not wait.
+      // The second signal stops at once, without the drain.
       if (stopping) process.exit(1);
       stopping = true;
       unwatch();
@@ -35,14 +35,14 @@ export async function serve({ config }: ServeOptions): Promise<void> {
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
   });
-  const at = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-  // Last: whoever reads it may stop us at once, or ask for anything else.
-  process.stdout.write(`poolgate serves ${at(main)}${admin ? `, admin ${at(admin)}` : ''}\n`);
+  const urlOf = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  // Printed last: a reader of this line may send a signal or a request at once.
+  process.stdout.write(`poolgate serves ${urlOf(main)}${admin ? `, admin ${urlOf(admin)}` : ''}\n`);
   await stopped;
   process.exit(0);
 }
 
-/** A gateway that gets no address leaves nothing behind that would keep the process alive. */
+/** Closes the gateway when an address cannot be listened on, so that nothing keeps the process alive. */
 async function listening(gateway: Gateway): Promise<Addresses> {
   try {
     return await gateway.listen();
@@ -52,7 +52,7 @@ async function listening(gateway: Gateway): Promise<Addresses> {
   }
 }
 
-/** What nobody foresaw ends the process as it would anyway, but says where it was and not what it said (S4). */
+/** Logs the place of an unforeseen error, without its message (S4), and ends the process. */
 function crash(gateway: Gateway, thrown: unknown): void {
   gateway.services.log.error('crashed', placeOf(thrown));
   process.exit(1);

@@ -1,21 +1,21 @@
-// What a change of the configuration leaves in the audit log: a row for the file, and one for each thing of it that was touched (S9).
+// Audit rows of a configuration change (S9): one for the file, and one for each changed key, operator, account or Pool.
 import type { AuditRow, ChangedField } from '../../store/rows.ts';
 import type { Config } from './config.ts';
 import type { Change } from './diff.ts';
 
-export type Audited = Pick<AuditRow, 'action' | 'target' | 'pool' | 'fields'>;
+export type AuditEntry = Pick<AuditRow, 'action' | 'target' | 'pool' | 'fields'>;
 
-/** Actions on rows of these lists: `key.create`, `account.change`, `operator.remove`. */
+/** List name to the noun of its actions: `key.create`, `account.change`, `operator.remove`. */
 const NOUNS: Readonly<Record<string, string>> = { keys: 'key', operators: 'operator', accounts: 'account', pools: 'pool' };
 
 const VERBS: Readonly<Record<Change['kind'], string>> = { added: 'create', removed: 'remove', changed: 'change', reordered: 'change' };
 
 /**
- * @param version `versionOf` the configuration that runs now: the target of the file's own row
- * @param before,after in which a key's Pool is looked up, so that whoever may see the Pool sees what became of its keys
+ * @param version `versionOf` the running configuration: the target of the file's row
+ * @param before,after to look up the Pool of a key: an operator of the Pool sees the changes of its keys
  */
-export function auditedOf(changes: readonly Change[], version: string, before: Config, after: Config): readonly Audited[] {
-  const rows = new Map<string, Audited>();
+export function auditEntries(changes: readonly Change[], version: string, before: Config, after: Config): readonly AuditEntry[] {
+  const rows = new Map<string, AuditEntry>();
   const whole: ChangedField[] = [];
   for (const change of changes) {
     const subject = subjectOf(change, before, after);
@@ -29,8 +29,8 @@ export function auditedOf(changes: readonly Change[], version: string, before: C
   return [{ action: 'config.reload', target: version, pool: null, fields: whole }, ...rows.values()];
 }
 
-/** Undefined for what concerns the installation as a whole. */
-function subjectOf({ path, kind }: Change, before: Config, after: Config): Omit<Audited, 'fields'> | undefined {
+/** Undefined for a change of the whole installation. */
+function subjectOf({ path, kind }: Change, before: Config, after: Config): Omit<AuditEntry, 'fields'> | undefined {
   const [, list = '', id = '', rest = ''] = /^(\w+)\[([^\]]+)\](.*)$/.exec(path) ?? [];
   const noun = NOUNS[list];
   if (noun === undefined) return undefined;
@@ -45,7 +45,7 @@ function poolOf(key: string, before: Config, after: Config): string | null {
   return named(after) ?? named(before) ?? null;
 }
 
-/** Scalars as they are; rows and private values as that they changed. */
+/** Scalar values are recorded; of rows and private values only that they changed. */
 function fieldOf({ path, kind, from, to }: Change): ChangedField {
   if (kind === 'changed' && from === undefined) return { path, from: '(changed)', to: '(changed)' };
   return { path: kind === 'changed' ? path : `${path} (${kind})`, from: scalar(from), to: scalar(to) };

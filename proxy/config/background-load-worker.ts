@@ -1,12 +1,12 @@
-// The thread of aside.ts: loads one file, sends what came of it, and ends.
+// The worker thread of background-load.ts: loads one file, sends the result, and ends.
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Outcome, Task } from './background-load.ts';
+import type { LoadResult, LoadTask } from './background-load.ts';
 import { ConfigError } from './finding.ts';
 import { loadConfig } from './load.ts';
 
-const { path, options } = workerData as Task;
+const { path, options } = workerData as LoadTask;
 
-async function outcome(): Promise<Outcome> {
+async function load(): Promise<LoadResult> {
   try {
     return await loadConfig(path, options);
   } catch (error) {
@@ -15,4 +15,4 @@ async function outcome(): Promise<Outcome> {
   }
 }
 
-parentPort?.postMessage(await outcome());
+parentPort?.postMessage(await load());

@@ -1,10 +1,10 @@
-// Turns the checked content of a file into the Config that the gateway runs on: absolute, typed and frozen.
+// Compiles the checked content of a file into a Config: paths absolute, maps without prototype, everything frozen.
 import { resolve } from 'node:path';
 import type { AccountConfig, Credential, KeyConfig, PoolConfig, SecretRef, ServingMode } from '../turn/settings.ts';
 import { METHODS } from './checks/routes.ts';
 import type { Config, RouteConfig } from './config.ts';
 
-/** What a valid file holds once defaults are in: Config, but for these. */
+/** The content of a valid file with defaults filled in. */
 interface Content extends Omit<Config, 'accounts' | 'pools' | 'keys' | 'routes'> {
   readonly accounts: readonly (Omit<AccountConfig, 'label'> & { readonly label?: string })[];
   readonly pools: readonly (Omit<PoolConfig, 'label'> & { readonly label?: string })[];
@@ -13,12 +13,12 @@ interface Content extends Omit<Config, 'accounts' | 'pools' | 'keys' | 'routes'>
 }
 
 /**
- * @param data Content that passed the schema and every check.
- * @param folder Folder of the file, from which relative paths start.
+ * @param data content that passed the schema and every check
+ * @param folder folder of the file: the base of relative paths
  */
 export function compile(data: unknown, folder: string): Config {
   const content = data as Content;
-  return frozen({
+  return deepFreeze({
     ...content,
     store: content.store === MEMORY ? MEMORY : `sqlite:${resolve(folder, content.store.slice('sqlite:'.length))}`,
     store_key: reference(content.store_key, folder),
@@ -40,8 +40,8 @@ function compileAccount(account: Content['accounts'][number], folder: string): A
     label: account.label ?? account.id,
     base_url: account.base_url.replace(/\/+$/, ''),
     ...(account.credential && { credential: compileCredential(account.credential, folder) }),
-    headers: wordMap(Object.entries(account.headers).map(([name, value]) => [name.toLowerCase(), value])),
-    models: wordMap(Object.entries(account.models)),
+    headers: lookupMap(Object.entries(account.headers).map(([name, value]) => [name.toLowerCase(), value])),
+    models: lookupMap(Object.entries(account.models)),
   };
 }
 
@@ -54,9 +54,9 @@ function compilePool(pool: Content['pools'][number]): PoolConfig {
   return {
     ...pool,
     label: pool.label ?? pool.id,
-    // `auto` is no override (PL3): the catalog decides, as where nothing is written.
-    serving_modes: wordMap(Object.entries(pool.serving_modes).filter(([, mode]: [string, ServingMode]) => mode !== 'auto')),
-    models: wordMap(Object.entries(pool.models)),
+    // `auto` means no override (PL3): the catalog decides.
+    serving_modes: lookupMap(Object.entries(pool.serving_modes).filter(([, mode]: [string, ServingMode]) => mode !== 'auto')),
+    models: lookupMap(Object.entries(pool.models)),
   };
 }
 
@@ -68,31 +68,31 @@ function compileRoute(row: Content['routes'][number]): RouteConfig {
 
 const reference = (secret: SecretRef, folder: string): SecretRef => ('file' in secret ? { file: resolve(folder, secret.file) } : secret);
 
-/** A map that is asked with words of clients: without a prototype, so that a model named `constructor` finds nothing. */
-function wordMap<T>(entries: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
+/** A map that is looked up with clients' words. It has no prototype: a model named `constructor` is not found. */
+function lookupMap<T>(entries: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
   const map: Record<string, T> = Object.create(null);
   for (const [word, value] of entries) map[word] = value;
   return map;
 }
 
-/** A configuration that came from another thread: what a copy loses is its frozenness and the maps without a prototype. */
-export function revived(config: Config): Config {
-  return frozen({
+/** Restores what a configuration loses when it is copied between threads: freezing, and maps without prototype. */
+export function restore(config: Config): Config {
+  return deepFreeze({
     ...config,
     accounts: config.accounts.map((account) => ({
       ...account,
-      headers: wordMap(Object.entries(account.headers)),
-      models: wordMap(Object.entries(account.models)),
+      headers: lookupMap(Object.entries(account.headers)),
+      models: lookupMap(Object.entries(account.models)),
     })),
     pools: config.pools.map((pool) => ({
       ...pool,
-      serving_modes: wordMap(Object.entries(pool.serving_modes)),
-      models: wordMap(Object.entries(pool.models)),
+      serving_modes: lookupMap(Object.entries(pool.serving_modes)),
+      models: lookupMap(Object.entries(pool.models)),
     })),
   });
 }
 
-function frozen<T extends object>(value: T): T {
-  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) frozen(inner);
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
   return Object.freeze(value);
 }

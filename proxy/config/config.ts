@@ -1,4 +1,5 @@
-// The shape of config.yaml once it is read, checked against schema.json, and its defaults filled in.
+// The types of a loaded config.yaml, with defaults filled in.
+import type { LogLevel } from '../log.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import type {
   AccountConfig,
@@ -26,9 +27,9 @@ export interface RouteConfig {
   /** In neutral words, with `{name}` for a path parameter. */
   readonly path: string;
   readonly status: RouteStatus;
-  /** Absent on unsupported rows that nothing could serve. */
+  /** Absent only on unsupported rows. */
   readonly serve?: RouteKind;
-  /** The account-side path, where it differs from `path`. */
+  /** The account's path, if it differs from `path`. */
   readonly to?: string;
   readonly class: AdmissionClass;
 }
@@ -42,11 +43,11 @@ export interface AdmissionConfig {
 export interface Config {
   readonly listen: { readonly host: string; readonly port: number };
   readonly admin: { readonly host: string; readonly port: number } | false;
-  /** `sqlite:PATH`; relative paths start from the file's folder and are absolute here. */
+  /** `sqlite:PATH`, absolute. */
   readonly store: string;
   readonly store_key: SecretRef;
   readonly retention: { readonly requests_days: number; readonly audit_days: number };
-  readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
+  readonly log: { readonly level: LogLevel };
   readonly wire: WireWords;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
@@ -60,11 +61,11 @@ export interface Config {
   readonly routes: readonly RouteConfig[];
 }
 
-/** A loaded configuration: the checked file plus what its secret references resolved to. */
+/** A loaded configuration: the checked file with its resolved secrets. */
 export interface LoadedConfig {
   readonly config: Config;
   /** Absolute path of the file. */
   readonly path: string;
-  /** Account id to the bearer that its reference named; rehearsal and OAuth accounts have none. */
+  /** Account id to its bearer token; rehearsal and OAuth accounts have none. */
   readonly bearers: ReadonlyMap<string, string>;
 }

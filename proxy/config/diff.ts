@@ -1,4 +1,4 @@
-// What differs between two configurations, by the path of each setting; secrets show that they changed, never what they are.
+// Differences between two configurations by setting path. Of a secret they show only that it changed.
 
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../turn/json.ts';
@@ -8,25 +8,25 @@ import { settings } from './schema.ts';
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
 export interface Change {
-  /** `pools[team].max_attempts`: rows of lists by their id. */
+  /** `pools[team].max_attempts`: list rows are named by their id. */
   readonly path: string;
   readonly kind: 'added' | 'removed' | 'changed' | 'reordered';
-  /** Values before and after; absent where a whole row came or went, and where the value is private. */
+  /** Values before and after; absent for whole rows and private values. */
   readonly from?: Json;
   readonly to?: Json;
-  /** Whether the change takes effect with a restart only. */
+  /** Whether the change takes effect only after a restart. */
   readonly restart: boolean;
 }
 
-/** Values that neither logs nor audit rows nor status answers show: secrets, what names them, and the accounts' addresses. */
+/** Settings whose values no log line, audit row or status reply shows: secrets, their references, and account addresses. */
 const PRIVATE: ReadonlySet<string> = new Set(['base_url', 'credential', 'headers', 'secret_sha256', 'store_key', 'token_sha256']);
 
-/** What stands for a private value: equal marks mean equal values, and a mark tells nothing else of them. */
+/** The mark that replaces a private value. Equal values have equal marks; a mark reveals nothing else. */
 const isMark = (value: Json | undefined): boolean => typeof value === 'string' && /^\(private [0-9a-f]{8}\)$/.test(value);
 
 const RESTART: readonly string[] = [...settings()].filter(({ node }) => node.restart === true).map(({ path }) => path);
 
-/** The configuration as `/status` shows it: private values as marks that can still be compared. */
+/** The configuration as `/status` shows it: private values are replaced by marks that can be compared. */
 export function redact(config: Config): Json {
   return masked(config as unknown as Json);
 }
@@ -42,12 +42,12 @@ function masked(value: Json): Json {
   );
 }
 
-/** Names a configuration: 12 hex digits, equal for equal settings, whatever their order and formatting in the file. */
+/** The version of a configuration: 12 hex digits, equal for equal settings in any order and layout. */
 export const versionOf = (config: Config): string => fingerprint(config as unknown as Json).slice(0, 12);
 
 const fingerprint = (value: Json): string => hash('sha256', canonicalJson(value), 'hex');
 
-/** @param running,next Configurations, or what `redact` made of them. */
+/** @param running,next configurations, or the results of `redact` */
 export function diffConfigs(running: Config | Json, next: Config | Json): readonly Change[] {
   return [...changes(masked(running as Json), masked(next as Json), '')];
 }
@@ -69,7 +69,7 @@ function* rowChanges(from: readonly Row[], to: readonly Row[], path: string): Ge
   const before = new Map(from.map((row) => [rowId(row), row]));
   const after = new Map(to.map((row) => [rowId(row), row]));
   for (const id of new Set([...before.keys(), ...after.keys()])) yield* oneOf(before.get(id), after.get(id), `${path}[${id}]`);
-  // Order matters: `fill_first` and cohorts follow it.
+  // `fill_first` and cohorts depend on the order.
   const stayed = [...before.keys()].filter((id) => after.has(id));
   const order = [...after.keys()].filter((id) => before.has(id));
   if (stayed.some((id, i) => id !== order[i])) yield { path, kind: 'reordered', restart: false };
@@ -81,7 +81,7 @@ function* oneOf(from: Json | undefined, to: Json | undefined, path: string): Gen
   else if (from !== undefined) yield { path, kind: 'removed', ...(isShown(from) && { from }), restart: needsRestart(path) };
 }
 
-/** Whether a change at this path takes a restart; the schema says of which settings it does. */
+/** Whether a change at this path takes effect only after a restart, according to the schema. */
 export const needsRestart = (path: string): boolean => RESTART.some((setting) => path === setting || path.startsWith(`${setting}.`));
 
 /** `pools[team].max_attempts: 3 -> 5`, `keys[ci].secret_sha256: (changed)`, `accounts[east]: added`. */
@@ -97,7 +97,7 @@ export function formatChange({ path, kind, from, to, restart }: Change): string 
 
 type Row = { readonly [key: string]: Json };
 
-/** Rows are told apart by what names them; two rows of equal name cannot be, and no valid file has them. */
+/** The name of a row, unique within its list in a valid file. */
 function rowId(row: Row): string {
   if (typeof row.method === 'string') return `${row.method} ${row.path}`;
   return String(row.id ?? row.account);

@@ -1,4 +1,4 @@
-// Changes single settings in the text of a file, and leaves every other byte of it alone.
+// Edits single settings in the text of a file; every other byte stays unchanged.
 import { isDeepStrictEqual } from 'node:util';
 import { isCollection, isMap, isNode, isPair, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
 import type { Path } from './finding.ts';
@@ -6,29 +6,29 @@ import { parseYaml } from './yaml.ts';
 import { block, flow, type Plain } from './yaml-render.ts';
 
 export type Edit =
-  /** Sets a scalar or a list of scalars, whether it stands there already or not. */
+  /** Sets a scalar or a list of scalars, whether or not the key exists. */
   | { readonly set: Path; readonly to: Plain }
   /** Adds a row to the end of a list. */
   | { readonly append: Path; readonly row: Plain }
-  /** Takes a key out of its mapping. */
+  /** Removes a key from its mapping. */
   | { readonly remove: Path };
 
-/** The file is written in a way that these edits do not know; it is left as it was. */
+/** The edit is not possible in the layout of this file; the file is unchanged. */
 export class EditError extends Error {
   override readonly name = 'EditError';
 }
 
 /**
- * @param text Of a file that parses.
- * @returns The text with the change, comments and layout kept. What it then says has been compared with what it should say.
+ * @param text of a file that parses
+ * @returns the edited text with comments and layout kept; its content was compared with the expected content
  * @throws {EditError}
  */
-export function edited(text: string, edit: Edit): string {
-  const result = spliced(text, edit);
+export function editText(text: string, edit: Edit): string {
+  const result = applyToText(text, edit);
   const before: unknown = parseYaml(text, '').document.toJS();
   const parsed = parseYaml(result, '');
-  if (!parsed.readable || !isDeepStrictEqual(parsed.document.toJS(), applied(before, edit))) {
-    throw new EditError('this file is laid out in a way that cannot be edited safely; please make the change by hand');
+  if (!parsed.readable || !isDeepStrictEqual(parsed.document.toJS(), applyToData(before, edit))) {
+    throw new EditError('the layout of this file cannot be edited safely; make the change by hand');
   }
   return result;
 }
@@ -40,7 +40,7 @@ interface Splice {
   readonly text: string;
 }
 
-function spliced(text: string, edit: Edit): string {
+function applyToText(text: string, edit: Edit): string {
   const root = parseYaml(text, '').document.contents as Node | null;
   const file: File = { text, root, eol: text.includes('\r\n') ? '\r\n' : '\n' };
   const splices =
@@ -66,22 +66,22 @@ function setting(file: File, path: Path, to: Plain): readonly Splice[] {
   const pair = pairAt(file.root, path);
   if (!pair) return adding(file, path, to);
   const value = isNode(pair.value) ? pair.value : null;
-  if (value && isCollection(value) && !value.flow) throw new EditError('a value of several lines is not replaced');
+  if (value && isCollection(value) && !value.flow) throw new EditError('a value of several lines cannot be replaced');
   if (!value || isEmpty(value)) {
-    const from = behindColon(pair);
+    const from = afterColon(pair);
     return [{ from, to: from, text: ` ${flow(to)}` }];
   }
   const [from, end] = rangeOf(value);
   return [{ from, to: end, text: flow(to) }];
 }
 
-/** Adds a pair to the mapping that lacks it, or the mapping to its own. */
+/** Adds a missing pair to its mapping, or the missing mapping to its parent. */
 function adding(file: File, path: Path, to: Plain): readonly Splice[] {
   const parentPath = path.slice(0, -1);
   const key = String(path.at(-1));
   const parent = nodeAt(file.root, parentPath);
   if (!isMap(parent)) {
-    if (path.length === 0) throw new EditError('the file is no mapping');
+    if (path.length === 0) throw new EditError('the file is not a mapping');
     return setting(file, parentPath, { [key]: to });
   }
   if (parent.flow) return [afterLastInFlow(parent, `${flow(key)}: ${flow(to)}`)];
@@ -105,7 +105,7 @@ function appending(file: File, path: Path, row: Plain): readonly Splice[] {
   if (!pair || !isNode(pair.key)) return adding(file, path, [row]);
   const parent = nodeAt(file.root, path.slice(0, -1));
   if (isMap(parent) && parent.flow) return setting(file, path, [row]);
-  const [from, end] = isCollection(pair.value) ? rangeOf(pair.value) : [behindColon(pair), behindColon(pair)];
+  const [from, end] = isCollection(pair.value) ? rangeOf(pair.value) : [afterColon(pair), afterColon(pair)];
   const start = file.text.slice(0, from).trimEnd().length;
   const at = lineEnd(file.text, end);
   const indent = columnOf(file.text, rangeOf(pair.key)[0]) + 2;
@@ -118,7 +118,7 @@ function appending(file: File, path: Path, row: Plain): readonly Splice[] {
 function removal(file: File, path: Path): readonly Splice[] {
   const parent = nodeAt(file.root, path.slice(0, -1));
   const pair = pairAt(file.root, path);
-  if (!isMap(parent) || !pair) throw new EditError('what should go is not there');
+  if (!isMap(parent) || !pair) throw new EditError('the key to remove does not exist');
   const index = parent.items.indexOf(pair as (typeof parent.items)[number]);
   const [from] = rangeOf(pair.key as Node);
   if (parent.flow) {
@@ -129,13 +129,13 @@ function removal(file: File, path: Path): readonly Splice[] {
     return [{ from: rangeOf(parent)[0], to: rangeOf(parent)[1], text: '{}' }];
   }
   const line = file.text.lastIndexOf('\n', from - 1) + 1;
-  if (file.text.slice(line, from).trim() !== '') throw new EditError('the first key of a row is not removed');
+  if (file.text.slice(line, from).trim() !== '') throw new EditError('the first key of a row cannot be removed');
   const lines = { from: line, to: Math.min(lineEnd(file.text, contentEnd(pair)) + file.eol.length, file.text.length), text: '' };
   if (parent.items.length > 1) return [lines];
-  // The last row of a mapping leaves `{}` behind, lest its key be left with nothing.
+  // When the last pair is removed, `{}` remains: the key needs a value.
   const holder = pairAt(file.root, path.slice(0, -1));
-  if (!holder || !isNode(holder.key)) throw new EditError('the last setting of a file is not removed');
-  const colon = behindColon(holder);
+  if (!holder || !isNode(holder.key)) throw new EditError('the last setting of a file cannot be removed');
+  const colon = afterColon(holder);
   return [{ from: colon, to: colon, text: ' {}' }, lines];
 }
 
@@ -166,19 +166,19 @@ function nodeAt(root: Node | null, path: Path): Node | null {
   return node;
 }
 
-/** Where the last character of a node's own text ends, without the comments and line breaks behind it. */
+/** The end of a node's text, without the comments and line breaks after it. */
 function contentEnd(node: unknown): number {
-  if (isPair(node)) return isNode(node.value) && !isEmpty(node.value) ? contentEnd(node.value) : behindColon(node);
+  if (isPair(node)) return isNode(node.value) && !isEmpty(node.value) ? contentEnd(node.value) : afterColon(node);
   if (isCollection(node) && !node.flow) return contentEnd(node.items.at(-1));
   return rangeOf(isNode(node) ? node : null)[1];
 }
 
-/** A value that is not written has no place of its own: it would stand here. */
-const behindColon = (pair: Pair): number => rangeOf(isNode(pair.key) ? pair.key : null)[1] + 1;
+/** The position of a value that is not written. */
+const afterColon = (pair: Pair): number => rangeOf(isNode(pair.key) ? pair.key : null)[1] + 1;
 
 const isEmpty = (node: Node): boolean => isScalar(node) && node.value === null && node.source === '';
 
-/** The end of the line, after comments; of a row, also past the comment lines that are indented into it. */
+/** The end of the line including comments, and of the comment lines below that are indented into the row. */
 function endOfRow(text: string, offset: number, dash: number): number {
   let end = lineEnd(text, offset);
   for (;;) {
@@ -188,7 +188,7 @@ function endOfRow(text: string, offset: number, dash: number): number {
   }
 }
 
-/** Before the line break. A text block counts the break that ends it as its own: that is not the line after it. */
+/** The end of the line before its break. The range of a text block includes the break that ends it. */
 function lineEnd(text: string, end: number): number {
   const offset = text[end - 1] === '\n' ? text.slice(0, end).trimEnd().length : end;
   const at = text.indexOf('\n', offset);
@@ -203,12 +203,12 @@ function rangeOf(node: Node | null): readonly [number, number] {
   return [node.range[0], node.range[1]];
 }
 
-/** The same change on plain data: what the edited text has to say. */
-function applied(data: unknown, edit: Edit): unknown {
+/** The same edit on plain data: the expected content of the edited text. */
+function applyToData(data: unknown, edit: Edit): unknown {
   const copy = structuredClone(data);
   const path = 'set' in edit ? edit.set : 'append' in edit ? edit.append : edit.remove;
   const last = path.at(-1);
-  if (last === undefined) throw new EditError('a whole file is not edited');
+  if (last === undefined) throw new EditError('a whole file cannot be replaced by an edit');
   let parent = copy as Record<string | number, unknown>;
   for (const step of path.slice(0, -1)) {
     parent[step] ??= {};

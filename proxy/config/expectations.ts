@@ -1,4 +1,4 @@
-// Says what a schema expects of a value, and what the writer of a wrong value may have meant.
+// Describes the value that a schema node expects, and a likely correction of a wrong value.
 
 import { resolved, type SchemaNode } from './schema.ts';
 import { isWord } from './setting-names.ts';
@@ -30,10 +30,10 @@ export function bounds({ minimum, exclusiveMinimum, maximum, maxLength }: Schema
   return minimum === undefined ? ` above ${least}, at most ${maximum}` : ` from ${minimum} to ${maximum}`;
 }
 
-/** What would mend the value, where that can be told; never the value itself but for plain words that were nearly right. */
+/** A correction for the value, or ''. It repeats the value only if it is a plain word close to a known one. */
 export function hint(schema: SchemaNode, value: unknown): string {
   const node = resolved(schema);
-  if (value === null) return '; nothing stands here: remove the key, or give it a value';
+  if (value === null) return '; the value is missing: remove the key, or give it a value';
   if ((typeof value === 'number' || typeof value === 'boolean') && node.type === 'string')
     return `; YAML reads this as a ${typeof value}: quote it`;
   if (typeof value !== 'string') return '';

@@ -1,25 +1,25 @@
-// Tells when a file changed, also where it is replaced rather than written: by editors, `mv`, and symlink swaps of mounted volumes.
+// Watches a file for changes, including replacement by editors, `mv`, and symlink swaps of mounted volumes.
 import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 export interface WatchOptions {
-  /** Quiet time after the last sign of a change, in milliseconds: a file that is being written is left alone. */
+  /** Milliseconds without further signals before the file is compared: it may still be being written. */
   readonly settle_ms?: number;
-  /** How often the file is looked at where its file system sends no signs (network mounts), in milliseconds; 0: never. */
+  /** Milliseconds between polls, for file systems without change signals (network mounts); 0: never. */
   readonly poll_ms?: number;
-  /** What the watcher knows already: if the file is another one by now, that is a change. */
+  /** The known state: if the file differs from it already, that is a change. */
   readonly since?: FileState | undefined;
 }
 
-/** Tells two files of one name apart, and two states of one; undefined while there is none that we may see. */
+/** Identifies a file and its state; undefined while no file is readable. */
 export type FileState = string | undefined;
 
-/** To be taken before a file is read, so that what is saved while it is being read is not missed. */
+/** Take the state before reading a file: a save during the read is then a change. */
 export const stateOf = (path: string): FileState => signature(resolve(path));
 
 /**
- * Calls `changed` after the file has become another one: new content, or a new file under its name. Not while it is missing.
- * @returns An undo: afterwards nothing is called any more, and nothing keeps the process alive.
+ * Calls `changed` after the content changed or another file has this name; not while the file is missing.
+ * @returns stops watching
  */
 export function watchFile(path: string, changed: () => void, options: WatchOptions = {}): () => void {
   const { settle_ms = 100, poll_ms = 5000 } = options;
@@ -29,13 +29,13 @@ export function watchFile(path: string, changed: () => void, options: WatchOptio
   let watchers: readonly FSWatcher[] = [];
   let settling: NodeJS.Timeout | undefined;
 
-  const sign = () => {
+  const signal = () => {
     clearTimeout(settling);
-    settling = setTimeout(look, settle_ms);
+    settling = setTimeout(compare, settle_ms);
     settling.unref();
   };
 
-  const look = () => {
+  const compare = () => {
     arm();
     const now = signature(file);
     if (now === undefined || now === known) return;
@@ -43,16 +43,16 @@ export function watchFile(path: string, changed: () => void, options: WatchOptio
     changed();
   };
 
-  /** Folders are watched, not the file: a watch on a file stays with the old one when it is replaced. */
+  /** Watches folders, because a watch on a file stays with the old file when it is replaced. */
   const arm = () => {
     const wanted = foldersOf(file);
     if (wanted.map(signature).join() === armed) return;
     for (const watcher of watchers) watcher.close();
     watchers = wanted.flatMap((folder) => {
       try {
-        return [watch(folder, { persistent: false }, sign).on('error', sign)];
+        return [watch(folder, { persistent: false }, signal).on('error', signal)];
       } catch {
-        // A folder that is not there, or not ours to watch: the poll finds what comes.
+        // The folder is missing or cannot be watched: polling finds later changes.
         return [];
       }
     });
@@ -60,8 +60,8 @@ export function watchFile(path: string, changed: () => void, options: WatchOptio
   };
 
   arm();
-  if (signature(file) !== known) sign();
-  const poll = poll_ms > 0 ? setInterval(() => signature(file) !== known && sign(), poll_ms).unref() : undefined;
+  if (signature(file) !== known) signal();
+  const poll = poll_ms > 0 ? setInterval(() => signature(file) !== known && signal(), poll_ms).unref() : undefined;
   return () => {
     clearTimeout(settling);
     clearInterval(poll);
@@ -70,7 +70,7 @@ export function watchFile(path: string, changed: () => void, options: WatchOptio
   };
 }
 
-/** The folders in which a change of the file shows: the one of its name, and the one that its links lead to. */
+/** The folder of the path, and the folder of the file that it links to. */
 function foldersOf(file: string): readonly string[] {
   try {
     return [...new Set([dirname(file), dirname(realpathSync(file))])];
@@ -79,11 +79,11 @@ function foldersOf(file: string): readonly string[] {
   }
 }
 
-/** Of a folder only its identity: what happens inside is told by its watcher. */
+/** For a folder only its identity: its watcher reports changes inside. */
 function signature(path: string): FileState {
   try {
     const stat = statSync(path, { bigint: true });
-    // The time of the last change of any kind: copying keeps the other one, and a file that may be read again is news as well.
+    // ctime covers copies that keep mtime, and permission changes.
     return [stat.dev, stat.ino, ...(stat.isDirectory() ? [] : [stat.size, stat.mtimeNs, stat.ctimeNs])].join(' ');
   } catch {
     return undefined;

@@ -1,20 +1,20 @@
-// What is wrong with a configuration file, and where: the one shape that every check of it reports in.
+// Findings: the errors and warnings of a configuration file, with their places.
 
 export type Severity = 'error' | 'warning';
 
-/** A place inside the parsed file: keys of mappings and indexes of lists, from the top. */
+/** A place in the parsed file: mapping keys and list indexes from the top. */
 export type Path = readonly (string | number)[];
 
-/** A fault as a check sees it: by path, before anybody looked up lines. */
+/** A finding of a check, by path; `locate` adds line and column. */
 export interface Problem {
   readonly path: Path;
-  /** What the position is of: the value at `path` (default), its key, or the first key inside it (where one is missing). */
+  /** The reported position: the value at `path` (default), its key, or the first key inside it (for a missing key). */
   readonly at?: 'value' | 'key' | 'first-key';
   readonly message: string;
   readonly severity?: Severity;
 }
 
-/** A fault as an operator reads it. Lines and columns count from 1; a column counts UTF-16 units, as editors do. */
+/** A finding for operators. Lines and columns count from 1; columns in UTF-16 units, like editors. */
 export interface Finding {
   readonly file: string;
   readonly line: number;
@@ -23,7 +23,7 @@ export interface Finding {
   readonly severity: Severity;
 }
 
-/** A file that must not be used. The message is all its findings, one a line; nothing in it quotes a secret. */
+/** The file has errors. The message has one finding per line and quotes no secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly findings: readonly Finding[];
@@ -41,7 +41,7 @@ export function formatFinding({ file, line, column, message, severity }: Finding
 
 export const isError = (finding: Finding): boolean => finding.severity === 'error';
 
-/** The order of the file, so that an operator mends it from top to bottom. */
+/** Sorted by line and column. */
 export function inFileOrder(findings: readonly Finding[]): readonly Finding[] {
   return findings.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }

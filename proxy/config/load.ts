@@ -1,4 +1,4 @@
-// Reads config.yaml: parsed, checked against the schema and by every check, defaults in, secrets resolved; all faults at once.
+// Loads config.yaml: parses, validates, checks, fills in defaults and resolves secrets; reports all findings at once.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { runChecks } from './checks/checks.ts';
@@ -11,17 +11,17 @@ import { validate } from './validate.ts';
 import { parseYaml } from './yaml.ts';
 
 export interface LoadOptions {
-  /** Where `{ env: NAME }` is looked up; the process's environment by default. */
+  /** The environment for `{ env: NAME }`; default: the process's. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Whether an unset environment variable is an error (default, as when serving) or a warning, as in `check`. */
+  /** Whether an unset environment variable is an error (default, as in `serve`) or a warning (as in `check`). */
   readonly strictEnv?: boolean;
 }
 
 /**
- * Reads a file for serving.
- * @param path Of the file, as findings should name it; relative to the working folder.
- * @returns The configuration, deeply frozen, and warnings, which are no reason not to run it.
- * @throws {ConfigError} with every fault of the file, in file order.
+ * Loads a file for serving.
+ * @param path relative to the working folder; findings repeat it
+ * @returns the deeply frozen configuration, and warnings
+ * @throws {ConfigError} with all findings of the file, in file order
  */
 export async function loadConfig(path: string, options: LoadOptions = {}): Promise<{ loaded: LoadedConfig; warnings: Finding[] }> {
   const { config, bearers, findings } = await inspect(await readConfig(path), { path, ...options });
@@ -31,19 +31,19 @@ export async function loadConfig(path: string, options: LoadOptions = {}): Promi
 
 export interface InspectOptions extends LoadOptions {
   readonly path: string;
-  /** False leaves secrets unread: for commands that only look at the file, or edit it. */
+  /** False: secrets are not read, for commands that only inspect or edit the file. */
   readonly secrets?: boolean;
 }
 
 export interface Inspection {
-  /** Undefined where the file has an error. */
+  /** Undefined if the file has an error. */
   readonly config: Config | undefined;
   readonly bearers: ReadonlyMap<string, string>;
   /** Errors and warnings, in file order. */
   readonly findings: readonly Finding[];
 }
 
-/** Checks the text of a file, wherever it comes from; `path` names it in findings and gives the folder of relative paths. */
+/** Checks the text of a file. `path` names it in findings and is the base of relative paths. */
 export async function inspect(
   text: string,
   { path, env = process.env, strictEnv = true, secrets = true }: InspectOptions,
@@ -53,17 +53,17 @@ export async function inspect(
 
   const data: unknown = parsed.document.toJS();
   const folder = dirname(resolve(path));
-  const faults = [...validate(data), ...runChecks(data, Date.now())];
-  const found = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : { bearers: new Map<string, string>(), problems: [] };
-  const problems = firstOfEachPlace([...faults, ...found.problems]);
-  const findings = inFileOrder([...parsed.findings, ...locate(problems, { parsed, data, file: path })]);
+  const problems = [...validate(data), ...runChecks(data, Date.now())];
+  const resolved = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : { bearers: new Map<string, string>(), problems: [] };
+  const reported = firstOfEachPlace([...problems, ...resolved.problems]);
+  const findings = inFileOrder([...parsed.findings, ...locate(reported, { parsed, data, file: path })]);
   if (findings.some(isError)) return { config: undefined, bearers: new Map(), findings };
-  return { config: compile(data, folder), bearers: found.bearers, findings };
+  return { config: compile(data, folder), bearers: resolved.bearers, findings };
 }
 
 /**
- * The text of a file.
- * @throws {ConfigError} when it cannot be read, or is not UTF-8.
+ * Reads the text of a file.
+ * @throws {ConfigError} when it cannot be read or is not UTF-8
  */
 export async function readConfig(path: string): Promise<string> {
   const fail = (message: string) => new ConfigError([{ file: path, line: 1, column: 1, message, severity: 'error' }]);
@@ -77,7 +77,7 @@ export async function readConfig(path: string): Promise<string> {
   }
 }
 
-/** A place gets one message, the first: what comes later follows from it. A mapping may lack several keys, though. */
+/** Keeps the first problem of each place: later ones are consequences of it. A mapping may lack several keys. */
 function firstOfEachPlace(problems: readonly Problem[]): readonly Problem[] {
   const seen = new Set<string>();
   return problems.filter(({ path, at, message }) => {

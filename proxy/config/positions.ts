@@ -5,8 +5,8 @@ import { nameOf } from './setting-names.ts';
 import type { Parsed } from './yaml.ts';
 
 /**
- * Turns problems into findings: each where its key, its value, or the first key of its mapping stands.
- * @param data What was parsed, from which rows get their names.
+ * Turns problems into findings, at the position of the key, the value, or the first key of the mapping.
+ * @param data the parsed content: rows are named by their id
  */
 export function locate(
   problems: readonly Problem[],
@@ -19,7 +19,7 @@ export function locate(
   });
 }
 
-/** Of a path that is not in the file, such as one inside a default: the offset of its nearest ancestor that is. */
+/** For a path that is not in the file, such as one inside a default: the offset of the nearest ancestor in the file. */
 function offsetOf(root: Node | null, path: Path, at: NonNullable<Problem['at']>): number {
   let node = root;
   let key: Node | null = null;
@@ -39,7 +39,7 @@ function offsetOf(root: Node | null, path: Path, at: NonNullable<Problem['at']>)
 
 function childOf(node: Node | null, step: string | number): { readonly node: Node | null; readonly key: Node | null } | undefined {
   if (isMap(node)) {
-    // The last of two equal keys is the one whose value was read.
+    // Of two equal keys the parser uses the value of the last one.
     const pair = node.items.findLast(({ key }) => isScalar(key) && String(key.value ?? '') === String(step));
     if (pair) return { node: isNode(pair.value) ? pair.value : null, key: isNode(pair.key) ? pair.key : null };
   } else if (isSeq(node)) {

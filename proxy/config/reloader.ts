@@ -1,14 +1,14 @@
-// Reads the file again while the gateway runs: a valid one takes effect whole, a broken one changes nothing.
-import { loadConfigAside } from './background-load.ts';
+// Reloads the file of a running gateway: a valid file takes effect as a whole, an invalid one changes nothing.
+import { loadConfigInBackground } from './background-load.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type Change, diffConfigs, versionOf } from './diff.ts';
 import type { Finding } from './finding.ts';
 import type { LoadOptions } from './load.ts';
 
 export interface Reloaded {
-  /** `versionOf` what runs now. */
+  /** `versionOf` the running configuration. */
   readonly version: string;
-  /** What the file changed; of settings that take a restart, also what it still wants changed. */
+  /** The changes of the file, and those of earlier reloads that still wait for a restart. */
   readonly changes: readonly Change[];
   readonly warnings: readonly Finding[];
 }
@@ -20,8 +20,8 @@ export class Reloader {
   readonly #options: LoadOptions;
 
   /**
-   * @param running What the gateway started with.
-   * @param apply Swaps it for the next; called only when something changed that takes effect now. If it throws, `running` stays.
+   * @param running the configuration at the start
+   * @param apply takes the next configuration into use; called only for changes that take effect now. If it throws, `running` stays.
    */
   constructor(
     running: LoadedConfig,
@@ -38,8 +38,8 @@ export class Reloader {
   }
 
   /**
-   * One at a time, whoever asks: file watch, signal, command.
-   * @throws {ConfigError} when the file has mistakes; everything stays as it was.
+   * Reloads from file watch, signal and command run one after the other.
+   * @throws {ConfigError} when the file has errors; nothing changes then
    */
   reload(): Promise<Reloaded> {
     const result = this.#queue.then(() => this.#reload());
@@ -49,10 +49,10 @@ export class Reloader {
 
   async #reload(): Promise<Reloaded> {
     const running = this.#running;
-    const { loaded, warnings } = await loadConfigAside(running.path, this.#options);
+    const { loaded, warnings } = await loadConfigInBackground(running.path, this.#options);
     const changes = [...diffConfigs(running.config, loaded.config), ...rotatedSecrets(running, loaded)];
     if (changes.some(({ restart }) => !restart)) {
-      const next = { ...loaded, config: stillRunning(running.config, loaded.config) };
+      const next = { ...loaded, config: withRunningSettings(running.config, loaded.config) };
       await this.#apply(next, changes);
       this.#running = next;
     }
@@ -60,8 +60,8 @@ export class Reloader {
   }
 }
 
-/** A configuration says what runs: settings that take a restart keep their values until then. */
-function stillRunning(running: Config, next: Config): Config {
+/** Settings that take a restart keep their running values. */
+function withRunningSettings(running: Config, next: Config): Config {
   const { listen, admin, store, store_key } = running;
   return Object.freeze({
     ...next,
@@ -73,7 +73,7 @@ function stillRunning(running: Config, next: Config): Config {
   });
 }
 
-/** A variable or file that names the same secret as before may hold another one now. */
+/** An unchanged reference may now resolve to another secret. */
 function* rotatedSecrets(running: LoadedConfig, next: LoadedConfig): Generator<Change> {
   for (const [account, bearer] of next.bearers) {
     const before = running.bearers.get(account);

@@ -1,7 +1,7 @@
-// The JSON Schema of config.yaml: the one place of its keys, their descriptions, bounds and defaults.
+// The JSON Schema of config.yaml: its keys with descriptions, bounds and defaults.
 import document from './schema.json' with { type: 'json' };
 
-/** The parts of JSON Schema that schema.json uses, and three words of its own. */
+/** The keywords of JSON Schema that schema.json uses, and three of its own. */
 export interface SchemaNode {
   readonly description?: string;
   readonly type?: string | readonly string[];
@@ -17,17 +17,17 @@ export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly additionalProperties?: false | SchemaNode;
   readonly $ref?: string;
-  /** What a value that does not fit is told; editors show it too. */
+  /** The message for an invalid value; editors show it too. */
   readonly errorMessage?: string;
-  /** A change of this setting takes a restart. */
+  /** A change takes effect only after a restart. */
   readonly restart?: boolean;
-  /** This version accepts the setting and does not act on it. */
-  readonly inert?: boolean;
+  /** This version accepts the setting but does not use it. */
+  readonly unused?: boolean;
 }
 
 export const schema = document as unknown as SchemaNode & { readonly definitions: Readonly<Record<string, SchemaNode>> };
 
-/** A node with what it refers to filled in; its own words win. */
+/** A node with its `$ref` resolved; its own keywords have precedence. */
 export function resolved(node: SchemaNode): SchemaNode {
   if (node.$ref === undefined) return node;
   const target = schema.definitions[node.$ref.replace('#/definitions/', '')];
@@ -36,7 +36,7 @@ export function resolved(node: SchemaNode): SchemaNode {
   return { ...resolved(target), ...own };
 }
 
-/** A setting on the way through the schema: `accounts[].headers`, `pools[].models.*.prices`. */
+/** A setting of the schema: `accounts[].headers`, `pools[].models.*.prices`. */
 export interface Setting {
   readonly path: string;
   readonly node: SchemaNode;

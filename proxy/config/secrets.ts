@@ -1,24 +1,24 @@
-// Resolves what the file names as secrets; a value never leaves this module but in what it returns.
+// Resolves the secret references of the file; messages never contain a secret.
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isMapping, mapping, rowsOf, text } from './checks/rows.ts';
 import type { Path, Problem, Severity } from './finding.ts';
 
 export interface SecretOptions {
-  /** Folder that relative paths start from. */
+  /** The base of relative paths. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Whether an unset environment variable is an error, as when serving, or a warning (Q33). */
+  /** Whether an unset environment variable is an error, as in `serve`, or a warning (Q33). */
   readonly strictEnv: boolean;
 }
 
 export interface Secrets {
-  /** Account id to its bearer. */
+  /** Account id to its bearer token. */
   readonly bearers: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
 }
 
-/** @param data Content of the file; what is malformed in it is passed over, since others report it. */
+/** @param data content of the file; malformed parts are skipped, because the schema reports them */
 export async function resolveSecrets(data: unknown, options: SecretOptions): Promise<Secrets> {
   const bearers = new Map<string, string>();
   const problems: Problem[] = [];
@@ -35,7 +35,7 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
     if (file !== undefined) note(await tokensFile(file, [...path, 'credential', 'oauth', 'file'], options));
   }
 
-  // The key of the store is read when it is needed, and made where its file is missing: only a variable can be wrong beforehand.
+  // A key file is read, or created, at first need: only an environment variable is checked here.
   const storeKey = mapping(mapping(data).store_key);
   if (text(storeKey.env) !== undefined) {
     const secret = await resolved(storeKey, ['store_key'], options);
@@ -44,7 +44,7 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
   return { bearers, problems };
 }
 
-/** The secret, or what is wrong with its reference. */
+/** The secret, or the problem of its reference. */
 async function resolved(
   reference: Readonly<Record<string, unknown>>,
   path: Path,
@@ -66,11 +66,11 @@ async function resolved(
 }
 
 function checked(value: string, path: Path, severity: Severity): string | Problem {
-  // Editors and secret mounts end a file with a line break that is no part of the secret.
+  // Editors and secret mounts end a file with a line break that is not part of the secret.
   const secret = value.replace(/\r?\n$/, '');
-  if (secret.trim() === '') return { path, message: 'the secret that this names is empty', severity };
+  if (secret.trim() === '') return { path, message: 'the referenced secret is empty', severity };
   if (!/^[!-~]+$/.test(secret))
-    return { path, message: 'the secret that this names has spaces, line breaks or other characters that no header carries' };
+    return { path, message: 'the referenced secret has spaces, line breaks or other characters that are not allowed in a header' };
   return secret;
 }
 
@@ -80,9 +80,9 @@ async function tokensFile(file: string, path: Path, { folder }: SecretOptions): 
   try {
     if (isMapping(JSON.parse(content.text))) return undefined;
   } catch {
-    // The parser's message quotes the file, which is one secret from end to end.
+    // The parser's message quotes the file, which is secret.
   }
-  return { path, message: 'this file is no JSON object of tokens' };
+  return { path, message: 'this file is not a JSON object of tokens' };
 }
 
 async function contentOf(file: string): Promise<{ readonly text: string } | { readonly text?: undefined; readonly fault: string }> {
@@ -93,11 +93,11 @@ async function contentOf(file: string): Promise<{ readonly text: string } | { re
   }
 }
 
-/** What went wrong with a file, without the system's own wording. */
+/** Describes a file error without the message of the system. */
 export function faultOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
-  if (code === 'EACCES' || code === 'EPERM') return 'this file may not be read';
+  if (code === 'EACCES' || code === 'EPERM') return 'this file cannot be read: permission denied';
   if (code === 'EISDIR') return 'this is a folder, not a file';
   return `this file cannot be read (${code || 'unknown reason'})`;
 }

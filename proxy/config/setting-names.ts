@@ -1,7 +1,7 @@
-// Names places of a configuration as operators read them, and decides which words of a file may be repeated at all.
+// Names of settings for operators, and which words of a file a message may repeat.
 import type { Path } from './finding.ts';
 
-/** `accounts[north].max_concurrent`: rows of lists by their id where it is a safe word, else by number from 0. */
+/** `accounts[north].max_concurrent`: list rows by their id if it is a safe word, else by index from 0. */
 export function nameOf(path: Path, data: unknown): string {
   let name = '';
   let value = data;
@@ -20,7 +20,7 @@ function rowName(row: unknown): string | undefined {
   return typeof name === 'string' && isWord(name) ? name : undefined;
 }
 
-/** Where a secret is expected, a stray key may be the secret itself. */
+/** An unknown key near a secret reference may be the secret itself. */
 const mayBeSecret = (step: string, path: Path): boolean =>
   path.some((part) => part === 'credential' || part === 'store_key') && !KNOWN_NEAR_SECRETS.has(step);
 
@@ -36,10 +36,10 @@ const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'token_url',
 ]);
 
-/** Short words may be repeated in messages; anything else, and any long run of letters and digits, may be a secret at the wrong place. */
+/** Short words may be repeated in messages. Anything else, and any long run of letters and digits, may be a misplaced secret. */
 export const isWord = (text: string): boolean => /^[\w.:/-]{1,48}$/.test(text) && !/[A-Za-z0-9]{20}/.test(text) && !looksSecret(text);
 
-/** Whether a text has the look of a key, a token or a signed-in URL: it must neither stand in the file nor be repeated. */
+/** Whether a text looks like a key, a token or a URL with credentials. */
 export function looksSecret(text: string): boolean {
   return (
     /^(?:sk|pk|rk|pg|ghp|gho|ghs|ghu|glpat|xox[abps])[-_][\w-]{16,}$/.test(text) ||

@@ -1,11 +1,11 @@
-// Checks data against schema.json, fills its defaults in, and says what is wrong in an operator's words.
+// Validates data against schema.json, fills in defaults, and describes errors for operators.
 import { Ajv, type ErrorObject } from 'ajv';
 import { expected, hint } from './expectations.ts';
 import type { Path, Problem } from './finding.ts';
 import { type SchemaNode, schema, settings } from './schema.ts';
 import { suggestion } from './suggestion.ts';
 
-// `verbose` hands us the schema and the value of each fault, from which its message is made.
+// `verbose` adds the schema node and the value to each error, for its message.
 const ajv = new Ajv({
   allErrors: true,
   verbose: true,
@@ -15,18 +15,18 @@ const ajv = new Ajv({
   allowUnionTypes: true,
   strictTypes: false,
 });
-ajv.addKeyword('errorMessage').addKeyword('restart').addKeyword('inert');
+ajv.addKeyword('errorMessage').addKeyword('restart').addKeyword('unused');
 const check = ajv.compile(schema);
 
-/** Settings by their last key: a known key at a wrong place is told where it belongs. */
+/** Setting paths by their last key, to suggest the place of a misplaced key. */
 const homes = Map.groupBy(
   [...settings()].map(({ path }) => path).filter((path) => !path.startsWith('routes[]')),
   (path) => path.slice(path.lastIndexOf('.') + 1),
 );
 
 /**
- * @param data A plain copy of the file's content; missing settings are filled in, in place, with the schema's defaults.
- * @returns What does not fit; of one value perhaps several ways, the telling one first.
+ * @param data a plain copy of the file's content; defaults are filled in in place
+ * @returns the problems; of one value there may be several, the most useful first
  */
 export function validate(data: unknown): readonly Problem[] {
   if (check(data)) return [];
@@ -35,7 +35,7 @@ export function validate(data: unknown): readonly Problem[] {
 
 function problemOf(error: ErrorObject, data: unknown): Problem | undefined {
   const { keyword, params, propertyName } = error;
-  // What the branches of a choice say is summed up by the choice's own message; what a name does wrong is told at the name.
+  // The message of a choice covers its branches; an invalid property name is reported by its own error.
   if (/\/(?:oneOf|not)\//.test(error.schemaPath) || keyword === 'propertyNames') return undefined;
   const path = pathOf(error.instancePath, data);
   const node = (error.parentSchema ?? {}) as SchemaNode;
@@ -46,7 +46,7 @@ function problemOf(error: ErrorObject, data: unknown): Problem | undefined {
     case 'required':
       return { path, at: 'first-key', message: `'${params.missingProperty}' is missing` };
     case 'uniqueItems':
-      return { path: [...path, Math.max(params.i, params.j)], message: 'this stands twice in its list' };
+      return { path: [...path, Math.max(params.i, params.j)], message: 'this value is listed twice' };
     default:
       return { path, message: expected(node) + hint(node, error.data) };
   }
@@ -61,7 +61,7 @@ function unknownKey(key: string, parent: SchemaNode): string {
   return `unknown key; known here: ${known.join(', ')}`;
 }
 
-/** `/accounts/0/base_url` as keys and indexes; a number is an index only where a list stands. */
+/** `/accounts/0/base_url` as keys and indexes; a number is an index only inside a list. */
 function pathOf(pointer: string, data: unknown): Path {
   const path: (string | number)[] = [];
   let value = data;

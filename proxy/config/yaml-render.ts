@@ -1,20 +1,20 @@
-// Writes plain values as YAML in the style of config.yaml: rows as blocks, what is inside them on one line.
+// Renders plain values as YAML in the style of config.yaml: rows as blocks, nested values on one line.
 import { stringify } from 'yaml';
 
 export type Plain = string | number | boolean | readonly Plain[] | { readonly [key: string]: Plain };
 
-/** On one line: `{ model-a: lite }`, `[a, b]`. Texts are quoted where YAML would read something else. */
+/** On one line: `{ model-a: lite }`, `[a, b]`. Strings are quoted if YAML would read another type. */
 export function flow(value: Plain): string {
   if (isList(value)) return `[${value.map(flow).join(', ')}]`;
   if (typeof value === 'object') {
     const members = Object.entries(value).map(([key, inner]) => `${flow(key)}: ${flow(inner)}`);
     return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
   }
-  // Written as the item of a list, a text gets the quotes that brackets and commas ask for.
+  // Rendered as a list item, a string gets the quotes that brackets and commas require.
   return stringify([value], { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trim().slice(1, -1);
 }
 
-/** A mapping as lines, the first without indent since it follows a dash or stands where the text already is; lists of rows as blocks too. */
+/** A mapping as lines; the first has no indent, because it follows a dash or an indented position. Lists of rows are blocks too. */
 export function block(value: Plain, indent: number): string {
   if (typeof value !== 'object' || isList(value)) return flow(value);
   const pad = ' '.repeat(indent);

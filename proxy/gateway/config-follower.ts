@@ -1,6 +1,6 @@
 // The running gateway follows its file: when it is saved, on SIGHUP, or when asked; every change is logged and audited (S9).
 import type { AuditRow } from '../../store/store.ts';
-import { type Audited, auditedOf } from '../config/audit-changes.ts';
+import { type AuditEntry, auditEntries } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { formatChange, versionOf } from '../config/diff.ts';
 import { type FileState, watchFile } from '../config/file-watch.ts';
@@ -66,7 +66,7 @@ export class ConfigFollower {
       for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
       // What waits for a restart is still the difference at the next save: it is audited when it takes effect.
       const effective = changes.filter(({ restart }) => !restart);
-      if (effective.length > 0) await this.#audit(actor, auditedOf(effective, version, before, this.#reloader.running.config));
+      if (effective.length > 0) await this.#audit(actor, auditEntries(effective, version, before, this.#reloader.running.config));
       else await this.#target.refresh();
       return reloaded;
     } catch (thrown) {
@@ -77,7 +77,7 @@ export class ConfigFollower {
   }
 
   /** The change stands already: a store that cannot take its rows is told, and nothing else. */
-  async #audit(actor: AuditRow['actor'], rows: readonly Audited[]): Promise<void> {
+  async #audit(actor: AuditRow['actor'], rows: readonly AuditEntry[]): Promise<void> {
     const { clock, log, store } = this.#target.services;
     const at = clock.now();
     try {

@@ -94,6 +94,20 @@ export interface KeyConfig {
   readonly limits: KeyLimits;
 }
 
+/** The words after `rehearsal:` in an account's `base_url`. */
+export const REHEARSAL_PROFILES = [
+  'steady',
+  'flaky',
+  'slow',
+  'exhausted',
+  'broken',
+  'expired',
+  'fragile',
+  'picky',
+  'chatty',
+  'unreachable',
+] as const;
+
 export interface WireWords {
   readonly agent: string;
   readonly meter: string;

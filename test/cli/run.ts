@@ -1,5 +1,5 @@
 // Runs a command line inside the test's own process.
-import type { Io } from '../../proxy/cli/output.ts';
+import type { Io } from '../../proxy/cli/command.ts';
 import { run } from '../../proxy/cli/program.ts';
 
 export interface Ran {

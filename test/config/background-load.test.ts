@@ -1,7 +1,7 @@
-// Loading beside the event loop gives what loading gives.
+// Loading in a worker thread has the same result as loading.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadConfigAside } from '../../proxy/config/background-load.ts';
+import { loadConfigInBackground } from '../../proxy/config/background-load.ts';
 import { ConfigError } from '../../proxy/config/finding.ts';
 import { loadConfig } from '../../proxy/config/load.ts';
 import { fileWith } from './files.ts';
@@ -16,19 +16,19 @@ const manyKeys = (pool: string): string => {
   return `${account}pools: [{ id: team, serving_modes: { a: lite }, assignments: [{ account: north }] }]\nkeys:\n${keys.join('')}`;
 };
 
-test('a large file is loaded in a thread, and becomes the same frozen configuration', async (context) => {
+test('a large file is loaded in a worker thread, with the same frozen result', async (context) => {
   const path = fileWith(context, manyKeys('team'));
   const env = { TOKEN: 'x' };
-  const [aside, here] = [await loadConfigAside(path, { env }), await loadConfig(path, { env })];
+  const [aside, here] = [await loadConfigInBackground(path, { env }), await loadConfig(path, { env })];
   assert.deepEqual(aside, here);
   assert.equal(aside.loaded.bearers.get('north'), 'x');
   assert.ok(Object.isFrozen(aside.loaded.config.pools[0]?.models));
   assert.equal(aside.loaded.config.pools[0]?.models['constructor'], undefined);
 });
 
-test('mistakes of a large file are thrown as those of a small one', async (context) => {
+test('errors of a large file are thrown like those of a small one', async (context) => {
   const path = fileWith(context, manyKeys('taem'));
-  await assert.rejects(loadConfigAside(path, { env: { TOKEN: 'x' } }), (error) => {
+  await assert.rejects(loadConfigInBackground(path, { env: { TOKEN: 'x' } }), (error) => {
     assert.ok(error instanceof ConfigError);
     assert.equal(error.findings.length, 600);
     return true;

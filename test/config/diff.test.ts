@@ -1,4 +1,4 @@
-// Differences between configurations: by path, without secrets, and with what takes a restart.
+// Differences between configurations: paths, no secrets, and restart marks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../../proxy/config/config.ts';
@@ -75,34 +75,34 @@ routes[POST /v1/embeddings].serve: added "forward"
 
 const sorted = (lines: readonly string[]): readonly string[] => lines.toSorted();
 
-test('every difference is told by its path, rows by their id, secrets and addresses only as changed', async () => {
-  const told = diffConfigs(await configOf(BEFORE), await configOf(AFTER)).map(formatChange);
-  assert.deepEqual(sorted(told), sorted(EXPECTED.trim().split('\n')));
+test('every difference has its path, with rows by id, and secrets and addresses only as changed', async () => {
+  const lines = diffConfigs(await configOf(BEFORE), await configOf(AFTER)).map(formatChange);
+  assert.deepEqual(sorted(lines), sorted(EXPECTED.trim().split('\n')));
 });
 
-test('a difference can be taken between what status shows of two configurations, and says the same', async () => {
+test('redacted configurations have the same differences as the configurations', async () => {
   const [before, after] = [await configOf(BEFORE), await configOf(AFTER)];
   const shown = JSON.parse(JSON.stringify(redact(before))) as ReturnType<typeof redact>;
   assert.deepEqual(diffConfigs(shown, redact(after)), diffConfigs(before, after));
 });
 
-test('what status shows has no hash, no address, no credential and no added header', async () => {
+test('a redacted configuration has no hash, address, credential or added header', async () => {
   const shown = JSON.stringify(redact(await configOf(BEFORE)));
   for (const secret of [HASH, 'north.example', 'TOKEN', 'n-1', 'store.key']) assert.ok(!shown.includes(secret), secret);
 });
 
-test('the version follows the meaning of a file, not its layout', async () => {
+test('the version depends on the settings of a file, not on its layout', async () => {
   const config = await configOf(SMALL);
   assert.match(versionOf(config), /^[0-9a-f]{12}$/);
   assert.equal(versionOf(await configOf(`# a comment\nlisten: { port: 4000 }\n${SMALL}`)), versionOf(config));
   assert.notEqual(versionOf(await configOf(`${SMALL}listen: { port: 4001 }\nadmin: false\n`)), versionOf(config));
 });
 
-test('equal configurations differ in nothing', async () => {
+test('equal configurations have no differences', async () => {
   assert.deepEqual(diffConfigs(await configOf(BEFORE), await configOf(BEFORE)), []);
 });
 
-test('turning the admin listener off takes a restart', async () => {
+test('turning the admin listener off is marked as a restart', async () => {
   const changes = diffConfigs(await configOf(SMALL), await configOf(`${SMALL}admin: false\n`));
   assert.deepEqual(changes.map(formatChange), ['admin: {"host":"127.0.0.1","port":4001} -> false (after a restart)']);
 });

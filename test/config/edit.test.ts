@@ -1,8 +1,8 @@
-// Edits of the file's text: the change is there, and every other byte is as it was.
+// Edits of the file's text change one setting and no other byte.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { type Edit, EditError, edited } from '../../proxy/config/edit.ts';
+import { type Edit, EditError, editText } from '../../proxy/config/edit.ts';
 
 const CASES: readonly { readonly what: string; readonly before: string; readonly edit: Edit; readonly after: string }[] = [
   {
@@ -136,23 +136,23 @@ const CASES: readonly { readonly what: string; readonly before: string; readonly
 ];
 
 for (const { what, before, edit, after } of CASES) {
-  test(what, () => assert.equal(edited(before, edit), after));
+  test(what, () => assert.equal(editText(before, edit), after));
 }
 
-test('a layout that the edits do not know is refused, not mangled', () => {
-  assert.throws(() => edited('? a\n: b: 1\n', { remove: ['a', 'b'] }), EditError);
-  assert.throws(() => edited('rows:\n  - a: 1\n    b: 2\n', { remove: ['rows', 0, 'a'] }), EditError);
-  assert.throws(() => edited('a:\n  - b\n', { set: ['a'], to: ['c'] }), EditError);
+test('an edit in an unsupported layout is refused', () => {
+  assert.throws(() => editText('? a\n: b: 1\n', { remove: ['a', 'b'] }), EditError);
+  assert.throws(() => editText('rows:\n  - a: 1\n    b: 2\n', { remove: ['rows', 0, 'a'] }), EditError);
+  assert.throws(() => editText('a:\n  - b\n', { set: ['a'], to: ['c'] }), EditError);
 });
 
-test('an edit of the shipped file changes no line but its own', () => {
+test('an edit of the shipped file changes only its own lines', () => {
   const before = readFileSync(new URL('../../config.yaml', import.meta.url), 'utf8');
   const edits: readonly Edit[] = [
     { append: ['keys'], row: { id: 'ci', pool: 'team', secret_sha256: ['ab'], status: 'active' } },
     { append: ['operators'], row: { id: 'eve', token_sha256: ['cd'], owns: ['team'] } },
     { append: ['keys', 0, 'secret_sha256'], row: 'ef' },
   ];
-  const after = edits.reduce(edited, before).split('\n');
+  const after = edits.reduce(editText, before).split('\n');
   const kept = before.split('\n');
   const added = after.filter((line) => !kept.includes(line));
   assert.deepEqual(added, [

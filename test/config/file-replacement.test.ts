@@ -1,4 +1,4 @@
-// Replacing the file: whole or not at all, its mode and links kept, one edit at a time.
+// Replacing the file: atomic, with mode and links kept, one edit at a time.
 import assert from 'node:assert/strict';
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import { fileWith, folderFor, SMALL } from './files.ts';
 
 const pause = () => [{ set: ['keys', 0, 'status'], to: 'paused' }];
 
-test('an edited file keeps its mode, and its folder is left with nothing else', async (context) => {
+test('an edited file keeps its mode, and no other file remains in the folder', async (context) => {
   const path = fileWith(context, SMALL);
   chmodSync(path, 0o640);
   assert.equal(await rewriteConfig(path, pause), true);
@@ -19,7 +19,7 @@ test('an edited file keeps its mode, and its folder is left with nothing else', 
   assert.deepEqual(readdirSync(dirname(path)), ['config.yaml']);
 });
 
-test('a link stays a link: the file that it leads to is replaced', async (context) => {
+test('a link stays a link, and the linked file is replaced', async (context) => {
   const folder = folderFor(context);
   mkdirSync(join(folder, 'etc'));
   writeFileSync(join(folder, 'etc/real.yaml'), SMALL);
@@ -29,7 +29,7 @@ test('a link stays a link: the file that it leads to is replaced', async (contex
   assert.match(readFileSync(join(folder, 'etc/real.yaml'), 'utf8'), /status: paused/);
 });
 
-test('an edit that would make the file invalid is refused with its findings, and the file stays', async (context) => {
+test('an edit that would make the file invalid is refused with findings, and the file is unchanged', async (context) => {
   const path = fileWith(context, SMALL);
   await assert.rejects(
     rewriteConfig(path, () => [{ set: ['keys', 0, 'pool'], to: 'taem' }]),
@@ -43,18 +43,18 @@ test('an edit that would make the file invalid is refused with its findings, and
   assert.deepEqual(readdirSync(dirname(path)), ['config.yaml']);
 });
 
-test('a file with mistakes is not edited', async (context) => {
+test('a file with errors is not edited', async (context) => {
   const path = fileWith(context, `${SMALL}    statsu: active\n`);
   await assert.rejects(rewriteConfig(path, pause), ConfigError);
 });
 
-test('a file whose secrets cannot be read here is edited all the same', async (context) => {
+test('a file with unreadable secrets can be edited', async (context) => {
   const account = '  - { id: real, base_url: "https://a.example", credential: { bearer: { file: /unroutable/token } } }\n';
   const path = fileWith(context, SMALL.replace('pools:', `${account}pools:`));
   assert.equal(await rewriteConfig(path, pause), true);
 });
 
-test('no edit leaves the file untouched', async (context) => {
+test('an empty list of edits leaves the file unchanged', async (context) => {
   const path = fileWith(context, SMALL);
   const before = statSync(path, { bigint: true });
   assert.equal(await rewriteConfig(path, () => []), false);
@@ -62,7 +62,7 @@ test('no edit leaves the file untouched', async (context) => {
   assert.deepEqual([after.ino, after.mtimeNs], [before.ino, before.mtimeNs]);
 });
 
-test('edits at one time all arrive', async (context) => {
+test('concurrent edits are all applied', async (context) => {
   const path = fileWith(context, SMALL);
   const hashes = Array.from({ length: 8 }, (_, i) => String(i).repeat(64));
   await Promise.all(
@@ -74,7 +74,7 @@ test('edits at one time all arrive', async (context) => {
   for (const hash of hashes) assert.ok(text.includes(hash));
 });
 
-test('what an editor saved meanwhile is not overwritten', async (context) => {
+test('a file that an editor saved during the edit is not overwritten', async (context) => {
   const path = fileWith(context, SMALL);
   const saved = `# by hand\n${SMALL}`;
   await assert.rejects(

@@ -1,4 +1,4 @@
-// Watching the file: however it is replaced, and not a moment after the undo. Signs come from the file system; nothing waits for luck.
+// Watching the file: every kind of replacement is reported, and nothing after the watch is stopped.
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,12 +8,12 @@ import { fileWith, folderFor } from './files.ts';
 
 /** Each call waits for the next change that the watch tells. */
 function changesOf(context: TestContext, path: string, options: Parameters<typeof watchFile>[2] = {}) {
-  let told = 0;
+  let reported = 0;
   let heard: (() => void) | undefined;
   const undo = watchFile(
     path,
     () => {
-      told++;
+      reported++;
       heard?.();
     },
     { settle_ms: 5, poll_ms: 0, ...options },
@@ -21,10 +21,10 @@ function changesOf(context: TestContext, path: string, options: Parameters<typeo
   context.after(undo);
   return {
     undo,
-    get told() {
-      return told;
+    get reported() {
+      return reported;
     },
-    /** Makes a change, and resolves once it was told. */
+    /** Makes a change, and resolves once it was reported. */
     async after(change: () => void) {
       const next = new Promise<void>((resolve) => {
         heard = resolve;
@@ -37,7 +37,7 @@ function changesOf(context: TestContext, path: string, options: Parameters<typeo
   };
 }
 
-test('a file that is written, replaced by rename, or removed and made again is told each time', async (context) => {
+test('writing, replacing by rename, and removing and creating the file are each reported', async (context) => {
   const path = fileWith(context, 'one');
   const changes = changesOf(context, path);
   await changes.after(() => writeFileSync(path, 'one two'));
@@ -53,7 +53,7 @@ test('a file that is written, replaced by rename, or removed and made again is t
   });
 });
 
-test('a swap of the link that a mounted volume hangs on is told, and the next one too', async (context) => {
+test('swaps of the link of a mounted volume are reported', async (context) => {
   const folder = folderFor(context);
   const publish = (version: string) => {
     mkdirSync(join(folder, version));
@@ -69,7 +69,7 @@ test('a swap of the link that a mounted volume hangs on is told, and the next on
   await changes.after(() => writeFileSync(join(folder, 'v3/config.yaml'), 'written in place'));
 });
 
-test('a file behind a link in another folder is told when it is replaced there', async (context) => {
+test('the replacement of a linked file in another folder is reported', async (context) => {
   const target = fileWith(context, 'one');
   const path = join(folderFor(context), 'config.yaml');
   symlinkSync(target, path);
@@ -80,7 +80,7 @@ test('a file behind a link in another folder is told when it is replaced there',
   });
 });
 
-test('where no signs come, looking from time to time finds the change', async (context) => {
+test('polling finds a change without signals', async (context) => {
   const parent = folderFor(context);
   const path = join(parent, 'later', 'config.yaml');
   // The folder does not exist yet, so there is nothing to watch.
@@ -91,13 +91,13 @@ test('where no signs come, looking from time to time finds the change', async (c
   });
 });
 
-test('a neighbour in the folder is no change, and after the undo nothing is told', async (context) => {
+test('changes of other files are not reported, and none after the watch is stopped', async (context) => {
   const path = fileWith(context, 'one');
   const stopped = changesOf(context, path);
-  const witness = changesOf(context, path, { settle_ms: 20 });
+  const second = changesOf(context, path, { settle_ms: 20 });
   writeFileSync(join(dirname(path), 'neighbour.yaml'), 'x');
   stopped.undo();
-  await witness.after(() => writeFileSync(path, 'two'));
-  assert.equal(stopped.told, 0);
-  assert.equal(witness.told, 1);
+  await second.after(() => writeFileSync(path, 'two'));
+  assert.equal(stopped.reported, 0);
+  assert.equal(second.reported, 1);
 });

@@ -1,4 +1,4 @@
-// What a valid file becomes: defaults, absolute paths, secrets resolved, everything frozen.
+// Loading a valid file: defaults, absolute paths, resolved secrets, frozen result.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ const load = async (context: TestContext, text: string, env: NodeJS.ProcessEnv =
   return loaded;
 };
 
-test('[PL2] a Pool that says nothing compresses nothing, and gets the other defaults of the schema', async (context) => {
+test('[PL2] a Pool without settings compresses nothing, and has the other defaults of the schema', async (context) => {
   const { config } = await load(context, SMALL);
   assert.deepEqual(
     { ...config.pools[0], serving_modes: { ...config.pools[0]?.serving_modes }, models: { ...config.pools[0]?.models } },
@@ -36,7 +36,7 @@ test('[PL2] a Pool that says nothing compresses nothing, and gets the other defa
   assert.equal(config.keys[0]?.status, 'active');
 });
 
-test('[PL3] auto, lite and full are taken, and auto is no override', async (context) => {
+test('[PL3] auto, lite and full are accepted, and auto is no override', async (context) => {
   const modes = 'pools: [{ id: team, serving_modes: { model-a: auto, model-b: lite, model-c: full } }]';
   const { config } = await load(context, `accounts: []\n${modes}\n`);
   assert.deepEqual(Object.entries(config.pools[0]?.serving_modes ?? {}), [
@@ -45,12 +45,12 @@ test('[PL3] auto, lite and full are taken, and auto is no override', async (cont
   ]);
 });
 
-test('[PL6] no environment variable sets a serving mode, whatever it is called', async (context) => {
+test('[PL6] no environment variable sets a serving mode', async (context) => {
   const { config } = await load(context, SMALL, { SERVING_MODE: 'lite', POOLGATE_SERVING_MODE: 'full', MODE: 'lite' });
   assert.deepEqual(Object.entries(config.pools[0]?.serving_modes ?? {}), []);
 });
 
-test('relative paths start from the folder of the file', async (context) => {
+test('paths are relative to the folder of the file', async (context) => {
   const path = fileWith(context, `${SMALL}store: sqlite:state/gate.db\n`);
   const { loaded } = await loadConfig(path, { env: {} });
   assert.equal(loaded.config.store, `sqlite:${join(dirname(path), 'state/gate.db')}`);
@@ -59,7 +59,7 @@ test('relative paths start from the folder of the file', async (context) => {
   assert.equal((await load(context, `${SMALL}store: "sqlite::memory:"\n`)).config.store, 'sqlite::memory:');
 });
 
-test('bearers come from variables and from files, without the line break that ends a file', async (context) => {
+test('bearers are read from variables and from files, without the final line break', async (context) => {
   const path = fileWith(
     context,
     `accounts:
@@ -87,7 +87,7 @@ pools: []
   });
 });
 
-test('an unset variable is an error unless it is said to be a warning', async (context) => {
+test('an unset variable is an error, or a warning on request', async (context) => {
   const path = fileWith(
     context,
     'accounts: [{ id: a, base_url: "https://a.example", credential: { bearer: { env: TOKEN } } }]\npools: []\n',
@@ -105,12 +105,12 @@ test('an unset variable is an error unless it is said to be a warning', async (c
   );
 });
 
-test('an expiry is a moment, whatever zone it is written in', async (context) => {
+test('an expiry time in any zone is converted to Unix time', async (context) => {
   const { config } = await load(context, `${SMALL}    expires_at: 2027-01-01T01:00:00+01:00\n`);
   assert.equal(config.keys[0]?.expires_at, Date.UTC(2027, 0, 1));
 });
 
-test('a model that a client calls constructor or __proto__ finds nothing in maps of models', async (context) => {
+test('the model names constructor and __proto__ are not found in maps of models', async (context) => {
   const { config } = await load(context, SMALL);
   const pool = config.pools[0];
   for (const word of ['constructor', '__proto__', 'toString']) {
@@ -120,7 +120,7 @@ test('a model that a client calls constructor or __proto__ finds nothing in maps
   }
 });
 
-test('a configuration is frozen to the bottom', async (context) => {
+test('a configuration is deeply frozen', async (context) => {
   const { config } = await load(context, SMALL);
   const thawed: string[] = [];
   const walk = (value: object, path: string) => {
@@ -131,16 +131,16 @@ test('a configuration is frozen to the bottom', async (context) => {
   assert.deepEqual(thawed, []);
 });
 
-test('a file that is missing, a folder, or no text is a finding like any other', async (context) => {
+test('a missing file, a folder and a binary file are findings', async (context) => {
   const folder = folderFor(context);
   writeFileSync(join(folder, 'latin1.yaml'), Buffer.from([0x61, 0x3a, 0x20, 0xe4, 0x0a]));
-  const told = async (path: string) => ((await loadConfig(path).catch((error: unknown) => error as Error)) as Error).message;
-  assert.equal(await told(join(folder, 'none.yaml')), `${join(folder, 'none.yaml')}:1:1: there is no such file`);
-  assert.equal(await told(folder), `${folder}:1:1: this is a folder, not a file`);
-  assert.equal(await told(join(folder, 'latin1.yaml')), `${join(folder, 'latin1.yaml')}:1:1: this file is not UTF-8 text`);
+  const messageOf = async (path: string) => ((await loadConfig(path).catch((error: unknown) => error as Error)) as Error).message;
+  assert.equal(await messageOf(join(folder, 'none.yaml')), `${join(folder, 'none.yaml')}:1:1: there is no such file`);
+  assert.equal(await messageOf(folder), `${folder}:1:1: this is a folder, not a file`);
+  assert.equal(await messageOf(join(folder, 'latin1.yaml')), `${join(folder, 'latin1.yaml')}:1:1: this file is not UTF-8 text`);
 });
 
-test('a byte order mark, Windows line ends and JSON are read like any YAML', async (context) => {
+test('a byte order mark, Windows line ends and JSON are accepted', async (context) => {
   assert.equal((await load(context, `\uFEFF${SMALL.replaceAll('\n', '\r\n')}`)).config.keys[0]?.secret_sha256[0], HASH);
   assert.deepEqual((await load(context, '{"accounts": [], "pools": [], "admin": false}')).config.admin, false);
 });

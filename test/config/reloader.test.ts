@@ -1,4 +1,4 @@
-// Reloading: a valid file takes effect whole, a broken one not at all, and what takes a restart waits for it.
+// Reloading: a valid file takes effect as a whole, an invalid one does not, and restart settings wait.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { fileWith, SMALL } from './files.ts';
 
 const REAL = SMALL.replace('"rehearsal:"', 'https://a.example\n    credential: { bearer: { env: TOKEN } }');
 
-test('a changed file is applied with its differences; an equal one is not applied at all', async (context) => {
+test('a changed file is applied with its differences; an equal one is not applied', async (context) => {
   const path = fileWith(context, SMALL);
   const { loaded } = await loadConfig(path);
   const applied: string[][] = [];
@@ -26,7 +26,7 @@ test('a changed file is applied with its differences; an equal one is not applie
   assert.equal(reloader.running.config.keys[0]?.status, 'paused');
 });
 
-test('a broken file changes nothing and is reported', async (context) => {
+test('an invalid file changes nothing and is reported', async (context) => {
   const path = fileWith(context, SMALL);
   const { loaded } = await loadConfig(path);
   const reloader = new Reloader(loaded, () => assert.fail('applied'));
@@ -35,7 +35,7 @@ test('a broken file changes nothing and is reported', async (context) => {
   assert.equal(reloader.running, loaded);
 });
 
-test('what takes a restart keeps its running value, and is told until the restart', async (context) => {
+test('a restart setting keeps its running value, and is reported until the restart', async (context) => {
   const path = fileWith(context, SMALL);
   const { loaded } = await loadConfig(path);
   const reloader = new Reloader(loaded, () => undefined);
@@ -74,7 +74,7 @@ limits: { header_bytes: 32768, file_bytes: 1000 }
   assert.equal(config.limits.file_bytes, 1000);
 });
 
-test('another secret under the same name is a change, told without the secret', async (context) => {
+test('a new secret under the same name is a change, reported without the secret', async (context) => {
   const path = fileWith(context, REAL);
   const env: NodeJS.ProcessEnv = { TOKEN: 'one' };
   const { loaded } = await loadConfig(path, { env });
@@ -84,7 +84,7 @@ test('another secret under the same name is a change, told without the secret', 
   assert.equal(reloader.running.bearers.get('north'), 'two');
 });
 
-test('reloads that are asked for at one time run one after the other', async (context) => {
+test('concurrent reloads run one after the other', async (context) => {
   const path = fileWith(context, SMALL);
   const { loaded } = await loadConfig(path);
   let inside = 0;
@@ -100,7 +100,7 @@ test('reloads that are asked for at one time run one after the other', async (co
   assert.deepEqual([first?.changes.length, second?.changes.length], [1, 0]);
 });
 
-test('a configuration that could not be applied is not what runs', async (context) => {
+test('a configuration that could not be applied is not the running one', async (context) => {
   const path = fileWith(context, SMALL);
   const { loaded } = await loadConfig(path);
   const reloader = new Reloader(loaded, () => Promise.reject(new Error('no')));

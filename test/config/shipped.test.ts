@@ -1,4 +1,4 @@
-// The shipped config.yaml: it is the documentation, so it is complete, true and valid.
+// The shipped config.yaml is complete, correct and valid, because it is the documentation.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -25,14 +25,14 @@ test('the shipped file has no findings', async () => {
   );
 });
 
-test('every setting of the schema stands in the shipped file, live or in a comment', () => {
+test('every setting of the schema is in the shipped file, as a value or in a comment', () => {
   const missing = [...settings()]
     .map(({ path }) => path)
     .filter((path) => !new RegExp(`(?:^|[\\s{#-])${path.slice(path.search(/[^.*[\]]+$/))}:`, 'm').test(text));
   assert.deepEqual(missing, []);
 });
 
-test('every setting of the shipped file has a comment on its line, where it stands for the first time', () => {
+test('every setting of the shipped file has a comment at its first occurrence', () => {
   const uncommented = new Set<string>();
   const seen = new Set<string>();
   const walk = (node: unknown, path: string) => {
@@ -52,7 +52,7 @@ test('every setting of the shipped file has a comment on its line, where it stan
   assert.deepEqual([...uncommented], []);
 });
 
-test('what the shipped file says of listeners, limits, times and admission are the defaults', () => {
+test('the shipped values of listeners, limits, timeouts and admission are the defaults', () => {
   const bare: Record<string, unknown> = { accounts: [], pools: [] };
   assert.deepEqual(validate(bare), []);
   const shown = content as Record<string, unknown>;
@@ -63,7 +63,7 @@ test('what the shipped file says of listeners, limits, times and admission are t
   }
 });
 
-test('a file without a route table uses the very table of the shipped file', async () => {
+test('a file without a route table uses the table of the shipped file', async () => {
   const { config } = await inspect(SMALL, { path: 'config.yaml', env: {} });
   const { config: shipped } = await inspect(text, { path: 'config.yaml', env: {} });
   assert.ok(config && shipped);
@@ -128,13 +128,13 @@ GET /mcp partial
 OPTIONS /mcp supported
 `;
 
-test('the shipped route table is that of the contract, row by row, and has no other', async () => {
+test('the shipped route table is that of the contract, row by row', async () => {
   const { config } = await inspect(text, { path: 'config.yaml', env: {} });
   const rows = config?.routes.map(({ method, path, status }) => `${method} ${path} ${status}`);
   assert.deepEqual(rows, CONTRACT.trim().split('\n'));
 });
 
-test('an operator may mark every row of the shipped table with any of the four statuses, but for rows that nothing serves', () => {
+test('every row of the shipped table with a kind may have any of the four statuses', () => {
   const served = (content as { readonly routes: readonly { readonly serve?: string }[] }).routes.filter((row) => row.serve !== undefined);
   for (const status of ['supported', 'translated', 'partial', 'unsupported']) {
     const data = { accounts: [], pools: [], routes: served.map((row) => ({ ...row, status })) };

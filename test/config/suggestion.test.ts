@@ -1,4 +1,4 @@
-// What a mistyped word most likely meant.
+// Suggestions for mistyped words.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nearest } from '../../proxy/config/suggestion.ts';
@@ -17,5 +17,5 @@ for (const [typed, meant] of [
   ['timeout', undefined],
   ['x', undefined],
 ] as const) {
-  test(`${typed} is ${meant ? `taken for ${meant}` : 'taken for nothing known'}`, () => assert.equal(nearest(typed, KNOWN), meant));
+  test(`${typed} is ${meant ? `corrected to ${meant}` : 'not corrected'}`, () => assert.equal(nearest(typed, KNOWN), meant));
 }

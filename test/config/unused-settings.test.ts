@@ -1,4 +1,4 @@
-// Which settings this version accepts and does not act on: the marks in the schema are true, and operators hear of them.
+// Settings that this version does not use: the marks of the schema are correct, and operators are warned.
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HTTP_KINDS = kindsWhere(({ over }) => over.includes('http'));
 const WEBSOCKET_KINDS = kindsWhere(({ over }) => over.includes('websocket'));
 const shipped = readFileSync(new URL('../../config.yaml', import.meta.url), 'utf8');
-const marked = new Set([...settings()].filter(({ node }) => node.inert === true).map(({ path }) => path));
+const marked = new Set([...settings()].filter(({ node }) => node.unused === true).map(({ path }) => path));
 
 /** What acts on a setting: handlers of these kinds, or websockets. */
 const NEEDS: Readonly<Record<string, readonly RouteKind[] | 'websockets'>> = {
@@ -34,11 +34,11 @@ const NEEDS: Readonly<Record<string, readonly RouteKind[] | 'websockets'>> = {
   mcp: ['mcp'],
 };
 
-test('a setting is marked as long as nothing that would act on it is served', () => {
+test('a setting is marked while no route that uses it is served', () => {
   const served: readonly RouteKind[] = HTTP_KINDS;
   for (const [path, needs] of Object.entries(NEEDS)) {
     const acted = needs === 'websockets' ? WEBSOCKET_KINDS.length > 0 : needs.some((kind) => served.includes(kind));
-    assert.equal(marked.has(path), !acted, `${path}: ${acted ? 'take "inert" out of' : 'put "inert": true into'} schema.json`);
+    assert.equal(marked.has(path), !acted, `${path}: ${acted ? 'take "inert" out of' : 'put "unused": true into'} schema.json`);
   }
 });
 
@@ -50,7 +50,7 @@ const source = globSync('{proxy,rules}/**/*.ts', { cwd: ROOT })
 
 const isNamed = (path: string): boolean => new RegExp(`\\b${/[^.[\]*]+$/.exec(path)?.[0]}\\b`).test(source);
 
-test('a setting that no source names is marked, and one that only waits for its source is not marked for longer', () => {
+test('a setting is marked exactly if no source uses its name', () => {
   const around = (path: string): boolean => [...marked].some((mark) => path === mark || path.startsWith(`${mark}.`));
   // What loading reads itself: files of secrets, and the rows of the route table.
   const own = /^(?:routes\b|store_key\b|accounts\[\]\.credential\b)/;
@@ -61,7 +61,7 @@ test('a setting that no source names is marked, and one that only waits for its 
   assert.deepEqual(overdue, []);
 });
 
-test('check warns of a marked setting that says another than its default, and of no other', async (context) => {
+test('check warns about a marked setting that differs from its default, and about no other', async (context) => {
   const text = `${SMALL}limits: { file_bytes: 1000, audio_bytes: 1000 }\nmcp: { allowed_hosts: [] }\nadmission: { audio: { running: 1, waiting: 64 } }\n`;
   const path = fileWith(context, text);
   const { code, out } = await poolgate(['check', '--config', path]);
@@ -70,14 +70,14 @@ test('check warns of a marked setting that says another than its default, and of
     ['admission.audio.running', '14:32'],
   ].flatMap(([name, place]) => {
     const inert = marked.has(name ?? '') || marked.has((name ?? '').replace(/\.\w+$/, ''));
-    return inert ? [`${path}:${place}: warning: ${name}: this version accepts this setting and does not act on it yet`] : [];
+    return inert ? [`${path}:${place}: warning: ${name}: this version accepts this setting but does not use it yet`] : [];
   });
   assert.equal(code, 0);
   assert.deepEqual(out.split('\n').slice(0, expected.length), expected);
   assert.ok(!out.includes('audio_bytes') && !out.includes('allowed_hosts') && !out.includes('waiting'));
 });
 
-test('the shipped file says of every marked setting, and of no other, that it is not acted on yet', () => {
+test('the shipped file has (not yet) at every marked setting, and at no other', () => {
   const lines = shipped.split('\n');
   const said = new Set<string>();
   for (const path of marked) {
@@ -93,15 +93,15 @@ test('the shipped file says of every marked setting, and of no other, that it is
   assert.deepEqual(others, []);
 });
 
-test('/status tells what is set in vain, and which rows are not served', async () => {
+test('/status lists settings without effect, and rows that are not served', async () => {
   await using gate = await startGateway({
     config: (draft) => {
       draft.limits = { file_bytes: 1000 };
     },
   });
   const { warnings, not_served } = (await (await fetch(`${gate.adminUrl}/status`)).json()) as Record<string, readonly string[]>;
-  const told = 'limits.file_bytes: this version accepts this setting and does not act on it yet';
-  assert.deepEqual(warnings, marked.has('limits.file_bytes') ? [told] : []);
+  const warning = 'limits.file_bytes: this version accepts this setting but does not use it yet';
+  assert.deepEqual(warnings, marked.has('limits.file_bytes') ? [warning] : []);
   const rows = gate.gateway.loaded.config.routes.filter((row) => servedOf({ ...row, kind: row.serve }) === 'not yet');
   assert.deepEqual(
     not_served,

@@ -1,4 +1,4 @@
-// A launcher stands aside: signals go in, the exit code comes out.
+// The launcher forwards signals and returns the exit code.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,11 +16,11 @@ test('the exit code of the command is the exit code of the launcher', async () =
   assert.deepEqual(await once(launcherOf('process.exit(7)'), 'exit'), [7, null]);
 });
 
-test('a command that a signal ended ends the launcher by the same signal', async () => {
+test('a command that is ended by a signal ends the launcher with the same signal', async () => {
   assert.deepEqual(await once(launcherOf("process.kill(process.pid, 'SIGKILL')"), 'exit'), [null, 'SIGKILL']);
 });
 
-test('signals reach the command, and one that comes twice at once is told once', async () => {
+test('signals reach the command, and a duplicate within 250 ms is dropped', async () => {
   const child = `
     let [stops, reloads] = [0, 0];
     process.on('SIGHUP', () => { reloads += 1; console.log('reload'); });

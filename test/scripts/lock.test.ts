@@ -1,4 +1,4 @@
-// One set-up at a time: the second waits, and a holder that dies leaves nothing behind.
+// One set-up at a time: the second waits, and the end of a holder releases the lock.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ test('the second process waits until the first releases', async () => {
   assert.deepEqual(order, ['second waits', 'first releases']);
 });
 
-test('a holder that is killed releases', async () => {
+test('a killed holder releases the lock', async () => {
   const name = `poolgate-test-${process.pid}-killed`;
   const module = new URL('../../scripts/lock.mjs', import.meta.url).href;
   const script = `const { lock } = await import('${module}'); await lock('${name}', () => {}); console.log('held'); setInterval(() => {}, 1e6);`;

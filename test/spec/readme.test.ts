@@ -1,4 +1,4 @@
-// What a newcomer pastes from the README works as it stands, against the shipped configuration.
+// The examples of the README work as written, with the shipped configuration.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ const said = (answer: string): string => {
     .join('');
 };
 
-test('every curl of the README gets its answer, and the rehearsed failover gets it from the other account', async () => {
+test('every curl of the README gets its answer, and the failover gets it from the other account', async () => {
   const curls = blocks('sh').filter((code) => code.startsWith('curl '));
   assert.equal(curls.length, 2);
   const [first, failover] = await Promise.all(curls.map((code) => run('bash', ['-c', here(code)])));
@@ -72,7 +72,7 @@ test('the YAML of the README is valid in the shipped file', async () => {
   }
 });
 
-test('the commands of the README are taken, in their order, on the shipped file', async (context) => {
+test('the commands of the README run in order on the shipped file', async (context) => {
   const path = fileWith(context, shipped);
   const commands = blocks('sh')
     .flatMap((code) => code.split('\n'))
@@ -84,12 +84,12 @@ test('the commands of the README are taken, in their order, on the shipped file'
   }
 });
 
-test('what the README links to is there', () => {
+test('the links of the README lead to files', () => {
   const targets = [...readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, target = '']) => target);
   assert.ok(targets.length > 5);
   for (const target of targets) assert.ok(existsSync(`${ROOT}/${target}`), target);
 });
 
-test('what the README says of websockets is true of this version', () => {
+test('the statement of the README about websockets is correct', () => {
   assert.equal(readme.includes('Websockets are answered with 426'), kindsWhere(({ over }) => over.includes('websocket')).length === 0);
 });

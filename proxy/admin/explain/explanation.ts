@@ -1,4 +1,4 @@
-// What a turn of this key and model would meet: its refusal, its mode, its rules, its accounts, and why each of them.
+// Explains what a turn of this key and model would get: its refusal, mode, rules and accounts, each with its reason.
 import type { ExplainedMode, Rule, TurnFacts } from '../../../rules/rule.ts';
 import type { Config } from '../../config/config.ts';
 import { configuredMode } from '../../models/mode-resolution.ts';
@@ -6,7 +6,7 @@ import { dispatchedKind } from '../../turn/kinds.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import type { Route } from '../../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';
-import type { Live, LiveModel } from './live-facts.ts';
+import type { Facts, LiveModel, LiveModels } from './facts.ts';
 
 export interface Question {
   readonly key?: string | undefined;
@@ -17,36 +17,26 @@ export interface ExplainedTurn {
   readonly pool: string;
   readonly key: string | null;
   readonly model: string | null;
-  /** What ends it before any account is asked, as `403 model_not_allowed: …`; null where nothing that is known here does. */
+  /** The refusal before an account is chosen, such as `403 model_not_allowed: …`; null when none is known here. */
   readonly refused: string | null;
   /** Null without a model. */
   readonly mode: ExplainedMode | null;
-  /** What each rule does to this turn, by name; rules that only the body decides about are left out. */
+  /** Rule name to its effect on this turn. Rules that depend on the body alone are left out. */
   readonly rules: Readonly<Record<string, string>>;
   readonly accounts: readonly ExplainedAccount[];
 }
 
-/** All that is known of one turn. */
-export interface Facts extends TurnFacts {
-  readonly config: Config;
-  readonly live: LiveModel | undefined;
-  /** Unix milliseconds. */
-  readonly now: number;
-}
-
-/** What explanations are made of, beside the configuration. */
+/** What explanations are made from, beside the configuration. */
 export interface Sources {
   readonly rules: readonly Rule[];
   /** Undefined without the running gateway. */
-  readonly live?: Live;
+  readonly live?: LiveModels;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** Kinds whose body names a model of the catalog. */
-
 /**
- * One answer for the key's Pool, or one for every Pool where no key is named.
+ * Explains the turn for the key's Pool, or for every Pool when no key is named.
  * @returns undefined for a key that is not in the configuration
  */
 export function explainTurns(
@@ -60,9 +50,9 @@ export function explainTurns(
   const model = dispatchedKind(route.kind)?.model ? question.model : undefined;
   const pools = key ? config.pools.filter(({ id }) => id === key.pool) : config.pools;
   return pools.map((pool) => {
-    const of = model === undefined ? undefined : live?.model(pool, model);
-    const mode = model === undefined ? null : modeOf(pool, model, of);
-    const facts: Facts = { config, pool, key, model, live: of, mode, now, accounts: accountsOf(pool, config) };
+    const liveModel = model === undefined ? undefined : live?.model(pool, model);
+    const mode = model === undefined ? null : modeOf(pool, model, liveModel);
+    const facts: Facts = { config, pool, key, model, live: liveModel, mode, now, accounts: accountsOf(pool, config) };
     return {
       pool: pool.id,
       key: key?.id ?? null,
@@ -85,27 +75,32 @@ function effectsOf(rules: readonly Rule[], facts: TurnFacts): ExplainedTurn['rul
 
 function modeOf(pool: PoolConfig, model: string, live: LiveModel | undefined): ExplainedMode {
   const configured = configuredMode(pool, model);
-  const says = configured === 'auto' ? '' : `serving_modes of Pool ${pool.id} says ${configured}`;
+  const override = configured === 'auto' ? '' : `serving_modes of Pool ${pool.id} says ${configured}`;
   if (!live) {
     if (configured === 'auto') {
-      return { configured, effective: null, source: null, why: 'the catalogs of the accounts decide, which the running gateway knows' };
+      return {
+        configured,
+        effective: null,
+        source: null,
+        why: 'the catalogs of the accounts decide, and only the running gateway knows them',
+      };
     }
-    return { configured, effective: configured, source: 'override', why: `${says}, for as long as a source is routable` };
+    return { configured, effective: configured, source: 'override', why: `${override}, while a source is routable` };
   }
   const { mode } = live;
   if (!mode) return { configured, effective: null, source: null, why: 'no source is routable, so no mode is resolved' };
   const lite = live.sources.filter((source) => source.routable && source.lite).map(({ account }) => account);
   const catalog = lite.length > 0 ? `${lite.join(', ')} reports Lite` : 'no routable source reports a literal true';
-  return { ...mode, why: mode.source === 'override' ? says : catalog };
+  return { ...mode, why: mode.source === 'override' ? override : catalog };
 }
 
-/** In the order of the checks (Q4). */
+/** The first refusal, in the order of the checks (Q4). */
 function refusalOf({ key, model, live, pool, now }: Facts, route: Route): string | null {
   if (key && key.status !== 'active') return `401 api_key_disabled: key ${key.id} is ${key.status}`;
   if (key?.expires_at !== undefined && now >= key.expires_at) return `401 api_key_expired: key ${key.id} has expired`;
   if (route.status === 'unsupported') return '404 unsupported_endpoint: the row is marked unsupported';
   if (model === undefined) return null;
-  if (key?.models && !key.models.includes(model)) return `403 model_not_allowed: ${model} is not among the models of key ${key.id}`;
+  if (key?.models && !key.models.includes(model)) return `403 model_not_allowed: ${model} is not in the models of key ${key.id}`;
   const suppressed = Object.hasOwn(pool.models, model) && pool.models[model]?.suppressed === true;
   if (suppressed) return `400 invalid_model: ${model} is suppressed in Pool ${pool.id}`;
   if (live?.presence === 'absent') return `400 invalid_model: no account of Pool ${pool.id} lists ${model}`;

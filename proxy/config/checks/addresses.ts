@@ -1,7 +1,7 @@
-// Addresses of accounts and listeners: https, or http on loopback (Q9), and nothing secret inside them.
+// Checks addresses of accounts and listeners: https, or http on loopback (Q9), without secrets.
 
 import { isLoopback } from '../../loopback.ts';
-import { temperamentNames } from '../../rehearsal/temperaments.ts';
+import { REHEARSAL_PROFILES } from '../../turn/settings.ts';
 import type { Path, Problem } from '../finding.ts';
 import { suggestion } from '../suggestion.ts';
 import { mapping, rowsOf, text } from './rows.ts';
@@ -17,7 +17,7 @@ function* accountAddresses(data: unknown): Generator<Problem> {
     const url = text(row.base_url);
     if (url === undefined) continue;
     if (isRehearsal(url)) {
-      yield* temperament(url.slice('rehearsal:'.length), [...path, 'base_url']);
+      yield* profile(url.slice('rehearsal:'.length), [...path, 'base_url']);
     } else {
       yield* address(url, [...path, 'base_url']);
       if (row.credential === undefined)
@@ -28,14 +28,14 @@ function* accountAddresses(data: unknown): Generator<Problem> {
   }
 }
 
-function* temperament(word: string, path: Path): Generator<Problem> {
-  const names = [...temperamentNames.keys()];
-  if (word === '' || names.includes(word)) return;
+function* profile(name: string, path: Path): Generator<Problem> {
+  const names: readonly string[] = REHEARSAL_PROFILES;
+  if (name === '' || names.includes(name)) return;
   const known = `; known: ${names.join(', ')}`;
-  yield { path, message: `the simulated provider has no such temperament${suggestion(word, names) || known}` };
+  yield { path, message: `the simulated provider has no such profile${suggestion(name, names) || known}` };
 }
 
-/** None of the messages repeats the address: it may bear a password or a token. */
+/** No message repeats the address: it may contain a password or a token. */
 function* address(written: string, path: Path): Generator<Problem> {
   if (!URL.canParse(written)) {
     const interpolated = written.includes('${') ? '; nothing is interpolated in this file' : '';
@@ -45,11 +45,11 @@ function* address(written: string, path: Path): Generator<Problem> {
   const url = new URL(written);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') yield { path, message: 'must begin with https://, or http:// on loopback' };
   else if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    yield { path, message: 'plain http is for loopback only, because a credential would travel unprotected; did you mean https://?' };
+    yield { path, message: 'plain http is allowed on loopback only, because it would expose the credential; did you mean https://?' };
   }
   if (url.username !== '' || url.password !== '')
-    yield { path, message: 'an address bears no user or password: name the secret in credential' };
-  if (url.search !== '' || url.hash !== '') yield { path, message: 'an address bears no query and no fragment' };
+    yield { path, message: 'an address must not contain a user or password: reference the secret in credential' };
+  if (url.search !== '' || url.hash !== '') yield { path, message: 'an address must not contain a query or fragment' };
 }
 
 function* listeners(data: unknown): Generator<Problem> {
@@ -57,11 +57,11 @@ function* listeners(data: unknown): Generator<Problem> {
   const admin = mapping(mapping(data).admin);
   const host = text(admin.host);
   if (host !== undefined && !isLoopback(host)) {
-    const message = 'the admin listener asks for no credential; beyond loopback, something else must keep strangers away from it';
+    const message = 'the admin listener requires no credential; outside loopback it needs other protection, such as a firewall';
     yield { path: ['admin', 'host'], message, severity: 'warning' };
   }
   if (admin.port !== undefined && admin.port !== 0 && admin.port === listen.port && overlap(host, text(listen.host))) {
-    yield { path: ['admin', 'port'], message: 'this port is taken by listen' };
+    yield { path: ['admin', 'port'], message: 'this port is used by listen' };
   }
 }
 

@@ -1,4 +1,4 @@
-// THE CHECKS that a schema cannot express, in the order in which two messages about one place are weighed.
+// THE CHECKS that a schema cannot express, in order: of two problems of one place the first is reported.
 import type { Problem } from '../finding.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkHeaders } from './headers.ts';
@@ -7,9 +7,9 @@ import { checkKeys } from './keys.ts';
 import { checkLiterals } from './literals.ts';
 import { checkReferences } from './references.ts';
 import { checkRoutes } from './routes.ts';
-import { checkInert } from './unused-settings.ts';
+import { checkUnused } from './unused-settings.ts';
 
-/** @param now Unix milliseconds: a key that has expired gets a warning. */
+/** @param now Unix milliseconds, for the warning about expired keys */
 export function runChecks(data: unknown, now: number): readonly Problem[] {
   return [
     ...checkIds(data),
@@ -18,8 +18,8 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkHeaders(data),
     ...checkRoutes(data),
     ...checkKeys(data, now),
-    ...checkInert(data),
-    // Last: where a place has a better message already, this one is dropped.
+    ...checkUnused(data),
+    // Last: other checks have better messages for the same place.
     ...checkLiterals(data),
   ];
 }

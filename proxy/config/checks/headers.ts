@@ -1,9 +1,9 @@
-// Headers that an account adds must not break its requests, and must not carry what a credential should.
+// Checks the headers that an account adds: no framing headers, no secrets, no duplicates.
 import type { Problem } from '../finding.ts';
-import { mapping, rowsOf } from './rows.ts';
+import { mapping, type Row, rowsOf } from './rows.ts';
 
-/** Framing and connection headers are the carrier's own. */
-const CARRIERS: ReadonlySet<string> = new Set([
+/** Framing and connection headers: the gateway sets them. */
+const FRAMING: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
   'content-encoding',
@@ -22,15 +22,19 @@ const CARRIERS: ReadonlySet<string> = new Set([
 const SECRETS: ReadonlySet<string> = new Set(['api-key', 'authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
 export function checkHeaders(data: unknown): readonly Problem[] {
-  return rowsOf(data, 'accounts').flatMap(({ path, row }) =>
-    Object.keys(mapping(row.headers)).flatMap((name): readonly Problem[] => {
-      const at = { path: [...path, 'headers', name], at: 'key' } as const;
-      const lower = name.toLowerCase();
-      if (SECRETS.has(lower))
-        return [{ ...at, message: 'this header carries a secret, and a secret never stands in this file: name it in credential' }];
-      if (CARRIERS.has(lower) || lower.startsWith('sec-websocket-'))
-        return [{ ...at, message: 'this header is set by the connection itself' }];
-      return [];
-    }),
-  );
+  return rowsOf(data, 'accounts').flatMap((account) => [...problemsOf(account)]);
+}
+
+function* problemsOf({ path, row }: Row): Generator<Problem> {
+  const seen = new Set<string>();
+  for (const name of Object.keys(mapping(row.headers))) {
+    const at = { path: [...path, 'headers', name], at: 'key' } as const;
+    const lower = name.toLowerCase();
+    if (SECRETS.has(lower)) {
+      yield { ...at, message: 'this header contains a secret, and secrets must not be in this file: reference it in credential' };
+    }
+    if (FRAMING.has(lower) || lower.startsWith('sec-websocket-')) yield { ...at, message: 'the gateway sets this header itself' };
+    if (seen.has(lower)) yield { ...at, message: 'this header is listed twice; header names are not case-sensitive' };
+    seen.add(lower);
+  }
 }

@@ -1,10 +1,10 @@
-// Ids, hashes and header names are unique: what stands twice is reported where it stands the second time.
-import type { Path, Problem } from '../finding.ts';
+// Checks that ids and hashes are unique; a duplicate is reported at its second place.
+import type { Problem } from '../finding.ts';
 import { isWord } from '../setting-names.ts';
-import { mapping, rowsOf, text, textsOf } from './rows.ts';
+import { rowsOf, text, textsOf } from './rows.ts';
 
 export function checkIds(data: unknown): readonly Problem[] {
-  return [...duplicateIds(data), ...duplicateAssignments(data), ...sharedHashes(data), ...duplicateHeaders(data)];
+  return [...duplicateIds(data), ...duplicateAssignments(data), ...sharedHashes(data)];
 }
 
 function* duplicateIds(data: unknown): Generator<Problem> {
@@ -13,7 +13,7 @@ function* duplicateIds(data: unknown): Generator<Problem> {
     for (const { path, row } of rowsOf(data, list)) {
       const id = text(row.id);
       if (id === undefined) continue;
-      if (seen.has(id)) yield { path: [...path, 'id'], message: `${quoted(id)} stands twice; every id is unique in its list` };
+      if (seen.has(id)) yield { path: [...path, 'id'], message: `${quoted(id)} is used twice; ids are unique within a list` };
       seen.add(id);
     }
   }
@@ -31,7 +31,7 @@ function* duplicateAssignments(data: unknown): Generator<Problem> {
   }
 }
 
-/** One secret opens one thing: a hash that two keys share, or a key and an operator (AU3), leaves open which of them was meant. */
+/** A hash that two keys share, or a key and an operator (AU3), would not identify one of them. */
 function* sharedHashes(data: unknown): Generator<Problem> {
   const owners = new Map<string, string>();
   const hashes = [
@@ -43,19 +43,8 @@ function* sharedHashes(data: unknown): Generator<Problem> {
     for (const hash of textsOf(row, list, path)) {
       const first = owners.get(hash.text);
       if (first !== undefined && first !== name)
-        yield { path: hash.path, message: `this secret opens ${first} already; one secret opens one thing` };
+        yield { path: hash.path, message: `${first} has this secret already; every secret belongs to one key or operator` };
       owners.set(hash.text, first ?? name);
-    }
-  }
-}
-
-function* duplicateHeaders(data: unknown): Generator<Problem> {
-  for (const { path, row } of rowsOf(data, 'accounts')) {
-    const seen = new Set<string>();
-    for (const name of Object.keys(mapping(row.headers))) {
-      const at: Path = [...path, 'headers', name];
-      if (seen.has(name.toLowerCase())) yield { path: at, at: 'key', message: 'this header stands twice; case makes no difference' };
-      seen.add(name.toLowerCase());
     }
   }
 }

@@ -1,15 +1,15 @@
-// Keys and operators: the shipped demonstration secrets stay with rehearsal accounts, and times are times.
+// Checks keys and operators: demonstration secrets, expiry times, and USD limits without prices.
 import type { Problem } from '../finding.ts';
 import { isRehearsal } from './addresses.ts';
 import { isMapping, mapping, type Row, rowsOf, text, textsOf } from './rows.ts';
 
-/** SHA-256 of `pg-demo-key-for-the-rehearsal-only` and `pg-demo-token-for-the-rehearsal-only`, which everybody can read in config.yaml. */
-export const DEMO_HASHES: ReadonlySet<string> = new Set([
+/** SHA-256 of `pg-demo-key-for-the-rehearsal-only` and `pg-demo-token-for-the-rehearsal-only`, which are public in config.yaml. */
+const DEMO_HASHES: ReadonlySet<string> = new Set([
   '03ae7417bc71c21d85f84c6097b14183afee778e60b9667c849c75ebbca4fafb',
   '90f4ac3f4c2e4f27912c75879d6e69a9460c42d24a0cfd72c14a80c047d3b05c',
 ]);
 
-/** @param now Unix milliseconds. */
+/** @param now Unix milliseconds */
 export function checkKeys(data: unknown, now: number): readonly Problem[] {
   return [...demonstrationSecrets(data), ...expiries(data, now), ...prices(data)];
 }
@@ -24,19 +24,19 @@ function* demonstrationSecrets(data: unknown): Generator<Problem> {
     ),
   );
   for (const key of rowsOf(data, 'keys')) {
-    if (exposed.has(key.row.pool)) yield* demonstration(key, 'secret_sha256', 'key: make one with `poolgate key create`');
+    if (exposed.has(key.row.pool)) yield* demonstration(key, 'secret_sha256', 'key: create one with `poolgate key create`');
   }
   for (const operator of rowsOf(data, 'operators')) {
     const pools = [...textsOf(operator.row, 'owns', operator.path), ...textsOf(operator.row, 'assigned', operator.path)];
     if (pools.some((pool) => exposed.has(pool.text)))
-      yield* demonstration(operator, 'token_sha256', 'token: make one with `poolgate token create`');
+      yield* demonstration(operator, 'token_sha256', 'token: create one with `poolgate token create`');
   }
 }
 
 function* demonstration({ path, row }: Row, list: string, what: string): Generator<Problem> {
   for (const hash of textsOf(row, list, path)) {
     if (DEMO_HASHES.has(hash.text))
-      yield { path: hash.path, message: `a Pool with a real account refuses the shipped demonstration ${what}` };
+      yield { path: hash.path, message: `a Pool with a real account does not accept the shipped demonstration ${what}` };
   }
 }
 
@@ -45,16 +45,16 @@ function* expiries(data: unknown, now: number): Generator<Problem> {
     const written = text(row.expires_at);
     if (written === undefined) continue;
     const at = Date.parse(written);
-    // Of what is no time at all the schema has told already.
+    // The schema reports text that has not the form of a time.
     if (Number.isNaN(at)) {
-      if (/^\d{4}-\d{2}-\d{2}T/.test(written)) yield { path: [...path, 'expires_at'], message: 'there is no such day or time' };
+      if (/^\d{4}-\d{2}-\d{2}T/.test(written)) yield { path: [...path, 'expires_at'], message: 'this date or time does not exist' };
     } else if (at <= now && (row.status ?? 'active') === 'active') {
       yield { path: [...path, 'expires_at'], message: 'this key has expired', severity: 'warning' };
     }
   }
 }
 
-/** A limit in USD counts prices: in a Pool without any it would never trip. */
+/** Without prices every turn costs nothing, so a USD limit has no effect. */
 function* prices(data: unknown): Generator<Problem> {
   const priced = new Set(
     rowsOf(data, 'pools').flatMap(({ row }) =>
@@ -65,7 +65,7 @@ function* prices(data: unknown): Generator<Problem> {
     const limits = mapping(row.limits);
     const limit = ['usd_per_day', 'usd_per_week'].find((name) => limits[name] !== undefined);
     if (limit === undefined || priced.has(row.pool)) continue;
-    const message = 'no model of this Pool has prices, so this limit never trips';
+    const message = 'no model of this Pool has prices, so this limit is never reached';
     yield { path: [...path, 'limits', limit], at: 'key', message, severity: 'warning' };
   }
 }

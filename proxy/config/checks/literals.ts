@@ -1,4 +1,4 @@
-// Secrets and interpolations that stand in the file as they are, at places where any text would do.
+// Checks free text for literal secrets and for `${…}`, which is not interpolated.
 import type { Path, Problem } from '../finding.ts';
 import { looksSecret } from '../setting-names.ts';
 
@@ -18,7 +18,7 @@ function* scan(value: unknown, path: Path): Generator<Problem> {
 }
 
 function* literal(text: string, place: Pick<Problem, 'path' | 'at'>): Generator<Problem> {
-  if (looksSecret(text)) yield { ...place, message: 'this looks like a secret, and a secret never stands in this file' };
+  if (looksSecret(text)) yield { ...place, message: 'this looks like a secret, and secrets must not be in this file' };
   else if (/\$\{[^}]*\}/.test(text))
-    yield { ...place, message: 'nothing is interpolated in this file: this stays as it is written', severity: 'warning' };
+    yield { ...place, message: 'nothing is interpolated in this file: the text is used as written', severity: 'warning' };
 }

@@ -1,4 +1,4 @@
-// What a row refers to by id must stand in this file.
+// Checks that every referenced id exists in the file.
 import type { Path, Problem } from '../finding.ts';
 import { isWord } from '../setting-names.ts';
 import { suggestion } from '../suggestion.ts';
@@ -37,7 +37,7 @@ function dangling(id: unknown, known: readonly string[], noun: string, path: Pat
   return { path, message: `there is no ${noun}${name}${suggestion(id, known) || (known.length === 0 ? '' : `; known: ${listed(known)}`)}` };
 }
 
-/** Long lists are of no help: the first few. */
+/** The first eight. */
 const listed = (ids: readonly string[]): string => ids.slice(0, 8).join(', ') + (ids.length > 8 ? ', …' : '');
 
 function idsOf(data: unknown, list: string): readonly string[] {

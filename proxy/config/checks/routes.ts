@@ -1,4 +1,4 @@
-// Rows of the route table: one per method and path, served by something that can serve them.
+// Checks the route table: one row for each method and path, and a kind that serves this method.
 import { KINDS, type RouteKind } from '../../turn/kinds.ts';
 import type { Path, Problem } from '../finding.ts';
 import { type Mapping, mapping, rowsOf, text } from './rows.ts';
@@ -9,8 +9,8 @@ type Method = (typeof METHODS)[number];
 
 const BY_FILE_ID: ReadonlySet<string> = new Set(['file-finish', 'file-read', 'file-denied']);
 
-/** Outside the surface whatever an operator writes: realtime (E2) and reset credits (B3). */
-const OUTSIDE = /^\/v1\/realtime(?:\/|$)|\/account\/rateLimitResetCredit(?:\/|$)/;
+/** Never served, whatever the row says: realtime (E2) and reset credits (B3). */
+const NEVER_SERVED = /^\/v1\/realtime(?:\/|$)|\/account\/rateLimitResetCredit(?:\/|$)/;
 
 export function checkRoutes(data: unknown): readonly Problem[] {
   const rows = rowsOf(data, 'routes').flatMap(({ path, row }) => {
@@ -30,19 +30,19 @@ interface RouteRow {
 function* rowProblems({ path, row, method, template }: RouteRow): Generator<Problem> {
   const serve = text(row.serve);
   const unfilled = parametersOf(text(row.to) ?? '').find((name) => !parametersOf(template).includes(name));
-  if (unfilled !== undefined) yield { path: [...path, 'to'], message: `{${unfilled}} is no parameter of this row's path` };
+  if (unfilled !== undefined) yield { path: [...path, 'to'], message: `{${unfilled}} is not a parameter of this row's path` };
   const served = row.status !== 'unsupported';
   if (served && row.serve === undefined && row.status !== undefined) {
     yield { path, at: 'first-key', message: "'serve' is missing; only unsupported rows need none" };
   }
-  if (served && OUTSIDE.test(template))
-    yield { path: [...path, 'status'], message: 'this path is outside the surface: unsupported is its only status' };
+  if (served && NEVER_SERVED.test(template))
+    yield { path: [...path, 'status'], message: 'this path cannot be served: its status must be unsupported' };
   if (serve === undefined || !Object.hasOwn(KINDS, serve)) return;
   const methods: readonly string[] = KINDS[serve as RouteKind].methods;
   if (!methods.includes(method)) yield { path: [...path, 'serve'], message: `'${serve}' serves ${methods.join(' and ')}, not ${method}` };
-  // Its credential is another one (AU2): any other kind there would serve without a key.
+  // /mcp takes operator tokens (AU2): another kind on this path would be served without a key.
   if ((serve === 'mcp') !== (template === '/mcp') && served)
-    yield { path: [...path, 'serve'], message: "'mcp' serves /mcp, and nothing else does" };
+    yield { path: [...path, 'serve'], message: "'mcp' and the path /mcp belong together" };
   if (BY_FILE_ID.has(serve) && !template.includes('{file_id}'))
     yield { path: [...path, method], message: `'${serve}' needs {file_id} in its path` };
   if (method === 'WS' && served && row.class !== 'websocket')
@@ -51,7 +51,7 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
 
 const parametersOf = (path: string): readonly string[] => [...path.matchAll(/\{([^}]*)\}/g)].map((found) => found[1] ?? '');
 
-/** Two rows of one method and path, as written or in this deployment's wire words: only one of them could answer. */
+/** Two rows with the same method and path, as written or in the words of `wire`. */
 function* collisions(rows: readonly RouteRow[], words: Readonly<Record<string, string>>): Generator<Problem> {
   const written = new Set<string>();
   const worded = new Set<string>();
@@ -61,8 +61,8 @@ function* collisions(rows: readonly RouteRow[], words: Readonly<Record<string, s
       .split('/')
       .map((segment) => words[segment] ?? segment)
       .join('/');
-    if (written.has(shape)) yield { path: [...path, method], message: `${method} of this path stands twice in the route table` };
-    else if (worded.has(onTheWire)) yield { path: ['wire'], message: 'with these words two rows of the route table have one path' };
+    if (written.has(shape)) yield { path: [...path, method], message: `the route table has ${method} of this path twice` };
+    else if (worded.has(onTheWire)) yield { path: ['wire'], message: 'with these words two rows of the route table have the same path' };
     written.add(shape);
     worded.add(onTheWire);
   }

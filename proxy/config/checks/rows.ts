@@ -1,4 +1,4 @@
-// Reads rows out of data that may be wrong: a check of one fault must not trip over another.
+// Reads rows from content that may be invalid: a check must not fail because of another error.
 import type { Path } from '../finding.ts';
 
 export type Mapping = Readonly<Record<string, unknown>>;
@@ -8,14 +8,14 @@ export interface Row {
   readonly row: Mapping;
 }
 
-/** The rows of a list that are mappings, with their paths; nothing where there is no list. */
+/** The rows of a list that are mappings, with their paths; empty if there is no list. */
 export function rowsOf(parent: unknown, key: string, at: Path = []): readonly Row[] {
   const list = mapping(parent)[key];
   if (!Array.isArray(list)) return [];
   return list.flatMap((row: unknown, i) => (isMapping(row) ? [{ path: [...at, key, i], row }] : []));
 }
 
-/** The texts of a list, with their paths. */
+/** The strings of a list, with their paths. */
 export function textsOf(parent: unknown, key: string, at: Path): readonly { readonly path: Path; readonly text: string }[] {
   const list = mapping(parent)[key];
   if (!Array.isArray(list)) return [];

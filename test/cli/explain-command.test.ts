@@ -1,4 +1,4 @@
-// `explain --key --model`: what a turn would meet, from the file alone and from the running gateway.
+// `explain` of a key and a model, from the file alone and from the running gateway; `explain --turn` of a logged turn.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
@@ -10,7 +10,7 @@ import { poolgate } from './run.ts';
 
 const digest = (secret: string): string => hash('sha256', secret, 'hex');
 
-/** Everything that an explanation can be about, without a running gateway. */
+/** A file with one of each case that an explanation covers, without a running gateway. */
 const FILE: Draft = {
   admin: false,
   accounts: ['north', 'south', 'hidden'].map((id) => ({ id, base_url: 'rehearsal:', visible: id !== 'hidden' })),
@@ -43,7 +43,7 @@ async function explained(context: TestContext, file: Draft, ...args: readonly st
   return JSON.parse(out);
 }
 
-test('without a gateway, explain says what the file settles of a key and a model, and where it stops knowing', async (context) => {
+test('without a gateway, explain uses the file alone and marks what only a gateway knows', async (context) => {
   const { known, turns } = await explained(context, FILE, '--key', 'ci', '--model', 'model-a');
   assert.match(known, /^from the file alone: /);
   const [turn, ...others] = turns;
@@ -62,7 +62,7 @@ test('without a gateway, explain says what the file settles of a key and a model
   assert.equal(turn.rules['output-tokens'], 'caps output at 100 tokens');
 });
 
-test('a mode that the file sets is told with its source, and so are the rules that rest in it', async (context) => {
+test('a mode of the file is explained with its source, and with the rules that do not apply in it', async (context) => {
   const { turns } = await explained(context, FILE, '--key', 'ci', '--model', 'model-b');
   const { mode, rules } = turns[0];
   assert.deepEqual([mode.configured, mode.effective, mode.source], ['full', 'full', 'override']);
@@ -75,7 +75,7 @@ for (const [name, args, refused] of [
   ['a suppressed model', ['--key', 'ci', '--model', 'gone'], /^400 invalid_model: gone is suppressed/],
   ['a paused key', ['--key', 'paused', '--model', 'model-a'], /^401 api_key_disabled: /],
 ] as const) {
-  test(`explain says what ends a turn of ${name}`, async (context) => {
+  test(`explain reports the refusal of ${name}`, async (context) => {
     assert.match((await explained(context, FILE, ...args)).turns[0].refused, refused);
   });
 }
@@ -93,13 +93,13 @@ test('a model without a key is explained for every Pool, a key without a model f
   assert.deepEqual([key.model, key.mode, key.rules['model-access']], [null, null, 'lets by: model-a, model-b, gone']);
 });
 
-test('an unknown key is told, with the one that may be meant', async (context) => {
+test('an unknown key is an error with the nearest id', async (context) => {
   const path = fileWith(context, stringify(FILE));
   const { code, err } = await poolgate(['explain', 'POST', '/v1/responses', '--key', 'cii', '--config', path]);
   assert.deepEqual([code, err], [1, "there is no key 'cii'; did you mean 'ci'?\n"]);
 });
 
-test('the text names mode, accounts and reasons, and stands behind the rules that they concern', async (context) => {
+test('the text has mode, accounts and reasons, and the effect beside each rule', async (context) => {
   const path = fileWith(context, stringify(FILE));
   const { out } = await poolgate(['explain', 'POST', '/v1/responses', '--key', 'ci', '--model', 'model-b', '--config', path]);
   assert.match(out, /\n {2}Pool team, key ci, model model-b:\n/);
@@ -129,13 +129,13 @@ async function running(context: TestContext): Promise<TestGateway> {
   return gate;
 }
 
-/** The command on a file that names the running gateway's admin listener. */
+/** Runs the command on a file with the address of the gateway's admin listener. */
 function asked(context: TestContext, gate: TestGateway, model: string) {
   const file = { ...FILE, admin: { port: Number(new URL(gate.adminUrl).port) } };
   return explained(context, file, '--key', 'ci', '--model', model);
 }
 
-test('with a gateway, explain knows the effective mode, the source that decided, and the place of every account', async (context) => {
+test('with a gateway, explain has the effective mode, its source, and the place of every account', async (context) => {
   const gate = await running(context);
   const { known, turns } = await asked(context, gate, 'model-a');
   assert.equal(known, 'by the running gateway, whose configuration is not this file: see poolgate diff');
@@ -151,7 +151,7 @@ test('with a gateway, explain knows the effective mode, the source that decided,
   assert.equal(gate.upstream.turns().length, 0, 'nothing was asked of an account for it');
 });
 
-test('an account that cools down is told, and what is left without a source', async (context) => {
+test('an account in cooldown is explained, and a model without a routable source', async (context) => {
   const gate = await running(context);
   gate.upstream.next('empty', 'refuse 429 retry 90');
   await gate.send('/v1/responses', { body: { model: 'model-b', input: 'hi' } });
@@ -162,13 +162,13 @@ test('an account that cools down is told, and what is left without a source', as
   });
   await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' } });
   const [cooling] = (await asked(context, gate, 'model-a')).turns;
-  assert.match(cooling.accounts[0].why, /^its quota is out, for \d+ s$/);
+  assert.match(cooling.accounts[0].why, /^its quota is exhausted, for \d+ s$/);
   const [without] = (await asked(context, gate, 'model-b')).turns;
   assert.deepEqual([without.refused, without.mode.effective], ['503 no_eligible_account: no source is routable', null]);
   assert.equal(without.accounts[4].why, 'its assignment is not active');
 });
 
-test('the admin listener answers for routes and keys that it does not have', async (context) => {
+test('GET /explain answers 404 for unknown routes and keys', async (context) => {
   const gate = await running(context);
   const ask = async (query: string) => {
     const response = await fetch(`${gate.adminUrl}/explain?${query}`);
@@ -177,4 +177,26 @@ test('the admin listener answers for routes and keys that it does not have', asy
   assert.deepEqual(await ask('method=POST&path=/v1/unroutable&key=ci'), [404, 'no such route']);
   assert.deepEqual(await ask('method=POST&path=/v1/responses&key=nobody'), [404, 'no such key']);
   assert.deepEqual(await ask('method=POST&path=/v1/responses&key=ci&model=model-a'), [200, undefined]);
+});
+
+test('explain --turn reports each attempt of a failover with its cause and answer', async (context) => {
+  await using gate = await startGateway();
+  gate.upstream.next('north', 'refuse 503');
+  const reply = await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } });
+  const id = reply.headers.get('x-request-id') ?? '';
+  const port = Number(new URL(gate.adminUrl).port);
+  const file = fileWith(context, stringify({ admin: { port }, accounts: [], pools: [], keys: [] }));
+  const { code, out, err } = await poolgate(['explain', '--turn', id, '--config', file]);
+  assert.equal(code, 0, err);
+  assert.match(out, new RegExp(`^${id}\n`));
+  assert.match(out, / {2}answer {3}completed, 200\n/);
+  assert.match(out, / {2}account {2}SOUTH\n {2}why {6}\w+\n {2}others {3}1 tried\n/);
+  assert.match(out, / {4}NORTH {2}as first: status 503, upstream_status, \d+ ms\n {4}SOUTH {2}as \w+: status 200, \d+ ms\n/);
+
+  const asJson = JSON.parse((await poolgate(['explain', '--turn', id, '--json', '--config', file])).out);
+  assert.deepEqual([asJson.turn.id, asJson.attempts.length], [id, 2]);
+
+  const unknown = await poolgate(['explain', '--turn', 'req_nobody', '--config', file]);
+  assert.deepEqual([unknown.code, unknown.err], [1, "the request log has no turn 'req_nobody'\n"]);
+  assert.equal((await poolgate(['explain', '--config', file])).code, 2);
 });

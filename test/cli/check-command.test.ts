@@ -1,4 +1,4 @@
-// `check`, and what all commands share: exit codes, help, output in JSON.
+// `check`, and exit codes, help and JSON output of all commands.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
@@ -15,7 +15,7 @@ const shipped = (await inspect(SMALL, { path: 'config.yaml' })).config?.routes.m
 const BROKEN = SMALL.replace('pools:', 'pool:');
 const REAL = SMALL.replace('"rehearsal:"', 'https://a.example\n    credential: { bearer: { env: TOKEN } }');
 
-test('check names every mistake with its place, and exits with 1', async (context) => {
+test('check lists every error with its place, and exits with 1', async (context) => {
   const path = fileWith(context, BROKEN);
   const { code, out } = await poolgate(['check', '--config', path]);
   assert.equal(code, 1);
@@ -29,7 +29,7 @@ ${path}: 3 errors
   );
 });
 
-test('check of a valid file says what it holds, and exits with 0', async (context) => {
+test('check of a valid file counts its contents, and exits with 0', async (context) => {
   const path = fileWith(context, SMALL);
   const { code, out } = await poolgate(['check', '--config', path]);
   assert.equal(code, 0);
@@ -52,7 +52,7 @@ test('an unset variable is a warning in check and an error in check --strict', a
   assert.equal((await poolgate(['check', '--strict', '--config', path], { TOKEN: 'x' })).code, 0);
 });
 
-test('check --json gives the findings as data', async (context) => {
+test('check --json prints the findings as JSON', async (context) => {
   const path = fileWith(context, BROKEN);
   const { code, out } = await poolgate(['check', '--json', '--config', path]);
   assert.equal(code, 1);
@@ -61,7 +61,7 @@ test('check --json gives the findings as data', async (context) => {
   assert.deepEqual(findings[0], { file: path, line: 1, column: 1, message: "'pools' is missing", severity: 'error' });
 });
 
-test('other commands refuse a file with mistakes in the same words, on stderr or in JSON', async (context) => {
+test('other commands refuse an invalid file with the same findings, on stderr or in JSON', async (context) => {
   const path = fileWith(context, BROKEN);
   const plain = await poolgate(['routes', '--config', path]);
   assert.deepEqual([plain.code, plain.out], [1, '']);
@@ -70,7 +70,7 @@ test('other commands refuse a file with mistakes in the same words, on stderr or
   assert.deepEqual([asJson.code, asJson.err, JSON.parse(asJson.out).findings.length], [1, '', 3]);
 });
 
-test('a command line that makes no sense exits with 2, and help with 0', async () => {
+test('an invalid command line exits with 2, and help with 0', async () => {
   for (const args of [['nothing'], ['check', '--sctrict'], ['explain', 'GET'], ['mode', 'set', 'team', 'model-a', 'fast'], ['key'], []]) {
     const { code, out } = await poolgate(args);
     assert.deepEqual([args, code, out], [args, 2, '']);
@@ -84,7 +84,7 @@ test('a command line that makes no sense exits with 2, and help with 0', async (
   assert.deepEqual([code, /^\d+\.\d+\.\d+\n$/.test(out)], [0, true]);
 });
 
-test('the command itself exits as its findings say, and reads config.yaml of its folder', async (context) => {
+test('the process exits with the code of the command, and reads config.yaml of its folder', async (context) => {
   const path = fileWith(context, BROKEN);
   const main = fileURLToPath(new URL('../../proxy/main.ts', import.meta.url));
   const args = ['--import', import.meta.resolve('tsx'), main, 'check'];

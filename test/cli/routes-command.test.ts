@@ -1,4 +1,4 @@
-// `routes` and `explain`: what the table holds, and what a request meets.
+// `routes`, and `explain` of a route.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileWith, SMALL } from '../config/files.ts';
@@ -15,7 +15,7 @@ test('routes lists every row with its status, whether it is served, family, clas
   assert.ok(lines.some((line) => /^POST +\/v1\/embeddings +unsupported +no +v1 +http +- +authenticate/.test(line)));
 });
 
-test('routes --json gives the same as data', async (context) => {
+test('routes --json prints the same rows', async (context) => {
   const { out } = await poolgate(['routes', '--json', '--config', fileWith(context, SMALL)]);
   const row = JSON.parse(out).find(({ method, path }: { method: string; path: string }) => method === 'POST' && path === '/v1/responses');
   assert.deepEqual(
@@ -42,7 +42,7 @@ test('explain prints the rules of a route in order, with their phases', async (c
   assert.match(out, /\n {4}authenticate +admit\n/);
 });
 
-test('explain finds the row of a concrete path, of a template, of a URL, and of neutral words under other wire words', async (context) => {
+test('explain finds a row by path, template, URL, and neutral words under other wire words', async (context) => {
   const path = fileWith(context, `${SMALL}wire: { agent: codex, meter: wham }\n`);
   const explained = async (method: string, of: string) =>
     JSON.parse((await poolgate(['explain', method, of, '--json', '--config', path])).out);
@@ -54,7 +54,7 @@ test('explain finds the row of a concrete path, of a template, of a URL, and of 
   assert.equal((await explained('GET', '/v1/responses')).method, 'WS');
 });
 
-test('another status in the file is another status of the route, and a fifth one is refused', async (context) => {
+test('a route has the status of its row, and an unknown status is an error', async (context) => {
   const row = (status: string) => `${SMALL}routes:\n  - { POST: /v1/embeddings, status: ${status}, serve: forward }\n`;
   for (const status of ['supported', 'translated', 'partial', 'unsupported']) {
     const { out } = await poolgate(['explain', 'POST', '/v1/embeddings', '--json', '--config', fileWith(context, row(status))]);
@@ -65,7 +65,7 @@ test('another status in the file is another status of the route, and a fifth one
   assert.match(out, /:13:37: routes\[0\]\.status: must be supported, translated, partial or unsupported\n/);
 });
 
-test('explain says what a path or method gets that is in no row', async (context) => {
+test('explain reports 404 or 405 for a path or method without a row', async (context) => {
   const path = fileWith(context, SMALL);
   const unroutable = await poolgate(['explain', 'GET', '/v1/modles', '--config', path]);
   assert.deepEqual(
@@ -76,7 +76,7 @@ test('explain says what a path or method gets that is in no row', async (context
   assert.deepEqual([otherwise.code, otherwise.err], [1, '/v1/models has no DELETE: 405 method_not_allowed, with Allow: GET\n']);
 });
 
-test('a row that this version has no handler for says so, and one that its status closes says that', async (context) => {
+test('routes and explain report rows that this version does not serve, and unsupported rows', async (context) => {
   const path = fileWith(context, SMALL);
   const rows = JSON.parse((await poolgate(['routes', '--json', '--config', path])).out);
   const table = (await poolgate(['routes', '--config', path])).out;

@@ -1,4 +1,4 @@
-// `diff`, `reload` and `status` against a gateway's admin listener.
+// `status`, `diff` and `reload` against an admin listener.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -11,7 +11,7 @@ import { Reloader } from '../../proxy/config/reloader.ts';
 import { fileWith, SMALL } from '../config/files.ts';
 import { poolgate } from './run.ts';
 
-/** A gateway as far as these commands see one, on a file of its own that names its port. */
+/** A server with the admin routes of these commands, and a file with its port. */
 async function gateway(context: TestContext): Promise<string> {
   let reloader: Reloader | undefined;
   const server = createServer(async (request, response) => {
@@ -46,7 +46,7 @@ async function reloadAnswer(reloader: Reloader | undefined): Promise<Answer> {
   }
 }
 
-test('diff tells what a reload would change, reload changes it, and then they agree', async (context) => {
+test('diff lists what a reload would change, and nothing after the reload', async (context) => {
   const path = await gateway(context);
   assert.deepEqual(await poolgate(['diff', '--exit-code', '--config', path]), { code: 0, out: 'no difference\n', err: '' });
   await poolgate(['mode', 'set', 'team', 'model-a', 'lite', '--config', path]);
@@ -68,24 +68,24 @@ test('diff --json names both versions and the changes', async (context) => {
   assert.deepEqual(changes, [{ path: 'keys[ci].status', kind: 'changed', from: 'active', to: 'paused', restart: false }]);
 });
 
-test('a gateway that finds its file broken keeps its configuration, and reload tells the findings', async (context) => {
+test('reload of an invalid file reports the findings and keeps the configuration', async (context) => {
   const path = await gateway(context);
   const broken = fileWith(context, readFileSync(path, 'utf8'));
   writeFileSync(path, readFileSync(path, 'utf8').replace('pool: team', 'pool: taem'));
-  // Asked through a valid file of the same address: the gateway reads its own.
+  // The command reads a valid file with the same address; the gateway reads its own file.
   const { code, err } = await poolgate(['reload', '--config', broken]);
   assert.equal(code, 1);
-  assert.match(err, /^the gateway keeps its configuration; the file has mistakes:\n.*keys\[ci\]\.pool: there is no Pool 'taem'/);
+  assert.match(err, /^the gateway keeps its configuration; the file has errors:\n.*keys\[ci\]\.pool: there is no Pool 'taem'/);
 });
 
-test('status shows how the gateway is, and its configuration only as JSON', async (context) => {
+test('status prints the state of the gateway, and its configuration only as JSON', async (context) => {
   const path = await gateway(context);
   const plain = await poolgate(['status', '--config', path]);
   assert.match(plain.out, /^version: "?[0-9a-f]{12}"?\nuptime_s: 1\n$/);
   assert.equal(JSON.parse((await poolgate(['status', '--json', '--config', path])).out).config.keys[0].id, 'ci');
 });
 
-test('where no gateway answers, or none could, the commands say so and exit with 1', async (context) => {
+test('without a reachable gateway the commands report it and exit with 1', async (context) => {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
@@ -95,4 +95,36 @@ test('where no gateway answers, or none could, the commands say so and exit with
   const off = await poolgate(['reload', '--config', fileWith(context, `${SMALL}admin: false\n`)]);
   assert.equal(off.code, 1);
   assert.match(off.err, /admin: false.*SIGHUP/);
+});
+
+test('a reply in another form is reported as one of another version, for every command that reads one', async (context) => {
+  const replies = [
+    '{}',
+    '{"version":7,"config":{}}',
+    'null',
+    'text',
+    '{"turns":[{}],"changes":[{}],"turn":{},"attempts":[],"version":"1"}',
+  ];
+  let body = '';
+  const server = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  context.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const path = fileWith(context, `${SMALL}admin: { port: ${port} }\n`);
+  const foreign = (request: string) =>
+    `the answer of http://127.0.0.1:${port} to ${request} (HTTP 200) is not from a gateway of this version`;
+  for (body of replies) {
+    for (const [args, request] of [
+      [['status'], 'GET /status'],
+      [['diff'], 'GET /status'],
+      [['reload'], 'POST /reload'],
+      [['explain', '--turn', 'req_1'], 'GET /turn'],
+    ] as const) {
+      const { code, out, err } = await poolgate([...args, '--config', path]);
+      assert.deepEqual([code, out, err], [1, '', `${foreign(request)}; is another version running?\n`], body);
+    }
+    const explained = await poolgate(['explain', 'POST', '/v1/responses', '--key', 'ci', '--config', path]);
+    assert.equal(explained.code, 0);
+    assert.ok(explained.out.includes(`from the file alone: ${foreign('GET /explain')}`));
+  }
 });

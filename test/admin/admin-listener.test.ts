@@ -1,4 +1,4 @@
-// The loopback listener: what it answers, to whom, and that it says nothing to a page in the operator's browser.
+// The admin listener: its answers, and the refusal of requests of web pages.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { AdminServer, adminJson } from '../../proxy/admin/admin-listener.ts';
@@ -26,12 +26,12 @@ test('health and readiness are answered to GET and HEAD', async () => {
   }
 });
 
-test('nothing of the public listener is there, and nothing of it is on the public one', async () => {
+test('the admin listener and the public listener share no path', async () => {
   for (const path of ['/v1/models', '/backend-api/agent/models', '/', '/metricss']) assert.equal((await ask('GET', path)).status, 404);
   for (const path of ['/healthz', '/readyz', '/status', '/metrics', '/reload']) assert.equal((await gate.send(path)).status, 404);
 });
 
-test('requests of a page are refused: those that name an origin, and those under a name that was rebound to loopback', async () => {
+test('requests of a web page are refused: with an Origin, or with a host name that was bound to loopback', async () => {
   assert.equal((await ask('GET', '/status', { origin: 'http://127.0.0.1:4001' })).status, 403);
   for (const host of [
     'evil.example',
@@ -51,7 +51,7 @@ test('requests of a page are refused: those that name an origin, and those under
   }
 });
 
-test('a listener on other addresses is asked under whatever name its clients have for it', async () => {
+test('a listener on other addresses accepts every host name', async () => {
   const server = new AdminServer({ 'GET /healthz': () => adminJson(200, {}) });
   const { port } = await server.listen('0.0.0.0', 0);
   const { status } = await ask('GET', '/healthz', { host: 'poolgate.monitoring:4001' }, `http://127.0.0.1:${port}`);

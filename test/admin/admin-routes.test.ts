@@ -1,11 +1,11 @@
-// /metrics: what Prometheus reads, with every counter that there is.
+// The /metrics route, with every counter.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COUNTERS } from '../../proxy/metrics.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
-test('every counter has its help, its type and its value', async () => {
+test('every counter has its help, type and value', async () => {
   await using gate = await startGateway();
   const read = async (): Promise<string> => {
     const response = await fetch(`${gate.adminUrl}/metrics`);

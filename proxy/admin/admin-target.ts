@@ -1,0 +1,32 @@
+// What the admin listener needs of the running gateway: what it reports, and the reload.
+import type { Store } from '../../store/store.ts';
+import type { Capacity } from '../accounts/capacity.ts';
+import type { AccountUsage } from '../accounts/quota/account-usage.ts';
+import type { LoadedConfig } from '../config/config.ts';
+import type { Reloaded } from '../config/reloader.ts';
+import type { Counters } from '../metrics.ts';
+import type { Catalog } from '../models/catalog.ts';
+import type { ModelDirectory } from '../models/model-directory.ts';
+
+export interface AdminTarget {
+  /** The configuration of new turns. */
+  readonly loaded: Pick<LoadedConfig, 'config'>;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Whether the gateway takes traffic. */
+  readonly ready: boolean;
+  readonly follower: {
+    /** @throws ConfigError when the file has errors; nothing changes then */
+    reload(actor: 'command'): Promise<Reloaded>;
+  };
+  readonly services: {
+    readonly capacity: Pick<Capacity, 'health' | 'selection' | 'status'>;
+    readonly catalog: { readonly accounts: Pick<Catalog['accounts'], 'status'> };
+    readonly counters: Counters;
+    readonly models: Pick<ModelDirectory, 'models'>;
+    readonly store: Pick<Store, 'attempts' | 'flush' | 'requests' | 'stats'>;
+    readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
+  };
+  /** Unix milliseconds. */
+  now(): number;
+}
