@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Quota, RehearsalAccount } from '../../proxy/rehearsal/account.ts';
+import type { Quota } from '../../proxy/rehearsal/account-profiles.ts';
+import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
-import type { HandClock } from '../models/support.ts';
+import { HandClock } from '../models/support.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
-import { oneClock } from '../support/one-clock.ts';
 import { replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { restarted } from '../support/restart.ts';
 import { until } from '../support/until.ts';
@@ -31,10 +31,10 @@ interface Options {
 }
 
 async function world({ accounts = ['north', 'south'], config, store }: Options = {}): Promise<World & AsyncDisposable> {
-  const { clock, upstream } = oneClock();
+  const clock = new HandClock();
   const gate = await startGateway({
     clock,
-    upstream: { accounts, clock: upstream, strict: false },
+    upstream: { accounts, clock, strict: false },
     ...(config ? { config } : {}),
     ...(store === undefined ? {} : { store }),
   });
@@ -51,12 +51,12 @@ describe('[C4] the Pool’s usage', () => {
   const usageOf = async (gate: TestGateway): Promise<JsonObject> => (await gate.send('/backend-api/meter/usage')).json;
 
   test('is the mean over its accounts, rounded half up, with the soonest reset, on all three paths', async () => {
-    const { clock, upstream } = oneClock();
+    const clock = new HandClock();
     const now = clock.now() / 1000;
     const gate = await startGateway({
       clock,
       upstream: {
-        clock: upstream,
+        clock,
         accounts: [
           { id: 'north', quota: { primary: window(10, 300, now + 5000), secondary: window(40, 10_080, now + 90_000) } },
           { id: 'south', quota: { primary: window(21, 300, now + 3000), secondary: null } },

@@ -1,7 +1,7 @@
 // Addresses of accounts and listeners: https, or http on loopback (Q9), and nothing secret inside them.
 
 import { isLoopback } from '../../loopback.ts';
-import { temperamentNames } from '../../rehearsal/temperaments.ts';
+import { REHEARSAL_PROFILES } from '../../turn/settings.ts';
 import type { Path, Problem } from '../finding.ts';
 import { suggestion } from '../suggestion.ts';
 import { mapping, rowsOf, text } from './rows.ts';
@@ -29,7 +29,7 @@ function* accountAddresses(data: unknown): Generator<Problem> {
 }
 
 function* temperament(word: string, path: Path): Generator<Problem> {
-  const names = [...temperamentNames.keys()];
+  const names: readonly string[] = REHEARSAL_PROFILES;
   if (word === '' || names.includes(word)) return;
   const known = `; known: ${names.join(', ')}`;
   yield { path, message: `the simulated provider has no such temperament${suggestion(word, names) || known}` };
