@@ -25,7 +25,7 @@ test('[MC1] the backend list has every field of the contract, and passes the oth
   assert.deepEqual(entriesOf(body), [sent]);
 });
 
-test('[MC1] comp_hash stands only where the provider had one, and unknown windows stand unroutable', () => {
+test('[MC1] comp_hash appears only where the provider has one, and an unknown window is left out', () => {
   const told = one({ context_window: undefined, max_context_window: undefined });
   assert.deepEqual(
     ['comp_hash', 'context_window', 'max_context_window', 'auto_compact_token_limit'].filter((name) => name in told),
@@ -59,7 +59,7 @@ for (const [value, lite] of [
   });
 }
 
-test('[MC2] use_responses_lite is the effective mode, and no other field moves with it', () => {
+test('[MC2] use_responses_lite is the effective mode, and no other field changes with it', () => {
   const told = (mode: 'lite' | 'full'): object =>
     one({ use_responses_lite: mode === 'full' }, { pool: { serving_modes: { 'model-a': mode } } });
   assert.deepEqual(told('lite'), { ...told('full'), use_responses_lite: true });
@@ -84,7 +84,7 @@ for (const [name, policy, levels, preferred] of LEVELS) {
   });
 }
 
-test('[F4.6] /v1/models is the same whatever the effort policy', () => {
+test('[F4.6] /v1/models is the same under every effort policy', () => {
   const { lists } = world({ a: [entry('model-a')] });
   assert.equal(lists.public(key({ reasoning_effort: { always: 'low' } })), lists.public(KEY));
 });
@@ -116,7 +116,7 @@ const UNFIT: readonly (readonly [string, unknown])[] = [
 ];
 
 for (const [name, unfit] of UNFIT) {
-  test(`an entry that native clients could not read stands in /v1/models only: ${name}`, () => {
+  test(`an entry that native clients cannot read appears in /v1/models only: ${name}`, () => {
     const { lists } = world({ a: [unfit, entry('model-a')] });
     assert.deepEqual(
       entriesOf(lists.backend(KEY).body).map(({ slug }) => slug),
@@ -181,7 +181,7 @@ test('[A1] equal bodies give equal ETags, whatever the order of members and of a
   assert.equal(here.etag(KEY), here.backend(KEY).etag);
 });
 
-test('[VE1] the ETag moves with the entries, the mode, the routable models and the policy, and back', () => {
+test('[VE1] the ETag changes with the entries, the mode, the routable models and the policy, and back', () => {
   const { lists, health, accounts } = world({
     a: [entry('model-a')],
     b: [entry('model-a', { use_responses_lite: true }), entry('model-b')],
@@ -215,7 +215,7 @@ test('[A1] an account that joins, leaves or hides without changing the body leav
   assert.equal(lists.etag(KEY), before);
 });
 
-test('bodies are made once per policy and state', () => {
+test('lists are built once per policy and state', () => {
   const { lists, health } = world({ a: [entry('model-a')] });
   assert.equal(lists.backend(key({ models: ['x', 'y'] })), lists.backend(key({ models: ['y', 'x', 'x'] })));
   const body = lists.backend(KEY);
@@ -224,7 +224,7 @@ test('bodies are made once per policy and state', () => {
   assert.equal(lists.backend(KEY), body);
 });
 
-test('[MC1] the recorded catalog of a real client comes out as it went in, but for what we fill in', () => {
+test('[MC1] the recorded catalog of a real client passes unchanged except for the fields that the gateway sets', () => {
   const recorded = JSON.parse(readFileSync(new URL('recorded-catalog.json', import.meta.url), 'utf8'));
   const { lists } = world({ a: recorded.models });
   const filledIn = recorded.models.map((model: object) => ({ ...model, auto_compact_token_limit: 244800 }));
