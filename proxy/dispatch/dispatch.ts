@@ -75,7 +75,7 @@ export class Dispatch {
    */
   run(turn: LiveTurn, work: Work, client: Client): Promise<RelayedAnswer | undefined> {
     const onGone = (aborted: () => void): (() => void) => client.onGone(aborted);
-    const entering = this.#options.admission.enter({ class: turn.route.class, onGone });
+    const entering = this.#options.admission.acquire({ class: turn.route.class, onGone });
     if (!(entering instanceof Promise)) return this.#within({ turn, work, client, slot: entering, onGone });
     return entering.then((slot) => (slot ? this.#within({ turn, work, client, slot, onGone }) : this.#gone(turn)));
   }
@@ -108,7 +108,7 @@ export class Dispatch {
         recovered = await this.#goOn(running, { ...verdict, status, account: lease.account.id });
       }
     } finally {
-      slot.leave();
+      slot.release();
     }
   }
 

@@ -1,7 +1,7 @@
 // Selection: one account for one attempt; by pin, by prompt-cache locality, or by the Pool's strategy (Q7, Q10, Q11, Q12).
 
 import type { Admission, Slot } from '../../admission/admission.ts';
-import { Line } from '../../admission/wait-queue.ts';
+import { WaitQueue } from '../../admission/wait-queue.ts';
 import type { Clock } from '../../clock.ts';
 import type { Counters } from '../../metrics.ts';
 import { restartRequired } from '../../sessions/ciphertext-moves.ts';
@@ -55,11 +55,11 @@ export class Selection {
   readonly #options: SelectionOptions;
   readonly #seats = new AccountLoads();
   readonly #rosters: CandidateIndexes;
-  readonly #line: Line<Lease>;
+  readonly #line: WaitQueue<Lease>;
 
   constructor(options: SelectionOptions) {
     this.#options = options;
-    this.#line = new Line(options.clock);
+    this.#line = new WaitQueue(options.clock);
     this.#rosters = new CandidateIndexes({ ...options, seats: this.#seats });
     options.health.onChange(({ account }) => this.#changed(this.#seats.of(account), 'for everybody'));
     options.quota.onChange((account) => {
@@ -193,7 +193,12 @@ export class Selection {
     const over = admission.waitForAccount(name);
     counters.add('account_waits');
     try {
-      return await this.#line.wait({ serve: () => this.#place(demand, tried), deadline, late: () => admission.late(name), onGone });
+      return await this.#line.wait({
+        serve: () => this.#place(demand, tried),
+        deadline,
+        timeoutError: () => admission.timeoutRefusal(name),
+        onGone,
+      });
     } finally {
       over();
     }
@@ -204,7 +209,7 @@ export class Selection {
     if (!seat) return;
     this.#seats.change(seat);
     if (this.#line.length === 0) return;
-    this.#line.serveWhoCan(() => whom === 'for one' && seat.inFlight >= seat.capacity);
+    this.#line.serveEach(() => whom === 'for one' && seat.inFlight >= seat.capacity);
   }
 
   #unplaced({ scope }: Demand, closed: readonly Closed[]): Refusal {

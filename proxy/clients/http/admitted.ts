@@ -9,7 +9,7 @@ export type Slotted = (exchange: Exchange, slot: Slot) => ReturnType<Handler>;
 export function admitted(admission: Admission, serve: Slotted): Handler {
   return (exchange) => {
     const { turn, response } = exchange;
-    const entering = admission.enter({ class: turn.route.class, onGone: (aborted) => onceGone(response, aborted) });
+    const entering = admission.acquire({ class: turn.route.class, onGone: (aborted) => onceGone(response, aborted) });
     if (!(entering instanceof Promise)) return within(entering, exchange, serve);
     return entering.then((slot) => {
       if (slot) return within(slot, exchange, serve);
@@ -36,6 +36,6 @@ async function within(slot: Slot, exchange: Exchange, serve: Slotted): Promise<A
   try {
     return await serve(exchange, slot);
   } finally {
-    slot.leave();
+    slot.release();
   }
 }
