@@ -31,7 +31,7 @@ function liveOf(gateway: AdminTarget): LiveModels {
   return {
     model(pool, id) {
       const models = gateway.services.models.models(pool);
-      const known = models.known(id);
+      const known = models.get(id);
       const presence = models.presence(id);
       if (!known) return { presence, mode: undefined, entry: undefined, sources: [] };
       return { presence, mode: known.view.mode, entry: known.view.entry, sources: sourcesOf(gateway, pool, known) };
@@ -41,14 +41,14 @@ function liveOf(gateway: AdminTarget): LiveModels {
 
 function sourcesOf(gateway: AdminTarget, pool: PoolConfig, { model, candidates }: ListedModel): LiveModel['sources'] {
   const { health, selection } = gateway.services.capacity;
-  return model.sources.map(({ account, assigned, known }): LiveSource => {
+  return model.sources.map(({ account, assigned, entry }): LiveSource => {
     const place = candidates.preferred.includes(account) ? 'cohort' : candidates.overflow.includes(account) ? 'overflow' : 'smaller';
     return {
       account,
       place,
       routable: assigned && health.routable(account, model.id),
-      lite: known.entry.use_responses_lite === true,
-      window: bucketWindow(known.ceilings, Object.hasOwn(pool.models, model.id) ? pool.models[model.id] : undefined),
+      lite: entry.fields.use_responses_lite === true,
+      window: bucketWindow(entry.ceilings, Object.hasOwn(pool.models, model.id) ? pool.models[model.id] : undefined),
       health: health.availability(account, model.id),
       until: health.cooldownEnd(account, model.id),
       inFlight: selection.inFlight(account),

@@ -1,24 +1,23 @@
-// Admission: how many turns of a route class run at once, how many wait for a place, and for how long (Q4, Q7).
-
+// Admission: limits how many turns of a route class run at once, how many wait, and how long (Q4, Q7).
 import type { Clock } from '../clock.ts';
 import type { AdmissionConfig } from '../config/config.ts';
 import type { Counters } from '../metrics.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { AdmissionClass } from '../turn/settings.ts';
-import { Line } from './wait-queue.ts';
+import { WaitQueue } from './wait-queue.ts';
 
-export interface Arriving {
-  /** Of its route. */
+export interface SlotRequest {
   readonly class: AdmissionClass;
-  /** Calls back when the client leaves; returns the undo. */
+  /** Calls back when the client closes the connection; returns the undo. */
   readonly onGone: (aborted: () => void) => () => void;
 }
 
+/** The right of one turn to run. */
 export interface Slot {
-  /** When the turn has waited long enough, for this slot and then for an account together; Unix milliseconds. */
+  /** The end of the turn's whole wait, for this slot and then for an account; Unix milliseconds. */
   readonly deadline: number;
-  /** Gives the place back; a second call does nothing. */
-  leave(): void;
+  /** Gives the slot back; a second call does nothing. */
+  release(): void;
 }
 
 export interface ClassStatus {
@@ -26,100 +25,99 @@ export interface ClassStatus {
   readonly waiting: number;
 }
 
-interface Class {
+interface ClassState {
   limits: AdmissionConfig;
   running: number;
-  readonly slots: Line<Slot>;
-  /** Turns that have a slot and wait for an account with room: in the same class's queue (Q7). */
-  forAccount: number;
+  readonly queue: WaitQueue<Slot>;
+  /** Turns that have a slot and wait for an account: they count as waiting in the same class (Q7). */
+  waitingForAccount: number;
 }
 
 export class Admission {
   readonly #clock: Clock;
   readonly #counters: Counters;
-  readonly #classes = new Map<AdmissionClass, Class>();
+  readonly #classes = new Map<AdmissionClass, ClassState>();
 
   constructor(clock: Clock, counters: Counters) {
     this.#clock = clock;
     this.#counters = counters;
   }
 
-  /** Takes the limits of a configuration, for those who wait already too. */
+  /** Takes the limits of a configuration; they apply to waiting turns too. */
   configure(limits: Readonly<Record<AdmissionClass, AdmissionConfig>>): void {
     for (const name of Object.keys(limits) as AdmissionClass[]) {
       const known = this.#classes.get(name);
       if (known) known.limits = limits[name];
-      else this.#classes.set(name, { limits: limits[name], running: 0, slots: new Line<Slot>(this.#clock), forAccount: 0 });
-      known?.slots.serveInOrder();
+      else this.#classes.set(name, { limits: limits[name], running: 0, queue: new WaitQueue<Slot>(this.#clock), waitingForAccount: 0 });
+      known?.queue.serveInOrder();
     }
   }
 
-  /** A slot, at once where there is one. Undefined: the client left while it waited. @throws Refusal `server_is_overloaded` */
-  enter(arriving: Arriving): Slot | Promise<Slot | undefined> {
-    const own = this.#of(arriving.class);
-    const deadline = this.#clock.now() + own.limits.wait_ms;
-    // Nobody overtakes those who wait.
-    if (own.slots.length === 0 && own.running < own.limits.running) return this.#take(own, deadline);
-    this.#join(own);
-    return own.slots.wait({
-      serve: () => (own.running < own.limits.running ? this.#take(own, deadline) : undefined),
+  /** Returns a slot, or a promise where the turn must wait; undefined: the client closed the connection. @throws Refusal `server_is_overloaded` */
+  acquire(request: SlotRequest): Slot | Promise<Slot | undefined> {
+    const state = this.#stateOf(request.class);
+    const deadline = this.#clock.now() + state.limits.wait_ms;
+    // A new turn must not overtake waiting ones.
+    if (state.queue.length === 0 && state.running < state.limits.running) return this.#take(state, deadline);
+    this.#checkQueueRoom(state);
+    return state.queue.wait({
+      serve: () => (state.running < state.limits.running ? this.#take(state, deadline) : undefined),
       deadline,
-      late: () => this.late(arriving.class),
-      onGone: arriving.onGone,
+      timeoutError: () => this.timeoutRefusal(request.class),
+      onGone: request.onGone,
     });
   }
 
-  /** A turn that has its slot goes on to wait for an account; returns the undo. @throws Refusal `server_is_overloaded` */
+  /** Counts a turn that has its slot as waiting for an account; returns the undo. @throws Refusal `server_is_overloaded` */
   waitForAccount(name: AdmissionClass): () => void {
-    const own = this.#of(name);
-    this.#join(own);
-    own.forAccount += 1;
+    const state = this.#stateOf(name);
+    this.#checkQueueRoom(state);
+    state.waitingForAccount += 1;
     return () => {
-      own.forAccount -= 1;
+      state.waitingForAccount -= 1;
     };
   }
 
-  /** What a turn is told that waited in vain. */
-  late(name: AdmissionClass): Refusal {
+  /** Counts a wait that reached its deadline, and returns its refusal. */
+  timeoutRefusal(name: AdmissionClass): Refusal {
     this.#counters.add('admission_timeouts');
-    return overloaded(this.#of(name));
+    return overloaded(this.#stateOf(name));
   }
 
   status(): Readonly<Partial<Record<AdmissionClass, ClassStatus>>> {
-    return Object.fromEntries([...this.#classes].map(([name, own]) => [name, { running: own.running, waiting: waitingIn(own) }]));
+    return Object.fromEntries([...this.#classes].map(([name, state]) => [name, { running: state.running, waiting: waitingIn(state) }]));
   }
 
-  /** Checks that the class's queue takes one more. */
-  #join(own: Class): void {
-    if (waitingIn(own) >= own.limits.waiting) {
+  #checkQueueRoom(state: ClassState): void {
+    if (waitingIn(state) >= state.limits.waiting) {
       this.#counters.add('admission_full');
-      throw overloaded(own);
+      throw overloaded(state);
     }
     this.#counters.add('admission_waits');
   }
 
-  #take(own: Class, deadline: number): Slot {
-    own.running += 1;
-    let left = false;
+  #take(state: ClassState, deadline: number): Slot {
+    state.running += 1;
+    let released = false;
     return {
       deadline,
-      leave: () => {
-        if (left) return;
-        left = true;
-        own.running -= 1;
-        own.slots.serveInOrder();
+      release: () => {
+        if (released) return;
+        released = true;
+        state.running -= 1;
+        state.queue.serveInOrder();
       },
     };
   }
 
-  #of(name: AdmissionClass): Class {
-    const own = this.#classes.get(name);
-    if (!own) throw new Error(`admission of ${name} was never configured`);
-    return own;
+  #stateOf(name: AdmissionClass): ClassState {
+    const state = this.#classes.get(name);
+    if (!state) throw new Error(`admission of ${name} was never configured`);
+    return state;
   }
 }
 
-const waitingIn = ({ slots, forAccount }: Class): number => slots.length + forAccount;
+const waitingIn = ({ queue, waitingForAccount }: ClassState): number => queue.length + waitingForAccount;
 
-/** A queue that is full or too slow now is so for about as long as it lets anybody wait. */
-const overloaded = ({ limits }: Class): Refusal => new Refusal('server_is_overloaded', { retryAfterMs: limits.wait_ms });
+/** A full or slow queue is expected to stay so for about the longest wait of the class. */
+const overloaded = ({ limits }: ClassState): Refusal => new Refusal('server_is_overloaded', { retryAfterMs: limits.wait_ms });

@@ -1,23 +1,23 @@
-// A waiting line: first come, first served, each until its deadline or until its client leaves.
+// A queue of waiting turns: first in, first out; a wait ends at its deadline or when its client closes the connection.
 import type { Clock } from '../clock.ts';
 
-export interface Waiting<T> {
-  /** What is waited for, or undefined while it is not to be had. What it throws ends the wait. */
+export interface WaitRequest<T> {
+  /** The value to wait for, or undefined while it is not available. An error that it throws ends the wait. */
   serve(): T | undefined;
   /** Unix milliseconds. */
   readonly deadline: number;
-  /** What the wait ends with when the deadline comes first. */
-  late(): Error;
-  /** Calls back when the client leaves; returns the undo. */
+  /** The error of a wait that reached its deadline. */
+  timeoutError(): Error;
+  /** Calls back when the client closes the connection, at once where it is closed already. Returns the undo. */
   onGone(aborted: () => void): () => void;
 }
 
 interface Waiter<T> {
-  readonly waiting: Waiting<T>;
+  readonly request: WaitRequest<T>;
   settle(end: { readonly served?: T; readonly failed?: unknown }): void;
 }
 
-export class Line<T> {
+export class WaitQueue<T> {
   readonly #clock: Clock;
   /** In order of arrival. */
   readonly #waiters = new Set<Waiter<T>>();
@@ -30,50 +30,51 @@ export class Line<T> {
     return this.#waiters.size;
   }
 
-  /** Resolves with what was waited for, or with undefined when the client left. @throws what `late` made, or what `serve` threw */
-  wait(waiting: Waiting<T>): Promise<T | undefined> {
+  /** Resolves with the served value, or with undefined when the client closed the connection. @throws the error of `timeoutError` or of `serve` */
+  wait(request: WaitRequest<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       let settled = false;
       const waiter: Waiter<T> = {
-        waiting,
+        request,
         settle: (end) => {
           settled = true;
           this.#waiters.delete(waiter);
-          cancel();
-          forget();
+          cancelTimeout();
+          stopListening();
           if ('failed' in end) reject(end.failed);
           else resolve(end.served);
         },
       };
       this.#waiters.add(waiter);
-      const cancel = this.#clock.after(Math.max(0, waiting.deadline - this.#clock.now()), () => waiter.settle({ failed: waiting.late() }));
-      let forget = (): void => undefined;
-      const undo = waiting.onGone(() => {
+      const timeout = Math.max(0, request.deadline - this.#clock.now());
+      const cancelTimeout = this.#clock.after(timeout, () => waiter.settle({ failed: request.timeoutError() }));
+      let stopListening = (): void => undefined;
+      const undo = request.onGone(() => {
         if (!settled) waiter.settle({});
       });
-      // A client that is gone already says so at once.
+      // A connection that was closed before has settled the wait inside onGone.
       if (settled) undo();
-      else forget = undo;
+      else stopListening = undo;
     });
   }
 
-  /** Serves from the head for as long as whoever stands there can be served. */
+  /** Serves waiters in order, up to the first one that cannot be served. */
   serveInOrder(): void {
     for (const waiter of this.#waiters) if (!this.#serve(waiter)) return;
   }
 
-  /** Asks everybody, in order, until `enough` says so: whoever stands in front may want something else. */
-  serveWhoCan(enough: () => boolean): void {
+  /** Tries every waiter in order until `enough` returns true: waiters may wait for different things. */
+  serveEach(enough: () => boolean): void {
     for (const waiter of this.#waiters) {
       if (enough()) return;
       this.#serve(waiter);
     }
   }
 
-  /** False where the waiter still waits. */
+  /** @returns false where the waiter still waits */
   #serve(waiter: Waiter<T>): boolean {
     try {
-      const served = waiter.waiting.serve();
+      const served = waiter.request.serve();
       if (served === undefined) return false;
       waiter.settle({ served });
     } catch (failed) {

@@ -136,7 +136,7 @@ export class TurnAttempts implements Recoverable, Confidential {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       end = { kind: 'refused', refusal: refusalOf(thrown) };
     }
-    this.#slot.leave();
+    this.#slot.release();
     return { attempts: { rows: this.#log.rows, account: this.#account?.label ?? null, why: turn.why ?? null }, end };
   }
 

@@ -7,7 +7,7 @@ import { type Clock, systemClock, withDeadline } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
 import { Log } from '../log.ts';
-import { Rehearsals } from '../rehearsal/rehearsals.ts';
+import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { Generation } from './generation.ts';
 import { turnHost, turnRunner } from './handlers.ts';
@@ -35,7 +35,7 @@ export class Gateway {
   readonly startedAt: number;
   readonly #listener: PublicListener;
   readonly #admin: AdminServer;
-  readonly #rehearsals: Rehearsals;
+  readonly #rehearsals: RehearsalProviders;
   #generation: Generation;
   #accepting = false;
   #forgetRetention = (): void => undefined;
@@ -46,12 +46,12 @@ export class Gateway {
     const [store, key, rehearsals] = await Promise.all([
       openStore(config.store, { clock: () => clock.now() }),
       storeKeyOf(config.store, config.store_key),
-      Rehearsals.start(config),
+      RehearsalProviders.start(config),
     ]);
     return new Gateway(loaded, rehearsals, { store, key, clock, log: log ?? new Log(config.log.level) });
   }
 
-  private constructor(loaded: LoadedConfig, rehearsals: Rehearsals, opened: Omit<ServicesOptions, 'loaded'>) {
+  private constructor(loaded: LoadedConfig, rehearsals: RehearsalProviders, opened: Omit<ServicesOptions, 'loaded'>) {
     this.startedAt = opened.clock.now();
     this.#rehearsals = rehearsals;
     this.#generation = new Generation(loaded);
@@ -102,7 +102,7 @@ export class Gateway {
    */
   async reload(loaded: LoadedConfig): Promise<void> {
     const { capacity, catalog, clock, credentials, log, upstreams, usage } = this.services;
-    const endFormer = await this.#rehearsals.follow(loaded.config);
+    const endFormer = await this.#rehearsals.reconfigure(loaded.config);
     void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#generation = new Generation(loaded);
     capacity.configure();

@@ -1,5 +1,6 @@
 // What outlives a configuration: every part of the running program, made once and put together here.
 
+import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import type { Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
@@ -10,7 +11,7 @@ import { Accounting } from '../keys/accounting.ts';
 import type { Log } from '../log.ts';
 import { Counters } from '../metrics.ts';
 import { Catalog } from '../models/catalog.ts';
-import type { CatalogAnswer } from '../models/catalog-round.ts';
+import type { CatalogAnswer } from '../models/catalog-refresh.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
 import { CONTINUATION_PINS } from '../sessions/continuation-pins.ts';
 import { Continuity } from '../sessions/continuity.ts';
@@ -80,7 +81,7 @@ export class Services {
       quota: this.usage.quota,
     });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
-    this.models = new ModelDirectory(this.catalog, this.capacity.health);
+    this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
     this.continuity = new Continuity({ store: store.pins, key, clock });
     this.credentials = new Credentials({
       vault: new TokenVault(store.credentials, key),

@@ -78,11 +78,11 @@ export class Accounting {
 }
 
 function estimateOf({ key, pool, model }: AccountedTurn, request: Body | undefined): Omit<Amounts, 'requests'> {
-  if (!request) return { tokens: 0, nanos: 0 };
+  if (!request) return { tokens: 0, costNanos: 0 };
   const input = inputTokens(request);
   const output = outputTokens(request, key.output_tokens?.max);
   const tokens = { input_tokens: input, cached_input_tokens: null, output_tokens: output };
-  return { tokens: input + output, nanos: costOf(tokens, pricesOf(pool, model?.id)) };
+  return { tokens: input + output, costNanos: costOf(tokens, pricesOf(pool, model?.id)) };
 }
 
 /** Usage that the provider did not state is unknown, not zero (Q18): a reply of unknown usage holds the amounts that its turn reserved. */
@@ -98,7 +98,7 @@ function totalsOf(usage: TurnUsage, pool: PoolConfig, reservation: Reservation |
     output_tokens: output_tokens ?? 0,
     cost_nanos: costOf(usage, pricesOf(pool, usage.model ?? undefined)),
     held_tokens: held?.tokens ?? 0,
-    held_nanos: held?.nanos ?? 0,
+    held_nanos: held?.costNanos ?? 0,
   };
 }
 

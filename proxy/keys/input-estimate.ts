@@ -1,4 +1,4 @@
-// What a prompt will cost, guessed from its own bytes before anybody was asked (Q19); the same in every dialect (F2.14).
+// Estimates the tokens of a turn from its request, before dispatch (Q19); equal in every dialect (F2.14).
 
 import type { Json, JsonObject } from '../turn/json.ts';
 import type { Body } from '../turn/turn.ts';
@@ -6,12 +6,12 @@ import type { Body } from '../turn/turn.ts';
 const BYTES_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1_000;
 const AUDIO_TOKENS_PER_SECOND = 25;
-/** Of coded audio whose header says nothing that is quickly read: 128 kbit/s. */
+/** Of audio without a WAV header: 128 kbit/s. */
 const AUDIO_BYTES_PER_SECOND = 16_000;
 const DEFAULT_OUTPUT_TOKENS = 2_048;
 
-/** Members that hold what a model reads as text. Ciphertext, file data, ids and tools stand in others. */
-const TEXTS = [
+/** Members whose text a model reads. Ciphertext, file data, ids and tools are in other members. */
+const TEXT_MEMBERS = [
   'instructions',
   'input',
   'messages',
@@ -27,24 +27,24 @@ const TEXTS = [
   'custom',
 ] as const;
 
-const IMAGES: ReadonlySet<Json | undefined> = new Set(['input_image', 'image_url']);
+const IMAGE_TYPES: ReadonlySet<Json | undefined> = new Set(['input_image', 'image_url']);
 
 interface Sum {
   bytes: number;
   tokens: number;
 }
 
-/** @param body as the client sent it: dialects move its parts about */
+/** @param body as the client sent it: dialects move its parts */
 export function inputTokens(body: Body): number {
   const sum = { bytes: 0, tokens: 0 };
   count(body, sum);
   return tokensOfBytes(sum.bytes) + sum.tokens;
 }
 
-/** @param most of the key's policy */
-export function outputTokens(body: Body, most: number | undefined): number {
+/** @param keyMax the output limit of the key */
+export function outputTokens(body: Body, keyMax: number | undefined): number {
   if (body.generate === false) return 0;
-  const caps = [body.max_output_tokens, body.max_completion_tokens, body.max_tokens, most];
+  const caps = [body.max_output_tokens, body.max_completion_tokens, body.max_tokens, keyMax];
   const stated = caps.filter((cap): cap is number => typeof cap === 'number' && cap >= 0);
   return stated.length > 0 ? Math.min(...stated) : DEFAULT_OUTPUT_TOKENS;
 }
@@ -60,14 +60,14 @@ function count(value: Json | undefined, sum: Sum): void {
 }
 
 function countPart(part: JsonObject, sum: Sum): void {
-  if (IMAGES.has(part.type)) sum.tokens += IMAGE_TOKENS;
+  if (IMAGE_TYPES.has(part.type)) sum.tokens += IMAGE_TOKENS;
   else if (part.type === 'input_audio') sum.tokens += Math.ceil(secondsOf(part) * AUDIO_TOKENS_PER_SECOND);
-  else for (const name of TEXTS) if (Object.hasOwn(part, name)) count(part[name], sum);
+  else for (const name of TEXT_MEMBERS) if (Object.hasOwn(part, name)) count(part[name], sum);
 }
 
 const isDataUrl = (text: string): boolean => text.startsWith('data:') && /^data:[\w.+/-]*(?:;[\w=.+-]+)*,/.test(text.slice(0, 256));
 
-/** Both shapes: `{input_audio: {data, format}}`, and the two beside the type. */
+/** Both shapes: `{input_audio: {data, format}}`, and `data` and `format` beside the type. */
 function secondsOf(part: JsonObject): number {
   const inner = part.input_audio;
   const audio = typeof inner === 'object' && inner !== null ? (inner as JsonObject) : part;
@@ -77,7 +77,7 @@ function secondsOf(part: JsonObject): number {
   return bytes / (rateOf(audio.data) ?? AUDIO_BYTES_PER_SECOND);
 }
 
-/** Bytes a second, of a WAV header in base64. */
+/** Bytes per second from a WAV header in base64. */
 function rateOf(data: string): number | undefined {
   const head = Buffer.from(data.slice(0, 64), 'base64');
   if (head.length < 32 || head.toString('latin1', 0, 4) !== 'RIFF' || head.toString('latin1', 8, 12) !== 'WAVE') return undefined;

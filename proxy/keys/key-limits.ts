@@ -1,22 +1,19 @@
-// The limits of all keys: a turn reserves what it may use before it is dispatched, and settles what it did use, once (Q19, S2).
-
+// The limits of all keys: a turn reserves its estimated usage before dispatch, and settles its real usage once (Q19, S2).
 import type { Clock } from '../clock.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 import { type Amounts, KeyUse } from './key-use.ts';
 import type { Ledger } from './ledger.ts';
-import { type Limit, type LimitType, type LimitWindow, limitsOf, sentenceOf } from './limit-kinds.ts';
+import { type Limit, type LimitType, type LimitWindow, limitMessage, limitsOf } from './limit-kinds.ts';
 import { dollars } from './usage-totals.ts';
-
-/** Runs at the turn's end; a second call does nothing. @param used undefined for a turn that never reached an account */
-export type Release = (used: Pick<Amounts, 'tokens'> | undefined) => void;
 
 export interface Reserved {
   readonly amounts: Amounts;
-  readonly release: Release;
+  /** Ends the reservation; a second call does nothing. @param used undefined for a turn that was never sent to an account */
+  readonly release: (used: Pick<Amounts, 'tokens'> | undefined) => void;
 }
 
-/** A limit as its key sees it (Q20). */
+/** A limit as `GET /v1/usage` shows it (Q20). */
 export interface LimitState {
   readonly limit_type: LimitType;
   readonly limit_window: LimitWindow;
@@ -27,11 +24,11 @@ export interface LimitState {
   readonly reset_at: number | null;
 }
 
-/** Where time alone does not say when there is room: something must end first. */
-const SOON_MS = 1_000;
+/** The wait where a running turn must end first. */
+const UNKNOWN_WAIT_MS = 1_000;
 const NANOS = 1e9;
-const NOTHING: Omit<Amounts, 'requests'> = { tokens: 0, nanos: 0 };
-const UNLIMITED: Reserved = { amounts: { requests: 1, ...NOTHING }, release: () => undefined };
+const NO_ESTIMATE: Omit<Amounts, 'requests'> = { tokens: 0, costNanos: 0 };
+const UNLIMITED: Reserved = { amounts: { requests: 1, ...NO_ESTIMATE }, release: () => undefined };
 
 export class KeyLimits {
   readonly #ledger: Ledger;
@@ -44,27 +41,29 @@ export class KeyLimits {
   }
 
   /**
-   * Lets a turn of the key in, or tells which limit keeps it out the longest: `rate_limit_exceeded`. Told, not thrown: a function that
-   * always throws stays interpreted, and clients of a spent key ask again and again.
-   * @param amounts asked only where a limit needs it
+   * Reserves capacity for a turn, or returns the refusal with the longest wait: `rate_limit_exceeded`. It returns refusals because a
+   * function that always throws is not optimised, and clients of an exhausted key ask often.
+   * @param estimate called only where a limit needs it
    */
-  reserve({ id, limits }: Pick<KeyConfig, 'id' | 'limits'>, amounts: () => Omit<Amounts, 'requests'>): Reserved | Refusal {
+  reserve({ id, limits }: Pick<KeyConfig, 'id' | 'limits'>, estimate: () => Omit<Amounts, 'requests'>): Reserved | Refusal {
     const set = limitsOf(limits);
     if (set.limits.length === 0) return UNLIMITED;
     const use = this.#useOf(id);
     const at = this.#clock.now();
-    const taken: Amounts = { requests: 1, ...(set.costly ? amounts() : NOTHING) };
-    const refusal = refusalOf(set.limits, use, taken, at);
+    const amounts: Amounts = { requests: 1, ...(set.needsEstimate ? estimate() : NO_ESTIMATE) };
+    const refusal = refusalOf(set.limits, use, amounts, at);
     if (refusal) return refusal;
-    const entered = { amounts: taken, at, set };
-    use.enter(entered);
-    let over = false;
-    const release: Release = (used) => {
-      if (over) return;
-      over = true;
-      use.leave(entered, used, this.#clock.now());
+    const turn = { amounts, at, set };
+    use.begin(turn);
+    let released = false;
+    return {
+      amounts,
+      release: (used) => {
+        if (released) return;
+        released = true;
+        use.end(turn, used, this.#clock.now());
+      },
     };
-    return { amounts: taken, release };
   }
 
   states({ id, limits }: Pick<KeyConfig, 'id' | 'limits'>): readonly LimitState[] {
@@ -77,8 +76,8 @@ export class KeyLimits {
         limit_type: limit.type,
         limit_window: limit.window,
         max_value: limit.max,
-        current_value: shown(limit, current),
-        remaining_value: shown(limit, Math.max(0, maxOf(limit) - current)),
+        current_value: publicValue(limit, current),
+        remaining_value: publicValue(limit, Math.max(0, maxOf(limit) - current)),
         reset_at: reset === undefined ? null : Math.ceil(reset / 1000),
       };
     });
@@ -87,43 +86,45 @@ export class KeyLimits {
   #useOf(key: string): KeyUse {
     const known = this.#uses.get(key);
     if (known) return known;
-    const made = new KeyUse(key, this.#ledger);
-    this.#uses.set(key, made);
-    return made;
+    const use = new KeyUse(key, this.#ledger);
+    this.#uses.set(key, use);
+    return use;
   }
 }
 
-const needOf = ({ type }: Limit, { requests, tokens, nanos }: Amounts): number =>
-  type === 'tokens' ? tokens : type === 'usd' ? nanos : requests;
+const amountFor = ({ type }: Limit, { requests, tokens, costNanos }: Amounts): number =>
+  type === 'tokens' ? tokens : type === 'usd' ? costNanos : requests;
 
+/** In the unit of amounts: of a dollar limit in billionths. */
 const maxOf = ({ type, max }: Limit): number => (type === 'usd' ? Math.round(max * NANOS) : max);
 
-const shown = ({ type }: Limit, value: number): number => (type === 'usd' ? dollars(value) : value);
+/** In the unit of the configuration. */
+const publicValue = ({ type }: Limit, value: number): number => (type === 'usd' ? dollars(value) : value);
 
-function refusalOf(limits: readonly Limit[], use: KeyUse, taken: Amounts, now: number): Refusal | undefined {
+function refusalOf(limits: readonly Limit[], use: KeyUse, amounts: Amounts, now: number): Refusal | undefined {
   let longest: Limit | undefined;
-  let wait = 0;
+  let longestWait = 0;
   for (const limit of limits) {
-    const room = maxOf(limit) - needOf(limit, taken);
-    if (use.current(limit, now) <= room) continue;
-    const own = (use.roomAt(limit, room, now) ?? now + SOON_MS) - now;
-    if (longest && own <= wait) continue;
+    const max = maxOf(limit) - amountFor(limit, amounts);
+    if (use.current(limit, now) <= max) continue;
+    const wait = (use.fallsTo(max, limit, now) ?? now + UNKNOWN_WAIT_MS) - now;
+    if (longest && wait <= longestWait) continue;
     longest = limit;
-    wait = own;
+    longestWait = wait;
   }
-  return longest && refusalFor(longest, Math.ceil(wait / 1000));
+  return longest && refusalFor(longest, Math.ceil(longestWait / 1000));
 }
 
-/** What was last said of a limit: it changes once a second, and clients of a spent key ask again and again. */
-const said = new WeakMap<Limit, { readonly seconds: number; readonly refusal: Refusal }>();
+/** The last refusal of each limit: it changes once a second, and clients of an exhausted key ask often. */
+const lastRefusals = new WeakMap<Limit, { readonly seconds: number; readonly refusal: Refusal }>();
 
 function refusalFor(limit: Limit, seconds: number): Refusal {
-  const last = said.get(limit);
+  const last = lastRefusals.get(limit);
   if (last?.seconds === seconds) return last.refusal;
-  // Some SDKs sleep any Retry-After: nobody should wait for midnight inside a call (Q1).
-  const long = limit.type === 'usd' || limit.window === 'day' || limit.window === 'week';
-  const details = { message: sentenceOf(limit), retryAfterMs: seconds * 1000 };
-  const refusal = new Refusal('rate_limit_exceeded', long ? { ...details, final: true } : details);
-  said.set(limit, { seconds, refusal });
+  // Some SDKs sleep any Retry-After: a client must not sleep until midnight inside a call (Q1).
+  const final = limit.type === 'usd' || limit.window === 'day' || limit.window === 'week';
+  const details = { message: limitMessage(limit), retryAfterMs: seconds * 1000 };
+  const refusal = new Refusal('rate_limit_exceeded', final ? { ...details, final } : details);
+  lastRefusals.set(limit, { seconds, refusal });
   return refusal;
 }

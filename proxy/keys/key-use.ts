@@ -1,22 +1,23 @@
-// What one key has used of its limits at a moment: settled days from the ledger, the last minute, and what runs now (Q19).
-
+// The current use of one key's limits: settled days from the ledger, the last minute, and running turns (Q19).
 import { DAY_MS, dayOf, type Ledger } from './ledger.ts';
 import type { Limit, LimitSet, LimitType } from './limit-kinds.ts';
 import { SlidingSum } from './sliding-sum.ts';
 import type { Totals } from './usage-totals.ts';
 
-/** What a turn takes, or is thought to take. */
+/** What a turn uses, or is estimated to use. */
 export interface Amounts {
   readonly requests: number;
   readonly tokens: number;
-  readonly nanos: number;
+  /** Billionths of a US dollar. */
+  readonly costNanos: number;
 }
 
-/** A turn that was let in: with what, when, and under which limits. */
-export interface Entered {
+/** A turn that has reserved and has not been settled. */
+export interface RunningTurn {
   readonly amounts: Amounts;
-  /** Unix milliseconds. */
+  /** When it reserved, in Unix milliseconds. */
   readonly at: number;
+  /** The limits at that time. */
   readonly set: LimitSet;
 }
 
@@ -25,70 +26,70 @@ const WEEK_DAYS = 7;
 export class KeyUse {
   readonly #key: string;
   readonly #ledger: Ledger;
-  /** Turns count from the moment at which they are let in, tokens when it is known how many they were. */
+  /** Of the last minute. Requests count from their reservation, tokens from their settlement. */
   readonly #requests = new SlidingSum();
   readonly #tokens = new SlidingSum();
   #running = 0;
-  #reserved = { tokens: 0, nanos: 0 };
+  #reserved = { tokens: 0, costNanos: 0 };
 
   constructor(key: string, ledger: Ledger) {
     this.#key = key;
     this.#ledger = ledger;
   }
 
-  enter({ amounts, at, set }: Entered): void {
+  begin({ amounts, at, set }: RunningTurn): void {
     this.#running += 1;
     this.#reserved.tokens += amounts.tokens;
-    this.#reserved.nanos += amounts.nanos;
+    this.#reserved.costNanos += amounts.costNanos;
     if (set.minuteRequests) this.#requests.add(amounts.requests, at);
   }
 
-  /** @param used undefined for a turn that never reached an account */
-  leave({ amounts, at, set }: Entered, used: Pick<Amounts, 'tokens'> | undefined, now: number): void {
+  /** @param used undefined for a turn that was never sent to an account */
+  end({ amounts, at, set }: RunningTurn, used: Pick<Amounts, 'tokens'> | undefined, now: number): void {
     this.#running -= 1;
     this.#reserved.tokens -= amounts.tokens;
-    this.#reserved.nanos -= amounts.nanos;
+    this.#reserved.costNanos -= amounts.costNanos;
     if (!used) {
       if (set.minuteRequests) this.#requests.undo(amounts.requests, at, now);
     } else if (set.minuteTokens) this.#tokens.add(used.tokens, now);
   }
 
-  /** Of a dollar limit: billionths. */
+  /** The amount that counts against the limit; of a dollar limit in billionths of a dollar. */
   current({ type, window }: Pick<Limit, 'type' | 'window'>, now: number): number {
     if (type === 'concurrent') return this.#running;
     if (window === 'minute') return type === 'requests' ? this.#requests.sum(now) : this.#tokens.sum(now) + this.#reserved.tokens;
     const settled = amountOf(type, this.#ledger.ofKey(this.#key, window === 'day' ? 1 : WEEK_DAYS));
     if (type === 'requests') return settled + this.#running;
-    return settled + (type === 'tokens' ? this.#reserved.tokens : this.#reserved.nanos);
+    return settled + (type === 'tokens' ? this.#reserved.tokens : this.#reserved.costNanos);
   }
 
-  /** When something of what counts now counts no longer; Unix milliseconds. */
+  /** When the current amount next falls because time passes; Unix milliseconds. */
   resetAt({ type, window }: Pick<Limit, 'type' | 'window'>, now: number): number | undefined {
     if (window === 'now') return undefined;
-    if (window === 'minute') return (type === 'requests' ? this.#requests : this.#tokens).next(now);
+    if (window === 'minute') return (type === 'requests' ? this.#requests : this.#tokens).firstExpiry(now);
     if (window === 'day') return dayOf(now) + DAY_MS;
     const oldest = this.#ledger.daysOf(this.#key, WEEK_DAYS).find(({ totals }) => amountOf(type, totals) > 0);
     return oldest && oldest.day + WEEK_DAYS * DAY_MS;
   }
 
-  /** When there will be room for that much more, as far as time alone makes it; Unix milliseconds. */
-  roomAt({ type, window }: Pick<Limit, 'type' | 'window'>, room: number, now: number): number | undefined {
+  /** When the current amount falls to `max` because time passes; undefined where running turns must end first. Unix milliseconds. */
+  fallsTo(max: number, { type, window }: Pick<Limit, 'type' | 'window'>, now: number): number | undefined {
     if (window === 'now') return undefined;
     if (window === 'day') return dayOf(now) + DAY_MS;
     if (window === 'minute') {
-      if (type === 'requests') return this.#requests.fallsTo(room, now);
-      return this.#tokens.fallsTo(room - this.#reserved.tokens, now);
+      if (type === 'requests') return this.#requests.fallsTo(max, now);
+      return this.#tokens.fallsTo(max - this.#reserved.tokens, now);
     }
     let left = this.current({ type, window }, now);
     for (const { day, totals } of this.#ledger.daysOf(this.#key, WEEK_DAYS)) {
       left -= amountOf(type, totals);
-      if (left <= room) return day + WEEK_DAYS * DAY_MS;
+      if (left <= max) return day + WEEK_DAYS * DAY_MS;
     }
     return undefined;
   }
 }
 
-/** Turns of unknown usage count for what they had reserved. */
+/** Turns of unknown usage count with the amounts that they had reserved. */
 function amountOf(type: LimitType, totals: Readonly<Totals>): number {
   if (type === 'requests') return totals.requests;
   if (type === 'usd') return totals.cost_nanos + totals.held_nanos;

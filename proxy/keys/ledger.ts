@@ -1,11 +1,11 @@
-// Settled usage per key, Pool and day: in memory for those who ask, in the store for good (D5, Q18).
+// The ledger: settled usage per key, Pool and day, in memory for reads and in the store to last (D5, Q18).
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import { addTo, noTotals, type Totals } from './usage-totals.ts';
 
 export const DAY_MS = 86_400_000;
 
-/** Today is the last of them. */
+/** Today included. */
 export const KEPT_DAYS = 28;
 
 /** Midnight UTC before a moment; both in Unix milliseconds. */
@@ -17,7 +17,7 @@ interface Day {
   readonly totals: Totals;
 }
 
-/** The one that was added to last is the last; those of an earlier process may stand in any order. */
+/** The day of the last addition comes last; days of an earlier process are in any order. */
 type Days = Day[];
 
 export class Ledger {
@@ -31,30 +31,30 @@ export class Ledger {
     this.#clock = clock;
   }
 
-  /** Reads what earlier processes settled. A store that cannot be read costs what it knew, not the start. */
+  /** Reads what earlier processes settled. A store that cannot be read must not prevent the start. */
   async load(): Promise<void> {
     const rows = await this.#store.load(this.#firstDay(KEPT_DAYS)).catch(() => []);
     for (const { key_id, pool, day, ...totals } of rows) this.#add(key_id, pool, day, totals);
   }
 
-  /** One turn, at its end. */
+  /** Adds one turn. */
   settle(key: string, pool: string, totals: Totals): void {
     const day = dayOf(this.#clock.now());
     this.#add(key, pool, day, totals);
     this.#store.add({ ...totals, key_id: key, pool, day });
   }
 
-  /** Of a key over the last days, today included, in whatever Pools it was. */
+  /** Of a key in all Pools, over the last `days`, today included. */
   ofKey(key: string, days: number): Readonly<Totals> {
     return this.#sum(this.#keys.get(key), days);
   }
 
-  /** Of all keys of a Pool, also of those that are gone. */
+  /** Of all keys of a Pool, removed ones included. */
   ofPool(pool: string, days: number): Readonly<Totals> {
     return this.#sum(this.#pools.get(pool), days);
   }
 
-  /** A key's days of the last `days` that are not empty, the oldest first. */
+  /** The days with usage among the last `days` of a key, oldest first. */
   daysOf(key: string, days: number): readonly Day[] {
     const first = this.#firstDay(days);
     return (this.#keys.get(key) ?? []).filter(({ day }) => day >= first).sort((a, b) => a.day - b.day);
@@ -72,7 +72,7 @@ export class Ledger {
     else this.#openDay(all, id, day, totals);
   }
 
-  /** Also forgets the days that nobody asks for any more. */
+  /** Also removes days that are no longer needed. */
   #openDay(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
     const first = this.#firstDay(KEPT_DAYS);
     const days = (all.get(id) ?? []).filter((one) => one.day >= first);
@@ -82,7 +82,7 @@ export class Ledger {
   }
 
   #sum(days: Days | undefined, count: number): Readonly<Totals> {
-    if (!days) return NOTHING;
+    if (!days) return NO_USAGE;
     const first = this.#firstDay(count);
     const last = days.at(-1);
     if (count === 1 && last?.day === first) return last.totals;
@@ -96,4 +96,4 @@ export class Ledger {
   }
 }
 
-const NOTHING: Readonly<Totals> = Object.freeze(noTotals());
+const NO_USAGE: Readonly<Totals> = Object.freeze(noTotals());

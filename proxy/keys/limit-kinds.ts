@@ -1,4 +1,4 @@
-// The limits that a key may have: what each counts, over which time, and how it is called (Q19, Q20).
+// The kinds of limits that a key can have: what each counts, its window, and its name in the configuration (Q19, Q20).
 import type { KeyLimits } from '../turn/settings.ts';
 
 export type LimitType = 'requests' | 'tokens' | 'usd' | 'concurrent';
@@ -10,7 +10,7 @@ export interface LimitKind {
   readonly window: LimitWindow;
 }
 
-/** In the order in which they are listed. */
+/** In the order of `GET /v1/usage`. */
 export const LIMIT_KINDS: readonly LimitKind[] = [
   { name: 'requests_per_minute', type: 'requests', window: 'minute' },
   { name: 'requests_per_day', type: 'requests', window: 'day' },
@@ -22,42 +22,42 @@ export const LIMIT_KINDS: readonly LimitKind[] = [
   { name: 'concurrent', type: 'concurrent', window: 'now' },
 ];
 
-/** A limit that the configuration sets. */
+/** A configured limit. */
 export interface Limit extends LimitKind {
   readonly max: number;
 }
 
-/** The limits of one key, and what must be known of its turns because of them. */
+/** The limits of one key, and what they need to know of its turns. */
 export interface LimitSet {
   readonly limits: readonly Limit[];
-  /** Some of them need to know what a turn will cost. */
-  readonly costly: boolean;
+  /** A limit of tokens or dollars needs an estimate of each turn. */
+  readonly needsEstimate: boolean;
   readonly minuteRequests: boolean;
   readonly minuteTokens: boolean;
 }
 
-/** By the configuration's own object: asked for every turn. */
+/** Cached by the object of the configuration: every turn asks. */
 const sets = new WeakMap<KeyLimits, LimitSet>();
 
 export function limitsOf(limits: KeyLimits): LimitSet {
   const known = sets.get(limits);
   if (known) return known;
-  const own = LIMIT_KINDS.flatMap((kind) => {
+  const configured = LIMIT_KINDS.flatMap((kind) => {
     const max = limits[kind.name];
     return max === undefined ? [] : [{ ...kind, max }];
   });
-  const made: LimitSet = {
-    limits: own,
-    costly: own.some(({ type }) => type === 'tokens' || type === 'usd'),
-    minuteRequests: own.some(({ name }) => name === 'requests_per_minute'),
-    minuteTokens: own.some(({ name }) => name === 'tokens_per_minute'),
+  const set: LimitSet = {
+    limits: configured,
+    needsEstimate: configured.some(({ type }) => type === 'tokens' || type === 'usd'),
+    minuteRequests: configured.some(({ name }) => name === 'requests_per_minute'),
+    minuteTokens: configured.some(({ name }) => name === 'tokens_per_minute'),
   };
-  sets.set(limits, made);
-  return made;
+  sets.set(limits, set);
+  return set;
 }
 
-/** Names the limit and its window (Q2). */
-export function sentenceOf({ name, type, window, max }: Limit): string {
+/** The message of its refusal: names the limit and its window (Q2). */
+export function limitMessage({ name, type, window, max }: Limit): string {
   if (type === 'concurrent') return `This API key may run ${max} requests at once (${name}).`;
   const what = type === 'usd' ? `${max} US dollars` : `${max} ${type}`;
   return `The limit of this API key is reached: ${what} per ${window} (${name}).`;

@@ -1,11 +1,11 @@
-// A sum over the last minute, to the millisecond (Q19: minute limits slide).
+// A sum over the last minute, exact to the millisecond (Q19: minute limits slide).
 
 const MINUTE_MS = 60_000;
-/** Old entries are thrown out in one go once there are this many of them. */
-const SLACK = 1_024;
+/** Expired entries are removed together once there are this many. */
+const MAX_EXPIRED = 1_024;
 
 export class SlidingSum {
-  /** In order of time; what happened in one millisecond is one entry. */
+  /** In order of time, one entry for each millisecond that has amounts. */
   #times: number[] = [];
   #amounts: number[] = [];
   #head = 0;
@@ -21,9 +21,9 @@ export class SlidingSum {
     this.#sum += amount;
   }
 
-  /** Takes back what was added at that time, if it still counts. */
+  /** Subtracts what was added at `at`, where it still counts. */
   undo(amount: number, at: number, now: number): void {
-    this.#forget(now);
+    this.#expire(now);
     const index = this.#times.lastIndexOf(at);
     if (index < this.#head) return;
     this.#amounts[index] = (this.#amounts[index] as number) - amount;
@@ -31,36 +31,36 @@ export class SlidingSum {
   }
 
   sum(now: number): number {
-    this.#forget(now);
+    this.#expire(now);
     return this.#sum;
   }
 
-  /** When the oldest of it stops counting; undefined where there is nothing. */
-  next(now: number): number | undefined {
-    this.#forget(now);
+  /** When the oldest amount stops counting; undefined for an empty sum. */
+  firstExpiry(now: number): number | undefined {
+    this.#expire(now);
     for (let i = this.#head; i < this.#times.length; i++)
       if ((this.#amounts[i] as number) > 0) return (this.#times[i] as number) + MINUTE_MS;
     return undefined;
   }
 
-  /** When the sum is no more than `room`; undefined where it never will be. */
-  fallsTo(room: number, now: number): number | undefined {
-    this.#forget(now);
+  /** When the sum falls to `max`; undefined where it never does. */
+  fallsTo(max: number, now: number): number | undefined {
+    this.#expire(now);
     let sum = this.#sum;
-    if (sum <= room) return now;
+    if (sum <= max) return now;
     for (let i = this.#head; i < this.#times.length; i++) {
       sum -= this.#amounts[i] as number;
-      if (sum <= room) return (this.#times[i] as number) + MINUTE_MS;
+      if (sum <= max) return (this.#times[i] as number) + MINUTE_MS;
     }
     return undefined;
   }
 
-  #forget(now: number): void {
+  #expire(now: number): void {
     while (this.#head < this.#times.length && (this.#times[this.#head] as number) + MINUTE_MS <= now) {
       this.#sum -= this.#amounts[this.#head] as number;
       this.#head += 1;
     }
-    if (this.#head === 0 || (this.#head < SLACK && this.#head < this.#times.length)) return;
+    if (this.#head === 0 || (this.#head < MAX_EXPIRED && this.#head < this.#times.length)) return;
     this.#times = this.#times.slice(this.#head);
     this.#amounts = this.#amounts.slice(this.#head);
     this.#head = 0;

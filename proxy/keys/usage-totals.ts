@@ -1,4 +1,4 @@
-// What turns amounted to: counts, tokens and cost, as they add up over keys, Pools and days (D5, Q18).
+// Totals of turns: counts, tokens and cost, summed over keys, Pools and days (D5, Q18).
 import type { UsageRow } from '../../store/store.ts';
 import type { ModelConfig } from '../turn/settings.ts';
 
@@ -15,7 +15,7 @@ export const noTotals = (): Totals => ({
   held_nanos: 0,
 });
 
-/** Spelled out: every turn is added up more than once. */
+/** Written out for speed: every turn runs it more than once. */
 export function addTo(totals: Totals, more: Readonly<Totals>): void {
   totals.requests += more.requests;
   totals.unknown += more.unknown;
@@ -34,7 +34,7 @@ export interface Tokens {
   readonly output_tokens: number | null;
 }
 
-/** Billionths of a US dollar, whole ones: prices are dollars for a million tokens. A model without prices costs nothing. */
+/** In whole billionths of a US dollar; prices are dollars per million tokens. A model without prices costs 0. */
 export function costOf(tokens: Tokens, prices: ModelConfig['prices']): number {
   if (!prices) return 0;
   const input = tokens.input_tokens ?? 0;

@@ -1,39 +1,40 @@
-// What is known of one account's models: the last good entries, how old they are, and why they could not be read again.
+// The models of one account: its last good entries, their age, and why the last read failed.
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../turn/json.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { CatalogEntry, ParsedCatalog } from './catalog-parser.ts';
 import { exposedEntries } from './model-names.ts';
 
-/** `timeout`: no answer in time. `network`: the read threw. `status`: an answer outside 2xx. `malformed`: no list of models in it. */
+/** `timeout`: no answer in time. `network`: the read threw. `status`: the answer was not 2xx. `malformed`: it had no list of models. */
 export type ReadFailure = 'timeout' | 'network' | 'status' | 'malformed';
 
 export interface AccountCatalogStatus {
   readonly account: string;
-  /** Exposed models. */
+  /** Number of exposed models. */
   readonly models: number;
-  /** The entries are from before: the last read failed, none was made since the start, or the account is invisible. */
+  /** The last read failed, no read has ended since the start, or the account is invisible. */
   readonly stale: boolean;
   /** Why the last read failed; undefined after a good one. */
   readonly failure: ReadFailure | undefined;
-  /** The status that went with it, where there was an answer. */
+  /** The status of that answer, where there was one. */
   readonly failureStatus: number | undefined;
-  /** Unix milliseconds of the read that the entries are from. */
+  /** When the entries were read, in Unix milliseconds. */
   readonly readAt: number | undefined;
-  /** Of the last good answer: bad entries, and repeated ids. */
+  /** Invalid entries of the last good answer. */
   readonly leftOut: number;
+  /** Repeated ids of the last good answer. */
   readonly duplicates: number;
   /** Since the start. */
   readonly reads: number;
   readonly failures: number;
 }
 
-const NOTHING: ParsedCatalog = { entries: [], leftOut: 0, duplicates: 0 };
+const NO_ENTRIES: ParsedCatalog = { entries: [], leftOut: 0, duplicates: 0 };
 
 export class AccountCatalog {
   #config: AccountConfig;
-  /** Under the provider's own names: exposed ids are a matter of configuration, and that changes under stored entries. */
-  #parsed = NOTHING;
+  /** Under the provider's names: exposed names come from the configuration, which can change without a read. */
+  #parsed = NO_ENTRIES;
   #models: ReadonlyMap<string, CatalogEntry> = new Map();
   #fresh = false;
   #failure: ReadFailure | undefined;
@@ -60,7 +61,7 @@ export class AccountCatalog {
     return this.#models;
   }
 
-  /** Takes the account's row of a new configuration; true where its models or its visibility changed by that. */
+  /** Takes the account's row of a new configuration. @returns whether its exposed models or its visibility changed */
   configure(config: AccountConfig): boolean {
     const { visible, models } = this.#config;
     this.#config = config;
@@ -69,7 +70,7 @@ export class AccountCatalog {
     return renamed || visible !== config.visible;
   }
 
-  /** Entries from before a restart: stale until the account is read, and of no use after that. */
+  /** Takes entries from before a restart: stale until the account is read, ignored after that. */
   restore(parsed: ParsedCatalog, etag: string | undefined, at: number): void {
     if (this.#fresh) return;
     this.#parsed = parsed;
@@ -78,7 +79,7 @@ export class AccountCatalog {
     this.#expose();
   }
 
-  /** A good answer; true where it says anything else than the last one. */
+  /** Takes a good answer. @returns whether its entries or its ETag differ from the last answer */
   accept(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
     const unchanged = this.#readAt !== undefined && sameEntries(parsed, this.#parsed) && etag === this.#etag;
     this.#reads += 1;
@@ -87,7 +88,7 @@ export class AccountCatalog {
     this.#failureStatus = undefined;
     this.#readAt = at;
     if (unchanged) {
-      // The old entries stay, so that whoever remembers them by identity need not look again.
+      // Keeps the old objects: caches compare entries by identity.
       this.#parsed = { ...parsed, entries: this.#parsed.entries };
       return false;
     }
@@ -97,7 +98,7 @@ export class AccountCatalog {
     return true;
   }
 
-  /** The last good entries stay, as stale. */
+  /** Records a failed read; the last good entries stay, as stale. */
   fail(failure: ReadFailure, status: number | undefined): void {
     this.#reads += 1;
     this.#failures += 1;
@@ -106,9 +107,9 @@ export class AccountCatalog {
     this.#failureStatus = status;
   }
 
-  /** The last good entries as the provider named them. */
+  /** The last good entries under the provider's names. */
   pristine(): readonly JsonObject[] {
-    return this.#parsed.entries.map(({ entry }) => entry);
+    return this.#parsed.entries.map(({ fields }) => fields);
   }
 
   status(): AccountCatalogStatus {
@@ -132,4 +133,4 @@ export class AccountCatalog {
 }
 
 const sameEntries = (a: ParsedCatalog, b: ParsedCatalog): boolean =>
-  a.entries.length === b.entries.length && a.entries.every(({ entry }, index) => isDeepStrictEqual(entry, b.entries[index]?.entry));
+  a.entries.length === b.entries.length && a.entries.every(({ fields }, index) => isDeepStrictEqual(fields, b.entries[index]?.fields));

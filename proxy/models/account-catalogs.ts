@@ -1,15 +1,15 @@
-// The catalogs of all configured accounts, and the version by which everything that is derived from them is known to be current.
+// The catalogs of all configured accounts, with a version that changes when derived data must be rebuilt.
 import type { CatalogRow } from '../../store/rows.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import { AccountCatalog, type AccountCatalogStatus } from './account-catalog.ts';
 import { parseCatalog } from './catalog-parser.ts';
-import type { ReadResult } from './catalog-round.ts';
+import type { ReadResult } from './catalog-refresh.ts';
 
 export class AccountCatalogs {
   #accounts: ReadonlyMap<string, AccountCatalog> = new Map();
   #version = 0;
 
-  /** Moves whenever an account, an entry, an exposed name or a visibility changed; a read that says the same again moves nothing. */
+  /** Changes with every change of an account, entry, exposed name or visibility; not with a read of the same entries. */
   get version(): number {
     return this.#version;
   }
@@ -18,7 +18,7 @@ export class AccountCatalogs {
     return this.#accounts.get(id);
   }
 
-  /** The accounts that are to be read (Q12). */
+  /** The accounts to read (Q12). */
   visible(): readonly AccountCatalog[] {
     return [...this.#accounts.values()].filter((account) => account.visible);
   }
@@ -27,7 +27,7 @@ export class AccountCatalogs {
     return [...this.#accounts.values()].map((account) => account.status());
   }
 
-  /** Takes the accounts of a configuration. What is known of an account that stays, stays. */
+  /** Takes the accounts of a configuration. An account that stays keeps its entries. */
   configure(accounts: readonly AccountConfig[]): void {
     const next = new Map<string, AccountCatalog>();
     let changed = accounts.length !== this.#accounts.size;
@@ -41,7 +41,7 @@ export class AccountCatalogs {
     if (changed) this.#version += 1;
   }
 
-  /** What an earlier process stored; a row that cannot be read is as good as none. */
+  /** Restores what an earlier process stored; ignores a malformed row. */
   restore({ account, entries, etag, read_at }: CatalogRow): void {
     const parsed = parseCatalog(jsonOf(entries));
     if (!parsed) return;
@@ -50,11 +50,11 @@ export class AccountCatalogs {
   }
 
   /**
-   * Takes what a read brought.
-   * @param at unix milliseconds
-   * @returns the row to store, where the account's entries are others now
+   * Applies the result of a read.
+   * @param at Unix milliseconds
+   * @returns the row to store, where the account's entries changed
    */
-  take(account: AccountCatalog, result: ReadResult, at: number): CatalogRow | undefined {
+  apply(account: AccountCatalog, result: ReadResult, at: number): CatalogRow | undefined {
     if ('failure' in result) {
       account.fail(result.failure, result.status);
       return undefined;

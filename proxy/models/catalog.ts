@@ -1,12 +1,12 @@
-// When the accounts' catalogs are read: at the start, every thirty minutes, on reload, and for an unknown model (Q12).
+// Schedules the reads of the accounts' catalogs: at the start, every 30 minutes, on reload, and for an unknown model (Q12).
 import type { CatalogRow } from '../../store/rows.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, withDeadline } from '../clock.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { AccountCatalog, AccountCatalogStatus } from './account-catalog.ts';
 import { AccountCatalogs } from './account-catalogs.ts';
-import { type ReadCatalog, type ReadResult, Round } from './catalog-round.ts';
+import { CatalogRefresh, type ReadCatalog, type ReadResult } from './catalog-refresh.ts';
 
-/** Where the last good entries of each account outlive the process. */
+/** Keeps the last good entries of each account across restarts. */
 export interface CatalogStore {
   load(): Promise<readonly CatalogRow[]>;
   /** Queues; called only when an account's entries changed. */
@@ -17,23 +17,23 @@ export interface CatalogOptions {
   readonly read: ReadCatalog;
   readonly store: CatalogStore;
   readonly clock: Clock;
-  /** Told after every read, good or not, for the log and the metrics. */
+  /** Called after every read, good or failed, for the log and the metrics. */
   readonly observe?: (status: AccountCatalogStatus) => void;
 }
 
-const EVERY_MS = 30 * 60_000;
-const DISCOVERY_MS = 60_000;
-/** The longest that readiness, or a turn for an unknown model, waits for a round. */
-const WAIT_MS = 10_000;
+const REFRESH_INTERVAL_MS = 30 * 60_000;
+const DISCOVERY_INTERVAL_MS = 60_000;
+/** The longest wait for a refresh: of readiness, and of a turn for an unknown model. */
+const MAX_WAIT_MS = 10_000;
 
 export class Catalog {
-  /** What is known now; `start` and `reload` say of which accounts. */
+  /** The current entries; `start` and `reload` set the accounts. */
   readonly accounts = new AccountCatalogs();
   readonly #options: CatalogOptions;
-  #running: Round | undefined;
+  #refresh: CatalogRefresh | undefined;
   #discoveredAt = Number.NEGATIVE_INFINITY;
   #cancelNext: () => void = () => undefined;
-  readonly #waiting = new Set<() => void>();
+  readonly #discoveries = new Set<() => void>();
   readonly #ready = Promise.withResolvers<void>();
   #isReady = false;
 
@@ -41,104 +41,99 @@ export class Catalog {
     this.#options = options;
   }
 
-  /** The first round is over, or has taken 10 s: from then on it stays true. */
+  /** The first refresh has ended or taken 10 s. Stays true. */
   get ready(): boolean {
     return this.#isReady;
   }
 
-  /** Resolves when `ready` turns true. */
+  /** Resolves when `ready` becomes true. */
   get whenReady(): Promise<void> {
     return this.#ready.promise;
   }
 
-  /** Resolves once the stored entries are here, with the first round under way: the lists can be shown from then on. */
-  async start(accounts: readonly AccountConfig[]): Promise<void> {
-    const { clock, store } = this.#options;
-    const cancelLate = clock.after(WAIT_MS, () => this.#becomeReady());
+  /** Resolves when the stored entries are loaded and the first refresh has begun: from then on lists can be served. */
+  start(accounts: readonly AccountConfig[]): Promise<void> {
     this.accounts.configure(accounts);
-    // Without the stored entries the first round alone decides: no reason not to start.
-    for (const row of await store.load().catch(() => [])) this.accounts.restore(row);
-    if (!this.#running) this.#begin();
-    void this.#quiet().then(() => {
-      cancelLate();
-      this.#becomeReady();
+    const restored = this.#restore();
+    const refreshed = restored.then(() => this.#whenIdle());
+    void withDeadline(refreshed, this.#options.clock, MAX_WAIT_MS).then(() => {
+      this.#isReady = true;
+      this.#ready.resolve();
     });
+    return restored;
   }
 
   /** Takes the accounts of a new configuration and reads them all; resolves when they have been read. */
   reload(accounts: readonly AccountConfig[]): Promise<void> {
     this.accounts.configure(accounts);
-    return this.#begin().done;
+    return this.#beginRefresh().done;
   }
 
   /**
-   * A turn asked for a model that its Pool does not know. Undefined where nothing will be read for it: the last such read began less
-   * than a minute ago and is over. Else resolves as soon as `known` says yes, at the latest when the round ends or after 10 s. All
-   * who ask during a round share it.
+   * Reads the accounts for a model that a Pool does not know. All callers during a refresh share it.
+   * @returns undefined where nothing is read, because the last such read began less than a minute ago and has ended. Else a promise
+   * that resolves when `isKnown` returns true, when the refresh ends, or after 10 s.
    */
-  discover(known: () => boolean): Promise<void> | undefined {
+  discover(isKnown: () => boolean): Promise<void> | undefined {
     const { clock } = this.#options;
-    if (!this.#running) {
+    if (!this.#refresh) {
       const now = clock.now();
-      if (now - this.#discoveredAt < DISCOVERY_MS) return undefined;
+      if (now - this.#discoveredAt < DISCOVERY_INTERVAL_MS) return undefined;
       this.#discoveredAt = now;
-      this.#begin();
+      this.#beginRefresh();
     }
     const { promise, resolve } = Promise.withResolvers<void>();
-    const finish = (): void => {
-      cancel();
-      this.#waiting.delete(heard);
-      resolve();
+    const check = (): void => {
+      if (!this.#refresh || isKnown()) resolve();
     };
-    const heard = (): void => {
-      if (!this.#running || known()) finish();
-    };
-    const cancel = clock.after(WAIT_MS, finish);
-    this.#waiting.add(heard);
-    return promise;
+    this.#discoveries.add(check);
+    return withDeadline(promise, clock, MAX_WAIT_MS).then(() => {
+      this.#discoveries.delete(check);
+    });
   }
 
-  /** No timer and no further read from here on; whoever waits is answered with what is known. */
+  /** Ends all timers and reads; pending discoveries resolve. */
   stop(): void {
     this.#cancelNext();
-    this.#running?.abandon();
-    this.#running = undefined;
-    this.#wake();
+    this.#refresh?.cancel();
+    this.#refresh = undefined;
+    this.#checkDiscoveries();
   }
 
-  #begin(): Round {
+  /** A store that cannot be read must not prevent the start: the first refresh brings the entries. */
+  async #restore(): Promise<void> {
+    for (const row of await this.#options.store.load().catch(() => [])) this.accounts.restore(row);
+    if (!this.#refresh) this.#beginRefresh();
+  }
+
+  #beginRefresh(): CatalogRefresh {
     const { read, clock } = this.#options;
-    this.#running?.abandon();
-    const round = new Round(this.accounts.visible(), read, clock, (account, result) => this.#hear(account, result));
-    this.#running = round;
+    this.#refresh?.cancel();
+    const refresh = new CatalogRefresh(this.accounts.visible(), read, clock, (account, result) => this.#onResult(account, result));
+    this.#refresh = refresh;
     this.#cancelNext();
-    this.#cancelNext = clock.after(EVERY_MS, () => void this.#begin());
-    void round.done.then(() => {
-      if (this.#running === round) this.#running = undefined;
-      this.#wake();
+    this.#cancelNext = clock.after(REFRESH_INTERVAL_MS, () => void this.#beginRefresh());
+    void refresh.done.then(() => {
+      if (this.#refresh === refresh) this.#refresh = undefined;
+      this.#checkDiscoveries();
     });
-    return round;
+    return refresh;
   }
 
-  /** No round is under way: one that a reload abandoned hands over to the reload's. */
-  async #quiet(): Promise<void> {
-    while (this.#running) await this.#running.done;
+  /** Resolves when no refresh is running; one that a reload cancelled is followed by the reload's. */
+  async #whenIdle(): Promise<void> {
+    while (this.#refresh) await this.#refresh.done;
   }
 
-  #hear(account: AccountCatalog, result: ReadResult): void {
+  #onResult(account: AccountCatalog, result: ReadResult): void {
     const { clock, store, observe } = this.#options;
-    const row = this.accounts.take(account, result, clock.now());
+    const row = this.accounts.apply(account, result, clock.now());
     if (row) store.save(row);
     observe?.(account.status());
-    this.#wake();
+    this.#checkDiscoveries();
   }
 
-  #wake(): void {
-    for (const heard of [...this.#waiting]) heard();
-  }
-
-  #becomeReady(): void {
-    this.#isReady = true;
-    this.#ready.resolve();
+  #checkDiscoveries(): void {
+    for (const check of [...this.#discoveries]) check();
   }
 }

@@ -1,4 +1,4 @@
-// The ceilings that one entry states, in tokens and percent: what cohorts are grouped by and windows derived from.
+// The ceilings that an entry states: cohorts are grouped by them, and context windows derived from them.
 import type { Json, JsonObject } from '../turn/json.ts';
 
 export interface Ceilings {
@@ -6,33 +6,33 @@ export interface Ceilings {
   readonly window: number | undefined;
   /** `max_context_window`, tokens. */
   readonly maximum: number | undefined;
-  /** `effective_context_window_percent`, above 0 and up to 100; 95 where the entry says nothing (Q13). */
+  /** `effective_context_window_percent`, above 0 and up to 100; 95 where the entry has none (Q13). */
   readonly percent: number;
   /** `auto_compact_token_limit`, tokens. */
   readonly compactAt: number | undefined;
-  /** `comp_hash`, as it came. */
+  /** `comp_hash`, as received. */
   readonly compHash: Json;
 }
 
-const PERCENT = 95;
-/** Keeps every product below exact in a double. */
-const MOST_TOKENS = 1_000_000_000_000;
+const DEFAULT_PERCENT = 95;
+/** Keeps every product of tokens and percent exact in a double. */
+const MAX_TOKENS = 1_000_000_000_000;
 
-/** Undefined where a ceiling is no positive integer, or the percent out of its range: such an entry is left out whole (Q13). */
+/** Undefined where a ceiling is not a positive integer or the percent is out of range: such an entry is left out (Q13). */
 export function ceilingsOf(entry: JsonObject): Ceilings | undefined {
   const window = entry.context_window ?? undefined;
   const maximum = entry.max_context_window ?? undefined;
   const compactAt = entry.auto_compact_token_limit ?? undefined;
-  const percent = entry.effective_context_window_percent ?? PERCENT;
+  const percent = entry.effective_context_window_percent ?? DEFAULT_PERCENT;
   if (!isTokens(window) || !isTokens(maximum) || !isTokens(compactAt) || !isPercent(percent)) return undefined;
   return { window, maximum, percent, compactAt, compHash: entry.comp_hash ?? null };
 }
 
-/** Equal for equal ceilings only. */
+/** A key that is equal for equal ceilings only. */
 export const ceilingsKey = ({ window, maximum, percent, compactAt, compHash }: Ceilings): string =>
   JSON.stringify([window ?? null, maximum ?? null, percent, compactAt ?? null, compHash]);
 
 const isTokens = (value: Json | undefined): value is number | undefined =>
-  value === undefined || (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MOST_TOKENS);
+  value === undefined || (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_TOKENS);
 
 const isPercent = (value: Json): value is number => typeof value === 'number' && value > 0 && value <= 100;

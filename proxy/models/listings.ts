@@ -1,45 +1,49 @@
-// The model lists as they go out, made once per key policy and state of the Pool: native turns ask for the ETag every time.
+// The model lists with their ETags, built once per key policy and state of the Pool: every native turn needs the ETag.
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { allowsModel } from '../../rules/helpers/key-policy.ts';
-import { canonicalJson } from '../turn/json.ts';
-import type { KeyConfig } from '../turn/settings.ts';
+import { canonicalJson, type JsonObject } from '../turn/json.ts';
+import type { EffortPolicy, KeyConfig } from '../turn/settings.ts';
 import { backendBody } from './backend-list.ts';
-import { weakEtag } from './etag.ts';
 import type { Listed, PoolModels } from './pool-models.ts';
 import { publicBody } from './public-list.ts';
 
-/** A body as it goes out, and its ETag (Q14). */
+/** What a key's policy does to its lists. The rules implement it. */
+export interface ListPolicy {
+  readonly allowsModel: (key: KeyConfig, model: string) => boolean;
+  /** The entry with the reasoning levels and the default that the policy permits (F4.6). */
+  readonly permittedEntry: (policy: EffortPolicy | undefined, entry: JsonObject) => JsonObject;
+}
+
 export interface Listing {
   /** Canonical JSON. */
   readonly body: string;
-  /** `W/"<hex sha256 of the body>"`; the same bytes wherever an answer bears it. */
+  /** `W/"<hex SHA-256 of the body>"`: equal bodies give equal tags, on every node and after every restart (A1, Q14). */
   readonly etag: string;
 }
 
-const HELD_CHARACTERS = 33_554_432;
+const MAX_CACHED_CHARACTERS = 33_554_432;
 
-/** The bodies of all Pools, the least recently used ones forgotten: keys with lists of their own cannot fill the memory. */
+/** The lists of all Pools. Bounded, least recently used first out: many keys with different policies cannot fill the memory. */
 export class ListingCache {
-  readonly #listings = new LRUCache<string, Listing>({ maxSize: HELD_CHARACTERS, sizeCalculation: ({ body }) => body.length });
-  #owners = 0;
+  readonly #listings = new LRUCache<string, Listing>({ maxSize: MAX_CACHED_CHARACTERS, sizeCalculation: ({ body }) => body.length });
+  #prefixes = 0;
 
-  /** A prefix of its own for each owner's names. */
-  owner(): string {
-    this.#owners += 1;
-    return `${this.#owners}:`;
+  /** A unique prefix for the names of one Pool object. */
+  prefix(): string {
+    this.#prefixes += 1;
+    return `${this.#prefixes}:`;
   }
 
-  get(name: string, make: () => Listing): Listing {
-    const held = this.#listings.get(name);
-    if (held) return held;
-    const made = make();
-    this.#listings.set(name, made);
-    return made;
+  get(name: string, build: () => Listing): Listing {
+    const cached = this.#listings.get(name);
+    if (cached) return cached;
+    const listing = build();
+    this.#listings.set(name, listing);
+    return listing;
   }
 }
 
-/** The part of a key that a list depends on, as a short name: keys of equal policy share their bodies. */
+/** A short name of the part of a key that a list depends on: keys with equal policies share their lists. */
 const policyName = ({ models, reasoning_effort }: KeyConfig, effort: 'with-effort' | 'without-effort'): string =>
   hash(
     'sha256',
@@ -49,22 +53,24 @@ const policyName = ({ models, reasoning_effort }: KeyConfig, effort: 'with-effor
 /** The lists of one Pool. */
 export class Listings {
   readonly #models: PoolModels;
+  readonly #policy: ListPolicy;
   readonly #cache: ListingCache;
-  readonly #owner: string;
-  /** By key, so that the ETag of a turn is a look-up whatever the number of policies. */
+  readonly #prefix: string;
+  /** By key: the ETag of a turn is one lookup. */
   readonly #etags = new WeakMap<KeyConfig, { readonly version: number; readonly etag: string }>();
 
-  constructor(models: PoolModels, cache: ListingCache) {
+  constructor(models: PoolModels, cache: ListingCache, policy: ListPolicy) {
     this.#models = models;
+    this.#policy = policy;
     this.#cache = cache;
-    this.#owner = cache.owner();
+    this.#prefix = cache.prefix();
   }
 
-  /** The ETag that `backend` would bear now; what `x-models-etag` says (Q14). */
+  /** The ETag of `backend`, and of every `x-models-etag` (Q14). */
   etag(key: KeyConfig): string {
     const { version } = this.#models.listed();
-    const held = this.#etags.get(key);
-    if (held?.version === version) return held.etag;
+    const cached = this.#etags.get(key);
+    if (cached?.version === version) return cached.etag;
     const { etag } = this.backend(key);
     this.#etags.set(key, { version, etag });
     return etag;
@@ -73,20 +79,25 @@ export class Listings {
   /** `GET /backend-api/agent/models` and its alias (A1, A2, A7). */
   backend(key: KeyConfig): Listing {
     const listed = this.#models.listed();
-    return this.#cache.get(`${this.#owner}${listed.version}:backend:${policyName(key, 'with-effort')}`, () =>
-      listing(canonicalJson(backendBody(allowed(listed, key), key.reasoning_effort))),
+    return this.#cache.get(`${this.#prefix}${listed.version}:backend:${policyName(key, 'with-effort')}`, () =>
+      listingOf(backendBody(this.#allowed(listed, key), (entry) => this.#policy.permittedEntry(key.reasoning_effort, entry))),
     );
   }
 
-  /** `GET /v1/models`; the effort policy changes nothing of it (F4.6). */
+  /** `GET /v1/models`; the effort policy does not change it (F4.6). */
   public(key: KeyConfig): Listing {
     const listed = this.#models.listed();
-    return this.#cache.get(`${this.#owner}${listed.version}:public:${policyName(key, 'without-effort')}`, () =>
-      listing(canonicalJson(publicBody(allowed(listed, key)))),
+    return this.#cache.get(`${this.#prefix}${listed.version}:public:${policyName(key, 'without-effort')}`, () =>
+      listingOf(publicBody(this.#allowed(listed, key))),
     );
+  }
+
+  #allowed({ models }: Listed, key: KeyConfig): Listed['models'] {
+    return models.filter(({ view }) => this.#policy.allowsModel(key, view.id));
   }
 }
 
-const listing = (body: string): Listing => ({ body, etag: weakEtag(body) });
-
-const allowed = ({ models }: Listed, key: KeyConfig): Listed['models'] => models.filter(({ view }) => allowsModel(key, view.id));
+function listingOf(json: JsonObject): Listing {
+  const body = canonicalJson(json);
+  return { body, etag: `W/"${hash('sha256', body, 'hex')}"` };
+}

@@ -1,4 +1,4 @@
-// The serving mode of a Pool-model pair: what the operator chose, else what its routable sources say (SM1 to SM5).
+// The serving mode of a Pool-model pair: the operator's choice, else what its routable sources advertise (SM1 to SM5).
 
 import type { JsonObject } from '../turn/json.ts';
 import type { PoolConfig, ServingMode } from '../turn/settings.ts';
@@ -11,13 +11,13 @@ const DECISIONS = {
   autoFull: Object.freeze<ModeDecision>({ configured: 'auto', effective: 'full', source: 'catalog' }),
 } as const;
 
-/** The choice of one Pool for one exposed id, whatever the catalog says of the model just now (PL3 to PL5). */
+/** The operator's choice for an exposed id, whether or not the catalog has the model at the moment (PL3 to PL5). */
 export const configuredMode = (pool: PoolConfig, model: string): ServingMode =>
   (Object.hasOwn(pool.serving_modes, model) ? pool.serving_modes[model] : undefined) ?? 'auto';
 
 /**
- * Undefined where no source is routable, whatever is configured: such a pair has no mode (MC7, SM5).
- * @param routable the pristine entry of every routable source of the pair, of all cohorts
+ * Undefined where no source is routable: such a pair has no mode, also where one is configured (MC7, SM5).
+ * @param routable the pristine entries of all routable sources, of every cohort
  */
 export function resolveMode(configured: ServingMode, routable: readonly JsonObject[]): ModeDecision | undefined {
   if (routable.length === 0) return undefined;
@@ -26,8 +26,7 @@ export function resolveMode(configured: ServingMode, routable: readonly JsonObje
 }
 
 /**
- * The contract speaks of entries with and without a map of values per source. Here that map is the list of routable sources: each
- * has an entry of its own, which has no map and so counts by its top-level value. `true` and nothing else selects Lite; a map in
- * its place is one more malformed value (SM2).
+ * The contract knows entries with and without a map of values per source. Here each source has its own entry without such a map, so
+ * that its top-level value counts. Only `true` selects Lite; a map in its place is a malformed value (SM2).
  */
 const advertisesLite = (entry: JsonObject): boolean => entry.use_responses_lite === true;

@@ -1,8 +1,8 @@
-// What the rest of the gateway asks about models: one door to the Pools' catalogs, whatever configuration a turn still holds.
+// The models of all Pools, for the rest of the gateway; turns of an earlier configuration keep the models of their own Pool object.
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { ModelView } from '../turn/turn.ts';
 import type { Catalog } from './catalog.ts';
-import { type Listing, ListingCache, Listings } from './listings.ts';
+import { type Listing, ListingCache, Listings, type ListPolicy } from './listings.ts';
 import type { Candidates, RoutabilityOfAccounts } from './pool-model.ts';
 import { PoolModels, type Presence } from './pool-models.ts';
 
@@ -14,16 +14,18 @@ interface PoolCatalog {
 export class ModelDirectory {
   readonly #catalog: Catalog;
   readonly #health: RoutabilityOfAccounts;
+  readonly #policy: ListPolicy;
   readonly #cache = new ListingCache();
-  /** By the configuration's own object: a reload makes new ones, and the old ones go with the last turn that holds them. */
+  /** By the object of the configuration: a reload brings new ones, and the old ones are collected with the last turn that uses them. */
   readonly #pools = new WeakMap<PoolConfig, PoolCatalog>();
 
-  constructor(catalog: Catalog, health: RoutabilityOfAccounts) {
+  constructor(catalog: Catalog, health: RoutabilityOfAccounts, policy: ListPolicy) {
     this.#catalog = catalog;
     this.#health = health;
+    this.#policy = policy;
   }
 
-  /** `Turn.findModel`: a promise only where the accounts are read again for an id that the Pool has never heard of (Q12). */
+  /** `Turn.findModel`: a promise only where the accounts are read again for an id that the Pool does not know (Q12). */
   find(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined> {
     const { models } = this.#of(pool);
     const view = models.find(id);
@@ -32,12 +34,12 @@ export class ModelDirectory {
     return read?.then(() => models.find(id));
   }
 
-  /** Why a model is or is not there; reads nothing. */
+  /** Whether and why a model can be used; never reads an account. */
   presence(pool: PoolConfig, id: string): Presence {
     return this.#of(pool).models.presence(id);
   }
 
-  /** Which accounts a turn of this model should go to. */
+  /** The accounts that a turn of this model should go to. */
   candidates(pool: PoolConfig, id: string): Candidates {
     return this.#of(pool).models.candidates(id);
   }
@@ -47,7 +49,7 @@ export class ModelDirectory {
     return this.#of(pool).models.serves(id, account);
   }
 
-  /** Every model that the Pool knows, with its sources, for operators. */
+  /** For operators. */
   models(pool: PoolConfig): PoolModels {
     return this.#of(pool).models;
   }
@@ -69,7 +71,7 @@ export class ModelDirectory {
     const known = this.#pools.get(pool);
     if (known) return known;
     const models = new PoolModels(pool, this.#catalog.accounts, this.#health);
-    const made = { models, listings: new Listings(models, this.#cache) };
+    const made = { models, listings: new Listings(models, this.#cache, this.#policy) };
     this.#pools.set(pool, made);
     return made;
   }

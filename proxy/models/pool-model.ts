@@ -1,26 +1,26 @@
-// One model of one Pool, under one version of the catalog: its sources, and what health makes of them right now.
+// One model of one Pool under one version of the catalog: its sources, and its availability under the current account health.
 import type { ModelConfig, PoolConfig, ServingMode } from '../turn/settings.ts';
 import type { ModelView } from '../turn/turn.ts';
 import { type Cohort, canonicalCohort, cohortsOf, overflowOf, type Source } from './cohort.ts';
 import { configuredMode, resolveMode } from './mode-resolution.ts';
 
-/** The part of UA1 that changes while the gateway runs. */
+/** The part of UA1 that changes at run time. */
 export interface RoutabilityOfAccounts {
-  /** Health status `active`, and no cooldown that holds for this account and exposed model. Quota is no part of it (UA2). */
+  /** Whether the account's health status is `active` and no cooldown holds for it and this exposed model. Ignores quota (UA2). */
   routable(account: string, model: string): boolean;
-  /** Moves whenever an answer of `routable` may have become another, so also when a cooldown ends. */
+  /** Changes whenever a result of `routable` may have changed, also when a cooldown ends. */
   readonly version: number;
 }
 
-/** Account ids in configuration order: active and eligible here, and visible. Their health and quota are for selection to ask. */
+/** Ids of the assigned, eligible, visible accounts in configuration order. Health and quota are checked by selection. */
 export interface Candidates {
   /** The canonical cohort. */
   readonly preferred: readonly string[];
-  /** Where the cohort cannot take the turn: sources with a window no smaller. Pins may go elsewhere still (Q12). */
+  /** Sources for turns that the cohort cannot take: their window is no smaller. Pins may leave both lists (Q12). */
   readonly overflow: readonly string[];
 }
 
-/** What one model amounts to under one version of health; the same object as long as it amounts to the same. */
+/** A model under one version of account health; the same object as long as nothing in it changes. */
 export interface Availability {
   readonly view: ModelView;
   readonly cohort: Cohort;
@@ -33,7 +33,7 @@ export class PoolModel {
   readonly sources: readonly [Source, ...Source[]];
   readonly #cohorts: readonly Cohort[];
   readonly #configured: ServingMode;
-  #standing: Availability | undefined;
+  #availability: Availability | undefined;
   #version: number | undefined;
 
   /** @param sources in configuration order */
@@ -45,31 +45,31 @@ export class PoolModel {
     this.#configured = configuredMode(pool, id);
   }
 
-  /** The operator took it out of this Pool; its serving mode stays chosen (PL5). */
+  /** The operator removed it from this Pool; its configured serving mode stays (PL5). */
   get suppressed(): boolean {
     return this.config?.suppressed === true;
   }
 
-  standing(health: RoutabilityOfAccounts): Availability {
+  availability(health: RoutabilityOfAccounts): Availability {
     const { version } = health;
-    if (this.#standing && this.#version === version) return this.#standing;
-    // Between them the cohorts hold every source that could be routable: an invisible one never is.
+    if (this.#availability && this.#version === version) return this.#availability;
+    // The cohorts together have every source that could be routable: an invisible one never is.
     const routable = this.#cohorts.map((cohort) => cohort.filter(({ account, assigned }) => assigned && health.routable(account, this.id)));
     const counts = routable.map(({ length }) => length);
     const cohort = canonicalCohort(this.#cohorts, counts) ?? this.sources;
     const mode = resolveMode(
       this.#configured,
-      routable.flat().map(({ known }) => known.entry),
+      routable.flat().map(({ entry }) => entry.fields),
     );
-    const old = this.#standing;
+    const old = this.#availability;
     this.#version = version;
-    // A mode's decision is one of four constants, and none where nothing is routable.
+    // Modes are compared by identity: each decision is one of four constants, or undefined.
     if (old && old.cohort === cohort && old.view.mode === mode) return old;
-    const { entry } = cohort[0].known;
+    const entry = cohort[0].entry.fields;
     const view: ModelView = Object.freeze({ id: this.id, entry, routable: mode !== undefined, mode });
     const overflow = overflowOf(cohort, this.sources, this.config);
-    this.#standing = { view, cohort, candidates: { preferred: accounts(cohort), overflow: accounts(overflow) } };
-    return this.#standing;
+    this.#availability = { view, cohort, candidates: { preferred: accounts(cohort), overflow: accounts(overflow) } };
+    return this.#availability;
   }
 }
 

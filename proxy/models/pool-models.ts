@@ -1,4 +1,4 @@
-// The models of one Pool: what a turn finds under a name, which accounts serve it, and what stands in the lists.
+// The models of one Pool: lookup by id, the accounts that serve each, and the models of the lists.
 import type { PoolConfig } from '../turn/settings.ts';
 import type { ModelView } from '../turn/turn.ts';
 import type { AccountCatalogs } from './account-catalogs.ts';
@@ -6,25 +6,25 @@ import type { Source } from './cohort.ts';
 import { type Availability, type Candidates, PoolModel, type RoutabilityOfAccounts } from './pool-model.ts';
 
 /**
- * `absent`: no account of the Pool lists it. `suppressed`: the operator took it out. `invisible`: only accounts that are invisible
- * list it. `unroutable`: listed, and nobody can serve it now (503). Image routes tell these apart (A10).
+ * `absent`: no account of the Pool lists it. `suppressed`: the operator removed it. `invisible`: only invisible accounts list it.
+ * `unroutable`: listed, but no source is routable now (503). Image routes distinguish these (A10).
  */
 export type Presence = 'routable' | 'unroutable' | 'invisible' | 'suppressed' | 'absent';
 
-/** A model that stands in the lists of a Pool. */
+/** A model with its current availability. */
 export interface ListedModel extends Availability {
   readonly model: PoolModel;
 }
 
 export interface Listed {
-  /** Moves whenever `models` changed in a way that a list could show. */
+  /** Changes whenever `models` changed in a way that a list shows. */
   readonly version: number;
   readonly models: readonly ListedModel[];
 }
 
 const NO_CANDIDATES: Candidates = { preferred: [], overflow: [] };
 
-/** Belongs to one PoolConfig object: a reload brings a new one, and turns in flight keep theirs. */
+/** Belongs to one PoolConfig object: a reload brings another, and turns in flight keep theirs. */
 export class PoolModels {
   readonly #pool: PoolConfig;
   readonly #catalog: AccountCatalogs;
@@ -40,52 +40,52 @@ export class PoolModels {
     this.#health = health;
   }
 
-  /** Undefined for a model that no account of the Pool lists, and for a suppressed one: both are `invalid_model`. */
+  /** Undefined for a model that is absent or suppressed: both are `invalid_model`. */
   find(id: string): ModelView | undefined {
     const model = this.#current().get(id);
-    return model && !model.suppressed ? model.standing(this.#health).view : undefined;
+    return model && !model.suppressed ? model.availability(this.#health).view : undefined;
   }
 
   presence(id: string): Presence {
     const model = this.#current().get(id);
     if (!model) return this.#suppresses(id) ? 'suppressed' : 'absent';
     if (model.suppressed) return 'suppressed';
-    if (model.standing(this.#health).view.routable) return 'routable';
+    if (model.availability(this.#health).view.routable) return 'routable';
     return model.sources.some(({ visible }) => visible) ? 'unroutable' : 'invisible';
   }
 
-  /** None for a model that `find` does not find. */
+  /** Empty where `find` returns undefined. */
   candidates(id: string): Candidates {
     const model = this.#current().get(id);
-    return model && !model.suppressed ? model.standing(this.#health).candidates : NO_CANDIDATES;
+    return model && !model.suppressed ? model.availability(this.#health).candidates : NO_CANDIDATES;
   }
 
-  /** Whether this account is a source of the model, whatever its window: pins may leave the cohort (Q12). */
+  /** Whether the account is a source of the model, of any cohort: pins may leave the canonical one (Q12). */
   serves(id: string, account: string): boolean {
     const model = this.#current().get(id);
     return model?.suppressed === false && model.sources.some((source) => source.account === account && source.assigned);
   }
 
-  /** A model with what it amounts to now, whether or not turns find it; for operators. */
-  known(id: string): ListedModel | undefined {
+  /** For operators: suppressed models too. */
+  get(id: string): ListedModel | undefined {
     const model = this.#current().get(id);
-    return model && { ...model.standing(this.#health), model };
+    return model && { ...model.availability(this.#health), model };
   }
 
-  /** Every model that is known, suppressed and unroutable ones too, for operators. */
+  /** For operators: suppressed and unroutable models too. */
   all(): readonly PoolModel[] {
     return [...this.#current().values()];
   }
 
-  /** The routable models in the order of the first visible source that lists them (MC1, Q12); one comparison when nothing changed. */
+  /** The routable models in the order of the first visible source that lists them (MC1, Q12). Cheap while nothing changed. */
   listed(): Listed {
     const models = this.#current();
     const { version } = this.#health;
     if (this.#healthVersion === version) return this.#listed;
     const next: ListedModel[] = [];
     for (const model of models.values()) {
-      const standing = model.suppressed ? undefined : model.standing(this.#health);
-      if (standing?.view.routable) next.push({ ...standing, model });
+      const availability = model.suppressed ? undefined : model.availability(this.#health);
+      if (availability?.view.routable) next.push({ ...availability, model });
     }
     this.#healthVersion = version;
     const old = this.#listed.models;
@@ -109,18 +109,18 @@ export class PoolModels {
   }
 }
 
-/** Visible accounts come first, so that the order of a list never hangs on what an unreadable account once said. */
+/** Visible accounts come first, so that the order of a list does not depend on accounts that are not read. */
 function sourcesByModel(pool: PoolConfig, catalog: AccountCatalogs): ReadonlyMap<string, [Source, ...Source[]]> {
   const found = new Map<string, [Source, ...Source[]]>();
   const add = (visible: boolean): void => {
     for (const { account: id, active, eligible } of pool.assignments) {
       const account = catalog.get(id);
       if (account?.visible !== visible) continue;
-      for (const known of account.models.values()) {
-        const source: Source = { account: id, visible, assigned: visible && active && eligible, known };
-        const sources = found.get(known.id);
+      for (const entry of account.models.values()) {
+        const source: Source = { account: id, visible, assigned: visible && active && eligible, entry };
+        const sources = found.get(entry.id);
         if (sources) sources.push(source);
-        else found.set(known.id, [source]);
+        else found.set(entry.id, [source]);
       }
     }
   };

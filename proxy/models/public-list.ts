@@ -1,9 +1,9 @@
-// The body of `GET /v1/models`: what an SDK needs to know of a model, and nothing of the backend's (ML1, ML2, Q20).
+// The body of `GET /v1/models`: the members of the public API, without the backend's (ML1, ML2, Q20).
 import type { Json, JsonObject } from '../turn/json.ts';
 import { advertisedWindow } from './context-window.ts';
 import type { ListedModel } from './pool-models.ts';
 
-/** Not the provider's word: it may name the organisation that an account belongs to. */
+/** Replaces the provider's value, which may name the organisation of an account. */
 const OWNER = 'poolgate';
 
 export function publicBody(models: readonly ListedModel[]): JsonObject {
@@ -11,7 +11,7 @@ export function publicBody(models: readonly ListedModel[]): JsonObject {
 }
 
 function publicEntry({ view, cohort, model }: ListedModel): JsonObject {
-  const { effective } = advertisedWindow(cohort[0].known.ceilings, model.config);
+  const { effective } = advertisedWindow(cohort[0].entry.ceilings, model.config);
   return {
     id: view.id,
     object: 'model',
@@ -21,6 +21,6 @@ function publicEntry({ view, cohort, model }: ListedModel): JsonObject {
   };
 }
 
-/** Unix seconds; 0 where the provider does not say, because the day we first saw a model differs between nodes. */
+/** Unix seconds; 0 where the provider states none, because the day a model was first seen differs between nodes. */
 const createdOf = (created: Json | undefined): number =>
   typeof created === 'number' && Number.isSafeInteger(created) && created >= 0 ? created : 0;

@@ -1,14 +1,14 @@
-// An answer before it is bytes, and the faults that change its content.
+// An answer of a simulated account before its delivery, and the faults that change its content.
 import type { Json, JsonObject } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
-import { errorOf, messageOf, sayingOf } from './errors.ts';
 import { type Fault, faultOf, type RefuseFault, type RefuseInsideFault, type ReplyFault } from './fault.ts';
-import { lifecycleEvents } from './turn.ts';
+import { defaultErrorOf, errorOf, messageOf } from './provider-error.ts';
 
 export type AnswerBody =
   | {
       readonly kind: 'events';
-      readonly events: readonly Json[] /** Comment lines before the first event. */;
+      readonly events: readonly Json[];
+      /** SSE comment lines before the first event. */
       readonly comments: readonly string[];
     }
   | { readonly kind: 'bytes'; readonly bytes: Buffer };
@@ -20,25 +20,26 @@ export interface Answer {
   readonly body: AnswerBody;
 }
 
-/** What stands for JSON where a fault wants none. */
-export const malformedJson = '{"type":"response.output_text.delta","delta":';
+/** The body of a `malformed` fault. */
+export const MALFORMED_JSON = '{"type":"response.output_text.delta","delta":';
 
-/** An answer of JSON. */
 export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<string, string>> = {}): Answer {
   const bytes = Buffer.from(JSON.stringify(json));
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: { kind: 'bytes', bytes } };
 }
 
-/** An answer of SSE events. */
+/** `response.created` and `response.in_progress`: a refusal inside a 200 follows them unless its fault says otherwise. */
+const LIFECYCLE_EVENTS = 2;
+
 export function eventsAnswer(events: readonly Json[], headers: Readonly<Record<string, string>>, comments: readonly string[] = []): Answer {
   const fixed = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
   return { status: 200, headers: { ...fixed, ...headers }, body: { kind: 'events', events, comments } };
 }
 
-/** The answer with the content that the faults give it; faults of framing and delivery are not looked at here. `now`: unix milliseconds. */
+/** Applies the faults that change the content; faults of framing and delivery come later. `now`: Unix milliseconds. */
 export function withContentFaults(answer: Answer, faults: readonly Fault[], now: number): Answer {
   const reply = faultOf(faults, 'reply');
-  if (reply !== undefined) return scripted(reply);
+  if (reply !== undefined) return scriptedAnswer(reply);
   const refusal = faultOf(faults, 'refuse');
   if (refusal !== undefined) return refused(refusal, answer, now);
   let changed = answer;
@@ -47,31 +48,31 @@ export function withContentFaults(answer: Answer, faults: readonly Fault[], now:
   if (faultOf(faults, 'empty-output') !== undefined) changed = mapResponse(changed, (response) => ({ ...response, output: [] }));
   if (faultOf(faults, 'no-terminal') !== undefined) changed = withoutTerminal(changed);
   if (faultOf(faults, 'malformed') !== undefined && changed.body.kind === 'bytes') {
-    changed = { ...changed, body: { kind: 'bytes', bytes: Buffer.from(malformedJson) } };
+    changed = { ...changed, body: { kind: 'bytes', bytes: Buffer.from(MALFORMED_JSON) } };
   }
   return changed;
 }
 
-/** Exactly what the script says: of the believable answer nothing is left. */
-function scripted({ status, headers, body }: ReplyFault): Answer {
+/** Replaces the ordinary answer. */
+function scriptedAnswer({ status, headers, body }: ReplyFault): Answer {
   if ('events' in body) return { ...eventsAnswer(body.events, { ...headers }), status };
   if ('json' in body) return jsonAnswer(status, body.json, headers);
   const bytes = 'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64');
   return { status, headers: { ...headers }, body: { kind: 'bytes', bytes } };
 }
 
-/** What an answer says beside its content, whatever that is: request id, quota and the like. */
-function ownHeaders({ headers }: Answer): Record<string, string> {
+/** The headers that do not describe the body: request id, quota and the like. */
+function metadataHeaders({ headers }: Answer): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-type' && name !== 'cache-control'));
 }
 
 function refused(fault: RefuseFault, ordinary: Answer, now: number): Answer {
-  const code = fault.code ?? sayingOf(fault.status).code;
+  const code = fault.code ?? defaultErrorOf(fault.status).code;
   const quota =
     fault.resetsIn === undefined
       ? {}
       : { plan_type: 'plus', resets_at: Math.floor(now / 1000) + fault.resetsIn, resets_in_seconds: fault.resetsIn };
-  const headers = { ...ownHeaders(ordinary), ...(fault.retryAfter === undefined ? {} : { 'retry-after': String(fault.retryAfter) }) };
+  const headers = { ...metadataHeaders(ordinary), ...(fault.retryAfter === undefined ? {} : { 'retry-after': String(fault.retryAfter) }) };
   return jsonAnswer(fault.status, { error: errorOf(fault.status, code, messageOf(fault.status, fault.code), null, quota) }, headers);
 }
 
@@ -87,7 +88,7 @@ function refusedInside(fault: RefuseInsideFault, answer: Answer): Answer {
   });
   if (answer.body.kind === 'bytes') return mapResponse(answer, failure);
   const { events } = answer.body;
-  const before = events.slice(0, fault.after ?? lifecycleEvents);
+  const before = events.slice(0, fault.after ?? LIFECYCLE_EVENTS);
   const last = events.at(-1);
   const response = isObject(last) && isObject(last.response) ? failure(last.response) : {};
   const event =
@@ -102,7 +103,7 @@ function withoutTerminal(answer: Answer): Answer {
   return mapResponse(answer, (response) => ({ ...response, status: 'in_progress', usage: null }));
 }
 
-/** Changes the response of the terminal event, or of the JSON body. */
+/** Changes the response object in the terminal event or the JSON body. */
 function mapResponse(answer: Answer, change: (response: JsonObject) => JsonObject): Answer {
   if (answer.body.kind === 'bytes') {
     const json = JSON.parse(answer.body.bytes.toString()) as Json;

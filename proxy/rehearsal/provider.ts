@@ -1,150 +1,159 @@
-// The rehearsal provider: a real HTTP server that simulates the accounts of an upstream provider, and their failures.
+// The rehearsal provider: an HTTP server that simulates the accounts of an upstream provider, and their failures.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Clock, systemClock } from '../clock.ts';
 import type { WireWords } from '../turn/settings.ts';
-import { Account, type RehearsalAccount } from './account.ts';
-import { type ArrivedRequest, parsedOf, readBody } from './arrived.ts';
-import { type Catalog, catalogOf, rehearsalModels } from './catalog.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { type Behaviour, decide } from './decide.ts';
-import { type Handlers, handlersOf } from './handlers.ts';
-import { Ids } from './ids.ts';
-import { Line } from './line.ts';
+import { AccountListener } from './account-listener.ts';
+import { deliver } from './delivery.ts';
+import { stepsOf } from './delivery-steps.ts';
+import { type Endpoints, endpointsOf } from './endpoints.ts';
+import { answerWithFaults, type FaultSource } from './fault-injection.ts';
+import { IdSequence } from './id-sequence.ts';
 import type { Login } from './login.ts';
-import { type Closing, play } from './play.ts';
-import { Stalls } from './stalls.ts';
-import { stepsOf } from './steps.ts';
+import { PausedAnswers } from './paused-answers.ts';
+import { parseJson, type ReceivedRequest, type RequestEnd, readBody } from './received-request.ts';
+import { catalogOf, type SampleCatalog, sampleModels } from './sample-models.ts';
+import { type RehearsalAccount, SimulatedAccount } from './simulated-account.ts';
 
-/** The neutral words. */
 export const neutralWords: WireWords = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' };
 
 export interface ProviderOptions {
   readonly accounts: readonly RehearsalAccount[];
   /** Default: the neutral words. */
   readonly wire?: WireWords;
-  /** Decides the faults of a request; undefined leaves it to the request's own script and then to the account's temperament. */
-  readonly behaviour?: Behaviour;
-  /** Sees every request as it arrives, before it is answered. */
-  readonly observe?: (request: ArrivedRequest) => void;
+  readonly faultSource?: FaultSource;
+  /** Called with every request before it is answered. */
+  readonly observe?: (request: ReceivedRequest) => void;
   readonly clock?: Clock;
-  /** Stands in every id; needed where ids outlive the run. Default: none. */
+  /** Part of every id; needed where ids outlive the run. Default: none. */
   readonly seed?: string;
 }
 
-interface Place {
-  readonly account: Account;
-  readonly catalog: Catalog;
-  readonly line: Line;
+interface RunningAccount {
+  readonly account: SimulatedAccount;
+  readonly catalog: SampleCatalog;
+  readonly listener: AccountListener;
 }
 
 export class Provider {
-  /** Answers that stand still. */
-  readonly stalls = new Stalls();
-  private readonly options: ProviderOptions;
-  private readonly wire: WireWords;
-  private readonly handlers: Handlers;
-  private readonly clock: Clock;
-  private readonly ids: Ids;
-  private readonly places = new Map<string, Place>();
-  private arrivals = 0;
+  /** Answers that a `stall` fault has paused. */
+  readonly paused = new PausedAnswers();
+  readonly #options: ProviderOptions;
+  readonly #wire: WireWords;
+  readonly #endpoints: Endpoints;
+  readonly #clock: Clock;
+  readonly #ids: IdSequence;
+  readonly #accounts = new Map<string, RunningAccount>();
+  #received = 0;
 
   /** Use `startProvider`. */
   constructor(options: ProviderOptions) {
-    this.options = options;
-    this.wire = options.wire ?? neutralWords;
-    this.handlers = handlersOf(this.wire);
-    this.clock = options.clock ?? systemClock;
-    this.ids = new Ids(options.seed ?? '');
-    for (const config of options.accounts) {
-      const account = new Account(config);
-      const line = new Line((request, response) => void this.serve(place, request, response));
-      const place: Place = { account, catalog: catalogOf(config.models ?? rehearsalModels), line };
-      this.places.set(config.id, place);
+    this.#options = options;
+    this.#wire = options.wire ?? neutralWords;
+    this.#endpoints = endpointsOf(this.#wire);
+    this.#clock = options.clock ?? systemClock;
+    this.#ids = new IdSequence(options.seed ?? '');
+    for (const settings of options.accounts) {
+      const listener = new AccountListener((request, response) => void this.#serve(running, request, response));
+      const running: RunningAccount = {
+        account: new SimulatedAccount(settings),
+        catalog: catalogOf(settings.models ?? sampleModels),
+        listener,
+      };
+      this.#accounts.set(settings.id, running);
     }
   }
 
   /** The base URL of an account, without trailing slash. */
   urlOf(account: string): string {
-    return this.place(account).line.url;
+    return this.#running(account).listener.url;
   }
 
-  /** The login of an account that has a token endpoint. */
+  /** @throws Error for an account without a token endpoint */
   loginOf(account: string): Login {
-    const { login } = this.place(account).account;
+    const { login } = this.#running(account).account;
     if (login === undefined) throw new Error(`the rehearsal account ${account} has no login`);
     return login;
   }
 
   /** Ends the account's connections and refuses new ones. */
-  hangUp(account: string): Promise<void> {
-    return this.place(account).line.close();
+  disconnect(account: string): Promise<void> {
+    return this.#running(account).listener.close();
   }
 
-  /** Takes connections again, at the same address. */
-  pickUp(account: string): Promise<void> {
-    return this.place(account).line.open();
+  /** Accepts connections again, at the same address. */
+  reconnect(account: string): Promise<void> {
+    return this.#running(account).listener.open();
   }
 
-  /** Opens every line, and closes those of unreachable accounts, whose address is known all the same. */
+  /** Opens every listener, and closes those of unreachable accounts: they have an address that refuses connections. */
   async open(): Promise<void> {
-    await Promise.all([...this.places.values()].map(({ line }) => line.open()));
-    await Promise.all([...this.places.values()].map(({ account, line }) => account.config.temperament?.unreachable && line.close()));
+    const all = [...this.#accounts.values()];
+    await Promise.all(all.map(({ listener }) => listener.open()));
+    await Promise.all(all.map(({ account, listener }) => account.settings.profile?.unreachable && listener.close()));
   }
 
-  /** Ends every connection and stops. */
+  /** Ends all connections and refuses new ones. */
   async close(): Promise<void> {
-    await Promise.all([...this.places.values()].map(({ line }) => line.close()));
+    await Promise.all([...this.#accounts.values()].map(({ listener }) => listener.close()));
   }
 
-  private place(account: string): Place {
-    const place = this.places.get(account);
-    if (place === undefined) throw new Error(`no rehearsal account ${account}`);
-    return place;
+  #running(account: string): RunningAccount {
+    const running = this.#accounts.get(account);
+    if (running === undefined) throw new Error(`no rehearsal account ${account}`);
+    return running;
   }
 
-  private async serve(place: Place, message: IncomingMessage, response: ServerResponse): Promise<void> {
-    const gone = new AbortController();
-    let ending: Closing = 'left';
-    const closed = new Promise<Closing>((resolve) => {
+  async #serve(running: RunningAccount, message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const connection = new AbortController();
+    let unfinished: RequestEnd = 'left';
+    const closed = new Promise<RequestEnd>((resolve) => {
       response.once('close', () => {
-        gone.abort();
-        resolve(response.writableFinished ? 'answered' : place.line.isOpen ? ending : 'cut');
+        connection.abort();
+        resolve(response.writableFinished ? 'answered' : running.listener.isOpen ? unfinished : 'cut');
       });
     });
-    // Errors of a socket that the other side tore down say nothing that `close` does not say.
+    // An error of a socket that the client closed adds nothing to its `close` event.
     response.on('error', () => undefined);
 
     const { body, isComplete } = await readBody(message);
-    const request = this.arrive(place, message, { body, isComplete, closed });
-    this.options.observe?.(request);
+    const request = this.#receive(running, message, { body, isComplete, closed });
+    this.#options.observe?.(request);
     if (!isComplete) return;
-    const { clock, stalls, wire, ids, handlers } = this;
-    const { account, catalog } = place;
-    const { behaviour } = this.options;
-    const { answer, faults } = await decide({ request, account, catalog, wire, ids, now: clock.now() }, handlers, behaviour);
-    const cutting = (): void => {
-      ending = 'cut';
-    };
-    await play(answer, stepsOf(answer, faults), { response, clock, stalls, account: account.id, gone: gone.signal, cutting });
+    const { account, catalog } = running;
+    const context = { request, account, catalog, wire: this.#wire, ids: this.#ids, now: this.#clock.now() };
+    const { answer, faults } = await answerWithFaults(context, this.#endpoints, this.#options.faultSource);
+    await deliver(answer, stepsOf(answer, faults), {
+      response,
+      clock: this.#clock,
+      paused: this.paused,
+      account: account.id,
+      closed: connection.signal,
+      onCut: () => {
+        unfinished = 'cut';
+      },
+    });
   }
 
-  private arrive(place: Place, message: IncomingMessage, rest: Pick<ArrivedRequest, 'body' | 'isComplete' | 'closed'>): ArrivedRequest {
+  #receive(
+    { account }: RunningAccount,
+    message: IncomingMessage,
+    rest: Pick<ReceivedRequest, 'body' | 'isComplete' | 'closed'>,
+  ): ReceivedRequest {
     const [path = '', query = ''] = (message.url ?? '').split('?', 2);
-    const method = message.method ?? '';
-    const isTurn = this.handlers.get(`${method} ${path}`)?.isTurn === true;
-    this.arrivals += 1;
-    if (isTurn) place.account.turns += 1;
-    const turn = isTurn ? place.account.turns : 0;
-    const { headers, rawHeaders } = message;
+    const { method = '', headers, rawHeaders } = message;
+    const isTurn = this.#endpoints.get(`${method} ${path}`)?.isTurn === true;
+    this.#received += 1;
+    if (isTurn) account.turns += 1;
     return {
-      account: place.account.id,
-      number: this.arrivals,
-      turn,
+      account: account.id,
+      number: this.#received,
+      turn: isTurn ? account.turns : 0,
       method,
       path,
       query,
       headers,
       rawHeaders,
-      json: parsedOf(rest.body),
+      json: parseJson(rest.body),
       ...rest,
     };
   }

@@ -1,11 +1,10 @@
-// The keywords that the backend accepts in a non-strict function schema (Q31): anything else should have been lowered.
+// Refuses function schemas with keywords that the backend does not accept in a non-strict schema (Q31).
 import type { Json } from '../turn/json.ts';
-import { isObject } from '../turn/json.ts';
-import { ProviderError } from './errors.ts';
-import { listOf } from './reading.ts';
+import { asList, isObject } from '../turn/json.ts';
+import { ProviderError } from './provider-error.ts';
 
-/** Each keyword, and where schemas stand inside it. */
-const keywords: ReadonlyMap<string, 'none' | 'schema' | 'list' | 'named'> = new Map([
+/** Each keyword, and where its value holds schemas. */
+const KEYWORDS: ReadonlyMap<string, 'none' | 'schema' | 'list' | 'named'> = new Map([
   ['$ref', 'none'],
   ['description', 'none'],
   ['type', 'none'],
@@ -25,7 +24,7 @@ const keywords: ReadonlyMap<string, 'none' | 'schema' | 'list' | 'named'> = new 
 export function refuseUnloweredSchemas(tools: readonly Json[], path: string): void {
   for (const [i, tool] of tools.entries()) {
     if (!isObject(tool)) continue;
-    if (tool.type === 'namespace') refuseUnloweredSchemas(listOf(tool.tools), `${path}.${i}.tools`);
+    if (tool.type === 'namespace') refuseUnloweredSchemas(asList(tool.tools), `${path}.${i}.tools`);
     if (tool.type !== 'function' || tool.strict === true || !isObject(tool.parameters)) continue;
     const param = `${path}.${i}.parameters`;
     if (tool.parameters.type !== 'object') refuse(param, 'the root has no type object');
@@ -36,10 +35,10 @@ export function refuseUnloweredSchemas(tools: readonly Json[], path: string): vo
 function walk(schema: Json | undefined, param: string): void {
   if (!isObject(schema)) refuse(param, 'a schema is an object here');
   for (const [keyword, value] of Object.entries(schema)) {
-    const inside = keywords.get(keyword);
+    const inside = KEYWORDS.get(keyword);
     if (inside === undefined) refuse(param, `the keyword ${keyword} is not supported`);
     if (inside === 'named' && isObject(value)) for (const child of Object.values(value)) walk(child, param);
-    if (inside === 'list') for (const child of listOf(value)) walk(child, param);
+    if (inside === 'list') for (const child of asList(value)) walk(child, param);
     if (inside === 'schema' && !(keyword === 'additionalProperties' && typeof value === 'boolean')) walk(value, param);
   }
 }

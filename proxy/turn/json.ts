@@ -16,6 +16,16 @@ export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
+/** The list itself, or an empty one for any other value. */
+export function asList(value: Json | undefined): readonly Json[] {
+  return isList(value) ? value : [];
+}
+
+/** The string itself, or undefined for any other value. */
+export function asString(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
 /** A string with something to read in it. */
 export function isText(value: Json | undefined): value is string {
   return typeof value === 'string' && value.trim() !== '';

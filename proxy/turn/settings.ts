@@ -20,10 +20,26 @@ export interface OauthCredential {
 
 export type Credential = { readonly bearer: SecretRef } | { readonly oauth: OauthCredential };
 
+/** How a simulated account behaves; `base_url: rehearsal:NAME` names one of them. */
+export const REHEARSAL_PROFILES = [
+  'steady',
+  'flaky',
+  'slow',
+  'exhausted',
+  'broken',
+  'expired',
+  'fragile',
+  'picky',
+  'chatty',
+  'unreachable',
+] as const;
+
+export type RehearsalProfile = (typeof REHEARSAL_PROFILES)[number];
+
 export interface AccountConfig {
   readonly id: string;
   readonly label: string;
-  /** An absolute URL without trailing slash, or `rehearsal:` with an optional temperament: `rehearsal:flaky`. */
+  /** An absolute URL without trailing slash, or `rehearsal:` with an optional profile: `rehearsal:flaky`. */
   readonly base_url: string;
   /** Absent only on rehearsal accounts. */
   readonly credential?: Credential;
@@ -93,20 +109,6 @@ export interface KeyConfig {
   readonly output_tokens?: { readonly max: number };
   readonly limits: KeyLimits;
 }
-
-/** The words after `rehearsal:` in an account's `base_url`. */
-export const REHEARSAL_PROFILES = [
-  'steady',
-  'flaky',
-  'slow',
-  'exhausted',
-  'broken',
-  'expired',
-  'fragile',
-  'picky',
-  'chatty',
-  'unreachable',
-] as const;
 
 export interface WireWords {
   readonly agent: string;

@@ -1,7 +1,7 @@
-// Admission: slots of a class, first come first served, and what becomes of those who wait (Q4, Q7).
+// Admission: the slots of a class, its queue, and how a wait ends (Q4, Q7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Admission, type Arriving, type Slot } from '../../proxy/admission/admission.ts';
+import { Admission, type Slot, type SlotRequest } from '../../proxy/admission/admission.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
 import { Counters } from '../../proxy/metrics.ts';
 import type { Refusal } from '../../proxy/turn/refusal.ts';
@@ -17,69 +17,69 @@ function world(given: Partial<AdmissionConfig> = {}) {
     admission.configure({ stream: limits, compact: limits } as Record<AdmissionClass, AdmissionConfig>);
   };
   configure({});
-  const arriving = (fields: Partial<Arriving> = {}): Arriving => ({ class: 'stream', onGone: () => () => undefined, ...fields });
+  const requestOf = (fields: Partial<SlotRequest> = {}): SlotRequest => ({ class: 'stream', onGone: () => () => undefined, ...fields });
   return {
     configure,
     clock,
     counters,
     admission,
-    arriving,
+    requestOf,
     /** A slot at once. */
-    enter: (fields?: Partial<Arriving>): Slot => {
-      const slot = admission.enter(arriving(fields));
+    acquire: (fields?: Partial<SlotRequest>): Slot => {
+      const slot = admission.acquire(requestOf(fields));
       assert.ok(!(slot instanceof Promise), 'there is a slot');
       return slot;
     },
-    queue: (fields?: Partial<Arriving>): Promise<Slot | undefined> => {
-      const slot = admission.enter(arriving(fields));
+    queue: (fields?: Partial<SlotRequest>): Promise<Slot | undefined> => {
+      const slot = admission.acquire(requestOf(fields));
       assert.ok(slot instanceof Promise, 'there is no slot');
       return slot;
     },
   };
 }
 
-test('a class runs as many turns as it may, and another class its own', () => {
-  const { enter, admission } = world();
-  enter();
-  enter();
-  enter({ class: 'compact' });
+test('a class runs its limit of turns, and another class has its own limit', () => {
+  const { acquire, admission } = world();
+  acquire();
+  acquire();
+  acquire({ class: 'compact' });
   assert.deepEqual(admission.status(), { stream: { running: 2, waiting: 0 }, compact: { running: 1, waiting: 0 } });
 });
 
-test('who waits is served in the order of arrival, and nobody overtakes', async () => {
-  const { enter, queue } = world({ waiting: 3 });
-  const running = [enter(), enter()];
+test('waiting turns are served in the order of arrival, and a new turn does not overtake them', async () => {
+  const { acquire, queue } = world({ waiting: 3 });
+  const running = [acquire(), acquire()];
   const order: string[] = [];
   const waiting = ['first', 'second', 'third'].map(async (name) => {
     const slot = await queue();
     order.push(name);
     return slot;
   });
-  running[0]?.leave();
+  running[0]?.release();
   await settled();
   assert.deepEqual(order, ['first']);
-  running[1]?.leave();
-  (await waiting[0])?.leave();
+  running[1]?.release();
+  (await waiting[0])?.release();
   await Promise.all(waiting);
   assert.deepEqual(order, ['first', 'second', 'third']);
 });
 
-test('past the bound of its queue a turn is refused at once, with a time to come back', () => {
-  const { enter, queue, admission, arriving, counters } = world({ waiting: 1 });
-  enter();
-  enter();
+test('a turn is refused at once when the queue is full, with Retry-After', () => {
+  const { acquire, queue, admission, requestOf, counters } = world({ waiting: 1 });
+  acquire();
+  acquire();
   void queue();
   assert.throws(
-    () => admission.enter(arriving()),
+    () => admission.acquire(requestOf()),
     ({ status, code, headers }: Refusal) => status === 503 && code === 'server_is_overloaded' && headers['retry-after'] === '10',
   );
   assert.deepEqual([counters.values.admission_full, counters.values.admission_waits], [1, 1]);
 });
 
-test('who has waited long enough is refused, and leaves the queue', async () => {
-  const { enter, queue, clock, admission, counters } = world();
-  enter();
-  enter();
+test('a turn that reached its deadline is refused, and leaves the queue', async () => {
+  const { acquire, queue, clock, admission, counters } = world();
+  acquire();
+  acquire();
   const waiting = assert.rejects(
     queue(),
     ({ code, headers }: Refusal) => code === 'server_is_overloaded' && headers['retry-after'] === '10',
@@ -91,9 +91,9 @@ test('who has waited long enough is refused, and leaves the queue', async () => 
   assert.deepEqual([admission.status().stream?.waiting, counters.values.admission_timeouts, clock.pending], [0, 1, 0]);
 });
 
-test('a client that leaves makes room in the queue, and takes no slot', async () => {
-  const { enter, queue, admission } = world();
-  const running = [enter(), enter()];
+test('a client that closes the connection makes room in the queue, and takes no slot', async () => {
+  const { acquire, queue, admission } = world();
+  const running = [acquire(), acquire()];
   let leave = (): void => undefined;
   const waiting = queue({
     onGone: (aborted) => {
@@ -103,14 +103,14 @@ test('a client that leaves makes room in the queue, and takes no slot', async ()
   });
   leave();
   assert.equal(await waiting, undefined);
-  running[0]?.leave();
+  running[0]?.release();
   assert.deepEqual(admission.status().stream, { running: 1, waiting: 0 });
 });
 
-test('a client that was gone before it began to wait does not wait', async () => {
-  const { enter, queue, admission } = world();
-  enter();
-  enter();
+test('a connection that closed before the wait does not wait', async () => {
+  const { acquire, queue, admission } = world();
+  acquire();
+  acquire();
   const gone = (aborted: () => void): (() => void) => {
     aborted();
     return () => undefined;
@@ -119,19 +119,19 @@ test('a client that was gone before it began to wait does not wait', async () =>
   assert.equal(admission.status().stream?.waiting, 0);
 });
 
-test('a slot is given back once, whoever says so twice', () => {
-  const { enter, admission } = world();
-  const slot = enter();
-  enter();
-  slot.leave();
-  slot.leave();
+test('a slot that is released twice is given back once', () => {
+  const { acquire, admission } = world();
+  const slot = acquire();
+  acquire();
+  slot.release();
+  slot.release();
   assert.equal(admission.status().stream?.running, 1);
 });
 
-test('more room after a reload serves those who wait, and less of it ends nobody', async () => {
-  const { enter, queue, configure, admission } = world();
-  enter();
-  enter();
+test('a higher limit after a reload serves waiting turns, and a lower one ends no running turn', async () => {
+  const { acquire, queue, configure, admission } = world();
+  acquire();
+  acquire();
   const waiting = [queue(), queue()];
   configure({ running: 4 });
   assert.ok((await Promise.all(waiting)).every((slot) => slot));
@@ -139,12 +139,12 @@ test('more room after a reload serves those who wait, and less of it ends nobody
   assert.equal(admission.status().stream?.running, 4);
 });
 
-test('the time that a slot took is part of the turn’s patience', async () => {
-  const { enter, queue, clock } = world();
+test('the wait for a slot counts toward the turn’s deadline', async () => {
+  const { acquire, queue, clock } = world();
   const begun = clock.now();
-  const running = [enter(), enter()];
+  const running = [acquire(), acquire()];
   const waiting = queue();
   await clock.advance(4_000);
-  running[0]?.leave();
+  running[0]?.release();
   assert.equal((await waiting)?.deadline, begun + 10_000);
 });

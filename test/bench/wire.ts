@@ -1,7 +1,7 @@
 // The bytes of the rehearsal: what the load generator asks and what the upstream answers, shaped as on recorded traffic.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rehearsalModels } from '../../proxy/rehearsal/catalog.ts';
+import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
 
 export const MODEL = 'model-a';
 
@@ -120,7 +120,7 @@ const whole = (body: object): string => {
 const quota = ['x-agent-primary-used-percent: 12.5', 'x-agent-primary-window-minutes: 300', 'x-agent-primary-reset-at: 1795165637'];
 
 const ANSWERS = {
-  models: whole({ models: rehearsalModels }),
+  models: whole({ models: sampleModels }),
   answer: whole(COMPLETED),
   head:
     head('content-type: text/event-stream; charset=utf-8', 'transfer-encoding: chunked', ...quota) +

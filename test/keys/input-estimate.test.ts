@@ -1,4 +1,4 @@
-// What a prompt is guessed to cost, and what an event shows, without anybody asking a tokenizer.
+// Estimates of input and output tokens, and the output bytes of events, without a tokenizer.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inputTokens, outputTokens } from '../../proxy/keys/input-estimate.ts';
@@ -74,7 +74,7 @@ describe('[Q19] the output estimate', () => {
   for (const [what, body, most, tokens] of cases) test(`is ${what}`, () => assert.equal(outputTokens(body, most), tokens));
 });
 
-describe('what an event shows', () => {
+describe('the visible output of an event', () => {
   const shown = (type: string, ...data: readonly string[]): number => {
     const around = 'data: {"delta":"another event"}\n\n';
     const reply = new VisibleOutput();
@@ -101,7 +101,7 @@ describe('what an event shows', () => {
     'é'.normalize('NFD'),
   ]) {
     const type = 'response.output_text.delta';
-    test(`is the UTF-8 length of ${JSON.stringify(delta)}, written as it is or escaped`, () => {
+    test(`is the UTF-8 length of ${JSON.stringify(delta)}, plain or escaped`, () => {
       const plain = JSON.stringify({ type, sequence_number: 1, item_id: 'msg', delta, logprobs: [] });
       const escaped = plain.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
       const length = [...delta].reduce(
@@ -113,7 +113,7 @@ describe('what an event shows', () => {
     });
   }
 
-  test('is nothing of events that are no deltas, or bear no text', () => {
+  test('is 0 for events that are not deltas or have no text', () => {
     assert.equal(shown('response.output_text.done', '{"delta":"x"}'), 0);
     assert.equal(shown('response.output_text.delta', '{"type":"response.output_text.delta"}'), 0);
     assert.equal(shown('response.output_text.delta', '{"delta":{"a":1}}'), 0);
@@ -133,7 +133,7 @@ describe('what an event shows', () => {
     assert.equal(shown(type, ...all.map((event) => JSON.stringify(event))), length);
   });
 
-  test('ends with the event where the text does not', () => {
+  test('ends with the event where the text has no end', () => {
     assert.ok(shown('x.delta', '{"delta":"never closed') <= 16);
     assert.ok(shown('x.delta', '{"delta":"cut \\u00') < 16);
   });

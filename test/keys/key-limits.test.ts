@@ -1,4 +1,4 @@
-// The limits of keys and the ledger under them, with time in the test's hand.
+// The limits of keys and their ledger, with a manual clock.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { KeyLimits, type Reserved } from '../../proxy/keys/key-limits.ts';
@@ -25,15 +25,15 @@ class World {
     this.limits = new KeyLimits(this.ledger, this.clock);
   }
 
-  reserve(limits: Configured, tokens = 0, nanos = 0): Reserved {
-    const reserved = this.limits.reserve({ id: 'ci', limits }, () => ({ tokens, nanos }));
-    assert.ok(!(reserved instanceof Refusal), 'it was not let in');
+  reserve(limits: Configured, tokens = 0, costNanos = 0): Reserved {
+    const reserved = this.limits.reserve({ id: 'ci', limits }, () => ({ tokens, costNanos }));
+    assert.ok(!(reserved instanceof Refusal), 'the turn was refused');
     return reserved;
   }
 
-  refused(limits: Configured, tokens = 0, nanos = 0): { message: string; retry: string | undefined; final: boolean } {
-    const refusal = this.limits.reserve({ id: 'ci', limits }, () => ({ tokens, nanos }));
-    assert.ok(refusal instanceof Refusal, 'it was let in');
+  refused(limits: Configured, tokens = 0, costNanos = 0): { message: string; retry: string | undefined; final: boolean } {
+    const refusal = this.limits.reserve({ id: 'ci', limits }, () => ({ tokens, costNanos }));
+    assert.ok(refusal instanceof Refusal, 'the turn was not refused');
     const { headers, error } = refusal;
     return { message: error.message, retry: headers['retry-after'], final: headers['x-should-retry'] === 'false' };
   }
@@ -48,7 +48,7 @@ class World {
 }
 
 describe('reservations', () => {
-  test('settle once, however often their turn ends', () => {
+  test('settle once, also when release is called again', () => {
     const world = new World();
     const limits = { concurrent: 2, tokens_per_minute: 1000, requests_per_minute: 10 };
     const { release } = world.reserve(limits, 400);
@@ -57,7 +57,7 @@ describe('reservations', () => {
     assert.deepEqual(world.current(limits), [1, 50, 0]);
   });
 
-  test('of turns that reached nobody leave nothing behind, also when the minute is over', async () => {
+  test('of turns that reached no account leave nothing, also after the minute', async () => {
     const world = new World();
     const limits = { requests_per_minute: 5, tokens_per_minute: 1000, concurrent: 5 };
     const first = world.reserve(limits, 100);
@@ -76,7 +76,7 @@ describe('reservations', () => {
       let was = false;
       world.limits.reserve({ id: 'ci', limits }, () => {
         was = true;
-        return { tokens: 1, nanos: 1 };
+        return { tokens: 1, costNanos: 1 };
       });
       return was;
     };
@@ -94,7 +94,7 @@ describe('reservations', () => {
     world.reserve(limits, 100);
   });
 
-  test('the limit that keeps a turn out the longest is told', () => {
+  test('the refusal names the limit with the longest wait', () => {
     const world = new World();
     const limits = { requests_per_minute: 1, requests_per_day: 1, concurrent: 1 };
     world.reserve(limits);
@@ -108,7 +108,7 @@ describe('reservations', () => {
     });
   });
 
-  test('the wait is until there is room for this very turn', async () => {
+  test('the wait ends when this turn fits', async () => {
     const world = new World();
     const limits = { tokens_per_minute: 1000 };
     for (const tokens of [300, 300, 300]) {
@@ -121,7 +121,7 @@ describe('reservations', () => {
     assert.equal(world.refused(limits, 1001).retry, '1', 'never by waiting');
   });
 
-  test('a short wait for midnight is final all the same', async () => {
+  test('a short wait for midnight is final too', async () => {
     const world = new World();
     await world.clock.advance(DAY - (world.clock.now() % DAY) - 5_000);
     world.settle({});
@@ -132,7 +132,7 @@ describe('reservations', () => {
     });
   });
 
-  test('a week’s limit opens when enough of the oldest days is over', async () => {
+  test('a week’s limit has room when enough of the oldest days have passed', async () => {
     const world = new World();
     for (const input_tokens of [100, 200, 400]) {
       world.settle({ input_tokens });
@@ -164,7 +164,7 @@ describe('the ledger', () => {
     assert.equal(world.ledger.ofKey('nobody', 28).requests, 0);
   });
 
-  test('begins with what the store has, and adds every turn to it', async () => {
+  test('starts with the totals of the store, and adds every turn to the store', async () => {
     const before = new World();
     before.settle({ input_tokens: 5, cost_nanos: 7 });
     before.settle({ output_tokens: 6, unknown: 1 });
@@ -186,7 +186,7 @@ describe('the ledger', () => {
     assert.equal(ledger.ofKey('ci', 28).requests, 0);
   });
 
-  test('ten thousand cheap turns cost exactly what they cost', () => {
+  test('the costs of ten thousand cheap turns add up exactly', () => {
     const world = new World();
     const prices = { input: 0.1, cached_input: 0.01, output: 0.3 };
     for (let turn = 0; turn < 10_000; turn++) {
@@ -195,14 +195,14 @@ describe('the ledger', () => {
     assert.equal(world.ledger.ofKey('ci', 28).cost_nanos, 10_000 * 510);
   });
 
-  test('a cost is never below nothing, whatever share of the input is said to be cached', () => {
+  test('a cost is never negative, for any stated share of cached input', () => {
     const prices = { input: 1, cached_input: 0, output: 1 };
     assert.equal(costOf({ input_tokens: 10, cached_input_tokens: 50, output_tokens: null }, prices), 0);
     assert.equal(costOf({ input_tokens: 10, cached_input_tokens: null, output_tokens: 1 }, undefined), 0);
   });
 });
 
-test('a minute’s sum is exact however many there are, and holds no more than a minute', () => {
+test('a minute’s sum is exact for many amounts, and keeps no more than a minute', () => {
   const sum = new SlidingSum();
   const kept: [number, number][] = [];
   let now = 0;
@@ -229,5 +229,5 @@ test('a minute’s sum is exact however many there are, and holds no more than a
     assert.equal(sum.sum(now), expected);
   }
   assert.equal(sum.sum(now + 60_000), 0);
-  assert.equal(sum.next(now + 60_000), undefined);
+  assert.equal(sum.firstExpiry(now + 60_000), undefined);
 });

@@ -12,7 +12,7 @@ test('the three shapes of a catalog answer are understood', () => {
   for (const body of [{ models: list }, { object: 'list', data: list }, list]) assert.deepEqual(ids(body), ['model-a', 'model-b']);
 });
 
-test('an answer without a list, or with bad entries only, teaches nothing', () => {
+test('an answer without a list, or with invalid entries only, is undefined', () => {
   for (const body of [undefined, null, '', 'models', 7, {}, { models: 'x' }, { error: {} }, [null], { models: [{}, { slug: '' }] }]) {
     assert.equal(parseCatalog(body), undefined, JSON.stringify(body));
   }
@@ -57,7 +57,7 @@ const BAD: readonly (readonly [string, unknown])[] = [
 ];
 
 for (const [name, bad] of BAD) {
-  test(`one bad entry never spoils the list: ${name}`, () => {
+  test(`one invalid entry is left out alone: ${name}`, () => {
     const answer = parseCatalog({ models: [entry('model-a'), bad, entry('model-b')] });
     assert.deepEqual(
       answer?.entries.map(({ id }) => id),
@@ -69,22 +69,22 @@ for (const [name, bad] of BAD) {
 
 test('the first of two entries with one id counts', () => {
   const answer = parseCatalog([entry('model-a', { priority: 1 }), entry('model-a', { priority: 2 })]);
-  assert.deepEqual([answer?.entries[0]?.entry.priority, answer?.entries.length, answer?.duplicates, answer?.leftOut], [1, 1, 1, 0]);
+  assert.deepEqual([answer?.entries[0]?.fields.priority, answer?.entries.length, answer?.duplicates, answer?.leftOut], [1, 1, 1, 0]);
 });
 
-test('a list beyond all measure is read as far as the limit', () => {
+test('a list beyond the limit is read up to the limit', () => {
   const answer = parseCatalog(Array.from({ length: 2_500 }, (_, index) => ({ id: `model-${index}` })));
   assert.deepEqual([answer?.entries.length, answer?.leftOut], [2_000, 500]);
 });
 
-test('[MC6] entries stay as they came: unknown fields, integers, nulls, and nobody can edit them', () => {
+test('[MC6] entries stay as received, with unknown fields, integers and nulls, and are frozen', () => {
   const sent = entry('model-a', { new_field: { deep: [1, 2.5, null, 'x'] }, upgrade: null, big: 9007199254740991 });
-  const kept = parseCatalog({ models: [structuredClone(sent)] })?.entries[0]?.entry;
+  const kept = parseCatalog({ models: [structuredClone(sent)] })?.entries[0]?.fields;
   assert.equal(JSON.stringify(kept), JSON.stringify(sent));
   assert.throws(() => Object.assign(kept?.new_field as object, { deep: [] }), TypeError);
 });
 
-test('a missing, null or present ceiling is no bad one', () => {
+test('a missing, null or present ceiling is valid', () => {
   const [bare, nulls, given] =
     parseCatalog([
       { id: 'bare' },
@@ -102,11 +102,11 @@ test('a missing, null or present ceiling is no bad one', () => {
   assert.deepEqual(given, { window: 1, maximum: 2, percent: 97.5, compactAt: 3, compHash: null });
 });
 
-test('account-side names are mapped back to exposed ids, in both members that can bear them', () => {
+test('account-side names are mapped back to exposed ids, in both members that can have them', () => {
   const exposed = exposedEntries(parseCatalog([entry('inner', { id: 'inner' })])?.entries ?? [], { outer: 'inner' });
   assert.deepEqual([...exposed.keys()], ['outer']);
   assert.deepEqual(
-    [exposed.get('outer')?.entry.slug, exposed.get('outer')?.entry.id, exposed.get('outer')?.id],
+    [exposed.get('outer')?.fields.slug, exposed.get('outer')?.fields.id, exposed.get('outer')?.id],
     ['outer', 'outer', 'outer'],
   );
 });
@@ -126,6 +126,6 @@ for (const [name, models, listed, exposed] of NAMES) {
     const entries = parseCatalog(listed.map((id) => ({ id, from: id })))?.entries ?? [];
     const found = exposedEntries(entries, models);
     assert.deepEqual([...found.keys()], exposed);
-    for (const [id, { entry: kept }] of found) assert.equal(kept.from, models[id] ?? id);
+    for (const [id, { fields: kept }] of found) assert.equal(kept.from, models[id] ?? id);
   });
 }

@@ -1,18 +1,18 @@
-// When accounts are read, and what stays when a read fails; every clock here is moved by hand.
+// When accounts are read, and which entries stay after a failed read; every clock here is manual.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountCatalogStatus } from '../../proxy/models/account-catalog.ts';
 import { Catalog } from '../../proxy/models/catalog.ts';
-import type { CatalogAnswer } from '../../proxy/models/catalog-round.ts';
+import type { CatalogAnswer } from '../../proxy/models/catalog-refresh.ts';
 import { ModelDirectory } from '../../proxy/models/model-directory.ts';
 import type { AccountConfig } from '../../proxy/turn/settings.ts';
 import type { CatalogRow } from '../../store/rows.ts';
 import { KEY, POOL } from '../support/turn.ts';
-import { account, assignment, entriesOf, entry, HandClock, Health, settled } from './support.ts';
+import { account, assignment, entriesOf, entry, HandClock, Health, LIST_POLICY, settled } from './support.ts';
 
 const good = (...ids: readonly string[]): CatalogAnswer => ({ status: 200, body: { models: ids.map((id) => entry(id)) } });
 
-/** A catalog whose provider answers as `answers` says; an account without an answer hangs until `reply`. */
+/** A catalog over accounts that answer from `answers`; a read of an account without an answer stays in `hanging`. */
 function setUp(rows: readonly CatalogRow[] = []) {
   const clock = new HandClock();
   const health = new Health();
@@ -33,7 +33,7 @@ function setUp(rows: readonly CatalogRow[] = []) {
     observe: (status) => observed.push(status),
   });
   const pool = { ...POOL, assignments: [assignment('a'), assignment('b')] };
-  const directory = new ModelDirectory(catalog, health);
+  const directory = new ModelDirectory(catalog, health, LIST_POLICY);
   const known = (id: string): readonly string[] => [...(catalog.accounts.get(id)?.models.keys() ?? [])];
   return { clock, health, answers, reads, hanging, saved, observed, catalog, directory, pool, known };
 }
@@ -46,7 +46,7 @@ const started = async (accounts: readonly AccountConfig[], answers: Readonly<Rec
   return all;
 };
 
-test('at the start every visible account is read once, and readiness waits for the round', async () => {
+test('at the start every visible account is read once, and readiness waits for the refresh', async () => {
   const { catalog, hanging, reads, known } = setUp();
   await catalog.start([account('a'), account('b'), account('hidden', { visible: false })]);
   assert.deepEqual([reads, catalog.ready], [['a', 'b'], false]);
@@ -58,7 +58,7 @@ test('at the start every visible account is read once, and readiness waits for t
   assert.equal(catalog.ready, true);
 });
 
-test('readiness waits 10 s at most', async () => {
+test('readiness waits at most 10 s', async () => {
   const { catalog, clock } = setUp();
   await catalog.start([account('a')]);
   await clock.advance(9_999);
@@ -124,7 +124,7 @@ for (const [name, answer, failure, failureStatus] of FAILURES) {
   });
 }
 
-test('an answer that comes after its deadline is ignored', async () => {
+test('an answer after its deadline is ignored', async () => {
   const { clock, catalog, hanging, known } = setUp();
   await catalog.start([account('a')]);
   await clock.advance(30_000);
@@ -133,7 +133,7 @@ test('an answer that comes after its deadline is ignored', async () => {
   assert.deepEqual([known('a'), catalog.accounts.status()[0]?.failure], [[], 'timeout']);
 });
 
-test('good entries are stored as they came, once for each change', async () => {
+test('good entries are stored as received, once for each change', async () => {
   const { clock, answers, saved } = await started([account('a', { models: { outer: 'inner' } })], { a: { ...good('inner'), etag: '"1"' } });
   await clock.advance(30 * 60_000);
   assert.equal(saved.length, 1);
@@ -145,7 +145,7 @@ test('good entries are stored as they came, once for each change', async () => {
 
 const row = (id: string, entries: unknown): CatalogRow => ({ account: id, entries: JSON.stringify(entries), etag: null, read_at: 5 });
 
-test('the lists are right at once after a restart, from the stored entries under the names of today', async () => {
+test('after a restart the lists come from the stored entries under the current exposed names', async () => {
   const { catalog, directory, pool } = setUp([row('a', [entry('inner')]), row('b', '{'), row('gone', [entry('model-g')])]);
   await catalog.start([account('a', { models: { outer: 'inner' } }), account('b')]);
   assert.deepEqual(
@@ -156,7 +156,7 @@ test('the lists are right at once after a restart, from the stored entries under
   assert.deepEqual([catalog.accounts.status()[0]?.stale, catalog.accounts.status()[0]?.readAt, catalog.ready], [true, 5, false]);
 });
 
-test('a store that fails does not keep the gateway from starting', async () => {
+test('a store that fails does not prevent the start', async () => {
   const { catalog } = setUp();
   const broken = new Catalog({
     clock: new HandClock(),
@@ -169,7 +169,7 @@ test('a store that fails does not keep the gateway from starting', async () => {
   catalog.stop();
 });
 
-test('an account that turns invisible is not read; its entries stay, as stale', async () => {
+test('an account that becomes invisible is not read, and its entries stay as stale', async () => {
   const { catalog, reads, known, clock } = await started([account('a')], { a: good('model-a') });
   await catalog.reload([account('a', { visible: false })]);
   await clock.advance(30 * 60_000);
@@ -178,7 +178,7 @@ test('an account that turns invisible is not read; its entries stay, as stale', 
   assert.deepEqual([reads.length, catalog.accounts.status()[0]?.stale], [2, false]);
 });
 
-test('a reload reads every account, joins new ones, forgets removed ones, and renames at once', async () => {
+test('a reload reads every account, adds and removes accounts, and renames models at once', async () => {
   const { catalog, reads, known, answers } = await started([account('a'), account('b')], { a: good('model-a'), b: good('model-b') });
   answers.set('c', good('model-c'));
   const reloaded = catalog.reload([account('a', { models: { outer: 'model-a' } }), account('c')]);
@@ -187,7 +187,7 @@ test('a reload reads every account, joins new ones, forgets removed ones, and re
   assert.deepEqual([known('a'), known('c'), reads], [['outer'], ['model-c'], ['a', 'b', 'a', 'c']]);
 });
 
-test('a reload during a round asks anew: what the old configuration read counts no more', async () => {
+test('a reload during a refresh reads again and ignores the results of the cancelled refresh', async () => {
   const { catalog, hanging, known } = setUp();
   await catalog.start([account('a')]);
   const reloaded = catalog.reload([account('a', { base_url: 'https://other.example' })]);
@@ -198,7 +198,7 @@ test('a reload during a round asks anew: what the old configuration read counts 
   assert.deepEqual([known('a'), catalog.ready], [['model-new'], true]);
 });
 
-test('stored entries that arrive after a read are too late', async () => {
+test('stored entries that load after a read are ignored', async () => {
   const clock = new HandClock();
   const load = Promise.withResolvers<readonly CatalogRow[]>();
   const catalog = new Catalog({ clock, read: async () => good('model-new'), store: { load: () => load.promise, save: () => undefined } });
@@ -209,7 +209,7 @@ test('stored entries that arrive after a read are too late', async () => {
   assert.deepEqual([...(catalog.accounts.get('a')?.models.keys() ?? [])], ['model-new']);
 });
 
-test('whatever set off a round, the next one is due 30 minutes later, once', async () => {
+test('the next refresh is due 30 minutes after the last one, once', async () => {
   const { catalog, directory, pool, clock, reads } = await started([account('a')], { a: good('model-a') });
   await clock.advance(20 * 60_000);
   await directory.find(pool, 'model-x');
@@ -231,7 +231,7 @@ test('at most 32 accounts are read at once', async () => {
   assert.equal(reads.length, 40);
 });
 
-test('a turn for an unknown model reads the accounts, once for all who ask meanwhile', async () => {
+test('a turn for an unknown model reads the accounts, once for all turns that ask during the refresh', async () => {
   const { directory, pool, reads, answers, hanging } = await started([account('a'), account('b')], {
     a: good('model-a'),
     b: good('model-b'),
@@ -246,7 +246,7 @@ test('a turn for an unknown model reads the accounts, once for all who ask meanw
   assert.equal(await asked[2], undefined);
 });
 
-test('known models, suppressed ones and unroutable ones read nothing', async () => {
+test('known, suppressed and unroutable models cause no read', async () => {
   const { directory, pool, reads, health } = await started([account('a')], { a: good('model-a', 'model-s') });
   health.down = ['a'];
   assert.equal((directory.find(pool, 'model-a') as { routable: boolean }).routable, false);
@@ -257,7 +257,7 @@ test('known models, suppressed ones and unroutable ones read nothing', async () 
   );
 });
 
-test('unknown models are read for at most once a minute, the start not counted', async () => {
+test('unknown models cause at most one refresh a minute, the start not counted', async () => {
   const { directory, pool, reads, clock } = await started([account('a')], { a: good('model-a') });
   assert.equal(await directory.find(pool, 'model-x'), undefined);
   assert.equal(reads.length, 2);
@@ -270,7 +270,7 @@ test('unknown models are read for at most once a minute, the start not counted',
   assert.equal(reads.length, 3);
 });
 
-test('during the start a turn waits for the round under way, and the minute is not used up', async () => {
+test('during the start a turn waits for the running refresh, which does not count for the minute', async () => {
   const { catalog, directory, pool, hanging, reads } = setUp();
   await catalog.start([account('a'), account('b')]);
   const asked = directory.find(pool, 'model-a');
@@ -282,7 +282,7 @@ test('during the start a turn waits for the round under way, and the minute is n
   assert.equal(reads.length, 4);
 });
 
-test('a turn for an unknown model waits 10 s at most', async () => {
+test('a turn for an unknown model waits at most 10 s', async () => {
   const { directory, pool, answers, clock } = await started([account('a')], { a: good('model-a') });
   answers.clear();
   let answered = false;
@@ -296,13 +296,13 @@ test('a turn for an unknown model waits 10 s at most', async () => {
   assert.equal(await asked, undefined);
 });
 
-test('a model that only accounts outside the Pool list is unknown to it', async () => {
+test('a model that only accounts outside the Pool list is unknown to the Pool', async () => {
   const { directory, pool } = await started([account('a'), account('other')], { a: good('model-a'), other: good('model-o') });
   assert.equal(await directory.find(pool, 'model-o'), undefined);
   assert.equal(directory.presence(pool, 'model-o'), 'absent');
 });
 
-test('a turn that holds an older configuration keeps its Pool as it was', async () => {
+test('a turn with an earlier configuration keeps its Pool', async () => {
   const { directory, pool, catalog } = await started([account('a')], { a: good('model-a') });
   const next = { ...pool, serving_modes: { 'model-a': 'lite' as const } };
   await catalog.reload([account('a')]);

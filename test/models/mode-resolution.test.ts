@@ -26,7 +26,7 @@ for (const [name, value, effective] of VALUES) {
 }
 
 for (const configured of ['lite', 'full'] as const) {
-  test(`[SM4] ${configured} is ${configured}, by override, whatever the sources say`, () => {
+  test(`[SM4] ${configured} is ${configured}, by override, for any sources`, () => {
     for (const sources of [[LITE], [{}], [{}, LITE]]) {
       assert.deepEqual(resolveMode(configured, sources), { configured, effective: configured, source: 'override' });
     }
@@ -42,7 +42,7 @@ const accounts = {
   south: [entry('model-a', { use_responses_lite: true, context_window: 128000 })],
 };
 
-test('[SM3] one Lite source puts the pair in Lite, of whatever cohort, until it stops being routable', () => {
+test('[SM3] one Lite source of any cohort puts the pair in Lite, while it is routable', () => {
   const { models, health } = world(accounts);
   assert.equal(models.find('model-a')?.mode?.effective, 'lite');
   health.down = ['south'];
@@ -78,7 +78,7 @@ for (const [name, serving_modes, configured] of CHOICES) {
   });
 }
 
-test('[PL4] the choice hangs on the exposed id, not on the name of the account', () => {
+test('[PL4] the choice belongs to the exposed id, not to the name at the account', () => {
   const { models } = world(
     { north: [entry('inner')] },
     { accounts: { north: { models: { outer: 'inner' } } }, pool: { serving_modes: { inner: 'lite', outer: 'full' } } },

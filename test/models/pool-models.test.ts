@@ -8,7 +8,7 @@ const LARGE = { context_window: 872000, max_context_window: 872000 };
 const from = (name: string, fields: object = {}): readonly unknown[] => [entry('model-a', { display_name: name, ...fields })];
 const speaker = (models: ReturnType<typeof world>['models']): unknown => models.find('model-a')?.entry.display_name;
 
-test('[MC3] the cohort with most routable members speaks, by its first member', () => {
+test('[MC3] the cohort with most routable members is canonical, and its first member gives the entry', () => {
   const { models, health } = world({ a: from('a'), b: from('b', SMALL), c: from('c', SMALL) });
   assert.equal(speaker(models), 'b');
   health.down = ['b'];
@@ -40,7 +40,7 @@ for (const fields of DIFFERENT) {
   });
 }
 
-test('[MC6] the serving mode parts no cohort, nor does any field that is no ceiling', () => {
+test('[MC6] only ceilings separate cohorts, not the serving mode or other fields', () => {
   const { models } = world({ a: from('a', { use_responses_lite: true, priority: 9 }), b: from('b', { supported_reasoning_levels: [] }) });
   assert.deepEqual(models.candidates('model-a').preferred, ['a', 'b']);
 });
@@ -60,14 +60,14 @@ test('selection prefers the cohort and overflows to sources whose window is no s
   assert.deepEqual(models.candidates('model-a'), { preferred: ['mute'], overflow: ['a', 'b', 'small', 'large'] });
 });
 
-test('an operator that promises less lets more sources overflow; one that promises more asks no more of them', () => {
+test('an operator’s smaller window lets more sources overflow, a larger one no fewer', () => {
   const read = { a: from('a'), b: from('b'), small: from('small', SMALL), large: from('large', LARGE) };
   const overflow = (context_window: number): readonly string[] =>
     world(read, { pool: { models: { 'model-a': { context_window, suppressed: false } } } }).models.candidates('model-a').overflow;
   assert.deepEqual([overflow(100000), overflow(200000), overflow(900000)], [['small', 'large'], ['large'], ['large']]);
 });
 
-test('candidates leave out inactive, ineligible and invisible sources; health is not theirs to judge', () => {
+test('candidates leave out inactive, ineligible and invisible sources, and ignore health', () => {
   const { models, health } = world(
     { a: from('a'), b: from('b'), c: from('c'), d: from('d') },
     {
@@ -89,12 +89,12 @@ test('[SM5] a model whose sources are all unroutable is known, and not listed', 
   assert.deepEqual(models.listed().models, []);
 });
 
-test('a model that only invisible accounts list is known, and its entry is theirs', () => {
+test('a model that only invisible accounts list is known with their entry', () => {
   const { models } = world({ a: from('a') }, { accounts: { a: { visible: false } } });
   assert.deepEqual([speaker(models), models.find('model-a')?.routable, models.presence('model-a')], ['a', false, 'invisible']);
 });
 
-test('[MC3] an invisible source has no say while a visible one is left', () => {
+test('[MC3] an invisible source does not count while there is a visible one', () => {
   const { models, health } = world(
     { a: from('a', LARGE), b: from('b', LARGE), c: from('c') },
     { accounts: { a: { visible: false }, b: { visible: false } } },
@@ -104,7 +104,7 @@ test('[MC3] an invisible source has no say while a visible one is left', () => {
   assert.equal(speaker(models), 'c');
 });
 
-test('[PL5] a suppressed model is gone for turns and lists, keeps its mode, and comes back', () => {
+test('[PL5] a suppressed model is unknown to turns and lists, and keeps its mode for its return', () => {
   const pool = { serving_modes: { 'model-a': 'lite' }, models: { 'model-a': { suppressed: true } } } as const;
   const gone = world({ a: from('a') }, { pool }).models;
   assert.deepEqual([gone.find('model-a'), gone.presence('model-a'), gone.listed().models.length], [undefined, 'suppressed', 0]);
@@ -113,7 +113,7 @@ test('[PL5] a suppressed model is gone for turns and lists, keeps its mode, and 
   assert.equal(back.find('model-a')?.mode?.configured, 'lite');
 });
 
-test('[PL5] a model that its provider retired is unknown, and has its mode again when it returns', () => {
+test('[PL5] a model that its provider retired is unknown, and keeps its mode for its return', () => {
   const { models, accounts } = world({ a: from('a') }, { pool: { serving_modes: { 'model-a': 'lite' } } });
   answer(accounts, 'a', [entry('model-b')]);
   assert.deepEqual([models.find('model-a'), models.presence('model-a')], [undefined, 'absent']);
@@ -121,13 +121,13 @@ test('[PL5] a model that its provider retired is unknown, and has its mode again
   assert.equal(models.find('model-a')?.mode?.effective, 'lite');
 });
 
-test('names that every object answers to are unknown models', () => {
+test('names that every object has as members are unknown models', () => {
   const { models } = world({ a: from('a') });
   for (const id of ['constructor', '__proto__', 'toString', ''])
     assert.deepEqual([models.find(id), models.presence(id)], [undefined, 'absent']);
 });
 
-test('the list keeps the order of the first visible source, the others behind', () => {
+test('the list keeps the order of the first visible source, then of the others', () => {
   const read = { a: [entry('m3'), entry('m1')], b: [entry('m2'), entry('m1'), entry('m4')], c: [entry('m0')] };
   const ids = (options: Parameters<typeof world>[1]): readonly string[] =>
     world(read, options)
@@ -138,7 +138,7 @@ test('the list keeps the order of the first visible source, the others behind', 
   assert.deepEqual(ids({ pool: { assignments: [assignment('b'), assignment('a')] } }), ['m2', 'm1', 'm4', 'm3']);
 });
 
-test('what a turn finds is the same object until it amounts to something else', () => {
+test('a turn finds the same object until something in it changes', () => {
   const { models, health, accounts } = world({ a: from('a'), b: from('b') });
   const found = models.find('model-a');
   const { version } = models.listed();

@@ -3,11 +3,12 @@
 import type { Clock } from '../../proxy/clock.ts';
 import { AccountCatalogs } from '../../proxy/models/account-catalogs.ts';
 import { parseCatalog } from '../../proxy/models/catalog-parser.ts';
-import { ListingCache, Listings } from '../../proxy/models/listings.ts';
+import { ListingCache, Listings, type ListPolicy } from '../../proxy/models/listings.ts';
 import type { RoutabilityOfAccounts } from '../../proxy/models/pool-model.ts';
 import { PoolModels } from '../../proxy/models/pool-models.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import type { AccountConfig, AssignmentConfig, PoolConfig } from '../../proxy/turn/settings.ts';
+import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import { POOL } from '../support/turn.ts';
 
 /** An entry with all that native clients need. */
@@ -71,6 +72,9 @@ export class Health implements RoutabilityOfAccounts {
   }
 }
 
+/** As the gateway wires it. */
+export const LIST_POLICY: ListPolicy = { allowsModel, permittedEntry: reflectedEntry };
+
 export interface World {
   readonly accounts: AccountCatalogs;
   readonly health: Health;
@@ -89,7 +93,7 @@ export function world(
   for (const [id, entries] of Object.entries(read)) answer(accounts, id, entries);
   const health = new Health();
   const models = new PoolModels({ ...POOL, assignments: ids.map((id) => assignment(id)), ...options.pool }, accounts, health);
-  return { accounts, health, models, lists: new Listings(models, new ListingCache()) };
+  return { accounts, health, models, lists: new Listings(models, new ListingCache(), LIST_POLICY) };
 }
 
 /** A good read of one account; the entries go through JSON as they would on the wire. */
@@ -97,7 +101,7 @@ export function answer(accounts: AccountCatalogs, id: string, entries: readonly 
   const parsed = parseCatalog(JSON.parse(JSON.stringify({ models: entries })));
   const known = accounts.get(id);
   if (!parsed || !known) throw new Error(`the test's answer of ${id} is no catalog`);
-  accounts.take(known, { parsed, etag: undefined }, 0);
+  accounts.apply(known, { parsed, etag: undefined }, 0);
 }
 
 /** The entries of a backend list's body. */

@@ -1,4 +1,4 @@
-// The official SDK, pointed straight at an account: what it understands, clients of the gateway will.
+// The official SDK against an account of the rehearsal provider, without the gateway.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import OpenAI from 'openai';
@@ -9,7 +9,7 @@ after(() => upstream.close());
 const client = new OpenAI({ baseURL: `${upstream.urlOf('north')}/backend-api/agent`, apiKey: 'none', maxRetries: 0 });
 const tools = [{ type: 'function' as const, name: 'lookup', strict: false, parameters: { type: 'object', properties: {} } }];
 
-test('it streams a turn', async () => {
+test('the SDK streams a turn', async () => {
   const stream = client.responses.stream({ model: 'model-a', input: 'hello', reasoning: { summary: 'auto' } });
   let text = '';
   stream.on('response.output_text.delta', ({ delta }) => {
@@ -20,14 +20,14 @@ test('it streams a turn', async () => {
   assert.equal(response.output_text, text);
 });
 
-test('it collects a turn, and tool calls', async () => {
+test('the SDK collects a turn and its tool calls', async () => {
   assert.match((await client.responses.create({ model: 'model-a', input: 'hello' })).output_text, /rehearsal/);
   const stream = client.responses.stream({ model: 'model-a', input: 'call the tool lookup with {"a":1}', tools });
   const call = (await stream.finalResponse()).output[0];
   assert.deepEqual([call?.type, call?.type === 'function_call' ? call.arguments : ''], ['function_call', '{"a":1}']);
 });
 
-test('it knows the errors', async () => {
+test('the SDK recognises the errors', async () => {
   upstream.next('north', 'refuse 429 retry 1');
   await assert.rejects(
     client.responses.create({ model: 'model-a', input: 'hello' }),

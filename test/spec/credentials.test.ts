@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { systemClock } from '../../proxy/rehearsal/clock.ts';
+import { systemClock } from '../../proxy/clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { restarted } from '../support/restart.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
@@ -35,7 +35,7 @@ beforeEach(async () => {
         { id: 'north', oauth: { refresh_token: first.refresh_token, access_token: first.access_token, expires_in: 3600 } },
         'south',
       ],
-      clock: { now: () => clock.now(), wait: systemClock.wait },
+      clock: { now: () => clock.now(), after: systemClock.after },
     },
     config: (draft) => {
       const [north] = draft.accounts;

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Quota, RehearsalAccount } from '../../proxy/rehearsal/account.ts';
-import { temperamentOf } from '../../proxy/rehearsal/temperaments.ts';
-import type { HandClock } from '../models/support.ts';
+import type { Quota } from '../../proxy/rehearsal/account-profiles.ts';
+import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
+import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.ts';
+import { HandClock } from '../models/support.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
-import { oneClock } from '../support/one-clock.ts';
 import { modelEntry, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { restarted } from '../support/restart.ts';
 import { until } from '../support/until.ts';
@@ -34,10 +34,10 @@ async function world(
   config: (draft: Draft) => void = () => undefined,
   store?: string,
 ): Promise<World & AsyncDisposable> {
-  const { clock, upstream } = oneClock();
+  const clock = new HandClock();
   const gate = await startGateway({
     clock,
-    upstream: { accounts, clock: upstream },
+    upstream: { accounts, clock },
     config: (draft) => {
       draft.pools[0].strategy = 'fill_first';
       config(draft);
@@ -314,9 +314,9 @@ describe('usage reads', () => {
 
 describe('[EV3] what an account says of its quota', () => {
   const chatty = (): RehearsalAccount => {
-    const temperament = temperamentOf('chatty');
-    if (!temperament) throw new Error('there is no chatty temperament');
-    return { id: 'north', temperament, quota: quota(12.5) };
+    const profile = profileNamed('chatty');
+    if (!profile) throw new Error('there is no chatty profile');
+    return { id: 'north', profile, quota: quota(12.5) };
   };
   const QUOTA_HEADER = /^x-agent-(primary|secondary)-/;
   const quotaHeaders = ({ headers }: Reply): readonly string[] => [...headers.keys()].filter((name) => QUOTA_HEADER.test(name));

@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Quota, RehearsalAccount } from '../../proxy/rehearsal/account.ts';
+import type { Quota } from '../../proxy/rehearsal/account-profiles.ts';
+import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
-import type { HandClock } from '../models/support.ts';
+import { HandClock } from '../models/support.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
-import { oneClock } from '../support/one-clock.ts';
 import { replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { restarted } from '../support/restart.ts';
 import { until } from '../support/until.ts';
@@ -31,10 +31,10 @@ interface Options {
 }
 
 async function world({ accounts = ['north', 'south'], config, store }: Options = {}): Promise<World & AsyncDisposable> {
-  const { clock, upstream } = oneClock();
+  const clock = new HandClock();
   const gate = await startGateway({
     clock,
-    upstream: { accounts, clock: upstream, strict: false },
+    upstream: { accounts, clock, strict: false },
     ...(config ? { config } : {}),
     ...(store === undefined ? {} : { store }),
   });
@@ -51,12 +51,12 @@ describe('[C4] the Pool’s usage', () => {
   const usageOf = async (gate: TestGateway): Promise<JsonObject> => (await gate.send('/backend-api/meter/usage')).json;
 
   test('is the mean over its accounts, rounded half up, with the soonest reset, on all three paths', async () => {
-    const { clock, upstream } = oneClock();
+    const clock = new HandClock();
     const now = clock.now() / 1000;
     const gate = await startGateway({
       clock,
       upstream: {
-        clock: upstream,
+        clock,
         accounts: [
           { id: 'north', quota: { primary: window(10, 300, now + 5000), secondary: window(40, 10_080, now + 90_000) } },
           { id: 'south', quota: { primary: window(21, 300, now + 3000), secondary: null } },
@@ -91,7 +91,7 @@ describe('[C4] the Pool’s usage', () => {
     }
   });
 
-  test('counts windows by their length, whatever slot they stand in', async () => {
+  test('counts windows by their length, in any slot', async () => {
     await using here = await world({
       accounts: [
         { id: 'north', quota: { primary: window(70, 10_080), secondary: window(8, 300) } },
@@ -119,7 +119,7 @@ describe('[C4] the Pool’s usage', () => {
     });
   });
 
-  test('has null windows where nothing is known, and where what is known is fifteen minutes old', async () => {
+  test('has null windows without evidence, and with evidence older than fifteen minutes', async () => {
     await using here = await world({ accounts: [{ id: 'north', quota: { primary: null, secondary: null } }, 'south'] });
     const { gate, clock } = here;
     await gate.upstream.hangUp('south');
@@ -161,7 +161,7 @@ describe('[C4] the Pool’s usage', () => {
     assert.equal((rate_limit.primary_window as { used_percent: number }).used_percent, 55);
   });
 
-  test('says that the limit is reached when every account is out', async () => {
+  test('reports the limit as reached when every account is out of quota', async () => {
     await using here = await world();
     const { gate } = here;
     for (const account of ['north', 'south']) gate.upstream.next(account, 'refuse 429 usage_limit_reached resets 3600');
@@ -225,13 +225,13 @@ const NOTHING = { request_count: 0, input_tokens: 0, cached_input_tokens: 0, out
 describe('[D5] a key’s usage', () => {
   const single = { accounts: ['north'], config: keyed() };
 
-  test('is nothing at first', async () => {
+  test('is 0 at first', async () => {
     await using here = await world(single);
     const reply = await here.gate.send('/v1/usage');
     assert.deepEqual([reply.status, reply.json], [200, { object: 'usage', ...NOTHING, limits: [], pool: NOTHING }]);
   });
 
-  test('adds up what the provider stated, costs by the Pool’s prices, and stands beside the Pool’s', async () => {
+  test('adds up the usage that the provider stated, with costs by the Pool’s prices, beside the Pool’s usage', async () => {
     await using here = await world(single);
     const { gate } = here;
     gate.upstream.next('north', spending(1000, 500, 200), spending(10, 0, 5), spending(2_000_000, 0, 1_000_000));
@@ -260,7 +260,7 @@ describe('[D5] a key’s usage', () => {
     assert.equal((await usageOf(gate, OTHER)).total_tokens, 3_000_000);
   });
 
-  test('counts turns that were dispatched, whatever became of them, and no others', async () => {
+  test('counts dispatched turns, with any outcome, and no others', async () => {
     await using here = await world(single);
     const { gate } = here;
     await one(gate, { model: 'unknown' });
@@ -273,7 +273,7 @@ describe('[D5] a key’s usage', () => {
     assert.deepEqual((await usageOf(gate)).pool, { ...NOTHING, request_count: 1 });
   });
 
-  test('[Q18] takes usage that nobody stated for unknown, and that of a prewarm for nothing', async () => {
+  test('[Q18] counts usage that the provider did not state as unknown, and that of a prewarm as zero', async () => {
     await using here = await world(single);
     const { gate } = here;
     gate.upstream.next('north', silent, silent);
@@ -290,7 +290,7 @@ describe('[D5] a key’s usage', () => {
     assert.deepEqual((await usageOf(gate)).pool, { ...NOTHING, request_count: 2 });
   });
 
-  test('[Q18] settles a reply that broke off at an estimate: the prompt, and what was shown', async () => {
+  test('[Q18] settles a reply that broke off at an estimate: the prompt and the visible output', async () => {
     await using here = await world(single);
     const { gate } = here;
     gate.upstream.next('north', [
@@ -317,7 +317,7 @@ describe('[D5] a key’s usage', () => {
     assert.equal((await usageOf(gate)).output_tokens, Math.ceil(shown / 4));
   });
 
-  test('[Q18] settles a turn whose client left likewise', async () => {
+  test('[Q18] settles a turn with a lost client at the same estimate', async () => {
     await using here = await world(single);
     const { gate } = here;
     gate.upstream.next('north', 'stall before headers');
@@ -331,7 +331,7 @@ describe('[D5] a key’s usage', () => {
     assert.deepEqual((await usageOf(gate)).request_count, 1);
   });
 
-  test('outlives a restart, and ends after 28 days', async () => {
+  test('survives a restart, and ends after 28 days', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-usage-'));
     let { gate, clock } = await world({ ...single, store: `sqlite:${join(folder, 'store.db')}` });
     try {
@@ -374,7 +374,7 @@ describe('[S2] the limits of a key', () => {
     return limits.map(({ max_value, current_value, remaining_value, reset_at }) => [max_value, current_value, remaining_value, reset_at]);
   };
 
-  test('[D5] are listed as they stand', async () => {
+  test('[D5] are listed with their current values', async () => {
     await using here = await limited({
       requests_per_minute: 60,
       requests_per_day: 100,
@@ -439,7 +439,7 @@ describe('[S2] the limits of a key', () => {
     assert.equal(rows.length, 3);
   });
 
-  test('requests a day begin anew at midnight UTC, and no SDK is to sleep until then', async () => {
+  test('requests per day start again at midnight UTC, and no SDK sleeps until then', async () => {
     await using here = await limited({ requests_per_day: 1 });
     const { gate, clock } = here;
     await one(gate);
@@ -449,7 +449,7 @@ describe('[S2] the limits of a key', () => {
     assert.equal((await one(gate)).status, 200);
   });
 
-  test('tokens count what is reserved while a turn runs, and what was used once it is over', async () => {
+  test('tokens count the reservation while a turn runs, and the usage after its end', async () => {
     await using here = await limited({ tokens_per_day: 3000 });
     const { gate } = here;
     gate.upstream.next('north', 'stall before headers', spending(10, 0, 10));
@@ -504,7 +504,7 @@ describe('[S2] the limits of a key', () => {
     assert.match(refused.json.error.message, /0\.03 US dollars per day/);
   });
 
-  test('of many turns at once exactly so many are let in as may run, and a place is free again when one is over', async () => {
+  test('exactly the limit of many concurrent turns runs, and a place is free when one ends', async () => {
     await using here = await limited({ concurrent: 3 });
     const { gate } = here;
     gate.upstream.always('north', 'stall before headers');
@@ -520,14 +520,14 @@ describe('[S2] the limits of a key', () => {
     assert.equal((await one(gate)).status, 200);
   });
 
-  test('of many turns at once exactly so many are let in as a minute has', async () => {
+  test('exactly the limit of a minute runs of many turns at once', async () => {
     await using here = await limited({ requests_per_minute: 5 });
     const statuses = (await Promise.all(Array.from({ length: 20 }, () => one(here.gate)))).map(({ status }) => status);
     assert.equal(statuses.filter((status) => status === 200).length, 5);
     assert.equal(here.gate.upstream.turns().length, 5);
   });
 
-  test('a turn that reached no account counts for nothing, a client that left frees its place', async () => {
+  test('a turn that reached no account does not count, and a lost client frees its place', async () => {
     await using here = await limited({ requests_per_minute: 2, concurrent: 1 }, (draft) => {
       draft.pools[0].strategy = 'fill_first';
     });
@@ -552,7 +552,7 @@ describe('[S2] the limits of a key', () => {
     });
   });
 
-  test('what nobody stated counts for what it had reserved', async () => {
+  test('unknown usage counts as its reservation', async () => {
     await using here = await limited({ tokens_per_day: 3000 });
     const { gate } = here;
     gate.upstream.next('north', silent);

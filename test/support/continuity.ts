@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../proxy/rehearsal/clock.ts';
+import { systemClock } from '../../proxy/clock.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { eventsOf, KEY, type Reply, startGateway, type TestGateway } from './gateway.ts';
 import { restarted } from './restart.ts';
@@ -48,7 +48,7 @@ export class Stage {
     const gate = await startGateway({
       clock,
       store: `sqlite:${folder}/poolgate.db`,
-      upstream: { accounts: ['north', 'south', 'east'], strict, clock: { now: () => clock.now(), wait: systemClock.wait } },
+      upstream: { accounts: ['north', 'south', 'east'], strict, clock: { now: () => clock.now(), after: systemClock.after } },
       config: (draft) => {
         draft.store_key = { file: `${folder}/store.key` };
         draft.pools.push({ ...structuredClone(draft.pools[0]), id: 'other', label: 'Other' });

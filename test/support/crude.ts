@@ -1,7 +1,7 @@
 // An account whose turns are answered by hand, on the bare socket: what no proper HTTP server would send.
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { rehearsalModels } from '../../proxy/rehearsal/catalog.ts';
+import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
 import type { Draft } from './gateway.ts';
 
 export interface CrudeTurn {
@@ -35,7 +35,7 @@ export class Crude {
 export async function startCrude(answer: (socket: Socket, turn: CrudeTurn) => void): Promise<Crude> {
   const server = createServer((request, response) => {
     if (request.method === 'GET') {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ models: rehearsalModels }));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ models: sampleModels }));
       return;
     }
     const chunks: Buffer[] = [];

@@ -1,58 +1,52 @@
-// A clock for the tests' upstream that stands still until a test moves it.
-import type { Clock } from '../../proxy/rehearsal/clock.ts';
+// A clock for the tests' upstream: its time stands still until a test moves it.
+import type { Clock } from '../../proxy/clock.ts';
 
-interface Wait {
-  readonly until: number;
-  readonly finish: () => void;
+interface Timer {
+  readonly due: number;
+  readonly run: () => void;
 }
 
 export class ManualClock implements Clock {
-  private at: number;
-  private readonly waits = new Set<Wait>();
-  private readonly watchers = new Set<() => void>();
+  #now: number;
+  readonly #timers = new Set<Timer>();
+  readonly #listeners = new Set<() => void>();
 
   /** Default: a time that no test confuses with the real one. */
-  constructor(at = Date.UTC(2030, 0, 1)) {
-    this.at = at;
+  constructor(now = Date.UTC(2030, 0, 1)) {
+    this.#now = now;
   }
 
   now(): number {
-    return this.at;
+    return this.#now;
   }
 
-  wait(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const wait: Wait = {
-        until: this.at + ms,
-        finish: () => {
-          this.waits.delete(wait);
-          signal.removeEventListener('abort', wait.finish);
-          resolve();
-        },
-      };
-      signal.addEventListener('abort', wait.finish, { once: true });
-      this.waits.add(wait);
-      for (const watch of [...this.watchers]) watch();
-    });
+  after(ms: number, run: () => void): () => void {
+    const timer = { due: this.#now + ms, run };
+    this.#timers.add(timer);
+    for (const listener of [...this.#listeners]) listener();
+    return () => this.#timers.delete(timer);
   }
 
-  /** Moves time on, and ends the waits that are over by then. */
+  /** Moves the time forward and runs the timers that are due. */
   advance(ms: number): void {
-    this.at += ms;
-    for (const wait of [...this.waits]) if (wait.until <= this.at) wait.finish();
+    this.#now += ms;
+    for (const timer of [...this.#timers]) {
+      if (timer.due > this.#now) continue;
+      this.#timers.delete(timer);
+      timer.run();
+    }
   }
 
-  /** Resolves as soon as that many waits are under way. */
+  /** Resolves when `count` timers are pending. */
   waiting(count = 1): Promise<void> {
     return new Promise((resolve) => {
-      const watch = (): void => {
-        if (this.waits.size < count) return;
-        this.watchers.delete(watch);
+      const listener = (): void => {
+        if (this.#timers.size < count) return;
+        this.#listeners.delete(listener);
         resolve();
       };
-      this.watchers.add(watch);
-      watch();
+      this.#listeners.add(listener);
+      listener();
     });
   }
 }

@@ -1,16 +1,16 @@
 // What the tests' upstream remembers: queues of scripts, records of what arrived, and who waits for it.
-import type { ArrivedRequest } from '../../proxy/rehearsal/arrived.ts';
+
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
-import type { Closing } from '../../proxy/rehearsal/play.ts';
-import { readScript } from '../../proxy/rehearsal/script.ts';
+import { readScript } from '../../proxy/rehearsal/fault-script.ts';
+import type { ReceivedRequest, RequestEnd } from '../../proxy/rehearsal/received-request.ts';
 
 /** Faults as data, or in the fault script's words: `refuse 503`, `cr framing + cut after 3 events`, `steady`. */
 export type Script = string | Fault | readonly Fault[];
 
 /** A request as it arrived, and what became of it. */
-export interface Arrival extends ArrivedRequest {
+export interface Arrival extends ReceivedRequest {
   /** Undefined while it is being answered. */
-  readonly closing: Closing | undefined;
+  readonly closing: RequestEnd | undefined;
   /** The client left before the answer was over. */
   readonly aborted: boolean;
 }
@@ -33,7 +33,7 @@ export class Inbox {
     this.queues.set(key, [...(this.queues.get(key) ?? []), ...scripts]);
   }
 
-  scriptFor({ account, path, turn }: ArrivedRequest): readonly Fault[] | undefined {
+  scriptFor({ account, path, turn }: ReceivedRequest): readonly Fault[] | undefined {
     const queued = this.queues.get(turn > 0 ? `${account} turn` : `${account} ${path}`)?.shift();
     const script = queued ?? (turn > 0 ? this.standing.get(account) : undefined);
     if (script === undefined) return undefined;
@@ -41,8 +41,8 @@ export class Inbox {
     return 'kind' in script ? [script] : script;
   }
 
-  record(request: ArrivedRequest): void {
-    let closing: Closing | undefined;
+  record(request: ReceivedRequest): void {
+    let closing: RequestEnd | undefined;
     void request.closed.then((how) => {
       closing = how;
     });

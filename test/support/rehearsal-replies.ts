@@ -1,6 +1,7 @@
 // Exact replies and catalog entries for scripts of the tests' upstream.
-import { rehearsalModels } from '../../proxy/rehearsal/catalog.ts';
+
 import type { ReplyFault } from '../../proxy/rehearsal/fault.ts';
+import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 
 type Head = { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
@@ -23,7 +24,7 @@ export function replyBytes(bytes: string | Uint8Array, { status = 200, headers =
 
 /** A complete catalog entry, with these members changed. */
 export function modelEntry(changes: JsonObject & { readonly slug: string }): JsonObject {
-  return { ...rehearsalModels[0], display_name: changes.slug, ...changes };
+  return { ...sampleModels[0], display_name: changes.slug, ...changes };
 }
 
 /** The smallest body that a strict provider takes, with these members changed. */

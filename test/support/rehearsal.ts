@@ -1,9 +1,9 @@
 // The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of what arrived.
 
-import type { RehearsalAccount } from '../../proxy/rehearsal/account.ts';
-import type { Clock } from '../../proxy/rehearsal/clock.ts';
+import type { Clock } from '../../proxy/clock.ts';
 import type { Login } from '../../proxy/rehearsal/login.ts';
 import { type Provider, startProvider } from '../../proxy/rehearsal/provider.ts';
+import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { WireWords } from '../../proxy/turn/settings.ts';
 import { type Arrival, Inbox, inTime, type Script } from './rehearsal-inbox.ts';
@@ -73,13 +73,13 @@ export class Upstream {
 
   /** Resolves as soon as that many answers of the account stand still (`stall …`). */
   stalled(account: string, count = 1): Promise<void> {
-    const { stalls } = this.provider;
-    return inTime(stalls.reached(account, count), () => `${stalls.count(account)} of ${count} answers of ${account} stand still`);
+    const { paused } = this.provider;
+    return inTime(paused.whenPaused(account, count), () => `${paused.count(account)} of ${count} answers of ${account} are paused`);
   }
 
   /** Lets stalled answers go on: the account's, or all. */
   release(account?: string): void {
-    this.provider.stalls.release(account);
+    this.provider.paused.release(account);
   }
 
   /** The login of an account that has a token endpoint (`oauth`). */
@@ -89,12 +89,12 @@ export class Upstream {
 
   /** Ends the account's connections and refuses new ones. */
   hangUp(account: string): Promise<void> {
-    return this.provider.hangUp(account);
+    return this.provider.disconnect(account);
   }
 
   /** Takes connections again, at the same address. */
   pickUp(account: string): Promise<void> {
-    return this.provider.pickUp(account);
+    return this.provider.reconnect(account);
   }
 
   /** Forgets what arrived and what was scripted, and releases what stands still. */
@@ -119,7 +119,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
   const common = { ...(strict === undefined ? {} : { strict }), ...(models === undefined ? {} : { models }) };
   const provider = await startProvider({
     accounts: accounts.map((account) => ({ ...common, ...(typeof account === 'string' ? { id: account } : account) })),
-    behaviour: (request) => inbox.scriptFor(request),
+    faultSource: (request) => inbox.scriptFor(request),
     observe: (request) => inbox.record(request),
     ...(wire === undefined ? {} : { wire }),
     ...(clock === undefined ? {} : { clock }),

@@ -1,7 +1,7 @@
 // Selection: one account for one attempt, by pin, by prompt-cache locality or by the Pool's strategy (Q7, Q10, Q11, Q12).
 
 import type { Admission, Slot } from '../../admission/admission.ts';
-import { Line } from '../../admission/wait-queue.ts';
+import { WaitQueue } from '../../admission/wait-queue.ts';
 import type { Clock } from '../../clock.ts';
 import type { Counters } from '../../metrics.ts';
 import { Refusal, restartRequired } from '../../turn/refusal.ts';
@@ -49,11 +49,11 @@ export class Selection {
   readonly #options: SelectionOptions;
   readonly #loads = new AccountLoads();
   readonly #indexes: CandidateIndexes;
-  readonly #queue: Line<Lease>;
+  readonly #queue: WaitQueue<Lease>;
 
   constructor(options: SelectionOptions) {
     this.#options = options;
-    this.#queue = new Line(options.clock);
+    this.#queue = new WaitQueue(options.clock);
     this.#indexes = new CandidateIndexes({ ...options, loads: this.#loads });
     options.health.onChange(({ account }) => this.#changed(this.#loads.get(account), 'availability'));
     options.quota.onChange((account) => {
@@ -178,7 +178,12 @@ export class Selection {
     const leaveQueue = admission.waitForAccount(name);
     counters.add('account_waits');
     try {
-      return await this.#queue.wait({ serve: () => this.#tryChoose(demand, tried), deadline, late: () => admission.late(name), onGone });
+      return await this.#queue.wait({
+        serve: () => this.#tryChoose(demand, tried),
+        deadline,
+        timeoutError: () => admission.timeoutRefusal(name),
+        onGone,
+      });
     } finally {
       leaveQueue();
     }
@@ -189,7 +194,7 @@ export class Selection {
     if (!load) return;
     this.#loads.recordChange(load);
     if (this.#queue.length === 0) return;
-    this.#queue.serveWhoCan(() => what === 'capacity' && load.inFlight >= load.capacity);
+    this.#queue.serveEach(() => what === 'capacity' && load.inFlight >= load.capacity);
   }
 
   #exhausted(demand: Demand, tried: Tried): readonly string[] {

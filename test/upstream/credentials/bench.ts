@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Clock } from '../../../proxy/clock.ts';
+import { systemClock } from '../../../proxy/clock.ts';
 import type { LoadedConfig } from '../../../proxy/config/config.ts';
 import { StoreKey } from '../../../proxy/encryption/store-key.ts';
 import { Log } from '../../../proxy/log.ts';
-import { systemClock } from '../../../proxy/rehearsal/clock.ts';
 import type { RehearsalLogin } from '../../../proxy/rehearsal/login.ts';
 import type { AccountConfig } from '../../../proxy/turn/settings.ts';
 import { Credentials } from '../../../proxy/upstream/credentials/credentials.ts';
@@ -103,7 +103,7 @@ export class Bench {
     let now = (): number => 0;
     const upstream = await startUpstream({
       accounts: [{ id: 'north', oauth: { refresh_token: REFRESH, access_token: ACCESS, client_id: 'client-1', ...login } }],
-      clock: { now: () => now(), wait: systemClock.wait },
+      clock: { now: () => now(), after: systemClock.after },
     });
     test.after(() => upstream.close());
     const store = await openStore(`sqlite:${folder}/poolgate.db`, { clock: () => now() });

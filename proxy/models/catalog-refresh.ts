@@ -1,0 +1,71 @@
+// One refresh of the catalogs: reads every visible account once, at most 32 at the same time, each with a deadline.
+import { type Clock, LATE, withDeadline } from '../clock.ts';
+import type { AccountCatalog, ReadFailure } from './account-catalog.ts';
+import { type ParsedCatalog, parseCatalog } from './catalog-parser.ts';
+
+/** An account's answer to `GET …/models`. */
+export interface CatalogAnswer {
+  readonly status: number;
+  /** The decoded JSON body; any value where the answer was not JSON. */
+  readonly body: unknown;
+  readonly etag?: string;
+}
+
+/** Rejects where no answer came. Limits the answer's size itself. */
+export type ReadCatalog = (account: string) => Promise<CatalogAnswer>;
+
+export type ReadResult =
+  | { readonly parsed: ParsedCatalog; readonly etag: string | undefined }
+  | { readonly failure: ReadFailure; readonly status: number | undefined };
+
+const CONCURRENT_READS = 32;
+const READ_MS = 30_000;
+
+export class CatalogRefresh {
+  /** Resolves when every account has been read, or the refresh was cancelled. */
+  readonly done: Promise<void>;
+  readonly #read: ReadCatalog;
+  readonly #clock: Clock;
+  readonly #onResult: (account: AccountCatalog, result: ReadResult) => void;
+  #cancelled = false;
+
+  /** @param onResult runs once for each account, in the order of the answers; never after `cancel` */
+  constructor(
+    accounts: readonly AccountCatalog[],
+    read: ReadCatalog,
+    clock: Clock,
+    onResult: (account: AccountCatalog, result: ReadResult) => void,
+  ) {
+    this.#read = read;
+    this.#clock = clock;
+    this.#onResult = onResult;
+    const queue = accounts.values();
+    const workers = Array.from({ length: Math.min(CONCURRENT_READS, accounts.length) }, () => this.#readAll(queue));
+    // Settled, not all: a listener that throws must not lose the results of the other workers.
+    this.done = Promise.allSettled(workers).then(() => undefined);
+  }
+
+  /** For a newer refresh: results still to come may be of a base URL or a credential that is no longer configured. */
+  cancel(): void {
+    this.#cancelled = true;
+  }
+
+  async #readAll(queue: Iterable<AccountCatalog>): Promise<void> {
+    for (const account of queue) {
+      if (this.#cancelled) return;
+      const result = await withDeadline(resultOf(account.id, this.#read), this.#clock, READ_MS);
+      if (!this.#cancelled) this.#onResult(account, result === LATE ? { failure: 'timeout', status: undefined } : result);
+    }
+  }
+}
+
+async function resultOf(account: string, read: ReadCatalog): Promise<ReadResult> {
+  try {
+    const { status, body, etag } = await read(account);
+    if (status < 200 || status > 299) return { failure: 'status', status };
+    const parsed = parseCatalog(body);
+    return parsed ? { parsed, etag } : { failure: 'malformed', status };
+  } catch {
+    return { failure: 'network', status: undefined };
+  }
+}

@@ -1,0 +1,49 @@
+// The HTTP listener of one account: each account has its own, so that one can refuse connections while the others answer.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+const LOOPBACK = '127.0.0.1';
+/** Longer than a gateway keeps idle connections: a provider that closes first would race with the gateway's next request. */
+const KEEP_ALIVE_MS = 75_000;
+
+export class AccountListener {
+  readonly #onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+  #server: Server | undefined;
+  /** 0 until it first listened. */
+  #port = 0;
+
+  constructor(onRequest: (request: IncomingMessage, response: ServerResponse) => void) {
+    this.#onRequest = onRequest;
+  }
+
+  get url(): string {
+    return `http://${LOOPBACK}:${this.#port}`;
+  }
+
+  get isOpen(): boolean {
+    return this.#server !== undefined;
+  }
+
+  /** Listens on a free port; after `close`, on the same port again. */
+  async open(): Promise<void> {
+    if (this.#server !== undefined) return;
+    const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, this.#onRequest);
+    this.#server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(this.#port, LOOPBACK, resolve);
+    });
+    this.#port = (server.address() as AddressInfo).port;
+  }
+
+  /** Ends all connections and refuses new ones. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    this.#server = undefined;
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  }
+}

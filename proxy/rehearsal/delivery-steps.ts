@@ -1,0 +1,88 @@
+// Turns an answer into the steps of its delivery, with the faults of framing and delivery applied.
+
+import { isObject } from '../turn/json.ts';
+import { type Answer, MALFORMED_JSON } from './answer.ts';
+import { type Fault, faultOf, type ReplyPosition } from './fault.ts';
+
+export type Step =
+  | { readonly do: 'head' }
+  | { readonly do: 'write'; readonly bytes: Buffer }
+  /** Without `ms`: until released. */
+  | { readonly do: 'wait'; readonly ms?: number }
+  | { readonly do: 'end' }
+  | { readonly do: 'close' }
+  | { readonly do: 'reset' };
+
+const NEWLINES = { lf: '\n', cr: '\r', crlf: '\r\n' } as const;
+
+/** The steps of the answer, one write for each event. */
+export function stepsOf(answer: Answer, faults: readonly Fault[]): readonly Step[] {
+  const writes = bodyOf(answer, faults).map((bytes): Step => ({ do: 'write', bytes }));
+  let steps: readonly Step[] = [{ do: 'head' }, ...writes, { do: 'end' }];
+  for (const fault of faults) {
+    if (fault.kind === 'cut') steps = [...splitAt(steps, fault.at)[0], { do: fault.how ?? 'close' }];
+    if (fault.kind === 'stall') {
+      const [before, after] = splitAt(steps, fault.at);
+      steps = [...before, { do: 'wait', ...(fault.ms === undefined ? {} : { ms: fault.ms }) }, ...after];
+    }
+  }
+  const pace = faultOf(faults, 'pace');
+  if (pace !== undefined) steps = steps.flatMap((step): Step[] => (step.do === 'write' ? [{ do: 'wait', ms: pace.ms }, step] : [step]));
+  const drip = faultOf(faults, 'drip');
+  return drip === undefined ? steps : withDrip(steps, drip.bytes ?? 1, drip.ms ?? 0);
+}
+
+/** One buffer for each event, comments before the first; one buffer for any other body. */
+function bodyOf(answer: Answer, faults: readonly Fault[]): readonly Buffer[] {
+  if (answer.body.kind === 'bytes') return [answer.body.bytes];
+  const malformed = faultOf(faults, 'malformed');
+  const newline = NEWLINES[faultOf(faults, 'framing')?.newline ?? 'lf'];
+  const broken = malformed === undefined ? -1 : (malformed.event ?? 3) - 1;
+  const comments = answer.body.comments.map((comment) => `: ${comment}${newline}${newline}`).join('');
+  return answer.body.events.map((event, i) => {
+    const type = isObject(event) && typeof event.type === 'string' ? `event: ${event.type}${newline}` : '';
+    const data = i === broken ? MALFORMED_JSON : JSON.stringify(event);
+    return Buffer.from(`${i === 0 ? comments : ''}${type}data: ${data}${newline}${newline}`);
+  });
+}
+
+/** Splits the steps at a position; a write that spans the position is split too. */
+function splitAt(steps: readonly Step[], position: ReplyPosition): readonly [readonly Step[], readonly Step[]] {
+  const head = steps.findIndex((step) => step.do === 'head');
+  if (position === 'before-headers') return [steps.slice(0, head), steps.slice(head)];
+  if (position === 'after-headers') return [steps.slice(0, head + 1), steps.slice(head + 1)];
+  return 'events' in position ? afterEvents(steps, position.events) : afterBytes(steps, position.bytes);
+}
+
+function afterEvents(steps: readonly Step[], events: number): readonly [readonly Step[], readonly Step[]] {
+  let seen = 0;
+  const at = steps.findIndex((step) => step.do !== 'head' && step.do !== 'wait' && (step.do !== 'write' || seen++ === events));
+  return [steps.slice(0, at), steps.slice(at)];
+}
+
+function afterBytes(steps: readonly Step[], bytes: number): readonly [readonly Step[], readonly Step[]] {
+  let room = bytes;
+  for (const [i, step] of steps.entries()) {
+    if (step.do === 'head' || step.do === 'wait') continue;
+    if (step.do !== 'write' || room === 0) return [steps.slice(0, i), steps.slice(i)];
+    if (step.bytes.length > room) {
+      const [left, right] = [step.bytes.subarray(0, room), step.bytes.subarray(room)];
+      return [
+        [...steps.slice(0, i), { do: 'write', bytes: left }],
+        [{ do: 'write', bytes: right }, ...steps.slice(i + 1)],
+      ];
+    }
+    room -= step.bytes.length;
+  }
+  return [steps, []];
+}
+
+function withDrip(steps: readonly Step[], size: number, ms: number): readonly Step[] {
+  return steps.flatMap((step) => {
+    if (step.do !== 'write') return [step];
+    const drops: Step[] = [];
+    for (let at = 0; at < step.bytes.length; at += size)
+      drops.push({ do: 'write', bytes: step.bytes.subarray(at, at + size) }, { do: 'wait', ms });
+    return drops;
+  });
+}

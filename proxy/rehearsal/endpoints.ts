@@ -1,0 +1,129 @@
+// The endpoints of the rehearsal provider: one table by method and path, and the answer of each.
+
+import type { JsonObject } from '../turn/json.ts';
+import { asString, isObject } from '../turn/json.ts';
+import type { WireWords } from '../turn/settings.ts';
+import { type Answer, eventsAnswer, jsonAnswer } from './answer.ts';
+import type { IdSequence } from './id-sequence.ts';
+import { compactionItem } from './output-items.ts';
+import { ProviderError } from './provider-error.ts';
+import type { ReceivedRequest } from './received-request.ts';
+import { checkTurn } from './request-checks.ts';
+import type { SampleCatalog } from './sample-models.ts';
+import type { SimulatedAccount } from './simulated-account.ts';
+import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
+import { simulateTurn, usageOf } from './simulated-turn.ts';
+
+/** A request, and all that its answer depends on. */
+export interface RequestContext {
+  readonly request: ReceivedRequest;
+  readonly account: SimulatedAccount;
+  readonly catalog: SampleCatalog;
+  readonly wire: WireWords;
+  readonly ids: IdSequence;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+interface Endpoint {
+  readonly answer: (context: RequestContext) => Answer;
+  /** Counts as a turn of the account: the faults of its profile apply. */
+  readonly isTurn: boolean;
+  /** Needs no bearer. A fault that prevents the answer also prevents its effect. */
+  readonly isLogin?: boolean;
+}
+
+export type Endpoints = ReadonlyMap<string, Endpoint>;
+
+/** By `METHOD /path`, in the deployment's wire words. */
+export function endpointsOf({ agent, meter }: WireWords): Endpoints {
+  return new Map<string, Endpoint>([
+    [`GET /backend-api/${agent}/models`, { answer: models, isTurn: false }],
+    [`POST /backend-api/${agent}/responses`, { answer: responses, isTurn: true }],
+    [`POST /backend-api/${agent}/responses/compact`, { answer: compact, isTurn: true }],
+    [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
+    ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
+  ]);
+}
+
+function models({ request, catalog }: RequestContext): Answer {
+  if (request.headers['if-none-match'] === catalog.etag) {
+    return { status: 304, headers: { etag: catalog.etag }, body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
+  }
+  const headers = { 'content-type': 'application/json', etag: catalog.etag };
+  return { status: 200, headers, body: { kind: 'bytes', bytes: Buffer.from(catalog.body) } };
+}
+
+function token({ request, account, ids, now }: RequestContext): Answer {
+  if (account.login === undefined) throw new ProviderError(404, 'not_found', 'This account has no token endpoint.');
+  return jsonAnswer(200, account.login.refreshed(request.json, ids, now));
+}
+
+function usage({ account, now }: RequestContext): Answer {
+  if (account.settings.profile?.refusesUsage === true)
+    throw new ProviderError(401, 'token_expired', 'The credential has expired; log in again.');
+  return jsonAnswer(200, usageRead(account, now));
+}
+
+function responses(context: RequestContext): Answer {
+  const body = checkedBody(context);
+  const { account, ids, now, request } = context;
+  const turn = simulateTurn(body, { account, ids, now, bytes: request.body.length });
+  const headers = turnHeaders(context, body);
+  if (body.stream !== true) return jsonAnswer(200, turn.response, headers);
+  return account.settings.profile?.sendsPreamble === true
+    ? eventsAnswer([...preamble(context, headers), ...turn.events], headers, ['a comment of the rehearsal provider'])
+    : eventsAnswer(turn.events, headers);
+}
+
+function compact(context: RequestContext): Answer {
+  const body = checkedBody(context);
+  const { account, ids, now, request } = context;
+  const compaction = compactionItem({ ids, account, emit: () => undefined }, 0);
+  const json = {
+    id: ids.next('resp'),
+    object: 'response.compaction',
+    created_at: Math.floor(now / 1000),
+    output: [compaction.item],
+    usage: usageOf(request.body.length, [compaction]),
+  };
+  return jsonAnswer(200, json, turnHeaders(context, body));
+}
+
+/** The body of a turn that has passed the account's checks. @throws ProviderError */
+function checkedBody({ request, account, catalog, wire }: RequestContext): JsonObject {
+  if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
+    throw new ProviderError(415, 'unsupported_content_encoding', 'The rehearsal provider accepts no encoded bodies.');
+  }
+  const body = request.json;
+  if (!isObject(body)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
+  if (account.settings.strict ?? true) {
+    checkTurn({ body, headers: request.headers, account, slugs: catalog.slugs, wire, isCompact: request.path.endsWith('/compact') });
+  }
+  return body;
+}
+
+/** The headers of a turn's answer. A real provider sends `set-cookie` and the organization too, and no client may see them. */
+function turnHeaders({ account, catalog, wire, ids, now }: RequestContext, body: JsonObject): Readonly<Record<string, string>> {
+  return {
+    ...quotaHeaders(account, wire.agent, now),
+    [`x-${wire.agent}-turn-state`]: account.bind('ts', ids.nextNumber()),
+    'x-models-etag': catalog.etag,
+    'openai-model': asString(body.model) ?? '',
+    'openai-processing-ms': '1',
+    'openai-organization': account.bind('org', 'rehearsal'),
+    'set-cookie': `rehearsal=${account.tag}; Path=/; HttpOnly`,
+  };
+}
+
+/** Events before `response.created`; they have no sequence number. */
+function preamble({ account, wire, now }: RequestContext, headers: Readonly<Record<string, string>>): readonly JsonObject[] {
+  const state = `x-${wire.agent}-turn-state`;
+  const metadata = { 'x-models-etag': headers['x-models-etag'], 'openai-model': headers['openai-model'] };
+  return [
+    { type: 'keepalive' },
+    quotaEvent(account, wire.agent, now),
+    { type: `${wire.agent}.response.metadata`, headers: metadata },
+    { type: 'response.metadata', headers: { [state]: headers[state] } },
+  ];
+}

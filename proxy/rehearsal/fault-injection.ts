@@ -1,0 +1,76 @@
+// Answers a request: the ordinary answer of its endpoint, with the faults that apply to it.
+import { isObject } from '../turn/json.ts';
+import { type Answer, jsonAnswer, withContentFaults } from './answer.ts';
+import type { Endpoints, RequestContext } from './endpoints.ts';
+import type { Fault } from './fault.ts';
+import { readScript, ScriptError } from './fault-script.ts';
+import { errorOf, ProviderError } from './provider-error.ts';
+import type { ReceivedRequest } from './received-request.ts';
+
+type Faults = Fault | readonly Fault[] | undefined;
+
+/** The faults of a request; undefined leaves the choice to the request's own script, and then to the account's profile. */
+export type FaultSource = (request: ReceivedRequest) => Faults | Promise<Faults>;
+
+export interface FaultyAnswer {
+  /** With the faults of its content applied. */
+  readonly answer: Answer;
+  /** The faults of framing and delivery are still to be applied. */
+  readonly faults: readonly Fault[];
+}
+
+/** A request that a provider would refuse anyway is refused without faults. */
+export async function answerWithFaults(
+  context: RequestContext,
+  endpoints: Endpoints,
+  faultSource: FaultSource | undefined,
+): Promise<FaultyAnswer> {
+  const id = { 'x-request-id': context.ids.next('req') };
+  try {
+    const faults = await faultsOf(context, faultSource);
+    const answer = ordinaryAnswer(context, endpoints, faults);
+    return { answer: withContentFaults({ ...answer, headers: { ...id, ...answer.headers } }, faults, context.now), faults };
+  } catch (error) {
+    return { answer: jsonAnswer(...refusalOf(error), id), faults: [] };
+  }
+}
+
+/** The code of an unexpected error is one that no provider has, so that a defect of the rehearsal does not look like a fault. */
+function refusalOf(error: unknown): [status: number, body: { error: ReturnType<typeof errorOf> }] {
+  if (error instanceof ProviderError) return [error.status, { error: errorOf(error.status, error.code, error.message, error.param) }];
+  return [500, { error: errorOf(500, 'rehearsal_defect', error instanceof Error ? error.message : String(error)) }];
+}
+
+function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: readonly Fault[]): Answer {
+  const { request, account, now } = context;
+  const endpoint = endpoints.get(`${request.method} ${request.path}`);
+  if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context);
+  if (!account.accepts(request.headers.authorization, now)) {
+    throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
+  }
+  if (endpoint === undefined) throw new ProviderError(404, 'not_found', 'The rehearsal provider has no such path.');
+  return endpoint.answer(context);
+}
+
+const preventsAnswer = (fault: Fault): boolean =>
+  fault.kind === 'refuse' || fault.kind === 'reply' || (fault.kind === 'stall' && fault.at === 'before-headers');
+
+async function faultsOf({ request, account }: RequestContext, faultSource: FaultSource | undefined): Promise<readonly Fault[]> {
+  const given = await faultSource?.(request);
+  if (given !== undefined) return 'kind' in given ? [given] : given;
+  const scripted = scriptedFaults(request);
+  if (scripted !== undefined) return scripted;
+  return request.turn > 0 ? (account.settings.profile?.faults?.(request.turn) ?? []) : [];
+}
+
+/** The faults of the script in `metadata.rehearse`. */
+function scriptedFaults({ json, account }: ReceivedRequest): readonly Fault[] | undefined {
+  const script = isObject(json) && isObject(json.metadata) ? json.metadata.rehearse : undefined;
+  if (typeof script !== 'string') return undefined;
+  try {
+    return readScript(script, account);
+  } catch (error) {
+    if (error instanceof ScriptError) throw new ProviderError(400, 'invalid_rehearsal', error.message, 'metadata.rehearse');
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+// Errors in a provider's shape, `{error: {message, type, code, param}}`, and the default code and message of each status.
+import type { JsonObject } from '../turn/json.ts';
+
+/** Refuses a request: it becomes the provider's answer. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
+  readonly status: number;
+  readonly code: string;
+  readonly param: string | null;
+
+  constructor(status: number, code: string, message: string, param: string | null = null) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.param = param;
+  }
+}
+
+/** The error object of a code; `extra` is added to its four members. */
+export function errorOf(status: number, code: string, message: string, param: string | null = null, extra: JsonObject = {}): JsonObject {
+  return { message, type: typeOf(status, code), code, param, ...extra };
+}
+
+/** The code and message that go with a status where the fault names none. */
+export function defaultErrorOf(status: number): { readonly code: string; readonly message: string } {
+  return DEFAULTS[status] ?? (status >= 500 ? SERVER_ERROR : BAD_REQUEST);
+}
+
+/** The message of a code that native clients know, else the default message of the status. */
+export function messageOf(status: number, code: string | undefined): string {
+  return (code === undefined ? undefined : MESSAGES[code]) ?? defaultErrorOf(status).message;
+}
+
+const SERVER_ERROR = { code: 'server_error', message: 'The rehearsal provider failed, as its fault script demands.' };
+const BAD_REQUEST = { code: 'invalid_request', message: 'The rehearsal provider refused the request, as its fault script demands.' };
+
+const DEFAULTS: Readonly<Record<number, { readonly code: string; readonly message: string }>> = {
+  401: { code: 'token_expired', message: 'The credential has expired; log in again.' },
+  402: { code: 'payment_required', message: 'The account has an unpaid invoice.' },
+  403: { code: 'account_deactivated', message: 'The account has been deactivated.' },
+  404: { code: 'model_not_found', message: 'The model does not exist, or this account has no access to it.' },
+  429: { code: 'rate_limit_exceeded', message: 'Too many requests; slow down.' },
+  503: { code: 'server_is_overloaded', message: 'The servers are overloaded; try again later.' },
+};
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  usage_limit_reached: 'The usage limit has been reached.',
+  server_is_overloaded: 'The servers are overloaded; try again later.',
+  rate_limit_exceeded: 'Too many requests; slow down.',
+  context_length_exceeded: 'The input exceeds the context window of this model.',
+  invalid_encrypted_content: 'The encrypted content could not be verified.',
+};
+
+function typeOf(status: number, code: string): string {
+  if (code === 'usage_limit_reached') return code;
+  if (status === 429) return 'rate_limit_error';
+  return status >= 500 ? 'server_error' : 'invalid_request_error';
+}

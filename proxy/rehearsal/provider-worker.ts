@@ -1,0 +1,30 @@
+// The worker thread of the rehearsal provider: listens, posts its addresses, and stops on any message.
+import { parentPort, workerData } from 'node:worker_threads';
+import type { WireWords } from '../turn/settings.ts';
+import { profileNamed } from './account-profiles.ts';
+import { startProvider } from './provider.ts';
+
+/** What the thread is started with. */
+export interface WorkerData {
+  readonly accounts: readonly { readonly id: string; readonly profile: string }[];
+  readonly wire: WireWords;
+  readonly seed: string;
+}
+
+/** Posted once the provider listens: account ids and their base URLs. */
+export interface Listening {
+  readonly urls: readonly (readonly [id: string, url: string])[];
+}
+
+const { accounts, wire, seed } = workerData as WorkerData;
+const provider = await startProvider({
+  wire,
+  seed,
+  accounts: accounts.map(({ id, profile: name }) => {
+    const profile = profileNamed(name);
+    return { id, ...(profile === undefined ? {} : { profile }) };
+  }),
+});
+const listening: Listening = { urls: accounts.map(({ id }) => [id, provider.urlOf(id)]) };
+parentPort?.postMessage(listening);
+parentPort?.once('message', () => void provider.close().then(() => parentPort?.close()));

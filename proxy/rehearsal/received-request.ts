@@ -1,0 +1,49 @@
+// A request as an account received it, and how it ended.
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Json } from '../turn/json.ts';
+
+/** `answered`: answered whole. `cut`: ended by a fault, or because the provider closed. `left`: the client closed the connection. */
+export type RequestEnd = 'answered' | 'cut' | 'left';
+
+export interface ReceivedRequest {
+  /** The account that it was sent to. */
+  readonly account: string;
+  /** Counted from 1 over all accounts of the provider. */
+  readonly number: number;
+  /** Counted from 1 over the turns of this account; 0 for a request that is no turn. */
+  readonly turn: number;
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Without its question mark. */
+  readonly query: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values alternate, as received. */
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  /** The parsed body; undefined where it is not JSON. */
+  readonly json: Json | undefined;
+  /** False when the client closed the connection before the end of its body. */
+  readonly isComplete: boolean;
+  /** Resolves when the exchange is over. */
+  readonly closed: Promise<RequestEnd>;
+}
+
+/** Reads the body to its end, or to the point where the client closed the connection. */
+export function readBody(request: IncomingMessage): Promise<{ readonly body: Buffer; readonly isComplete: boolean }> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => resolve({ body: Buffer.concat(chunks), isComplete: true }));
+    request.on('error', () => resolve({ body: Buffer.concat(chunks), isComplete: false }));
+  });
+}
+
+export function parseJson(body: Buffer): Json | undefined {
+  if (body.length === 0) return undefined;
+  try {
+    return JSON.parse(body.toString()) as Json;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,117 @@
+// The checks of a strict provider on a turn's request: each refuses a shape that the gateway must never send.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonObject } from '../turn/json.ts';
+import { asList, asString, isAbsent, isObject } from '../turn/json.ts';
+import type { WireWords } from '../turn/settings.ts';
+import { ProviderError } from './provider-error.ts';
+import { refuseUnloweredSchemas } from './schema-keywords.ts';
+import type { SimulatedAccount } from './simulated-account.ts';
+import { endsInTrigger, toolLists } from './turn-request.ts';
+
+export interface CheckedTurn {
+  readonly body: JsonObject;
+  readonly headers: IncomingHttpHeaders;
+  readonly account: SimulatedAccount;
+  readonly slugs: ReadonlySet<string>;
+  readonly wire: WireWords;
+  /** A compact request needs neither reasoning nor streaming (F1.4), and its Lite form is not checked (F2.15). */
+  readonly isCompact: boolean;
+}
+
+/** In the order of a provider's checks. */
+const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
+  refuseWrongShapes,
+  refuseUnknownModel,
+  refuseAnchor,
+  refuseUnsupportedFields,
+  refuseWrongStreamOrStore,
+  refuseWrongDialect,
+  refuseMissingReasoning,
+  refuseForeignState,
+  ({ body }) => {
+    for (const { path, tools } of toolLists(body, asList(body.input))) refuseUnloweredSchemas(tools, path);
+  },
+];
+
+/** @throws ProviderError of the first check that fails */
+export function checkTurn(turn: CheckedTurn): void {
+  for (const check of CHECKS) check(turn);
+}
+
+function refuse(param: string, message: string, code = 'invalid_value'): never {
+  throw new ProviderError(400, code, message, param);
+}
+
+function refuseWrongShapes({ body }: CheckedTurn): void {
+  for (const member of ['input', 'tools']) {
+    if (!isAbsent(body[member]) && !Array.isArray(body[member]))
+      refuse(member, `Invalid type for '${member}': expected an array.`, 'invalid_type');
+  }
+}
+
+function refuseUnknownModel({ body, slugs }: CheckedTurn): void {
+  const model = asString(body.model);
+  if (model === undefined) refuse('model', "Missing required parameter: 'model'.", 'missing_required_parameter');
+  if (!slugs.has(model)) throw new ProviderError(404, 'model_not_found', 'The requested model does not exist.', 'model');
+}
+
+/** Responses are not stored: an anchor is valid on a live websocket only. */
+function refuseAnchor({ body }: CheckedTurn): void {
+  if (!isAbsent(body.previous_response_id))
+    refuse('previous_response_id', 'Unsupported parameter: previous_response_id', 'unsupported_parameter');
+}
+
+function refuseUnsupportedFields({ body, account }: CheckedTurn): void {
+  const field = account.settings.profile?.refusedFields?.find((name) => body[name] !== undefined);
+  if (field !== undefined) refuse(field, `Unsupported parameter: ${field}`, 'unsupported_parameter');
+}
+
+function refuseWrongStreamOrStore({ body, isCompact }: CheckedTurn): void {
+  if (isCompact) return;
+  if (typeof body.stream !== 'boolean') refuse('stream', "'stream' must be set.");
+  if (body.store !== false) refuse('store', "'store' must be set to false.");
+}
+
+/** A Lite body has the marker header, and no other body has it (F2). */
+function refuseWrongDialect({ body, headers, wire, isCompact }: CheckedTurn): void {
+  const inBody = `ws_request_header_${wire.lite_marker.replaceAll('-', '_')}`;
+  if (isObject(body.client_metadata) && body.client_metadata[inBody] !== undefined) {
+    refuse(`client_metadata.${inBody}`, 'The Lite marker of websockets has no meaning over HTTP.');
+  }
+  const marker = headers[wire.lite_marker];
+  if (marker !== undefined && marker !== 'true') refuse('input', `The header ${wire.lite_marker} is 'true' or absent.`);
+  if (isCompact) return;
+  const first = asList(body.input)[0];
+  const prefix = isObject(first) && first.type === 'additional_tools' && first.role === 'developer' ? first : undefined;
+  if (marker === undefined && prefix !== undefined && isAbsent(prefix.id)) refuse('input.0', 'A Lite request must be marked as one.');
+  if (marker === undefined) return;
+  if (!isAbsent(body.tools)) refuse('tools', 'A Lite request carries its tools inside its input.');
+  if (!isAbsent(body.instructions)) refuse('instructions', 'A Lite request carries its instructions inside its input.');
+  if (prefix === undefined) refuse('input.0', 'A Lite request begins with its tools.');
+}
+
+/** F1.4: every turn but compaction needs reasoning. */
+function refuseMissingReasoning({ body, isCompact }: CheckedTurn): void {
+  if (isCompact || endsInTrigger(asList(body.input))) return;
+  if (!isObject(body.reasoning)) refuse('reasoning', "Missing required parameter: 'reasoning'.", 'missing_required_parameter');
+  const asked = asList(body.include).filter((entry) => entry === 'reasoning.encrypted_content').length;
+  if (asked !== 1) refuse('include', "'include' must hold 'reasoning.encrypted_content' exactly once.");
+}
+
+/** Ciphertext and turn state are valid only at the account that issued them. */
+function refuseForeignState({ body, headers, account, wire }: CheckedTurn): void {
+  for (const [i, item] of asList(body.input).entries()) {
+    const ciphertext = isObject(item) ? item.encrypted_content : undefined;
+    if (typeof ciphertext === 'string' && account.isForeign(ciphertext)) {
+      const param = `input.${i}.encrypted_content`;
+      refuse(param, 'The encrypted content could not be verified.', 'invalid_encrypted_content');
+    }
+  }
+  const name = `x-${wire.agent}-turn-state`;
+  const inBody = isObject(body.client_metadata) ? body.client_metadata[name] : undefined;
+  for (const state of [headers[name], inBody]) {
+    if (typeof state === 'string' && account.isForeign(state)) {
+      throw new ProviderError(400, 'invalid_turn_state', 'The turn state was issued by another account.');
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// One simulated account: its settings, and its state while the provider runs.
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../turn/json.ts';
+import type { AccountProfile, Quota } from './account-profiles.ts';
+import { Login, type RehearsalLogin } from './login.ts';
+
+export interface RehearsalAccount {
+  readonly id: string;
+  /** Default: steady. */
+  readonly profile?: AccountProfile;
+  /** The bearer that it requires; without one every Authorization is accepted, and none is needed. */
+  readonly credential?: string;
+  /** In place of one bearer: those that its token endpoint, `POST /oauth/token`, issues. */
+  readonly oauth?: RehearsalLogin;
+  /** Its catalog entries; default: the sample models. */
+  readonly models?: readonly JsonObject[];
+  /** Default: a primary window that fills as turns are answered, and a secondary window at 3 %. */
+  readonly quota?: Quota;
+  /** Default true: refuses what a strict provider refuses. False checks the credential only. */
+  readonly strict?: boolean;
+}
+
+export class SimulatedAccount {
+  readonly settings: RehearsalAccount;
+  /** Marks what belongs to this account (ciphertext, turn state) without its id: only the demo text shows the id. */
+  readonly tag: string;
+  readonly login: Login | undefined;
+  /** Turns received so far. */
+  turns = 0;
+
+  constructor(settings: RehearsalAccount) {
+    this.settings = settings;
+    this.tag = createHash('sha256').update(`rehearsal account ${settings.id}`).digest('hex').slice(0, 12);
+    this.login = settings.oauth && new Login(settings.oauth, this.tag);
+  }
+
+  get id(): string {
+    return this.settings.id;
+  }
+
+  /** Whether it accepts this Authorization header. `now`: Unix milliseconds. */
+  accepts(authorization: string | undefined, now: number): boolean {
+    if (this.login) return this.login.accepts(authorization, now);
+    const { credential } = this.settings;
+    return credential === undefined || authorization === `Bearer ${credential}`;
+  }
+
+  /** An opaque value that belongs to this account, such as ciphertext or a turn state. */
+  bind(prefix: string, id: string): string {
+    return `${prefix}_${this.tag}_${id}`;
+  }
+
+  /** Whether another rehearsal account issued the value. Values of unknown origin belong to every account, so that recordings can be replayed. */
+  isForeign(value: string): boolean {
+    const tag = /^[a-z]+_([0-9a-f]{12})_/.exec(value)?.[1];
+    return tag !== undefined && tag !== this.tag;
+  }
+}

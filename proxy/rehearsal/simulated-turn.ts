@@ -1,0 +1,108 @@
+// Simulates a turn: its events, and the Response of its terminal event.
+import type { Json, JsonObject } from '../turn/json.ts';
+import { asList, asString, isObject } from '../turn/json.ts';
+import type { IdSequence } from './id-sequence.ts';
+import { type ItemContext, type OutputItem, outputItem, reasoningItem } from './output-items.ts';
+import { planOf } from './output-plan.ts';
+import type { SimulatedAccount } from './simulated-account.ts';
+import { readTurnRequest } from './turn-request.ts';
+
+export interface TurnContext {
+  readonly account: SimulatedAccount;
+  readonly ids: IdSequence;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** The size of the request's body: the input tokens are estimated from it. */
+  readonly bytes: number;
+}
+
+export interface SimulatedTurn {
+  /** Every event, the terminal one last; sequence numbers count from 0. */
+  readonly events: readonly JsonObject[];
+  /** The answer to a client that does not stream. */
+  readonly response: JsonObject;
+}
+
+export function simulateTurn(body: JsonObject, { account, ids, now, bytes }: TurnContext): SimulatedTurn {
+  const request = readTurnRequest(body);
+  const plan = planOf(request, account.id);
+  const events: JsonObject[] = [];
+  const context: ItemContext = {
+    ids,
+    account,
+    emit: (type, members) => events.push({ type, sequence_number: events.length, ...members }),
+  };
+
+  const running = responseOf(body, ids.next('resp'), now);
+  context.emit('response.created', { response: running });
+  context.emit('response.in_progress', { response: running });
+
+  const output: OutputItem[] = [];
+  const reasoning = reasons(body) && !request.wantsCompaction ? reasoningItem(context, 0, reasoningOptions(body)) : undefined;
+  if (reasoning !== undefined) output.push(reasoning);
+  const status = plan.isIncomplete ? 'incomplete' : 'completed';
+  for (const [i, part] of plan.parts.entries()) {
+    output.push(outputItem(context, output.length, part, i === plan.parts.length - 1 ? status : 'completed'));
+  }
+
+  const response = {
+    ...running,
+    status,
+    incomplete_details: plan.isIncomplete ? { reason: 'max_output_tokens' } : null,
+    output: output.map(({ item }) => item),
+    usage: usageOf(bytes, output, reasoning),
+  };
+  context.emit(`response.${status}`, { response });
+  return { events, response };
+}
+
+/** The response while it runs. It repeats the request's settings, but not its bulk (tools, instructions, input). */
+function responseOf(body: JsonObject, id: string, now: number): JsonObject {
+  return {
+    id,
+    object: 'response',
+    created_at: Math.floor(now / 1000),
+    status: 'in_progress',
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    model: body.model ?? null,
+    output: [],
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    previous_response_id: body.previous_response_id ?? null,
+    reasoning: body.reasoning ?? null,
+    service_tier: 'default',
+    store: false,
+    temperature: body.temperature ?? 1,
+    text: body.text ?? { format: { type: 'text' } },
+    tool_choice: body.tool_choice ?? 'auto',
+    tools: [],
+    top_p: body.top_p ?? 1,
+    truncation: 'disabled',
+    usage: null,
+    metadata: {},
+  };
+}
+
+function reasons(body: JsonObject): boolean {
+  return isObject(body.reasoning) && body.reasoning.effort !== 'none';
+}
+
+function reasoningOptions(body: JsonObject): { readonly summary: boolean; readonly ciphertext: boolean } {
+  const summary: Json | undefined = isObject(body.reasoning) ? body.reasoning.summary : undefined;
+  return { summary: (asString(summary) ?? 'none') !== 'none', ciphertext: asList(body.include).includes('reasoning.encrypted_content') };
+}
+
+/** Four bytes of the request's body count as one input token. */
+export function usageOf(bytes: number, items: readonly OutputItem[], reasoning?: OutputItem): JsonObject {
+  const input = Math.ceil(bytes / 4);
+  const output = items.reduce((sum, { tokens }) => sum + tokens, 0);
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning?.tokens ?? 0 },
+    total_tokens: input + output,
+  };
+}
