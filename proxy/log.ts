@@ -44,7 +44,7 @@ export class Log {
 }
 
 /**
- * The class, code and source location of an unforeseen error. Its message is left out: it may quote what a client or a provider
+ * The class, code and source location of an unexpected error. Its message is left out: it may quote what a client or a provider
  * sent (S4).
  */
 export function placeOf(thrown: unknown): LogFields {

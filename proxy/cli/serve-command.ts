@@ -52,7 +52,7 @@ async function listening(gateway: Gateway): Promise<Addresses> {
   }
 }
 
-/** Logs the place of an unforeseen error, without its message (S4), and ends the process. */
+/** Logs the place of an unexpected error, without its message (S4), and ends the process. */
 function crash(gateway: Gateway, thrown: unknown): void {
   gateway.services.log.error('crashed', placeOf(thrown));
   process.exit(1);

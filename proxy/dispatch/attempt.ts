@@ -202,7 +202,7 @@ class Attempt implements ReplyContext {
   #gone(): void {
     const { client } = this.#options;
     const reply = this.#reply;
-    // A pipe tells a client that left from an account that died, and ends both sides.
+    // The pipe distinguishes a client that left from an account that died, and ends both sides.
     if (reply instanceof PipedReply) return;
     if (reply instanceof EventReply && reply.committed && client.detaches?.(reply.detach(DETACHED_BYTES))) return;
     this.#sending?.abort();

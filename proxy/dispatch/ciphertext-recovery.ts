@@ -1,4 +1,4 @@
-// A turn whose ciphertext an account refused: the account where it goes on, and the part of its body that is sent there (Q10).
+// Recovery of a turn after an account refused its ciphertext: where it goes on, and with which part of its body (Q10).
 import type { Demand } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';

@@ -59,7 +59,7 @@ export interface PipeOptions {
   readonly endUpload: () => void;
 }
 
-/** A reply whose client left; it goes on and keeps its events until another sink takes them. */
+/** A reply that lost its client: it goes on and keeps its events until another sink takes them. */
 export interface DetachedReply {
   /** Replays what was kept, then passes the rest on as it comes. */
   attach(sink: Sink): void;

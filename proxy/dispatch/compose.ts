@@ -15,7 +15,7 @@ export interface Composition {
   readonly trim: (out: Outgoing) => void;
 }
 
-/** A request whose body rules have read. */
+/** A request with a JSON body, edited by rules. */
 export function composeJson(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
   const out = outgoing(turn, account, { ...body });
   turn.rules.attempt(out);
@@ -33,7 +33,7 @@ export function composeJson(body: Body, { turn, account, own, trim }: Compositio
   };
 }
 
-/** A request whose body is passed on unread; rules see an empty body. @param upload null for methods without a body */
+/** A request with a body that is passed on unread; rules see an empty body. @param upload null for methods without a body */
 export function composeStream(upload: Readable | null, { turn, account, own, trim }: Composition): CarrierRequest {
   const out = outgoing(turn, account, {});
   const { headers } = out;

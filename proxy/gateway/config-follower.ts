@@ -1,4 +1,4 @@
-// The running gateway follows its file: when it is saved, on SIGHUP, or when asked; every change is logged and audited (S9).
+// Reloads the configuration when the file is saved, on SIGHUP and on command; every change is logged and audited (S9).
 import type { AuditRow } from '../../store/store.ts';
 import { type AuditEntry, auditEntries } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
@@ -12,7 +12,7 @@ export interface ReloadTarget {
   readonly loaded: LoadedConfig;
   readonly services: Pick<Services, 'clock' | 'log' | 'store'>;
   reload(loaded: LoadedConfig): Promise<void>;
-  /** Looks again at the files that the configuration names, where it stayed as it was: accounts may have logged in anew (Q9). */
+  /** Reads the credential files again where the configuration did not change: an operator may have logged an account in again (Q9). */
   refresh(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export class ConfigFollower {
     this.#reloader = new Reloader(loaded, (next) => target.reload(next));
   }
 
-  /** What was changed while no gateway ran, and what waited for this start, took effect now: the audit log says at least that. */
+  /** Audits that changes made while no gateway ran, and changes that waited for a restart, take effect now. */
   async started(): Promise<void> {
     const { loaded, services } = this.#target;
     const { log, store } = services;
@@ -47,14 +47,14 @@ export class ConfigFollower {
 
   /**
    * Reloads whenever the file changes.
-   * @param since its state when it was read: what was saved after that is a change
-   * @returns the undo
+   * @param since its state when it was read: a later save is a change
+   * @returns stops watching
    */
   watch(since?: FileState): () => void {
     return watchFile(this.#target.loaded.path, () => void this.reload('file').catch(() => undefined), { since });
   }
 
-  /** @throws ConfigError when the file has mistakes; nothing changed then */
+  /** @throws ConfigError when the file is invalid; nothing changes then */
   async reload(actor: ReloadActor): Promise<Reloaded> {
     const { log } = this.#target.services;
     try {
@@ -64,7 +64,7 @@ export class ConfigFollower {
       log.info('config_read', { actor, version, changes: changes.length });
       for (const change of changes) log.info('config_changed', { actor, change: formatChange(change) });
       for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
-      // What waits for a restart is still the difference at the next save: it is audited when it takes effect.
+      // A change that needs a restart is audited when it takes effect.
       const effective = changes.filter(({ restart }) => !restart);
       if (effective.length > 0) await this.#audit(actor, auditEntries(effective, version, before, this.#reloader.running.config));
       else await this.#target.refresh();
@@ -76,7 +76,7 @@ export class ConfigFollower {
     }
   }
 
-  /** The change stands already: a store that cannot take its rows is told, and nothing else. */
+  /** The change has taken effect already, so a store that cannot take the rows is only logged. */
   async #audit(actor: AuditRow['actor'], rows: readonly AuditEntry[]): Promise<void> {
     const { clock, log, store } = this.#target.services;
     const at = clock.now();

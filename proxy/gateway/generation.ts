@@ -1,4 +1,4 @@
-// One loaded configuration, compiled for look-ups; a reload swaps the whole of it, and turns in flight keep theirs.
+// One loaded configuration, compiled for look-ups. A reload replaces it as a whole; turns in flight keep theirs.
 import { hash } from 'node:crypto';
 import { RULES } from '../../rules/index.ts';
 import type { Config, LoadedConfig, OperatorConfig } from '../config/config.ts';
@@ -28,7 +28,7 @@ export class Generation {
     this.#operators = new Map(config.operators.flatMap((operator) => operator.token_sha256.map((digest) => [digest, operator] as const)));
   }
 
-  /** The key that this secret opens, whatever its status. Looking a digest up tells a guesser nothing by its timing. */
+  /** The key of this secret, whatever its status. The look-up of a digest has no timing that helps to guess a secret. */
   keyOf(secret: string): KeyConfig | undefined {
     return this.#keys.get(hash('sha256', secret, 'hex'));
   }

@@ -65,7 +65,7 @@ export function turnHost({ capacity, clock, counters, log, models }: Services): 
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
     fault: (thrown, requestId) => {
       counters.add('server_errors');
-      log.error('unforeseen', { request_id: requestId, ...placeOf(thrown) });
+      log.error('unexpected_error', { request_id: requestId, ...placeOf(thrown) });
     },
   };
 }

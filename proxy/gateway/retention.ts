@@ -1,4 +1,4 @@
-// Forgets rows whose days are over, an hour at a time, while nobody waits for it.
+// Deletes rows past their retention, every hour.
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';

@@ -1,5 +1,4 @@
-// What outlives a configuration: every part of the running program, made once and put together here.
-
+// The services that outlive a configuration: each is created once, and connected to the others here.
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import type { Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
@@ -94,13 +93,13 @@ export class Services {
     this.#calls = new OwnCalls({ credentials: this.credentials, loaded, upstream });
   }
 
-  /** The provider takes none of the account's tokens any more: it is as if a turn had been refused (Q5). */
+  /** The provider refuses all tokens of the account: health treats that like a refused turn (Q5). */
   #refused(account: string): void {
     const { health } = this.capacity;
     health.end(health.begin(account, '(credential)'), unsentFailure('refused'));
   }
 
-  /** An operator logged the account in anew: that is an action of theirs (S9), and clears its state (Q9). */
+  /** An operator logged the account in again: an operator action (S9) that clears the account's state (Q9). */
   #imported(account: string): void {
     this.capacity.health.reset(account);
     const changed = { path: `accounts[${account}].credential`, from: '(changed)', to: '(changed)' };

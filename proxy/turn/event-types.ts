@@ -2,7 +2,7 @@
 import type { WireWords } from './settings.ts';
 
 /**
- * One spelling everywhere: `agent` stands for the deployment's own word (`wire.agent`), in the names of single events and in the family.
+ * One spelling everywhere: `agent` is replaced with the deployment's own word (`wire.agent`), in the names of single events and in the family.
  * A rule that needs another event adds its type here; a type that is not in this list cannot be subscribed to.
  */
 export const EVENT_TYPES = [

@@ -1,8 +1,8 @@
-// JSON values: their types, how they are told apart, changed without being edited, and written in one canonical form.
+// JSON values: their types, type guards, changes by copy, and one canonical form.
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 
-/** Nested JSON is never edited in place: a change makes new objects, so that attempts start equal at no cost. */
+/** Nested JSON is not edited in place: a change makes new objects, so that every attempt starts from the same body at no cost. */
 export interface JsonObject {
   readonly [member: string]: Json | undefined;
 }

@@ -15,7 +15,7 @@ export interface AnsweredKind {
   readonly over: readonly Connection[];
 }
 
-/** A kind whose turns are dispatched to an account. */
+/** A kind that dispatches its turns to an account. */
 export interface DispatchedKind {
   readonly served: 'dispatch';
   readonly surface: SurfaceName;
@@ -109,7 +109,7 @@ export const KINDS = {
 /** What serves a route; the `serve` word of its row. Rules name the kinds that they take part in. */
 export type RouteKind = keyof typeof KINDS;
 
-/** The row of a kind whose turns are dispatched; undefined for all others. */
+/** The row of a kind that dispatches its turns; undefined for all others. */
 export function dispatchedKind(name: RouteKind | undefined): DispatchedKind | undefined {
   const kind: Kind | undefined = name && KINDS[name];
   return kind?.served === 'dispatch' ? kind : undefined;

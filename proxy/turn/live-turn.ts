@@ -27,7 +27,7 @@ export interface TurnHost {
   findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
-  /** Reports an unforeseen error of the turn with this id. Never throws. */
+  /** Reports an unexpected error of the turn with this id. Never throws. */
   fault(thrown: unknown, requestId: string): void;
 }
 
@@ -120,7 +120,7 @@ export class LiveTurn implements Turn {
     return this.#host.after(ms, run);
   }
 
-  /** Reports an unforeseen error to operators. */
+  /** Reports an unexpected error to operators. */
   fault(thrown: unknown): void {
     this.#host.fault(thrown, this.id);
   }

@@ -1,12 +1,12 @@
-// What the client of a turn said, as far as it is text: a provider's error might repeat it.
+// The text of a turn's prompt, which a provider's error might repeat.
 
 import type { Json } from './json.ts';
 import type { Body } from './turn.ts';
 
-/** Past it a prompt is not looked through for an error's sake. */
+/** Characters; the rest of a longer prompt is not searched. */
 const LONGEST_PROMPT = 4_194_304;
 
-/** Every text of its input and instructions, at any depth. */
+/** Every text of the input and instructions, at any depth. */
 export function promptOf(body: Body | undefined): string {
   const texts: string[] = [];
   let length = 0;

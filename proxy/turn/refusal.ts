@@ -6,7 +6,7 @@ interface Row {
   readonly status: number;
   readonly type: ErrorType;
   readonly message: string;
-  /** Clients that sleep any Retry-After and retry 409, 429 and 5xx are told not to. */
+  /** Sends `x-should-retry: false`: SDKs retry 409, 429 and 5xx. */
   readonly final?: true;
 }
 
@@ -71,7 +71,7 @@ export interface RefusalDetails {
   readonly param?: string;
   /** Replaces the table's message. Never a client's or provider's text. */
   readonly message?: string;
-  /** For the codes whose status the table leaves to the case. */
+  /** For codes with more than one status in the table. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Rounded up to whole seconds, at least 1, wherever a 429 or 503 goes out. */
@@ -82,7 +82,7 @@ export interface RefusalDetails {
   readonly final?: boolean;
 }
 
-/** The only way to say no. Its message is public; whatever else is thrown stays in the process. */
+/** The only way to refuse. Its message is public; any other error stays in the process. */
 export class Refusal extends Error {
   readonly status: number;
   readonly error: ErrorBody;
@@ -92,7 +92,7 @@ export class Refusal extends Error {
   constructor(code: ErrorCode, details: RefusalDetails = {}) {
     const entry: Row = ERRORS[code];
     const message = details.message ?? entry.message;
-    // Its place in the code tells nobody anything, and recording it is most of what a cheap refusal costs.
+    // A stack trace is of no use here, and recording it is most of the cost of a refusal.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message);
@@ -118,19 +118,19 @@ export class Refusal extends Error {
     return this.#json;
   }
 
-  /** The code as rows and logs keep it: always of a closed vocabulary. */
+  /** The code for rows and logs, always of a closed vocabulary. */
   get loggedCode(): string | null {
     return this.code;
   }
 }
 
-/** A provider's error that may be shown on the compatible surface: status kept, texts sanitised by the caller (Q3). */
+/** A provider's error on the compatible surface: its status is kept, and its texts were sanitised by the caller (Q3). */
 export class RelayedRefusal extends Refusal {
   override readonly status: number;
   override readonly error: ErrorBody;
   readonly #loggedCode: string;
 
-  /** @param loggedCode the provider's code where it is a known one: any other might be a client's text in disguise (S4) */
+  /** @param loggedCode the provider's code where it is a known one: any other may repeat a client's text (S4) */
   constructor(status: number, error: ErrorBody, loggedCode: string) {
     super('upstream_error');
     this.status = status;
@@ -145,7 +145,7 @@ export class RelayedRefusal extends Refusal {
 
 const plain = new Map<ErrorCode, Refusal>();
 
-/** What the table says as it stands, always the same object: what a client meets that asks again and again costs next to nothing. */
+/** The refusal of a code without details, always the same object: a client that repeats its request costs little. */
 export function plainRefusal(code: ErrorCode): Refusal {
   const known = plain.get(code);
   if (known) return known;
@@ -169,7 +169,7 @@ function headersOf(status: number, entry: Row, details: RefusalDetails): Record<
   return headers;
 }
 
-/** Whatever was thrown, as a refusal: only a Refusal keeps its text. */
+/** Turns any error into a refusal: only a Refusal keeps its text. */
 export function refusalOf(thrown: unknown): Refusal {
   return thrown instanceof Refusal ? thrown : new Refusal('server_error');
 }

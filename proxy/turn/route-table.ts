@@ -17,7 +17,7 @@ export interface RouteRow {
   readonly class: AdmissionClass;
 }
 
-/** A row of a path, with the names that its own template gives the parameters. */
+/** A row of a path, with the parameter names of its own template. */
 interface Row {
   readonly route: Route;
   readonly names: readonly string[];
@@ -36,16 +36,16 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** A path that exists, asked with a method that it does not have. */
+/** A path that exists, requested with another method. */
 export interface NoMethod {
   readonly allow: readonly string[];
-  /** One of the path's rows: its name and family are what logs call the request. */
+  /** One of the path's rows, for the request's log row. */
   readonly like: Route;
 }
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};
 
-/** What logs say of a request that no row takes: its path is a client's text (S4). */
+/** The route of a request outside the table, for its log row: the path itself is a client's text (S4). */
 export const NO_ROUTE: Route = Object.freeze({
   kind: undefined,
   method: '*',
@@ -57,7 +57,7 @@ export const NO_ROUTE: Route = Object.freeze({
   sdpOnly: false,
 });
 
-/** What a path parameter may be: no encodings, no separators, no dot segment, so that it can go upstream as it came. */
+/** A path parameter: no encodings, no separators, no dot segment, so that it can go upstream as it came. */
 const PARAMETER = '((?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]{1,256})';
 
 export class RouteTable {
@@ -69,7 +69,7 @@ export class RouteTable {
     this.all = rows.map((row) => this.#add(row, wire));
   }
 
-  /** The row that serves this method and raw path; what the path has instead; or undefined for an unknown path. */
+  /** The row of this method and raw path; the allowed methods of a known path; undefined for an unknown path. */
   find(method: string, path: string): Match | NoMethod | undefined {
     const exact = this.#exact.get(path);
     if (exact) return match(exact, method, []);
@@ -118,7 +118,7 @@ export class RouteTable {
 }
 
 function match(rows: Rows, method: string, values: readonly string[]): Match | NoMethod {
-  // A plain GET on a websocket row belongs to that row: it is told to upgrade (426), not that the method is wrong.
+  // A plain GET on a websocket row belongs to that row: it gets 426, not 405.
   const row = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
   if (!row) return noMethod(rows);
   const { route, names } = row;
@@ -140,7 +140,7 @@ export function worded(path: string, wire: WireWords): string {
     .join('/');
 }
 
-/** Of the neutral path: the families of the contract's credential table. */
+/** The route family of a neutral path, as in the contract's credential table. */
 function familyOf(path: string): RouteFamily {
   if (path.startsWith('/backend-api/agent/')) return 'backend-agent';
   if (path === '/mcp') return 'mcp';

@@ -8,7 +8,7 @@ export type Strategy = 'headroom' | 'least_loaded' | 'rotation' | 'fill_first' |
 
 export type ServingMode = 'auto' | 'lite' | 'full';
 
-/** A secret never stands in the file: it is named here and resolved when the configuration is loaded. */
+/** A secret is not written in the file: it is named here, and resolved when the configuration is loaded. */
 export type SecretRef = { readonly env: string } | { readonly file: string };
 
 export interface OauthCredential {

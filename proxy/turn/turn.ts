@@ -1,4 +1,4 @@
-// The vocabulary of one turn: what rules and the core say to each other about a request, its attempts, and its reply.
+// The vocabulary of one turn: what rules see and edit of a request, its attempts, and its reply.
 import type { Json, JsonObject } from './json.ts';
 
 import type { RouteKind } from './kinds.ts';
@@ -16,7 +16,7 @@ export interface Route {
   readonly kind: RouteKind | undefined;
   /** HTTP method; `WS` is an upgrade on GET. */
   readonly method: string;
-  /** The path with the deployment's wire words and `{name}` parameters: what logs call the endpoint. */
+  /** The path with the deployment's wire words and `{name}` parameters; the endpoint in logs. */
   readonly template: string;
   readonly family: RouteFamily;
   readonly status: RouteStatus;
@@ -30,7 +30,7 @@ export interface Route {
 /** Lower-case names; a repeated header is joined by ", ". */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
-/** What the turn's serving mode was when it was captured; immutable for the turn (SM7). */
+/** The serving mode as captured at dispatch; immutable for the turn (SM7). */
 export interface ModeDecision {
   readonly configured: ServingMode;
   readonly effective: 'lite' | 'full';
@@ -49,7 +49,7 @@ export interface ModelView {
   readonly mode: ModeDecision | undefined;
 }
 
-/** What a rule may know of the account that an attempt goes to. */
+/** What rules see of the account of an attempt. */
 export interface AccountView {
   readonly id: string;
   readonly label: string;
@@ -96,20 +96,20 @@ export interface Turn {
   /** How the client is connected. */
   readonly client: 'http' | 'websocket';
   readonly headers: Headers;
-  /** Unix milliseconds of arrival: rules have no clock of their own. */
+  /** Time of arrival, Unix milliseconds. Rules have no clock. */
   readonly at: number;
   readonly wire: WireWords;
   readonly limits: Limits;
   /** Throws until `identify` succeeded: a rule before authentication must not need them. */
   readonly key: KeyConfig;
   readonly pool: PoolConfig;
-  /** The key that this secret opens, whatever its status; it and its Pool are the turn's from then on. */
+  /** Returns the key of this secret, whatever its status, and makes it and its Pool the turn's. */
   identify(secret: string): KeyConfig | undefined;
   /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
-  /** How long until the first source of the turn's model that cools down is back, in milliseconds; undefined where none does. */
+  /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is in cooldown. */
   recoversIn(): number | undefined;
-  /** Set once by the rule that checks model access; later rules rely on it. */
+  /** Set by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void;
 }
@@ -136,7 +136,7 @@ export interface Head {
   readonly headers: Record<string, string>;
 }
 
-/** One reply event. Returning the same object forwards its bytes; any other object is encoded anew. */
+/** One reply event. A rule that returns the same object forwards its bytes; any other object is encoded again. */
 export interface Event {
   readonly type: string;
   readonly data: JsonObject;

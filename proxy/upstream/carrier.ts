@@ -56,7 +56,7 @@ export interface StreamReader {
 export interface Sending {
   pause(): void;
   resume(): void;
-  /** Drops the connection; the handler hears nothing more. */
+  /** Drops the connection; the handler is not called again. */
   abort(): void;
 }
 

@@ -1,5 +1,4 @@
-// Finds answers that fell silent: one timer for all of a carrier, where a timer for each would be set anew with every
-// chunk. Replies of the pass-through rows are Node's streams, and have `intake/silence.ts`.
+// Idle timeouts of all replies of a carrier with one timer: a timer for each reply would be set again with every chunk.
 
 /** A timeout fires at most 1/32 of itself late: 280 s must stay below the 300 s of native clients. */
 const TICKS = 32;

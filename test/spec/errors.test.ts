@@ -346,7 +346,7 @@ test('what nobody foresaw is a fixed 500, told to operators by its place and not
     error: { message: 'The gateway failed unexpectedly.', type: 'server_error', code: 'server_error', param: null },
   });
   assert.equal(headers.get('x-should-retry'), null);
-  const line = broken.logged.map((text) => JSON.parse(text)).find(({ event }) => event === 'unforeseen');
+  const line = broken.logged.map((text) => JSON.parse(text)).find(({ event }) => event === 'unexpected_error');
   assert.equal(line.request_id, headers.get('x-request-id'));
   assert.equal(line.thrown, 'TypeError');
   assert.ok(!broken.logged.join('').includes('canary'));

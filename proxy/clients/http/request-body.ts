@@ -18,10 +18,10 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
   ['zstd', createZstdDecompress],
 ]);
 
-/** Small bodies may expand as they like: the ratio only guards what is worth guarding. */
+/** Bodies up to this size may expand at any ratio. */
 const RATIO_FREE_BYTES = 65_536;
 
-/** Emitted on a request whose body turned out not to be HTTP: its connection carries no further byte that means anything. */
+/** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
 export const BODY_MALFORMED = Symbol('malformed body');
 
 /** Bytes of bodies being read at once, over all clients (Q4). */
@@ -45,7 +45,7 @@ export interface BodyOptions {
   readonly timeouts: Timeouts;
   readonly guard: BodyGuard;
   readonly counters: Counters;
-  /** Runs once nothing that the headers say speaks against the body. */
+  /** Runs when the checks of the headers have passed. */
   readonly begin: () => void;
 }
 
@@ -66,28 +66,28 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
   }
   options.begin();
   if (!decoder && request.headers['content-length'] !== undefined) {
-    // The parser goes on to what it has of the body before this goes on: most bodies come with their head, and need no listeners.
+    // The parser reads what it has of the body first: most bodies arrive with their head and need no listeners.
     await undefined;
     if (hasArrived(request)) return taken(request, options);
   }
   return collect(request, decoder?.(), options);
 }
 
-/** A request whose body was taken whole from what had arrived. */
+/** Marks a request with a body that was read whole from what had arrived. */
 const TAKEN = Symbol('taken');
 
 interface Request extends IncomingMessage {
   [TAKEN]?: true;
 }
 
-/** Whether a body of stated length has arrived, and waits to be read. */
+/** Whether a body of stated length has arrived and waits to be read. */
 const hasArrived = (request: IncomingMessage): boolean =>
   request.headers['content-length'] !== undefined && request.readableLength === Number(request.headers['content-length']);
 
-/** Whether nothing of the request is still to come. Its parser says so a moment after the last byte of the body was there. */
+/** Whether the whole request has arrived. Node's parser sets `complete` a moment after the last byte of the body. */
 export const isWhole = (request: Request): boolean => request.complete || request[TAKEN] === true;
 
-/** Takes a body that nobody wants, if it has arrived; whether it had. */
+/** Reads and drops a body that has arrived whole. Returns whether it had. */
 export function discard(request: Request): boolean {
   if (!hasArrived(request)) return false;
   request[TAKEN] = true;
@@ -135,7 +135,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     };
     const garbled = (): void => fail(new Refusal('invalid_request', { message: 'The request body could not be decoded.' }));
     const cutShort = (): void => fail(new Refusal('invalid_request', { message: 'The request body ended early.' }));
-    // `complete` would not do: it only says that the bytes came as far as this process, and a client may leave behind them.
+    // Not `complete`: that only says that the bytes reached this process, and a client may leave after them.
     const onClose = (): void => {
       if (!ended) cutShort();
     };
@@ -156,7 +156,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       } else fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
     };
     const onEnd = (): void => {
-      // What stands behind the compressed data belongs to nothing: another reader might take it for the body.
+      // Bytes after the compressed data are no part of it, and another reader might take them for the body.
       if (decoder && decoder.bytesWritten < arrived) garbled();
       else if (settle()) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, decoded));
     };
