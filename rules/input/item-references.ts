@@ -16,7 +16,10 @@ export const itemReferences = rule({
     for (const [i, item] of body.input.entries()) {
       if (!isReference(item)) kept.push(item);
       else if (!isToReasoning(item))
-        throw invalidRequest(`input.${i}`, 'refers to a stored item, but nothing is stored here; send the item itself');
+        throw invalidRequest(
+          `input.${i}`,
+          'refers to a stored item, but nothing is stored here; send the item itself, as SDKs do with `store: false`',
+        );
     }
     body.input = kept;
   },

@@ -19,7 +19,10 @@ testCases(
 test('[Q15] the refusal of a reference says what to do', async () => {
   const input = [{ type: 'item_reference', id: 'msg_secret' }];
   const refusal = await refusalBy([itemReferences], asks({ input }), { kind: 'public-responses' });
-  assert.equal(refusal?.message, '`input.0` refers to a stored item, but nothing is stored here; send the item itself.');
+  assert.equal(
+    refusal?.message,
+    '`input.0` refers to a stored item, but nothing is stored here; send the item itself, as SDKs do with `store: false`.',
+  );
 });
 
 test('the size of base64 is what decoding it gives', () => {
