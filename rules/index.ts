@@ -19,6 +19,7 @@ import { effortPolicy } from './effort/effort-policy.ts';
 import { outputTokens } from './effort/output-tokens.ts';
 import { audio } from './input/audio.ts';
 import { inputLists } from './input/input-lists.ts';
+import { itemReferences } from './input/item-references.ts';
 import { reasoningContext } from './input/reasoning-context.ts';
 import { unsupportedParameters } from './input/unsupported-parameters.ts';
 import { agentEvents } from './reply/agent-events.ts';
@@ -37,6 +38,7 @@ import { strictSchemas } from './tools/strict-schemas.ts';
 import { toolChoice } from './tools/tool-choice.ts';
 import { toolNames } from './tools/tool-names.ts';
 import { toolTypes } from './tools/tool-types.ts';
+import { webSearchNames } from './tools/web-search-names.ts';
 
 export const RULES: readonly Rule[] = [
   authenticate, // first: every route needs a key (AU1)
@@ -55,6 +57,7 @@ export const RULES: readonly Rule[] = [
   unsupportedParameters, // before the shapes of supported ones
   inputLists, // every rule below gets lists
   remoteMcp, // before toolTypes, whose refusal of the same tools says less
+  webSearchNames, // before toolTypes and toolChoice, which know the plain name alone
   toolTypes, // the type, before the shape of that type
   customTools, // the shape, before names are compared
   toolNames, // unique names, before a choice is looked up
@@ -63,7 +66,8 @@ export const RULES: readonly Rule[] = [
   strictSchemas, // roots as the client wrote them
   strictRepair, // below a root that strictSchemas accepted
   namespaceRestoration, // reads declared names before tools are moved
-  audio, // the last check of content
+  audio, // the last check that names items of input
+  itemReferences, // after every check that names items of input by their index: it removes some
   reasoningContext, // before Lite forces its own
   dialectShape, // members that the dialects below edit
   effortPolicy, // after the denial of a model (F4.4)

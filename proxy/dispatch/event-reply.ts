@@ -121,20 +121,17 @@ export class EventReply implements EventReader {
 
   #take(event: ReplyEvent): void {
     if (event.type === '' && event.hasData && !event.isDone()) event.type = typeIn(event);
-    let data = this.#observed(event);
-    let failure: JsonObject | undefined;
+    const data = this.#observed(event);
     if (this.#state === 'held') {
       const end = endOf(event.type);
       if (end === undefined && this.#hold(event, data)) return;
       if (end === 'failed') {
-        data ??= event.json();
-        if (data && this.#refusesInside(data)) return;
-        if (!this.#context.turn.surface.showsHeldBeforeFailure) this.#dropHeld();
-        failure = data && this.#failureEvent(data);
+        this.#takeRefusal(event, data ?? event.json());
+        return;
       }
       this.#commit();
     }
-    this.#relay(event, data, failure);
+    this.#relay(event, data);
   }
 
   /** Observers read events as they come: before commit, and whatever the client gets in the end. */
@@ -162,13 +159,22 @@ export class EventReply implements EventReader {
     this.#held = [];
   }
 
-  /** Whether the reply begins with a refusal after which another account is tried. */
-  #refusesInside(data: JsonObject): boolean {
-    const failure = inBandFailure(data, this.#context.turn.now());
-    if (!this.#context.retryable(failure)) return false;
-    this.#context.sending().abort();
-    this.#settle({ kind: 'failed', failure });
-    return true;
+  /** The reply begins with a refusal: another account is tried, or the client gets it. */
+  #takeRefusal(event: ReplyEvent, data: JsonObject | undefined): void {
+    const { turn, known, retryable, sending } = this.#context;
+    const failure = data && inBandFailure(data, turn.now());
+    if (failure && retryable(failure)) {
+      sending().abort();
+      this.#settle({ kind: 'failed', failure });
+      return;
+    }
+    const { refusalEvent } = turn.surface;
+    if (refusalEvent) this.#dropHeld();
+    // Made before commit, when the turn lets go of the prompt, which the error may repeat.
+    const shown = data && this.#failureEvent(data);
+    const replacement = failure && refusalEvent?.(failure, collectedError(failure, turn, known), known);
+    this.#commit();
+    this.#relay(event, data, shown, replacement);
   }
 
   #holdExpired(): void {
@@ -192,8 +198,11 @@ export class EventReply implements EventReader {
     for (const { event, data } of held) this.#relay(event, data);
   }
 
-  /** @param failure the event as the client may see it, where that has been made already */
-  #relay(event: ReplyEvent, known: JsonObject | undefined, failure?: JsonObject): void {
+  /**
+   * @param failure the event as the client may see it, where that has been made already
+   * @param replacement the event that a client gets in its place; rules read the account's event all the same
+   */
+  #relay(event: ReplyEvent, known: JsonObject | undefined, failure?: JsonObject, replacement?: Event): void {
     const { turn, counters, countOutput } = this.#context;
     const sink = this.#sink;
     if (sink.drops.has(event.type)) return;
@@ -212,7 +221,8 @@ export class EventReply implements EventReader {
     }
     const given: Event = { type: event.type, data: end === 'failed' ? (failure ?? this.#failureEvent(data)) : data };
     const mapped = turn.rules.event(given);
-    if (Array.isArray(mapped)) {
+    if (replacement) sink.event(replacement);
+    else if (Array.isArray(mapped)) {
       // An event without a number leaves no gap.
       if (mapped.length > 1 || data.sequence_number !== undefined) sink.renumber();
       for (const one of mapped as readonly Event[]) sink.event(one);

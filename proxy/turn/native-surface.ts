@@ -13,7 +13,7 @@ export const nativeSurface: Surface = {
   answerHeaders: nativeAnswerHeaders,
   agentProtocol: true,
   relaysWholeAnswers: true,
-  showsHeldBeforeFailure: true,
+  refusalEvent: undefined,
   brokenReply: 'cut',
   brokenReplyCode: 'upstream_error',
 

@@ -1,7 +1,7 @@
 // The compatible surface of Responses: SDK clients, which get errors in the shape of the error table alone (Q1, Q3).
 import { loggedCode } from './failure.ts';
 import { publicAnswerHeaders, publicRequestHeaders } from './headers.ts';
-import { Refusal, RelayedRefusal } from './refusal.ts';
+import { errorEvent, Refusal, RelayedRefusal } from './refusal.ts';
 import { publicError, publicFailure } from './sanitise.ts';
 import type { Surface } from './surface.ts';
 
@@ -14,12 +14,16 @@ export const publicSurface: Surface = {
   answerHeaders: publicAnswerHeaders,
   agentProtocol: false,
   relaysWholeAnswers: false,
-  showsHeldBeforeFailure: false,
   brokenReply: 'close',
   brokenReplyCode: 'server_error',
 
   failureEvent(data, failure, known) {
     return publicFailure(data, failure.error, known);
+  },
+
+  refusalEvent({ error }, { error: { type, resets_at } }, known) {
+    const shown = { ...publicError(error, known), type, ...(resets_at === undefined ? {} : { resets_at }) };
+    return { type: 'error', data: errorEvent(shown, 0) };
   },
 
   refusalOf({ status, error, cause, retryAfterMs }, _options, known) {

@@ -1,5 +1,7 @@
 // The error table (Q1), and its encodings for JSON, SSE and websocket frames (Q2).
 
+import type { JsonObject } from './json.ts';
+
 type ErrorType = 'invalid_request_error' | 'rate_limit_error' | 'usage_limit_reached' | 'server_error';
 
 interface Row {
@@ -180,7 +182,7 @@ export function frameOf(refusal: Refusal): string {
 }
 
 /** The data of a public SSE error event; `sequence` continues the stream's numbers. */
-export function eventDataOf(refusal: Refusal, sequence: number): string {
-  const { message, code, param } = refusal.error;
-  return JSON.stringify({ type: 'error', sequence_number: sequence, code, message, param, error: refusal.error });
+export function errorEvent(error: ErrorBody, sequence: number): JsonObject {
+  const { message, code, param } = error;
+  return { type: 'error', sequence_number: sequence, code, message, param, error: { ...error } };
 }

@@ -6,7 +6,7 @@ import type { SurfaceName } from './kinds.ts';
 import type { Refusal } from './refusal.ts';
 import type { Confidential } from './sanitise.ts';
 import type { WireWords } from './settings.ts';
-import type { Headers } from './turn.ts';
+import type { Event, Headers } from './turn.ts';
 
 /** A provider's own refusal, sanitised, as a native client gets it. */
 export interface RelayedAnswer {
@@ -28,14 +28,17 @@ export interface Surface {
   readonly agentProtocol: boolean;
   /** Whether a whole JSON body is an answer to a turn, also where the client asked for a stream. */
   readonly relaysWholeAnswers: boolean;
-  /** Whether the lifecycle events before a refusal are shown (F1.8, Q17). */
-  readonly showsHeldBeforeFailure: boolean;
   /** A reply that died after commit: `cut` ends the connection without its last chunk; `close` ends it with an error event (Q17, F1.8). */
   readonly brokenReply: 'cut' | 'close';
   /** The code for the row of a reply that broke off. */
   readonly brokenReplyCode: 'upstream_error' | 'server_error';
   /** A failure event as this client may see it. */
   failureEvent(data: JsonObject, failure: Failure, known: Confidential): JsonObject;
+  /**
+   * The one event of a stream that begins with a refusal, in place of all that the account sent (F1.8, Q17). Undefined on a surface that
+   * relays what was sent. `collected` is the answer of a client that did not ask for a stream.
+   */
+  readonly refusalEvent: ((failure: Failure, collected: Refusal, known: Confidential) => Event) | undefined;
   /** The client's answer where an account refused with a status and no other account is asked (Q3). */
   refusalOf(failure: Failure, options: AnswerHeaderOptions, known: Confidential): Refusal | RelayedAnswer;
 }

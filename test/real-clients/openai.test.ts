@@ -131,6 +131,28 @@ test('failures of accounts are its error classes too', async () => {
   }
 });
 
+test('[Q17] a stream that is refused inside a 200 is thrown with its reason, by the iterator and by the stream helper', async () => {
+  for (const [code, type] of [
+    ['invalid_prompt', 'invalid_request_error'],
+    ['server_is_overloaded', 'server_error'],
+  ] as const) {
+    for (const as of ['failed', 'error']) {
+      await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+      gate.upstream.always('north', `refuse inside ${code} as ${as}`);
+      const refused = (error: unknown): boolean => {
+        assert.ok(error instanceof OpenAI.APIError, String(error));
+        assert.deepEqual([error.code, error.type], [code, type]);
+        return true;
+      };
+      const client = clientOf(gate);
+      await assert.rejects(client.responses.stream(ask).finalResponse(), refused);
+      await assert.rejects(async () => {
+        for await (const event of await client.responses.create({ ...ask, stream: true })) assert.fail(event.type);
+      }, refused);
+    }
+  }
+});
+
 test('a stream that breaks off is thrown as an error, and not taken for the end', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });
   gate.upstream.next('north', 'reset after 6 events');

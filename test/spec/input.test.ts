@@ -1,7 +1,7 @@
 // The shapes of a request's input over the wire: lists, audio, the reasoning context, and what the surface does not take.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AUDIO, INPUT_LISTS, REASONING_CONTEXT, UNSUPPORTED_PARAMETERS } from '../rules/input/input.cases.ts';
+import { AUDIO, INPUT_LISTS, ITEM_REFERENCES, REASONING_CONTEXT, UNSUPPORTED_PARAMETERS } from '../rules/input/input.cases.ts';
 import { startGateway } from '../support/gateway.ts';
 import { fromTools } from '../support/wire/case.ts';
 import { testOverHttp } from '../support/wire/over-http.ts';
@@ -9,6 +9,7 @@ import { testOverHttp } from '../support/wire/over-http.ts';
 testOverHttp('[F1.6] input and tools are lists', fromTools(INPUT_LISTS));
 testOverHttp('[F1.2] audio is checked before anything is dispatched', fromTools(AUDIO));
 testOverHttp('[F1.7] reasoning.context is one of three words', fromTools(REASONING_CONTEXT));
+testOverHttp('[Q15] references to stored items are dropped or refused', fromTools(ITEM_REFERENCES));
 testOverHttp('[ER2] parameters whose meaning would be lost are refused', fromTools(UNSUPPORTED_PARAMETERS));
 
 test('[F1.2] audio of the whole 52,428,800 decoded bytes fits through the limits of a request', async () => {

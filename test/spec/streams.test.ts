@@ -259,21 +259,18 @@ describe('public streams', () => {
     },
   };
   for (const [what, refusal] of Object.entries(REFUSALS)) {
-    test(`that begin with ${what} begin with it for the client too, without any event of success before it [F1.8]`, async () => {
+    test(`that begin with ${what} are one error event, without any event of success before it [F1.8] [Q17]`, async () => {
       for (const before of [[], [created(0), running(1)], [quota, created(0), quotaNumbered(1)]]) {
         gate.upstream.clear();
         gate.upstream.next('north', replyEvents([...before, refusal]));
         const { status, text } = await gate.send(PUBLIC, { body: TURN });
         assert.equal(status, 200);
         const [first, ...rest] = eventsOf(text);
-        assert.equal(first?.data.type, refusal.type);
-        assert.equal(first?.event, refusal.type);
+        const shown = { code: 'invalid_prompt', message: 'no', param: refusal.type === 'error' ? 'input' : null };
+        const error = { ...shown, type: 'invalid_request_error' };
+        assert.equal(first?.event, 'error');
+        assert.deepEqual(first?.data, { type: 'error', sequence_number: 0, ...shown, error });
         assert.deepEqual(rest, []);
-        const { code, message, param, error } = first?.data.response ?? first?.data ?? {};
-        if (refusal.type === 'error') {
-          assert.deepEqual([code, message, param], ['invalid_prompt', 'no', 'input']);
-          assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param', 'type']);
-        } else assert.deepEqual(error, { code: 'invalid_prompt', message: 'no' });
         assert.equal(gate.upstream.turns().length, 1, 'the request is to blame: nobody else is asked');
         const row = (await gate.rows()).at(-1);
         assert.deepEqual([row?.status, row?.outcome, row?.code], [200, 'failed', 'invalid_prompt']);
@@ -281,12 +278,35 @@ describe('public streams', () => {
     });
   }
 
-  test('are refused elsewhere first, where the account is to blame, and the last refusal is told as an event [F1.8]', async () => {
+  test('of a refusal say its type as a collected answer says it [Q17]', async () => {
+    for (const code of ['invalid_prompt', 'context_length_exceeded', 'server_error', 'rate_limit_exceeded', 'usage_limit_reached', 'odd']) {
+      for (const as of ['failed', 'error']) {
+        await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+        gate.upstream.always('north', `refuse inside ${code} as ${as}`);
+        const { text } = await gate.send(PUBLIC, { body: TURN });
+        const [{ data } = { data: undefined }, ...rest] = eventsOf(text);
+        gate.heal();
+        const collected = await gate.send(PUBLIC, { body: { ...TURN, stream: false } });
+        assert.deepEqual([data.type, data.code, data.error.type, rest], ['error', code, collected.json.error.type, []], `${code} as ${as}`);
+      }
+    }
+  });
+
+  test('of a leading failure are billed for the usage that it states [Q18]', async () => {
+    const usage = { input_tokens: 7, output_tokens: 0, total_tokens: 7 };
+    const refused = response('failed', { error: { code: 'content_filter', message: 'no' }, usage });
+    gate.upstream.next('north', replyEvents([created(0), { type: 'response.failed', sequence_number: 1, response: refused }]));
+    const { text } = await gate.send(PUBLIC, { body: TURN });
+    assert.deepEqual(typesOf(text), ['error']);
+    assert.equal((await gate.rows()).at(-1)?.input_tokens, 7);
+  });
+
+  test('are refused elsewhere first, where the account is to blame, and the last refusal is an error event [F1.8]', async () => {
     await using gate = await startGateway();
     for (const account of ['north', 'south']) gate.upstream.always(account, 'refuse inside server_is_overloaded');
     const { status, text } = await gate.send(PUBLIC, { body: TURN });
     assert.equal(status, 200);
-    assert.deepEqual(typesOf(text), ['response.failed']);
+    assert.deepEqual(typesOf(text), ['error']);
     assert.deepEqual(numbersOf(text), [0]);
     assert.deepEqual(
       gate.upstream

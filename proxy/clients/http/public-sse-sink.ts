@@ -1,7 +1,7 @@
 // The SSE stream of the compatible surface: numbers without gaps, comments while it is idle, and a marked end.
 import type { ServerResponse } from 'node:http';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import { eventDataOf, Refusal } from '../../turn/refusal.ts';
+import { errorEvent, Refusal } from '../../turn/refusal.ts';
 import { ReplyEvent } from '../../turn/reply-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 import { SseSink } from './sse-sink.ts';
@@ -74,7 +74,7 @@ export class PublicSseSink extends SseSink {
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
     this.#cancelComment();
     for (const last of closing) {
-      if (last instanceof Refusal) this.write(`event: error\ndata: ${eventDataOf(last, this.#nextNumber())}\n\n`);
+      if (last instanceof Refusal) super.event({ type: 'error', data: errorEvent(last.error, this.#nextNumber()) });
       else this.event(last);
     }
     if (outcome.kind === 'completed' || outcome.kind === 'incomplete') this.write('data: [DONE]\n\n');

@@ -205,3 +205,61 @@ export const REASONING_CONTEXT: readonly Case[] = [
   { clause: 'F1.7', kind: 'public-responses', name: 'null reasoning', body: asks({ reasoning: null }) },
   { clause: 'F1.7', kind: 'responses', name: 'native routes pass a context as sent', body: context(' Novel ') },
 ];
+
+const said: Json = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] };
+const call: Json = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'look_up', arguments: '{}' };
+const output: Json = { type: 'function_call_output', call_id: 'call_1', output: 'found' };
+const reference = (id: Json): Json => ({ type: 'item_reference', id });
+
+/** A reference to anything but reasoning. */
+const LOST: readonly Json[] = [
+  reference('msg_1'),
+  reference('fc_1'),
+  reference('ctc_1'),
+  reference('cmp_1'),
+  reference('RS_1'),
+  reference(''),
+  reference(null),
+  reference(7),
+  { type: 'item_reference' },
+  { type: null, id: 'msg_1' },
+  { id: 'msg_1' },
+];
+
+export const ITEM_REFERENCES: readonly Case[] = [
+  {
+    clause: 'Q15',
+    kind: 'public-responses',
+    name: 'references to reasoning are dropped, wherever they are, and the other items stay in order',
+    body: asks({ input: [reference('rs_0'), said, reference('rs_1'), call, output, { type: null, id: 'rs_2' }, { id: 'rs_3' }] }),
+    sends: { input: [said, call, output] },
+  },
+  {
+    clause: 'Q15',
+    kind: 'public-responses',
+    name: 'an input of references to reasoning alone becomes empty',
+    body: asks({ input: [reference('rs_1')] }),
+    sends: { input: [] },
+  },
+  ...LOST.map(
+    (item): Case => ({
+      clause: 'Q15',
+      kind: 'public-responses',
+      name: `${JSON.stringify(item)} refers to what is not stored`,
+      body: asks({ input: [said, reference('rs_1'), item] }),
+      refused: invalidAt('input.2'),
+    }),
+  ),
+  {
+    clause: 'Q15',
+    kind: 'public-responses',
+    name: 'items with an id of their own are no references',
+    body: asks({ input: [{ id: 'msg_1', role: 'user', content: 'hi' }, call, { type: 'reasoning', id: 'rs_1', summary: [] }] }),
+  },
+  {
+    clause: 'Q15',
+    kind: 'responses',
+    name: 'native references pass',
+    body: asks({ input: [said, reference('rs_1'), reference('msg_1')] }),
+  },
+];

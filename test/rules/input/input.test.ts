@@ -4,16 +4,26 @@ import { test } from 'node:test';
 import { decodedBytes } from '../../../rules/helpers/base64.ts';
 import { audio } from '../../../rules/input/audio.ts';
 import { inputLists } from '../../../rules/input/input-lists.ts';
+import { itemReferences } from '../../../rules/input/item-references.ts';
 import { reasoningContext } from '../../../rules/input/reasoning-context.ts';
 import { unsupportedParameters } from '../../../rules/input/unsupported-parameters.ts';
 import { refusalBy } from '../../support/turn.ts';
 import { asks, testCases } from '../tools/case.ts';
-import { AUDIO, INPUT_LISTS, REASONING_CONTEXT, UNSUPPORTED_PARAMETERS } from './input.cases.ts';
+import { AUDIO, INPUT_LISTS, ITEM_REFERENCES, REASONING_CONTEXT, UNSUPPORTED_PARAMETERS } from './input.cases.ts';
 
 testCases(
-  [inputLists, unsupportedParameters, reasoningContext, audio],
-  [...INPUT_LISTS, ...UNSUPPORTED_PARAMETERS, ...REASONING_CONTEXT, ...AUDIO],
+  [inputLists, unsupportedParameters, reasoningContext, audio, itemReferences],
+  [...INPUT_LISTS, ...UNSUPPORTED_PARAMETERS, ...REASONING_CONTEXT, ...AUDIO, ...ITEM_REFERENCES],
 );
+
+test('[Q15] the refusal of a reference says what to do', async () => {
+  const input = [{ type: 'item_reference', id: 'msg_secret' }];
+  const refusal = await refusalBy([itemReferences], asks({ input }), { kind: 'public-responses' });
+  assert.equal(
+    refusal?.message,
+    '`input.0` refers to a stored item, but nothing is stored here; send the item itself, as SDKs do with `store: false`.',
+  );
+});
 
 test('the size of base64 is what decoding it gives', () => {
   for (let bytes = 1; bytes < 300; bytes += 1) {

@@ -6,6 +6,7 @@ import { Refusal } from '../../../proxy/turn/refusal.ts';
 import type { Body } from '../../../proxy/turn/turn.ts';
 import { audio } from '../../../rules/input/audio.ts';
 import { inputLists } from '../../../rules/input/input-lists.ts';
+import { itemReferences } from '../../../rules/input/item-references.ts';
 import { reasoningContext } from '../../../rules/input/reasoning-context.ts';
 import { unsupportedParameters } from '../../../rules/input/unsupported-parameters.ts';
 import type { Rule } from '../../../rules/rule.ts';
@@ -18,6 +19,7 @@ import { strictSchemas } from '../../../rules/tools/strict-schemas.ts';
 import { toolChoice } from '../../../rules/tools/tool-choice.ts';
 import { toolNames } from '../../../rules/tools/tool-names.ts';
 import { toolTypes } from '../../../rules/tools/tool-types.ts';
+import { webSearchNames } from '../../../rules/tools/web-search-names.ts';
 import { chainOf, frozen, turnOf } from '../../support/turn.ts';
 import { randomOf } from './schemas.ts';
 
@@ -26,7 +28,9 @@ const RULES: readonly Rule[] = [
   unsupportedParameters,
   reasoningContext,
   audio,
+  itemReferences,
   remoteMcp,
+  webSearchNames,
   toolTypes,
   customTools,
   toolNames,

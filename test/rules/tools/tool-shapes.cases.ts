@@ -65,7 +65,9 @@ const REFUSED_TYPES: readonly Json[] = [
   'shell',
   'local_shell',
   'apply_patch',
-  'web_search_preview',
+  'web_search_previews',
+  'web_search_2025',
+  'x_web_search',
   'Function',
   '__proto__',
   'constructor',
@@ -276,5 +278,69 @@ export const TOOL_NAMES: readonly Case[] = [
     kind: 'public-responses',
     name: 'a history that declares its tools again',
     body: asks({ tools: [CUSTOM], input: [additional([CUSTOM]), additional([CUSTOM])] }),
+  },
+];
+
+/** The names that the public API has beside the plain one, and dates that may follow. */
+const WEB_SEARCH_NAMES = [
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+  'web_search_2025_08_26',
+  'web_search_2026_01_31',
+  'web_search_preview_2026_01_31',
+] as const;
+
+const PLAIN_SEARCH = { type: 'web_search' };
+
+export const WEB_SEARCH: readonly Case[] = [
+  ...WEB_SEARCH_NAMES.flatMap((type): Case[] => [
+    {
+      clause: 'Q16',
+      kind: 'public-responses',
+      name: `${type} goes out as web_search, with its other members`,
+      body: asks({ tools: [FUNCTION, { type, search_context_size: 'low', user_location: { type: 'approximate', country: 'NO' } }] }),
+      sends: { tools: [FUNCTION, { ...PLAIN_SEARCH, search_context_size: 'low', user_location: { type: 'approximate', country: 'NO' } }] },
+    },
+    {
+      clause: 'Q16',
+      kind: 'public-responses',
+      name: `${type} is chosen by that name`,
+      body: asks({ tools: [{ type }], tool_choice: { type } }),
+      sends: { tools: [PLAIN_SEARCH], tool_choice: PLAIN_SEARCH },
+    },
+    {
+      clause: 'Q16',
+      kind: 'public-responses',
+      name: `${type} is allowed by that name`,
+      body: asks({ tools: [FUNCTION, PLAIN_SEARCH], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type }] } }),
+      sends: { tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [PLAIN_SEARCH] } },
+    },
+    {
+      clause: 'Q16',
+      kind: 'public-responses',
+      name: `${type} in additional_tools`,
+      body: asks({ input: [additional([{ type }]), { role: 'user', content: 'hi' }] }),
+      sends: { input: [additional([PLAIN_SEARCH]), { role: 'user', content: 'hi' }] },
+    },
+    {
+      clause: 'F5.2',
+      kind: 'public-responses',
+      name: `${type} inside a namespace`,
+      body: asks({ tools: [namespace({ type })] }),
+      refused: invalidAt('tools.0.tools.0.type'),
+    },
+  ]),
+  {
+    clause: 'Q16',
+    kind: 'public-responses',
+    name: 'a search that is chosen but not declared',
+    body: asks({ tools: [FUNCTION], tool_choice: { type: 'web_search_preview' } }),
+    refused: invalidAt('tool_choice'),
+  },
+  {
+    clause: 'Q16',
+    kind: 'responses',
+    name: 'native routes keep the name',
+    body: asks({ tools: [{ type: 'web_search_preview' }] }),
   },
 ];

@@ -3,15 +3,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { customTools } from '../../../rules/tools/custom-tools.ts';
 import { remoteMcp } from '../../../rules/tools/remote-mcp.ts';
+import { toolChoice } from '../../../rules/tools/tool-choice.ts';
 import { toolNames } from '../../../rules/tools/tool-names.ts';
 import { toolTypes } from '../../../rules/tools/tool-types.ts';
+import { webSearchNames } from '../../../rules/tools/web-search-names.ts';
 import { refusalBy } from '../../support/turn.ts';
 import { asks, testCases } from './case.ts';
-import { CUSTOM_TOOLS, NATIVE_TOOLS, REMOTE_MCP, TOOL_NAMES, TOOL_TYPES } from './tool-shapes.cases.ts';
+import { CUSTOM_TOOLS, NATIVE_TOOLS, REMOTE_MCP, TOOL_NAMES, TOOL_TYPES, WEB_SEARCH } from './tool-shapes.cases.ts';
 
-const RULES = [remoteMcp, toolTypes, customTools, toolNames];
+const RULES = [remoteMcp, webSearchNames, toolTypes, customTools, toolNames];
 
 testCases(RULES, [...REMOTE_MCP, ...NATIVE_TOOLS, ...TOOL_TYPES, ...CUSTOM_TOOLS, ...TOOL_NAMES]);
+
+testCases([...RULES, toolChoice], WEB_SEARCH);
 
 test('native routes are of interest to remote-mcp alone', () => {
   assert.deepEqual(

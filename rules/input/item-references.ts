@@ -1,0 +1,32 @@
+// References to stored items: nothing is stored, so one to reasoning is dropped and any other is refused (Q15).
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { PUBLIC_RESPONSES } from '../route-groups.ts';
+import { rule } from '../rule.ts';
+
+/** A turn can go on without the reasoning of earlier ones, but not without their messages, calls and outputs. */
+export const itemReferences = rule({
+  name: 'item-references',
+  routes: PUBLIC_RESPONSES,
+  request({ body }) {
+    if (!isList(body.input) || !body.input.some(isReference)) return;
+    const kept: Json[] = [];
+    for (const [i, item] of body.input.entries()) {
+      if (!isReference(item)) kept.push(item);
+      else if (!isToReasoning(item))
+        throw invalidRequest(
+          `input.${i}`,
+          'refers to a stored item, but nothing is stored here; send the item itself, as SDKs do with `store: false`',
+        );
+    }
+    body.input = kept;
+  },
+});
+
+/** In the public API the type of a reference may be null or absent; every other item without a type is a message and has a role. */
+const isReference = (item: Json): item is JsonObject =>
+  isObject(item) && (item.type === 'item_reference' || (isAbsent(item.type) && isAbsent(item.role) && !isAbsent(item.id)));
+
+const isToReasoning = ({ id }: JsonObject): boolean => typeof id === 'string' && id.startsWith('rs_');
