@@ -9,10 +9,11 @@ import type { Head, Headers } from '../turn/turn.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, StreamReader } from '../upstream/carrier.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import type { Client, Upload } from './client.ts';
-import { EventReply, type ReplyContext } from './event-reply.ts';
+import { EventReply } from './event-reply.ts';
 import { PipedReply } from './piped-reply.ts';
+import type { ReplyContext } from './reply-context.ts';
+import { failureOf, type Verdict } from './reply-context.ts';
 import type { AttemptObservers } from './reply-observers.ts';
-import { failureOf, type Verdict } from './verdict.ts';
 import { WholeReply } from './whole-reply.ts';
 
 export interface AttemptOptions {

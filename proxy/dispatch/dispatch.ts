@@ -1,8 +1,9 @@
 // Dispatch: takes an admission slot, then runs one turn's attempts at accounts; keeps the retry budget of each Pool (Q4, Q6).
 import type { Admission, Slot } from '../admission/admission.ts';
 import { clientGone, NO_ATTEMPTS } from '../turn/turn-result.ts';
+import type { Dispatched, DispatchRequest } from './dispatch-request.ts';
 import { RetryBudget } from './retry-budget.ts';
-import { type Dispatched, type DispatchRequest, TurnAttempts, type TurnServices } from './turn-attempts.ts';
+import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
 export interface DispatchOptions extends Omit<TurnServices, 'budget'> {
   readonly admission: Admission;

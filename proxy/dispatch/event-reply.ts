@@ -1,41 +1,16 @@
 // A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
-import type { Counters } from '../metrics.ts';
 import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode } from '../turn/failure.ts';
 import type { JsonObject } from '../turn/json.ts';
-import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
-import type { Confidential } from '../turn/sanitise.ts';
 import type { Event, Head, OutcomeKind } from '../turn/turn.ts';
-import type { EventReader, Sending } from '../upstream/carrier.ts';
+import type { EventReader } from '../upstream/carrier.ts';
 import type { DetachedReply, Sink } from './client.ts';
 import { collectedError } from './client-error.ts';
-import { endOf, HELD_BYTES, isHeld } from './hold.ts';
+import { endOf, HeldHead } from './hold.ts';
 import { KeptEvents } from './kept-events.ts';
-import type { AttemptObservers } from './reply-observers.ts';
-import type { CloseReply, Verdict } from './verdict.ts';
-
-/** What a reply needs of its attempt. */
-export interface ReplyContext {
-  readonly turn: LiveTurn;
-  readonly counters: Counters;
-  readonly observers: AttemptObservers;
-  readonly known: Confidential;
-  /** Counts the output that the client is shown, for the estimate of a turn that breaks off (Q18). */
-  readonly countOutput: (event: ReplyEvent) => void;
-  readonly sending: () => Sending;
-  /** Whether the turn would be tried again after this failure. */
-  readonly retryable: (failure: Failure) => boolean;
-  /** The reply is the turn's answer: no other attempt follows. */
-  readonly committed: () => void;
-  readonly settle: (verdict: Verdict) => void;
-}
-
-/** A held event, and its data where an observer has read it. */
-interface Held {
-  readonly event: ReplyEvent;
-  readonly data: JsonObject | undefined;
-}
+import { OutputFlow } from './output-flow.ts';
+import type { CloseReply, ReplyContext, Verdict } from './reply-context.ts';
 
 /** A reply with a terminal event is complete: an account that keeps it open for longer is not waited for. */
 const LINGER_MS = 1_000;
@@ -48,14 +23,12 @@ export class EventReply implements EventReader {
   /** The client's sink; a KeptEvents once the reply is detached. */
   #sink: Sink;
   #state: 'held' | 'relaying' | 'over' = 'held';
-  #held: Held[] = [];
-  #heldBytes = 0;
+  readonly #held = new HeldHead();
   /** The kind of end that the terminal event announced. */
   #end: 'completed' | 'incomplete' | 'failed' | undefined;
   /** What the account did wrong: a failure that was passed on, or a reply that broke off. */
   #failure: Failure | undefined;
-  #flushing = false;
-  #paused = false;
+  readonly #flow: OutputFlow;
   #cancelTimer: () => void;
 
   constructor(head: Head, sink: Sink, context: ReplyContext) {
@@ -63,6 +36,7 @@ export class EventReply implements EventReader {
     this.#context = context;
     this.#head = head;
     this.#sink = sink;
+    this.#flow = new OutputFlow(sink, { sending: context.sending, guarded: (work) => this.#guarded(work) });
     this.maxEventBytes = turn.limits.upstream_event_bytes;
     this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
   }
@@ -86,7 +60,7 @@ export class EventReply implements EventReader {
   }
 
   delivered(): void {
-    if (this.#state === 'relaying') this.#flushSoon();
+    if (this.#state === 'relaying') this.#flow.flushSoon();
   }
 
   end(): void {
@@ -115,16 +89,16 @@ export class EventReply implements EventReader {
   detach(maxBytes: number): DetachedReply {
     const kept = new KeptEvents({ head: this.#head, maxBytes, overflow: () => this.#cancel() });
     this.#sink = kept;
-    this.#resume();
+    this.#flow.switchTo(kept);
     return kept;
   }
 
   #take(event: ReplyEvent): void {
-    if (event.type === '' && event.hasData && !event.isDone()) event.type = typeIn(event);
+    event.completeType();
     const data = this.#observed(event);
     if (this.#state === 'held') {
       const end = endOf(event.type);
-      if (end === undefined && this.#hold(event, data)) return;
+      if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return;
       if (end === 'failed') {
         this.#takeRefusal(event, data ?? event.json());
         return;
@@ -144,21 +118,6 @@ export class EventReply implements EventReader {
     return data;
   }
 
-  /** @returns whether the event is held */
-  #hold(event: ReplyEvent, data: JsonObject | undefined): boolean {
-    if (this.#sink.drops.has(event.type)) return true;
-    if (!isHeld(event.type, event.hasData) && !event.isDone()) return false;
-    this.#heldBytes += event.length;
-    if (this.#heldBytes > HELD_BYTES) return false;
-    this.#held.push({ event: event.copy(), data });
-    return true;
-  }
-
-  #dropHeld(): void {
-    if (this.#held.some(({ event }) => event.hasData)) this.#sink.renumber();
-    this.#held = [];
-  }
-
   /** The reply begins with a refusal: another account is tried, or the client gets it. */
   #takeRefusal(event: ReplyEvent, data: JsonObject | undefined): void {
     const { turn, known, retryable, sending } = this.#context;
@@ -169,7 +128,7 @@ export class EventReply implements EventReader {
       return;
     }
     const { refusalEvent } = turn.surface;
-    if (refusalEvent) this.#dropHeld();
+    if (refusalEvent && this.#held.release().some((held) => held.event.hasData)) this.#sink.renumber();
     // Made before commit, when the turn lets go of the prompt, which the error may repeat.
     const shown = data && this.#failureEvent(data);
     const replacement = failure && refusalEvent?.(failure, collectedError(failure, turn, known), known);
@@ -181,7 +140,7 @@ export class EventReply implements EventReader {
     this.#context.counters.add('hold_expired');
     this.#guarded(() => {
       this.#commit();
-      this.#flush();
+      this.#flow.flush();
     });
   }
 
@@ -193,9 +152,7 @@ export class EventReply implements EventReader {
     this.#context.committed();
     this.#sink.open(this.#head.status, this.#head.headers);
     for (const event of first) this.#sink.event(event);
-    const held = this.#held;
-    this.#held = [];
-    for (const { event, data } of held) this.#relay(event, data);
+    for (const { event, data } of this.#held.release()) this.#relay(event, data);
   }
 
   /**
@@ -244,35 +201,11 @@ export class EventReply implements EventReader {
     return this.#sink.wants.has('error') ? data : turn.surface.failureEvent(data, this.#failure, known);
   }
 
-  /** Accounts send each event as a chunk of its own, and many arrive in one read of the socket: they leave in one write. */
-  #flushSoon(): void {
-    if (this.#flushing) return;
-    this.#flushing = true;
-    queueMicrotask(() => {
-      this.#flushing = false;
-      this.#guarded(() => this.#flush());
-    });
-  }
-
-  #flush(): void {
-    const sink = this.#sink;
-    if (sink.flush()) return;
-    this.#paused = true;
-    this.#context.sending().pause();
-    sink.onDrain(() => sink === this.#sink && this.#resume());
-  }
-
-  #resume(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
-    this.#context.sending().resume();
-  }
-
   #linger(): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#context.turn.after(LINGER_MS, () => {
       // The client is slow: what it has not taken yet may be more than the terminal event.
-      if (this.#paused) return this.#linger();
+      if (this.#flow.paused) return this.#linger();
       this.#context.sending().abort();
       this.#finish(this.#end ?? 'cut', 'close');
     });
@@ -337,10 +270,4 @@ export class EventReply implements EventReader {
     this.abandon();
     this.#context.settle(verdict);
   }
-}
-
-/** The type of data that does not begin with it and has no `event:` line. */
-function typeIn(event: ReplyEvent): string {
-  const type = event.json()?.type;
-  return typeof type === 'string' ? type : '';
 }

@@ -1,4 +1,6 @@
-// What is held of a reply's head before commit: events that show nothing of the work, so that a refusal behind them can be retried.
+// The head of a reply, held before commit: events that show nothing of the work, so that a refusal behind them can be retried.
+import type { JsonObject } from '../turn/json.ts';
+import type { ReplyEvent } from '../turn/reply-event.ts';
 
 /** Of a successful and of a failed turn alike. */
 export const LIFECYCLE: ReadonlySet<string> = new Set([
@@ -15,6 +17,33 @@ export const HELD_BYTES = 1_048_576;
 /** Whether an event of this type is held before commit. Comments (no data) are held too. */
 export function isHeld(type: string, hasData: boolean): boolean {
   return !hasData || LIFECYCLE.has(type) || type.endsWith('.response.metadata') || type.endsWith('.rate_limits');
+}
+
+/** A held event, and its data where an observer has read it. */
+export interface HeldEvent {
+  readonly event: ReplyEvent;
+  readonly data: JsonObject | undefined;
+}
+
+export class HeldHead {
+  #events: HeldEvent[] = [];
+  #bytes = 0;
+
+  /** @param event a view, which is copied. @returns false for an event that shows something, or that is past the limit */
+  hold(event: ReplyEvent, data: JsonObject | undefined): boolean {
+    if (!isHeld(event.type, event.hasData) && !event.isDone()) return false;
+    this.#bytes += event.length;
+    if (this.#bytes > HELD_BYTES) return false;
+    this.#events.push({ event: event.copy(), data });
+    return true;
+  }
+
+  /** Hands the events over; it holds none afterwards. */
+  release(): readonly HeldEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
 }
 
 const TERMINAL = {

@@ -4,7 +4,7 @@ import { carrierFailure } from '../turn/failure.ts';
 import type { Head } from '../turn/turn.ts';
 import type { StreamReader } from '../upstream/carrier.ts';
 import type { Client } from './client.ts';
-import type { ReplyContext } from './event-reply.ts';
+import type { ReplyContext } from './reply-context.ts';
 
 export class PipedReply implements StreamReader {
   readonly reads = 'stream';

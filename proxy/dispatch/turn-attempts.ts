@@ -9,47 +9,25 @@ import type { Counters } from '../metrics.ts';
 import type { Continuity } from '../sessions/continuity.ts';
 import { noteErrorClass } from '../turn/error-class.ts';
 import { type Failure, isRetryable, unsentFailure } from '../turn/failure.ts';
-import type { DispatchedKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { promptOf } from '../turn/prompt.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
-import type { ReplyEvent } from '../turn/reply-event.ts';
 import { type Confidential, safeParam } from '../turn/sanitise.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import type { RelayedAnswer } from '../turn/surface.ts';
-import type { Body, Outgoing, Work } from '../turn/turn.ts';
-import { type Attempts, clientGone, type Ending } from '../turn/turn-result.ts';
+import type { Body, Outgoing } from '../turn/turn.ts';
+import { clientGone } from '../turn/turn-result.ts';
 import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
 import { type Attempted, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
 import { CiphertextRecovery, type Recoverable } from './ciphertext-recovery.ts';
-import type { Client, Upload } from './client.ts';
+import type { Upload } from './client.ts';
 import { clientError } from './client-error.ts';
 import { composeJson, composeStream } from './compose.ts';
+import { isCredentialRefused, renewCredential, resultOf } from './credential-renewal.ts';
+import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-request.ts';
+import { failureOf } from './reply-context.ts';
 import type { ReplyObservers } from './reply-observers.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import { type CloseReply, failureOf } from './verdict.ts';
-
-/** `json`: read, and edited by rules; sent once per attempt. `stream`: passed on unread, so that it can be sent once; null for no body. */
-export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: (() => Upload) | null };
-
-export interface DispatchRequest {
-  readonly turn: LiveTurn & { readonly kind: DispatchedKind };
-  readonly payload: Payload;
-  readonly client: Client;
-  readonly countOutput: (event: ReplyEvent) => void;
-}
-
-/** How the attempts ended: the client has or gets its reply, or an account's refusal, or one of the gateway's own. */
-export type DispatchEnd =
-  | { readonly kind: 'ended'; readonly ending: Ending; readonly close?: CloseReply }
-  | { readonly kind: 'relayed'; readonly answer: RelayedAnswer }
-  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly outcome?: Ending['outcome']['kind'] };
-
-export interface Dispatched {
-  readonly attempts: Attempts;
-  readonly end: DispatchEnd;
-}
 
 export interface TurnServices {
   readonly selection: Selection;
@@ -120,8 +98,10 @@ export class TurnAttempts implements Recoverable, Confidential {
           let attempted: Attempted;
           try {
             attempted = await this.#attempt(lease, this.resent ? 'resend' : (this.#failures.at(-1)?.cause ?? 'first'));
-            if (isCredentialRefused(attempted)) ({ attempted, result } = await this.#renewed(attempted, lease));
-            else result = resultOf(attempted);
+            if (isCredentialRefused(attempted)) {
+              const resend = this.#upload ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
+              ({ attempted, result } = await renewCredential(attempted, lease.account, this.#services.credentials, resend));
+            } else result = resultOf(attempted);
           } finally {
             lease.end(result);
           }
@@ -185,26 +165,6 @@ export class TurnAttempts implements Recoverable, Confidential {
     } catch (thrown) {
       return none(thrown);
     }
-  }
-
-  /** The account refused its credential: another attempt where the credential could be renewed (Q5). */
-  async #renewed(attempted: Attempted, lease: Lease): Promise<{ readonly attempted: Attempted; readonly result: AttemptResult }> {
-    const { credentials } = this.#services;
-    const { account } = lease;
-    const refused = failureOf(attempted.verdict);
-    const renewal = await credentials.refused(account, attempted.authorization);
-    if (renewal === 'failed' && refused) {
-      // The token endpoint did not answer, so it is unknown whether the account has to log in.
-      const failure: Failure = { ...refused, cause: 'connect' };
-      return { attempted: { ...attempted, verdict: { kind: 'failed', failure } }, result: failure };
-    }
-    if (renewal !== 'renewed') return { attempted, result: resultOf(attempted) };
-    // The credential was at fault, and has been replaced: what was sent once cannot be sent again.
-    if (this.#upload) return { attempted, result: 'neutral' };
-    const again = await this.#attempt(lease, 'resend');
-    // Refused again: the account has to log in, unless its operator has done so meanwhile.
-    const imported = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
-    return { attempted: again, result: imported ? 'neutral' : resultOf(again) };
   }
 
   #attempt(lease: Lease, cause: AttemptCause): Promise<Attempted> {
@@ -306,15 +266,4 @@ export class TurnAttempts implements Recoverable, Confidential {
     this.#services.counters.add('client_gone');
     return { kind: 'ended', ending: clientGone(shown) };
   }
-}
-
-/** Whether the account refused a credential that may be renewed (Q5). */
-function isCredentialRefused({ verdict, authorization }: Attempted): boolean {
-  const failure = failureOf(verdict);
-  return failure?.cause === 'credential' && failure.status === 401 && authorization !== undefined;
-}
-
-/** What an attempt says about its account's health. A client that left and a refusal of the gateway's own say nothing. */
-function resultOf({ verdict }: Attempted): AttemptResult {
-  return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
 }

@@ -5,8 +5,7 @@ import { Refusal, refusalOf } from '../turn/refusal.ts';
 import type { Head, Headers, OutcomeKind } from '../turn/turn.ts';
 import type { ByteReader } from '../upstream/carrier.ts';
 import type { Client } from './client.ts';
-import type { ReplyContext } from './event-reply.ts';
-import type { CloseReply } from './verdict.ts';
+import type { CloseReply, ReplyContext } from './reply-context.ts';
 
 /** Longer than any provider's error. */
 const MAX_ERROR_BYTES = 65_536;

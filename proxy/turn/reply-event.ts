@@ -40,6 +40,13 @@ export class ReplyEvent {
     this.bytes = NO_BYTES;
   }
 
+  /** Looks the type up inside data that does not begin with it and has no `event:` line. Parses such data. */
+  completeType(): void {
+    if (this.type !== '' || !this.hasData || this.isDone()) return;
+    const type = this.json()?.type;
+    if (typeof type === 'string') this.type = type;
+  }
+
   /** The data as a JSON object; undefined where it is none. Parses at every call. */
   json(): JsonObject | undefined {
     try {

@@ -1,8 +1,30 @@
-// How one attempt ended: the client has its reply, or the failure or refusal that decides what follows.
+// What a reply needs of its attempt, and how an attempt ends.
+import type { Counters } from '../metrics.ts';
 import type { Failure } from '../turn/failure.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Refusal } from '../turn/refusal.ts';
+import type { ReplyEvent } from '../turn/reply-event.ts';
+import type { Confidential } from '../turn/sanitise.ts';
 import type { Event, OutcomeKind } from '../turn/turn.ts';
 import type { Ending } from '../turn/turn-result.ts';
+import type { Sending } from '../upstream/carrier.ts';
+import type { AttemptObservers } from './reply-observers.ts';
+
+/** What a reply needs of its attempt. */
+export interface ReplyContext {
+  readonly turn: LiveTurn;
+  readonly counters: Counters;
+  readonly observers: AttemptObservers;
+  readonly known: Confidential;
+  /** Counts the output that the client is shown, for the estimate of a turn that breaks off (Q18). */
+  readonly countOutput: (event: ReplyEvent) => void;
+  readonly sending: () => Sending;
+  /** Whether the turn would be tried again after this failure. */
+  readonly retryable: (failure: Failure) => boolean;
+  /** The reply is the turn's answer: no other attempt follows. */
+  readonly committed: () => void;
+  readonly settle: (verdict: Verdict) => void;
+}
 
 /** Ends a client's reply that is still open. @param closing the closing events of the rules */
 export type CloseReply = (closing: readonly (Event | Refusal)[]) => void;

@@ -1,0 +1,31 @@
+// What dispatch is asked for, and what it returns.
+import type { DispatchedKind } from '../turn/kinds.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Refusal } from '../turn/refusal.ts';
+import type { ReplyEvent } from '../turn/reply-event.ts';
+import type { RelayedAnswer } from '../turn/surface.ts';
+import type { Work } from '../turn/turn.ts';
+import type { Attempts, Ending } from '../turn/turn-result.ts';
+import type { Client, Upload } from './client.ts';
+import type { CloseReply } from './reply-context.ts';
+
+/** `json`: read, and edited by rules; sent once per attempt. `stream`: passed on unread, so that it can be sent once; null for no body. */
+export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: (() => Upload) | null };
+
+export interface DispatchRequest {
+  readonly turn: LiveTurn & { readonly kind: DispatchedKind };
+  readonly payload: Payload;
+  readonly client: Client;
+  readonly countOutput: (event: ReplyEvent) => void;
+}
+
+/** How the attempts ended: the client has or gets its reply, or an account's refusal, or one of the gateway's own. */
+export type DispatchEnd =
+  | { readonly kind: 'ended'; readonly ending: Ending; readonly close?: CloseReply }
+  | { readonly kind: 'relayed'; readonly answer: RelayedAnswer }
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly outcome?: Ending['outcome']['kind'] };
+
+export interface Dispatched {
+  readonly attempts: Attempts;
+  readonly end: DispatchEnd;
+}

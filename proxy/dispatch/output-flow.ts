@@ -1,0 +1,56 @@
+// The flow of a reply to its sink: one write per read of the account's socket, and backpressure from a slow client to the account.
+import type { Sending } from '../upstream/carrier.ts';
+import type { Sink } from './client.ts';
+
+export interface OutputFlowOptions {
+  readonly sending: () => Sending;
+  /** Runs work of the reply; an error in it ends the reply. */
+  readonly guarded: (work: () => void) => void;
+}
+
+export class OutputFlow {
+  readonly #options: OutputFlowOptions;
+  #sink: Sink;
+  #scheduled = false;
+  #paused = false;
+
+  constructor(sink: Sink, options: OutputFlowOptions) {
+    this.#sink = sink;
+    this.#options = options;
+  }
+
+  /** Whether the account waits for a slow client. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Accounts send each event as a chunk of its own, and many arrive in one read of the socket: they leave in one write. */
+  flushSoon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#options.guarded(() => this.flush());
+    });
+  }
+
+  flush(): void {
+    const sink = this.#sink;
+    if (sink.flush()) return;
+    this.#paused = true;
+    this.#options.sending().pause();
+    sink.onDrain(() => sink === this.#sink && this.#resume());
+  }
+
+  /** The reply goes to another sink; the account no longer waits for the former one. */
+  switchTo(sink: Sink): void {
+    this.#sink = sink;
+    this.#resume();
+  }
+
+  #resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#options.sending().resume();
+  }
+}
