@@ -1,4 +1,4 @@
-// The rows: what may be kept, field by field. Nothing that is not named here reaches the disk, whatever an object carries beside it.
+// The rows that may be stored, field by field. Other members of an object that is written never reach the disk.
 
 /** Safe metadata of one request or websocket turn. Texts come from closed vocabularies or the configuration, and are short. */
 export interface RequestRow {
@@ -95,6 +95,9 @@ export interface AccountStateRow {
   readonly updated_at: number;
 }
 
+/** The key of an account state and the fields of it that change; the others stay as the store has them. */
+export type AccountStatePatch = Pick<AccountStateRow, 'account' | 'model' | 'updated_at'> & Partial<AccountStateRow>;
+
 /** The credential of an account as it was last imported, and as it was last refreshed. */
 export interface CredentialRow {
   readonly account: string;
@@ -134,6 +137,18 @@ export interface UsageRow {
   /** What the turns of unknown usage had reserved: limits go by it, totals do not. */
   readonly held_tokens: number;
   readonly held_nanos: number;
+}
+
+/** The last write of one row of a tracked table. */
+export interface ChangeRow {
+  readonly table_name: string;
+  /** JSON list of the key's fields, in the order of the table's key. */
+  readonly row_key: string;
+  /** Grows with every write of tracked rows, in the order of commits. */
+  readonly version: number;
+  /** The process that wrote it. */
+  readonly writer: string;
+  readonly at: number;
 }
 
 /** What an operator did. */
