@@ -1,8 +1,8 @@
 // Changes: which rows other processes on the same database wrote since a cursor, so that a process can refresh its copies in memory.
 // One row per changed row, replaced when that row changes again: bounded by the tables themselves, written once per batch of writes.
 import type { Batch, Driver } from './driver.ts';
-import { type Table, changes as table } from './tables.ts';
 import type { ChangeRow } from './rows.ts';
+import { type Table, changes as table } from './tables.ts';
 
 /** Tables that processes have copies of. Pins are looked up when they are needed instead. */
 export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'usage';

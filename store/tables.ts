@@ -155,7 +155,12 @@ export const catalog = table<CatalogRow>('catalog', {
   onConflict: 'replace',
   tracked: true,
   weight: 500, // texts of some 100 KB: encoding more than one at a time would block the main thread
-  columns: { account: text((row) => row.account), entries: text((row) => row.entries), etag: text((row) => row.etag), read_at: integer((row) => row.read_at) },
+  columns: {
+    account: text((row) => row.account),
+    entries: text((row) => row.entries),
+    etag: text((row) => row.etag),
+    read_at: integer((row) => row.read_at),
+  },
 });
 
 export const accountState = table<AccountStateRow, AccountStatePatch>('account_state', {
@@ -179,7 +184,12 @@ export const credentials = table<CredentialRow>('credentials', {
   key: ['account'],
   onConflict: 'replace',
   tracked: true,
-  columns: { account: text((row) => row.account), imported: text((row) => row.imported), sealed: text((row) => row.sealed), updated_at: integer((row) => row.updated_at) },
+  columns: {
+    account: text((row) => row.account),
+    imported: text((row) => row.imported),
+    sealed: text((row) => row.sealed),
+    updated_at: integer((row) => row.updated_at),
+  },
 });
 
 export const pins = table<PinRow>('pins', {
@@ -220,7 +230,15 @@ export const usage = table<UsageRow>('usage', {
 export const audit = table<AuditRow>('audit', {
   key: ['id'],
   onConflict: 'keep',
-  columns: { id: text((row) => row.id), at: integer((row) => row.at), actor: text((row) => row.actor), action: text((row) => row.action), target: text((row) => row.target), pool: text((row) => row.pool), fields: json((row) => row.fields) },
+  columns: {
+    id: text((row) => row.id),
+    at: integer((row) => row.at),
+    actor: text((row) => row.actor),
+    action: text((row) => row.action),
+    target: text((row) => row.target),
+    pool: text((row) => row.pool),
+    fields: json((row) => row.fields),
+  },
 });
 
 export const changes = table<ChangeRow>('changes', {

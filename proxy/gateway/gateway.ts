@@ -122,6 +122,7 @@ export class Gateway {
   async close(): Promise<void> {
     const { capacity, catalog, continuity, store, upstreams, usage } = this.services;
     this.#accepting = false;
+    continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
     for (const part of [catalog, usage, capacity]) part.stop();
     continuity.flush();
