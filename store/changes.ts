@@ -1,5 +1,6 @@
 // Changes: which rows other processes on the same database wrote since a cursor, so that a process can refresh its copies in memory.
-// One row per changed row, replaced when that row changes again: bounded by the tables themselves, written once per batch of writes.
+// One record per changed row and writer, replaced when that row changes again: bounded by the tables, written once per batch of writes.
+// Writers have records of their own because they patch different fields: a later write of one does not make that of the other known.
 import type { Batch, Driver } from './driver.ts';
 import type { ChangeRow } from './rows.ts';
 import { type Table, changes as table } from './tables.ts';
@@ -17,7 +18,7 @@ export interface Change {
 export interface Changes {
   /** Start of the next read. */
   readonly cursor: number;
-  /** Each row once, however often it changed; in the order of their last writes. */
+  /** Each row once per writer, however often it changed; in the order of the last writes. */
   readonly changes: readonly Change[];
 }
 

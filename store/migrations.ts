@@ -69,7 +69,7 @@ const coordination = `
 
   CREATE TABLE changes (
     table_name TEXT NOT NULL, row_key TEXT NOT NULL, version BIGINT NOT NULL, writer TEXT NOT NULL, at BIGINT NOT NULL,
-    PRIMARY KEY (table_name, row_key)
+    PRIMARY KEY (table_name, row_key, writer)
   );
   CREATE INDEX changes_newest ON changes (version);
 

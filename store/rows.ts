@@ -139,7 +139,7 @@ export interface UsageRow {
   readonly held_nanos: number;
 }
 
-/** The last write of one row of a tracked table. */
+/** The last write of one row of a tracked table by one process. */
 export interface ChangeRow {
   readonly table_name: string;
   /** JSON list of the key's fields, in the order of the table's key. */

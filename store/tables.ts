@@ -242,7 +242,7 @@ export const audit = table<AuditRow>('audit', {
 });
 
 export const changes = table<ChangeRow>('changes', {
-  key: ['table_name', 'row_key'],
+  key: ['table_name', 'row_key', 'writer'],
   onConflict: 'replace',
   columns: {
     table_name: text((row) => row.table_name),

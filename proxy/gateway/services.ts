@@ -1,4 +1,5 @@
 // The services that outlive a configuration: each is created once, and connected to the others here.
+import { ChangeFeed } from '../../store/change-feed.ts';
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import type { Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
@@ -45,6 +46,8 @@ export class Services {
   readonly accounting: Accounting;
   readonly credentials: Credentials;
   readonly continuity: Continuity;
+  /** What other processes on the store write. */
+  readonly changes: ChangeFeed;
   readonly #calls: OwnCalls;
 
   constructor({ clock, log, store, key, loaded }: ServicesOptions) {
@@ -81,6 +84,8 @@ export class Services {
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
     this.continuity = new Continuity({ store: store.pins, key, clock });
+    this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
+    this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
     this.credentials = new Credentials({
       vault: new TokenVault(store.credentials, key),
       exchange: tokenEndpoint(),

@@ -63,3 +63,15 @@ test('[Q10] ciphertext goes back to its maker, which only the first gateway saw'
   const row = await stage.lastRow();
   assert.deepEqual([row.retries, row.why?.reason, row.account], [1, 'ciphertext', 'SOUTH']);
 });
+
+test('[Q34] a cooldown that the first gateway opens keeps turns of the second one away, as soon as it polls', async (context) => {
+  const { stage, first, next } = await overlap(context);
+  stage.gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
+  await stage.turn();
+  assert.deepEqual(stage.went(), ['north', 'south']);
+  await first.gateway.services.store.flush();
+  await next.gateway.services.changes.poll();
+  stage.gate = next;
+  await stage.turn();
+  assert.deepEqual(stage.went(), ['south']);
+});

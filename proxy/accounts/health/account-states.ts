@@ -5,6 +5,8 @@ export type HealthFields = Pick<AccountStateRow, 'health' | 'cooldown_until' | '
 
 const HEALTHY: HealthFields = { health: 'active', cooldown_until: null, streak: 0, cause: null };
 
+const HEALTH_FIELDS = Object.keys(HEALTHY) as (keyof HealthFields)[];
+
 /** Reads of one row that writes of this process overtook, before its refresh is left to the next change. */
 const REFRESH_TRIES = 3;
 
@@ -32,7 +34,7 @@ export class AccountStates {
   /**
    * Reads rows that another process wrote.
    * @param keys account and model of each, as the change feed reports them
-   * @returns the accounts with a row that differs now
+   * @returns the accounts whose health differs now
    * @throws StoreError; then the rows have to be refreshed again
    */
   async refresh(keys: readonly (readonly [account: string, model: string])[]): Promise<ReadonlySet<string>> {
@@ -88,9 +90,9 @@ export class AccountStates {
       const before = this.#rows.get(account)?.get(model);
       const stored = await this.#store.find(account, model);
       if (this.#rows.get(account)?.get(model) !== before) continue;
-      if (!stored || JSON.stringify(stored) === JSON.stringify(before)) return false;
+      if (!stored) return false;
       this.#of(account).set(model, stored);
-      return true;
+      return HEALTH_FIELDS.some((name) => stored[name] !== (before ?? HEALTHY)[name]);
     }
     return false;
   }
