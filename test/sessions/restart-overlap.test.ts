@@ -66,7 +66,7 @@ test('[Q10] ciphertext goes back to its maker, which only the first gateway saw'
 
 test('[Q34] a cooldown that the first gateway opens keeps turns of the second one away, as soon as it polls', async (context) => {
   const { stage, first, next } = await overlap(context);
-  stage.gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
+  stage.gate.upstream.next('north', 'refuse 429 rate_limit_exceeded retry 3600');
   await stage.turn();
   assert.deepEqual(stage.went(), ['north', 'south']);
   await first.gateway.services.store.flush();
