@@ -87,7 +87,7 @@ export class Services {
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
     this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
     this.credentials = new Credentials({
-      vault: new TokenVault(store.credentials, key),
+      vault: new TokenVault(store.credentials, key, { leases: store.leases, clock }),
       exchange: tokenEndpoint(),
       clock,
       log,
