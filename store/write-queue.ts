@@ -5,7 +5,7 @@ import type { Table } from './tables.ts';
 export interface Entry {
   readonly table: Table;
   row: object;
-  /** Present on rows of which one per key goes to the disk. */
+  /** Present on rows that are merged by key while they wait. */
   readonly key?: string;
   /** Present where a caller waits for this row to be on disk. */
   settled?: PromiseWithResolvers<void>;
