@@ -1,6 +1,6 @@
 // The services that outlive a configuration: each is created once, and connected to the others here.
-import { ChangeFeed } from '../../store/change-feed.ts';
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
+import { ChangeFeed } from '../../store/change-feed.ts';
 import type { Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
