@@ -1,22 +1,34 @@
-// What an adapter does for the store: a few verbs, in SQL that both SQLite and PostgreSQL understand.
+// What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
 import type { Table } from './tables.ts';
 
 export type Value = string | number | null;
+export type DatabaseRecord = Readonly<Record<string, unknown>>;
 
 /** Runs SQL. Values are `$1`, `$2`, … in the order of their first use, each used once. Failures are StoreErrors. */
 export interface Session {
   /** Statements without values, separated by semicolons. */
   script(sql: string): Promise<void>;
-  query(sql: string, values: readonly Value[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** One statement that writes; resolves with the number of rows it touched, durable. */
+  query(sql: string, values: readonly Value[]): Promise<readonly DatabaseRecord[]>;
+  /** One statement that writes; resolves with the number of rows that it changed. */
   run(sql: string, values: readonly Value[]): Promise<number>;
 }
 
-/** Rows by table; no key occurs twice in one table that replaces or adds. */
+/** Rows by table; no key occurs twice in one table that replaces, adds or patches. */
 export type Batch = ReadonlyMap<Table, readonly object[]>;
 
 export interface Driver extends Omit<Session, 'script'> {
-  /** Writes all of it or nothing; durable when it resolves. */
+  /** Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. */
   write(batch: Batch): Promise<void>;
+  /**
+   * Runs statements as one transaction that no other one overlaps (in SQLite the write lock, in PostgreSQL serialisable isolation);
+   * durable when it resolves. It waits up to 5 s for other processes. The work may run more than once and has no other effects.
+   */
+  transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
+}
+
+/** Increments a counter and returns its new value. The lock that this takes makes the order of values the order of commits. */
+export async function increment(session: Session, counter: 'version' | 'lease_token'): Promise<number> {
+  const [record] = await session.query('UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value', [counter]);
+  return Number(record?.value);
 }

@@ -1,14 +1,14 @@
-// What the store tells its callers when it cannot do what they asked: a code, and a message that holds no row.
+// Failures of the store: a code, and a message without any data of rows.
 
 export type StoreErrorCode =
   | 'bad_url' // no adapter for this `store:` value
   | 'not_writable' // folder or file cannot be made or written
-  | 'corrupt' // the file is no database, or a damaged one
+  | 'corrupt' // the file is not a database, or a damaged one, or has a value of the wrong type
   | 'too_new' // a newer poolgate has migrated it
-  | 'locked' // somebody else holds it for longer than we wait
+  | 'locked' // another process holds the lock for longer than we wait
   | 'full' // no space left
-  | 'bad_row' // this very row can never be written; waiting does not help
-  | 'failed' // anything else; may pass
+  | 'bad_row' // this row can never be written; trying again does not help
+  | 'failed' // anything else; may be temporary
   | 'closed';
 
 export class StoreError extends Error {

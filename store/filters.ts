@@ -1,4 +1,4 @@
-// How lists are narrowed and paged.
+// Filters and pages of lists.
 
 /** A place in a list, newest first. The last row of a page is the `before` of the next. */
 export interface Place {
@@ -13,7 +13,7 @@ interface ListFilter {
   /** At or after. */
   readonly since?: number | undefined;
   readonly before?: Place | undefined;
-  /** 100 unless told, 1,000 at most. */
+  /** 100 by default, 1,000 at most. */
   readonly limit?: number | undefined;
 }
 

@@ -53,7 +53,7 @@ const usage = `
   CREATE INDEX usage_oldest ON usage (day);
 `;
 
-/** What a digest is of stands in the digest. */
+/** The digest covers kind, Pool and key. */
 const leanPins = `
   CREATE TABLE lean_pins (hash TEXT NOT NULL PRIMARY KEY, account TEXT NOT NULL, expires_at BIGINT NOT NULL);
   INSERT INTO lean_pins SELECT hash, account, expires_at FROM pins;
@@ -62,12 +62,34 @@ const leanPins = `
   CREATE INDEX pins_oldest ON pins (expires_at);
 `;
 
+/** What several processes on one database need: changes, leases, limits. */
+const coordination = `
+  CREATE TABLE counters (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL);
+  INSERT INTO counters (name, value) VALUES ('version', 0), ('lease_token', 0);
+
+  CREATE TABLE changes (
+    table_name TEXT NOT NULL, row_key TEXT NOT NULL, version BIGINT NOT NULL, writer TEXT NOT NULL, at BIGINT NOT NULL,
+    PRIMARY KEY (table_name, row_key, writer)
+  );
+  CREATE INDEX changes_newest ON changes (version);
+
+  CREATE TABLE leases (name TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, token BIGINT NOT NULL, expires_at BIGINT NOT NULL);
+
+  CREATE TABLE limit_slots (window_name TEXT NOT NULL, slot BIGINT NOT NULL, used BIGINT NOT NULL, PRIMARY KEY (window_name, slot));
+  CREATE INDEX limit_slots_oldest ON limit_slots (slot);
+  CREATE TABLE limit_grants (
+    grant_id TEXT NOT NULL, window_name TEXT NOT NULL, slot BIGINT NOT NULL, amount BIGINT NOT NULL, settled BIGINT NOT NULL,
+    at BIGINT NOT NULL, PRIMARY KEY (grant_id, window_name)
+  );
+  CREATE INDEX limit_grants_oldest ON limit_grants (at);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage, leanPins];
+const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination];
 
 /**
- * Brings a database up to date. The adapter has begun a transaction in which nobody else migrates, and commits it afterwards.
- * @throws StoreError `too_new` where a newer program has been here: its rows may mean what this one does not know.
+ * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.
+ * @throws StoreError `too_new` where a newer program migrated it: this one cannot interpret its rows.
  */
 export async function migrate(session: Session, clock: () => number): Promise<void> {
   await session.script('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)');

@@ -1,8 +1,10 @@
-// Retention: old rows go in small chunks, each a transaction of its own, so that nobody waits long for the database.
+// Retention: deletes old rows in small chunks, each a transaction of its own, so that other writers never wait long for the database.
+import { CHANGES_KEPT_MS } from './changes.ts';
 import type { Driver } from './driver.ts';
+import { LIMITS_KEPT_MS } from './limits.ts';
 import { attempts, audit, pins, requests, type Table, usage } from './tables.ts';
 
-/** Rows strictly older than these go; what is absent stays. */
+/** Rows strictly older than these are deleted; a table without a limit keeps all rows. */
 export interface PurgeLimits {
   readonly requestsBefore?: number;
   readonly auditBefore?: number;
@@ -11,7 +13,7 @@ export interface PurgeLimits {
   readonly usageBefore?: number;
 }
 
-/** How many rows went. */
+/** How many rows were deleted. */
 export interface Purged {
   readonly requests: number;
   readonly attempts: number;
@@ -22,7 +24,13 @@ export interface Purged {
 
 const CHUNK_ROWS = 500;
 
-export async function purge(driver: Driver, { requestsBefore, auditBefore, pinsBefore, usageBefore }: PurgeLimits): Promise<Purged> {
+/** Also deletes the leases, changes and limits that no process can need any more. */
+export async function purge(driver: Driver, limits: PurgeLimits, now: number): Promise<Purged> {
+  const { requestsBefore, auditBefore, pinsBefore, usageBefore } = limits;
+  await driver.run('DELETE FROM leases WHERE expires_at < $1', [now]);
+  await driver.run('DELETE FROM changes WHERE at < $1', [now - CHANGES_KEPT_MS]);
+  await driver.run('DELETE FROM limit_slots WHERE slot < $1', [now - LIMITS_KEPT_MS]);
+  await driver.run('DELETE FROM limit_grants WHERE at < $1', [now - LIMITS_KEPT_MS]);
   return {
     attempts: await remove(driver, attempts, 'at', requestsBefore),
     requests: await remove(driver, requests, 'at', requestsBefore),
@@ -38,8 +46,8 @@ async function remove(driver: Driver, { name, key }: Table, column: string, befo
   const oldest = `SELECT ${keys} FROM ${name} WHERE ${column} < $1 ORDER BY ${column} LIMIT ${CHUNK_ROWS}`;
   let total = 0;
   for (;;) {
-    const gone = await driver.run(`DELETE FROM ${name} WHERE (${keys}) IN (${oldest})`, [before]);
-    total += gone;
-    if (gone < CHUNK_ROWS) return total;
+    const deleted = await driver.run(`DELETE FROM ${name} WHERE (${keys}) IN (${oldest})`, [before]);
+    total += deleted;
+    if (deleted < CHUNK_ROWS) return total;
   }
 }

@@ -9,7 +9,7 @@ interface Condition {
 }
 
 interface Selection {
-  /** Undefined ones do not narrow. */
+  /** Undefined ones are left out. */
   readonly where?: readonly (Condition | undefined)[];
   readonly order?: string;
   readonly limit?: number;
@@ -23,7 +23,11 @@ export const equals = (column: string, value: Value | undefined): Condition | un
 export const oneOf = (column: string, values: readonly Value[] | undefined): Condition | undefined =>
   values && where(values.length > 0 ? `${column} IN (${values.map(() => '?').join(', ')})` : '1 = 0', ...values);
 
-export async function select<Row extends object>(driver: Driver, table: Table<Row>, selection: Selection): Promise<readonly Row[]> {
+export async function select<Row extends object, Input extends object>(
+  driver: Driver,
+  table: Table<Row, Input>,
+  selection: Selection,
+): Promise<readonly Row[]> {
   const conditions = (selection.where ?? []).filter((condition) => condition !== undefined);
   const values = conditions.flatMap((condition) => condition.values);
   let sql = `SELECT ${table.columns.join(', ')} FROM ${table.name}`;
@@ -38,5 +42,5 @@ export async function select<Row extends object>(driver: Driver, table: Table<Ro
     sql.replaceAll('?', () => `$${++number}`),
     values,
   );
-  return records.map(table.row);
+  return records.map(table.decode);
 }

@@ -1,19 +1,30 @@
-// The store over any adapter: each table's verbs, as queued writes and portable queries.
+// The store over any engine's driver: the verbs of each table, as queued writes and portable queries.
 import { randomUUID } from 'node:crypto';
+import { changesVerbs } from './changes.ts';
+import { derivedAttempt, isDerivable, succeededAtOnce } from './derived-attempt.ts';
 import type { Driver } from './driver.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
-import { onlyAttempt, saysTheSame, wentWell } from './only-attempt.ts';
+import { leaseVerbs } from './leases.ts';
+import { limitVerbs } from './limits.ts';
 import { purge } from './purge.ts';
 import { equals, oneOf, select, where } from './query.ts';
-import type { Store } from './store.ts';
 import { accountState, attempts, audit, catalog, credentials, pins, requests, usage } from './tables.ts';
+import type { Store } from './verbs.ts';
 import type { Writer } from './writer.ts';
 
 const DEADLINE_MS = 5_000;
 const LIST_ROWS = 100;
 const MOST_LIST_ROWS = 1_000;
 
-/** Keyset paging: a page starts behind the place where the last one ended, however many rows came meanwhile. */
+export interface StoreParts {
+  readonly driver: Driver;
+  readonly writer: Writer;
+  /** Names this process in the change records. */
+  readonly writerId: string;
+  readonly clock: () => number;
+}
+
+/** Keyset paging: a page starts after the last row of the previous one, also when rows were added meanwhile. */
 const page = ({ id, pools, since, before, limit = LIST_ROWS }: RequestFilter | AuditFilter) => ({
   where: [
     equals('id', id),
@@ -25,14 +36,14 @@ const page = ({ id, pools, since, before, limit = LIST_ROWS }: RequestFilter | A
   limit: Math.max(0, Math.min(limit, MOST_LIST_ROWS)),
 });
 
-export function repositories(driver: Driver, writer: Writer, clock: () => number): Store {
+export function repositories({ driver, writer, writerId, clock }: StoreParts): Store {
   const unexpired = () => where('expires_at > ?', clock());
   let closing: Promise<void> | undefined;
   return {
     requests: {
       append(row, made = []) {
         writer.append(requests, row);
-        if (!saysTheSame(row, made)) for (const attempt of made) writer.append(attempts, attempt);
+        if (!isDerivable(row, made)) for (const attempt of made) writer.append(attempts, attempt);
       },
       list(filter) {
         const { account, model, status_class, code } = filter;
@@ -44,7 +55,7 @@ export function repositories(driver: Driver, writer: Writer, clock: () => number
     attempts: {
       async of(request) {
         const made = await select(driver, attempts, { where: [equals('request_id', request.id)], order: 'ordinal' });
-        return made.length === 0 && wentWell(request) ? [onlyAttempt(request)] : made;
+        return made.length === 0 && succeededAtOnce(request) ? [derivedAttempt(request)] : made;
       },
     },
     catalog: {
@@ -52,8 +63,13 @@ export function repositories(driver: Driver, writer: Writer, clock: () => number
       load: () => select(driver, catalog, {}),
     },
     accounts: {
-      put: (row) => writer.put(accountState, row),
+      patch: (patch) => writer.put(accountState, patch),
       load: () => select(driver, accountState, {}),
+      async find(account, model) {
+        await writer.flush(DEADLINE_MS);
+        const [row] = await select(driver, accountState, { where: [equals('account', account), equals('model', model)] });
+        return row;
+      },
     },
     pins: {
       put: (row) => writer.put(pins, row),
@@ -83,7 +99,10 @@ export function repositories(driver: Driver, writer: Writer, clock: () => number
         return select(driver, audit, { ...newest, where: [...newest.where, ...own] });
       },
     },
-    purge: (limits) => purge(driver, limits),
+    changes: changesVerbs(driver, writerId),
+    leases: leaseVerbs(driver, clock),
+    limits: limitVerbs(driver, clock),
+    purge: (limits) => purge(driver, limits, clock()),
     stats: () => writer.stats(),
     flush: (deadlineMs = DEADLINE_MS) => writer.flush(deadlineMs),
     close(deadlineMs = DEADLINE_MS) {

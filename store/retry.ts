@@ -1,4 +1,4 @@
-// A batch is tried, with longer and longer pauses, until it is on disk, can never be, or everything is given up.
+// Writes a batch again after growing pauses, until it is on disk, is known to be unwritable, or the store closes.
 import type { Batch } from './driver.ts';
 import { StoreError, type StoreErrorCode } from './errors.ts';
 
@@ -12,7 +12,7 @@ export interface RetryStats {
   /** Batches that failed and were tried again. */
   readonly failures: number;
   readonly last_error: StoreErrorCode | null;
-  /** Since when nothing could be written; null while all is well. */
+  /** Since when nothing could be written; null while writes succeed. */
   readonly failing_since: number | null;
 }
 
@@ -38,7 +38,7 @@ export class Retry {
     return this.#abandoned;
   }
 
-  /** Resolves with nothing when the batch is on disk, else with the reason why it never will be. */
+  /** Resolves with undefined when the batch is on disk, else with the reason why it never will be. */
   async write(batch: Batch, isAwaited: () => boolean): Promise<StoreError | undefined> {
     const [first, longest] = this.#options.retryMs;
     for (let pause = first; !this.#abandoned; pause = Math.min(pause * 2, longest)) {
@@ -58,18 +58,18 @@ export class Retry {
     return new StoreError('closed', 'the store closed before it could write');
   }
 
-  /** Ends the pause that is going on, if any. */
+  /** Ends the current pause, if any. */
   hurry(): void {
     this.#endPause?.();
   }
 
-  /** Nothing is tried from now on. */
+  /** Ends all tries. */
   abandon(): void {
     this.#abandoned = true;
     this.hurry();
   }
 
-  /** Keeps the process alive only while somebody waits for what is to be written. */
+  /** Keeps the process alive only while a caller waits for the batch. */
   #pause(ms: number, isAwaited: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);

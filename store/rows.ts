@@ -1,4 +1,4 @@
-// The rows: what may be kept, field by field. Nothing that is not named here reaches the disk, whatever an object carries beside it.
+// The rows that may be stored, field by field. Other members of an object that is written never reach the disk.
 
 /** Safe metadata of one request or websocket turn. Texts come from closed vocabularies or the configuration, and are short. */
 export interface RequestRow {
@@ -8,13 +8,13 @@ export interface RequestRow {
   readonly at: number;
   /** Route family. */
   readonly family: string;
-  /** Path template of the route, never the path that came. */
+  /** Path template of the route, never the requested path. */
   readonly endpoint: string;
   readonly method: string;
   readonly status: number;
   /** `2xx` … `5xx`. */
   readonly status_class: string;
-  /** Pool id: what an operator's visibility is decided by. Null where no key was recognised. */
+  /** Pool id: it decides which operators see the row. Null where no key was recognised. */
   readonly pool: string | null;
   /** The Pool's label at that time. */
   readonly pool_label: string | null;
@@ -46,11 +46,11 @@ export interface RequestRow {
 
 export type Outcome = 'completed' | 'incomplete' | 'failed' | 'cut' | 'client_gone' | 'refused';
 
-/** Why this account: the reason for it, and how many of the others each reason ruled out. */
+/** The reason for the account, and how many of the others each reason excluded. */
 export interface Why {
   readonly reason: string;
   readonly others: Readonly<Record<string, number>>;
-  /** Where a soft pin yielded: what kept the turn from its session's account. */
+  /** Why a soft pin was not followed. */
   readonly left_soft_pin?: string;
 }
 
@@ -90,10 +90,13 @@ export interface AccountStateRow {
   /** Failures in a row. */
   readonly streak: number;
   readonly cause: string | null;
-  /** Quota windows: plain data of the owner's shape; it comes back as it went in, to be checked like all that is read. */
+  /** Quota windows: plain data in a shape that quota defines and validates when it is read. */
   readonly windows: object | null;
   readonly updated_at: number;
 }
+
+/** The key of an account state and the fields of it that change; the others stay as the store has them. */
+export type AccountStatePatch = Pick<AccountStateRow, 'account' | 'model' | 'updated_at'> & Partial<AccountStateRow>;
 
 /** The credential of an account as it was last imported, and as it was last refreshed. */
 export interface CredentialRow {
@@ -105,17 +108,17 @@ export interface CredentialRow {
   readonly updated_at: number;
 }
 
-/** Which account a continuation belongs to. */
+/** The account of a continuation. */
 export interface PinRow {
-  /** Keyed digest of what is pinned, of its kind and of whose it is; the value itself is never kept. */
+  /** Keyed digest of the pinned value with its kind, Pool and key; the value itself is never stored. */
   readonly hash: string;
   readonly account: string;
   readonly expires_at: number;
 }
 
 /**
- * What the turns of one key in one Pool amounted to on one day, or a part of it: rows of the same key, Pool and day add up. Costs are
- * billionths of a US dollar, whole ones, so that sums stay exact.
+ * Usage of one key in one Pool on one day, or a part of it: rows of the same key, Pool and day are added up. Costs are whole billionths
+ * of a US dollar, so that sums are exact.
  */
 export interface UsageRow {
   readonly key_id: string;
@@ -124,16 +127,28 @@ export interface UsageRow {
   readonly day: number;
   /** Turns that were dispatched. */
   readonly requests: number;
-  /** Those of them whose usage nobody stated: their tokens are in none of the sums below. */
+  /** Those of unknown usage: their tokens are in none of the sums below. */
   readonly unknown: number;
   readonly input_tokens: number;
   /** Part of the input. */
   readonly cached_input_tokens: number;
   readonly output_tokens: number;
   readonly cost_nanos: number;
-  /** What the turns of unknown usage had reserved: limits go by it, totals do not. */
+  /** Reservations of the turns of unknown usage: limits count them, totals do not. */
   readonly held_tokens: number;
   readonly held_nanos: number;
+}
+
+/** The last write of one row of a tracked table by one process. */
+export interface ChangeRow {
+  readonly table_name: string;
+  /** JSON list of the key's fields, in the order of the table's key. */
+  readonly row_key: string;
+  /** Grows with every write of tracked rows, in the order of commits. */
+  readonly version: number;
+  /** The process that wrote it. */
+  readonly writer: string;
+  readonly at: number;
 }
 
 /** What an operator did. */

@@ -1,13 +1,13 @@
-// Rows on their way to the disk, in order; a newer row of the same key takes the place of the one that still waits, or is added to it.
+// The queue of rows to write, in order; a newer row of a key replaces the one that still waits, is added to it, or patches it.
 import type { Batch } from './driver.ts';
 import type { Table } from './tables.ts';
 
 export interface Entry {
   readonly table: Table;
   row: object;
-  /** Present on rows of which one per key goes to the disk. */
+  /** Present on rows that are merged by key while they wait. */
   readonly key?: string;
-  /** Present where somebody waits for this row to be on disk. */
+  /** Present where a caller waits for this row to be on disk. */
   settled?: PromiseWithResolvers<void>;
 }
 
@@ -27,24 +27,25 @@ export class Queue {
     this.#entries.push({ table, row });
   }
 
-  /** Puts the row behind all others, or makes one with the waiting row of its key. */
+  /** Puts the row behind all others, or merges it into the waiting row of its key. */
   place(table: Table, row: object): Entry {
     const waitingRows = this.#waiting(table);
     const key = table.identity(row);
     const waiting = waitingRows.get(key);
     if (waiting) {
-      if (table.again === 'add') table.add(waiting.row, row);
+      if (table.onConflict === 'add') table.add(waiting.row, row);
+      else if (table.onConflict === 'patch') waiting.row = { ...waiting.row, ...row };
       else waiting.row = row;
       return waiting;
     }
-    // What is added to is the queue's own.
-    const entry: Entry = { table, row: table.again === 'add' ? { ...row } : row, key };
+    // A row that is added to is the queue's own copy.
+    const entry: Entry = { table, row: table.onConflict === 'add' ? { ...row } : row, key };
     waitingRows.set(key, entry);
     this.#entries.push(entry);
     return entry;
   }
 
-  /** Removes the oldest entries that fill a batch; from here on a newer row of the same key is an entry of its own. */
+  /** Removes the oldest entries that fill a batch; after that a newer row of the same key is an entry of its own. */
   take(weight: number): readonly Entry[] {
     let count = 0;
     for (let sum = 0; sum < weight && count < this.#entries.length; count++) sum += this.#entries[count]?.table.weight ?? 0;

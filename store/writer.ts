@@ -1,4 +1,4 @@
-// Every write goes through here: rows queue up and leave in batches, one at a time and in order.
+// Writes rows in batches: rows are queued, and one batch at a time is written, in order.
 import type { Batch } from './driver.ts';
 import { StoreError } from './errors.ts';
 import { Retry, type RetryOptions, type RetryStats } from './retry.ts';
@@ -6,9 +6,9 @@ import type { Table } from './tables.ts';
 import { batchOf, type Entry, Queue } from './write-queue.ts';
 
 export interface WriterOptions extends RetryOptions {
-  /** Rows waiting at most; past it log rows are dropped and counted, all others still get in. */
+  /** Most rows waiting; past it log rows are dropped and counted, all others are still queued. */
   readonly queueRows: number;
-  /** A batch goes out when it has this many rows, */
+  /** A batch is written when it has this many rows, */
   readonly batchRows: number;
   /** or when its first row has waited this long. */
   readonly flushMs: number;
@@ -20,7 +20,7 @@ export interface WriterStats extends RetryStats {
   readonly written: number;
   /** Lost: log rows past the bound, and what was left when a deadline ended `close` or came after it. */
   readonly dropped: number;
-  /** Rows that no disk would take, such as one with a bigint in it. */
+  /** Rows that can never be written, such as one with a bigint in it. */
   readonly rejected: number;
 }
 
@@ -29,7 +29,7 @@ export class Writer {
   readonly #options: WriterOptions;
   readonly #queue = new Queue();
   #inFlight: readonly Entry[] = [];
-  /** Entries that somebody waits for: while there are any, no timer holds them up or lets the process end. */
+  /** Entries that callers wait for: while there are any, batches are written without delay and keep the process alive. */
   #awaited = 0;
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
@@ -42,7 +42,7 @@ export class Writer {
   }
 
   /** Queues a log row; drops it where the queue is full. Never throws, never waits. */
-  append<Row extends object>(table: Table<Row>, row: Row): void {
+  append<Input extends object>(table: Table<object, Input>, row: Input): void {
     if (this.#closing || this.#queue.length >= this.#options.queueRows) {
       this.#counts.dropped++;
       return;
@@ -51,8 +51,8 @@ export class Writer {
     this.#schedule();
   }
 
-  /** Queues a row that must not be lost; of several with one key only the last is written, or their sum. */
-  put<Row extends object>(table: Table<Row>, row: Row): void {
+  /** Queues a row that must not be lost; rows of one key are merged while they wait. */
+  put<Input extends object>(table: Table<object, Input>, row: Input): void {
     if (this.#closing) {
       this.#counts.dropped++;
       return;
@@ -62,12 +62,12 @@ export class Writer {
   }
 
   /** Like `put`, without delay; resolves when the row is on disk. */
-  async save<Row extends object>(table: Table<Row>, row: Row): Promise<void> {
+  async save<Input extends object>(table: Table<object, Input>, row: Input): Promise<void> {
     if (this.#closing) throw new StoreError('closed', 'the store is closed');
     await this.#arrival(this.#queue.place(table, row));
   }
 
-  /** Writes what is queued now; whether all of it was settled before the deadline. */
+  /** Writes what is queued now; returns whether all of it was settled before the deadline. */
   async flush(deadlineMs: number): Promise<boolean> {
     const last = this.#queue.last ?? this.#inFlight.at(-1);
     if (!last) return true;
@@ -79,7 +79,7 @@ export class Writer {
     return inTime;
   }
 
-  /** Takes no more rows, writes what is queued, and gives up on the rest at the deadline. */
+  /** Takes no more rows, writes what is queued, and discards the rest at the deadline. */
   close(deadlineMs: number): Promise<void> {
     this.#closing ??= this.#drain(deadlineMs);
     return this.#closing;
@@ -104,7 +104,7 @@ export class Writer {
   #arrival(entry: Entry): Promise<void> {
     if (!entry.settled) {
       entry.settled = Promise.withResolvers();
-      // The first who waits ends the pause; one try for each of many would be no pause at all.
+      // The first caller ends the pause between retries; if each of many callers did, there would be no pause.
       if (this.#awaited++ === 0) this.#retry.hurry();
     }
     this.#start();
@@ -126,7 +126,7 @@ export class Writer {
     this.#schedule();
   }
 
-  /** Sees a batch to its end; one with a bad row in it is halved until that row stands alone. */
+  /** Writes a batch until it is settled; a batch with a bad row in it is halved until that row is alone. */
   async #settle(entries: readonly Entry[]): Promise<void> {
     const failure = await this.#retry.write(batchOf(entries), () => this.#awaited > 0);
     if (failure?.code === 'bad_row' && entries.length > 1) {

@@ -1,5 +1,5 @@
 // Composes health, admission and selection; they keep their state through reloads of the configuration.
-import type { Store } from '../../store/store.ts';
+import type { Change, Store } from '../../store/store.ts';
 import { Admission, type ClassStatus } from '../admission/admission.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
@@ -87,6 +87,14 @@ export class Capacity {
     await Promise.all([this.states.load(), this.#credentials.load()]);
     this.health.start(this.#healthConfig());
     this.#configure();
+  }
+
+  /** Reads the rows that another process wrote. @param keys account and model, as the change feed reports them */
+  async refresh(keys: readonly Change['key'][]): Promise<void> {
+    const configured = new Set(this.#loaded().config.accounts.map(({ id }) => id));
+    const own = keys.map(([account, model]) => [String(account), String(model)] as const).filter(([account]) => configured.has(account));
+    const [changed] = await Promise.all([this.states.refresh(own), this.#credentials.load()]);
+    this.health.refresh(changed);
   }
 
   /** Takes the current configuration. */

@@ -2,7 +2,7 @@
 import type { Demand } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
-import type { Recovery } from '../sessions/ciphertext-moves.ts';
+import type { Recovery } from '../sessions/ciphertext-refusal.ts';
 import type { Continuity } from '../sessions/continuity.ts';
 import type { Failure } from '../turn/failure.ts';
 import type { DispatchedKind } from '../turn/kinds.ts';
@@ -39,7 +39,7 @@ export class CiphertextRecovery {
   /** Whether another attempt, or at least the advice to restart, answers this failure. */
   helps(attempts: Recoverable, failure: Failure, account: string): boolean {
     if (!this.#continuity.blamesCiphertext(failure.error.code)) return false;
-    return this.#recovery(attempts, failure, account).kind !== 'tell';
+    return this.#recovery(attempts, failure, account).kind !== 'none';
   }
 
   /**
@@ -47,9 +47,10 @@ export class CiphertextRecovery {
    * @throws Refusal when the client has to restart its conversation
    */
   async next(attempts: Recoverable, failure: Failure, account: string): Promise<Lease | 'gone' | undefined> {
+    await this.#continuity.lookUpMakers(attempts.sentBody, failure.error.param);
     for (;;) {
       const recovery = this.#recovery(attempts, failure, account);
-      if (recovery.kind === 'tell') return undefined;
+      if (recovery.kind === 'none') return undefined;
       if (recovery.kind === 'restart') throw recovery.refusal;
       if (recovery.kind === 'move') {
         const lease = await this.#leaseAt(recovery.account, attempts);
@@ -66,7 +67,7 @@ export class CiphertextRecovery {
   #recovery(attempts: Recoverable, failure: Failure, account: string): Recovery {
     const { turn, demand, tried, sentBody, resent, exhaustedMakers } = attempts;
     // A compaction that the account has begun may be complete, and paid for.
-    if (turn.kind.retry === 'before head' && failure.status === 200) return { kind: 'tell' };
+    if (turn.kind.retry === 'before head' && failure.status === 200) return { kind: 'none' };
     const pinned = demand.hard !== undefined || tried.size >= turn.pool.max_attempts;
     const refused = {
       body: sentBody,

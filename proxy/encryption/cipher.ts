@@ -1,4 +1,4 @@
-// Encrypts what the store keeps of credentials: AES-256-GCM, each text under an initialisation vector of its own.
+// Encrypts stored credentials with AES-256-GCM, each text with its own initialisation vector.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
@@ -14,7 +14,7 @@ export class Cipher {
     this.#key = key;
   }
 
-  /** @param place Where the text belongs: sealed for one place, it does not open in another. */
+  /** @param place authenticated with the text: sealed for one account, it cannot be opened for another */
   seal(text: string, place: string): string {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(place));
@@ -22,7 +22,7 @@ export class Cipher {
     return [VERSION, iv.toString('base64url'), sealed.toString('base64url')].join('.');
   }
 
-  /** Undefined where this key did not seal it for this place. */
+  /** Undefined where it was not sealed with this key for this place. */
   open(sealed: string, place: string): string | undefined {
     const [version, iv, rest] = sealed.split('.');
     if (version !== VERSION || iv === undefined || rest === undefined) return undefined;

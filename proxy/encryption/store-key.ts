@@ -1,4 +1,4 @@
-// The key of the store: read from where `store_key` names it, or made there; every use has a key of its own, derived from it.
+// The key of the store: read from the place that `store_key` names, or created there. Each purpose has a key derived from it.
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -9,7 +9,7 @@ import { Cipher } from './cipher.ts';
 import { KeyedDigest } from './digest.ts';
 
 const KEY_BYTES = 32;
-/** What is shorter was typed by somebody, and can be guessed by somebody. */
+/** A shorter key can be guessed. */
 const LEAST_CHARACTERS = 16;
 
 export class StoreKey {
@@ -19,7 +19,7 @@ export class StoreKey {
     this.#secret = secret;
   }
 
-  /** Digests for one purpose: nobody without the key can tell what was digested, and equal values of two purposes look unlike. */
+  /** Digests for one purpose: they cannot be inverted without the key, and equal values of two purposes have different digests. */
   digest(purpose: string): KeyedDigest {
     return new KeyedDigest(this.#derive(`digest ${purpose}`));
   }
@@ -34,32 +34,32 @@ export class StoreKey {
 }
 
 /**
- * Reads the key of a store, or makes its file.
- * @param store As in the configuration. What lives in memory needs no key that outlives it.
+ * Reads the key of a store, or creates its file.
+ * @param store as in the configuration; a store in memory gets a random key
  * @throws StoreError with a message for the operator
  */
 export async function storeKeyOf(store: string, reference: SecretRef, env: NodeJS.ProcessEnv = process.env): Promise<StoreKey> {
-  if (store === 'sqlite::memory:') return new StoreKey(fresh());
-  const secret = 'env' in reference ? (env[reference.env] ?? '') : await ofFile(reference.file);
+  if (store === 'sqlite::memory:') return new StoreKey(randomSecret());
+  const secret = 'env' in reference ? (env[reference.env] ?? '') : await fileSecret(reference.file);
   if (secret.length < LEAST_CHARACTERS)
     throw new StoreError('not_writable', `store_key: must have at least ${LEAST_CHARACTERS} characters`);
   return new StoreKey(secret);
 }
 
-const fresh = (): string => randomBytes(KEY_BYTES).toString('base64url');
+const randomSecret = (): string => randomBytes(KEY_BYTES).toString('base64url');
 
-async function ofFile(file: string): Promise<string> {
+async function fileSecret(file: string): Promise<string> {
   try {
-    return (await contentOf(file)) ?? (await made(file));
+    return (await contentOf(file)) ?? (await created(file));
   } catch (thrown) {
     throw new StoreError('not_writable', `store_key ${file}: ${faultOf(thrown)}`, { cause: thrown });
   }
 }
 
-/** Undefined where there is no such file. */
+/** Undefined where the file does not exist. */
 async function contentOf(file: string): Promise<string | undefined> {
   try {
-    // Editors and secret mounts end a file with a line break that is no part of the key.
+    // Editors and secret mounts end a file with a line break that is not part of the key.
     return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
@@ -67,25 +67,25 @@ async function contentOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** Written aside and then linked: a key is there whole or not at all, and of two processes that make one, both use the first. */
-async function made(file: string): Promise<string> {
-  const secret = fresh();
+/** Writes a temporary file and links it: the key file is complete or absent, and two processes that create it use the same one. */
+async function created(file: string): Promise<string> {
+  const secret = randomSecret();
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const aside = `${file}.${randomBytes(6).toString('hex')}`;
+  const temporary = `${file}.${randomBytes(6).toString('hex')}`;
   try {
-    const handle = await open(aside, 'wx', 0o600);
+    const handle = await open(temporary, 'wx', 0o600);
     try {
       await handle.writeFile(`${secret}\n`);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    await link(aside, file);
+    await link(temporary, file);
   } catch (thrown) {
     if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown;
     return (await contentOf(file)) ?? '';
   } finally {
-    await rm(aside, { force: true });
+    await rm(temporary, { force: true });
   }
   return secret;
 }

@@ -83,8 +83,9 @@ export class Gateway {
 
   /** Accepts connections at once; `/readyz` follows the first round of catalogs and of usage reads. */
   async listen(): Promise<Addresses> {
-    const { accounting, capacity, catalog, clock, continuity, credentials, log, store, usage } = this.services;
+    const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, store, usage } = this.services;
     const { listen, admin, accounts } = this.loaded.config;
+    await changes.start();
     await Promise.all([capacity.start(), continuity.load(), accounting.load()]);
     await credentials.configure(this.loaded);
     usage.configure(accounts);
@@ -120,10 +121,11 @@ export class Gateway {
 
   /** Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything. */
   async close(): Promise<void> {
-    const { capacity, catalog, continuity, store, upstreams, usage } = this.services;
+    const { capacity, catalog, changes, continuity, store, upstreams, usage } = this.services;
     this.#accepting = false;
+    continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
-    for (const part of [catalog, usage, capacity]) part.stop();
+    for (const part of [catalog, usage, capacity, changes]) part.stop();
     continuity.flush();
     this.#forgetRetention();
     await upstreams.destroy();

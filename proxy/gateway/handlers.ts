@@ -22,7 +22,7 @@ export function turnRunner(services: Services): TurnRunner {
       selection,
       credentials,
       continuity,
-      observers: new ReplyObservers([continuity.witness, usage.observer]),
+      observers: new ReplyObservers([continuity.observer, usage.observer]),
       counters,
       ownHeaders: (turn) => ownHeaders(turn, services),
     }),

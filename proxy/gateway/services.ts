@@ -1,5 +1,6 @@
 // The services that outlive a configuration: each is created once, and connected to the others here.
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
+import { ChangeFeed } from '../../store/change-feed.ts';
 import type { Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
@@ -12,8 +13,7 @@ import { Counters } from '../metrics.ts';
 import { Catalog } from '../models/catalog.ts';
 import type { CatalogAnswer } from '../models/catalog-refresh.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
-import { CONTINUATION_PINS } from '../sessions/continuation-pins.ts';
-import { Continuity } from '../sessions/continuity.ts';
+import { CONTINUATION_PINS, Continuity } from '../sessions/continuity.ts';
 import { unsentFailure } from '../turn/failure.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
@@ -46,6 +46,8 @@ export class Services {
   readonly accounting: Accounting;
   readonly credentials: Credentials;
   readonly continuity: Continuity;
+  /** What other processes on the store write. */
+  readonly changes: ChangeFeed;
   readonly #calls: OwnCalls;
 
   constructor({ clock, log, store, key, loaded }: ServicesOptions) {
@@ -82,8 +84,10 @@ export class Services {
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
     this.continuity = new Continuity({ store: store.pins, key, clock });
+    this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
+    this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
     this.credentials = new Credentials({
-      vault: new TokenVault(store.credentials, key),
+      vault: new TokenVault(store.credentials, key, { leases: store.leases, clock }),
       exchange: tokenEndpoint(),
       clock,
       log,

@@ -1,51 +1,68 @@
-// Which account made which ciphertext, and which one refused it: reasoning and compaction items are good at their maker only (Q10).
-
+// Which account made which ciphertext, and which account refused it: only its maker accepts a reasoning or compaction item (Q10).
 import { LRUCache } from 'lru-cache';
-import type { KeyedDigest } from '../encryption/digest.ts';
+import type { PinName } from '../turn/continuation.ts';
 import type { Json } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
+import type { PinCache } from './pin-cache.ts';
 
-/** In memory alone: after a restart a refused ciphertext is of unknown making. */
-const REMEMBERED = 10_000;
-/** Ciphertexts end in what authenticates them, so the end tells them apart, whatever their length. */
-const TELLING = 96;
+/** Refusals are of use to one process only: another one learns them from one refused attempt of its own. */
+const REFUSALS = 10_000;
+/** A ciphertext ends with its authentication tag, so its last characters identify it, whatever its length. */
+const TAIL = 96;
+/** Store reads per refused turn. */
+const LOOKUPS = 8;
 
+/** Makers are pins: cached in memory, kept in the store for 24 hours, written in batches. */
 export class Ciphertexts {
-  readonly #digest: KeyedDigest;
-  readonly #makers = new LRUCache<string, string>({ max: REMEMBERED });
-  readonly #refusers = new LRUCache<string, string>({ max: REMEMBERED });
+  readonly #pins: PinCache;
+  readonly #refusers = new LRUCache<string, string>({ max: REFUSALS });
 
-  constructor(digest: KeyedDigest) {
-    this.#digest = digest;
+  constructor(pins: PinCache) {
+    this.#pins = pins;
   }
 
-  /** An output item of this account's. */
+  /** An output item that this account made. */
   learn(item: Json | undefined, account: string): void {
-    const mark = this.#markOf(item);
-    if (mark !== undefined) this.#makers.set(mark, account);
+    const name = this.#nameOf(item);
+    if (name) this.#pins.learn(name, account);
   }
 
+  /** As far as memory knows; `lookUp` reads from the store what it does not. */
   makerOf(item: Json | undefined): string | undefined {
-    const mark = this.#markOf(item);
-    return mark === undefined ? undefined : this.#makers.get(mark);
+    const name = this.#nameOf(item);
+    return name && this.#pins.peek(name)?.account;
   }
 
-  /** This account would not have the item. */
+  /** Reads the makers of these items into memory, at most eight of those that it does not know, the first ones. */
+  async lookUp(items: readonly Json[]): Promise<void> {
+    const reads: Promise<unknown>[] = [];
+    for (const item of items) {
+      const name = this.#nameOf(item);
+      const found = name && this.#pins.find(name);
+      if (found instanceof Promise && reads.push(found) === LOOKUPS) break;
+    }
+    await Promise.all(reads);
+  }
+
+  /** The account refused the item. */
   refuse(item: Json, account: string): void {
-    const mark = this.#markOf(item);
-    if (mark !== undefined) this.#refusers.set(mark, account);
+    const name = this.#nameOf(item);
+    if (name) this.#refusers.set(name.text, account);
   }
 
   isRefusedBy(item: Json, account: string): boolean {
-    const mark = this.#markOf(item);
-    return mark !== undefined && this.#refusers.get(mark) === account;
+    const name = this.#nameOf(item);
+    return name !== undefined && this.#refusers.get(name.text) === account;
   }
 
-  #markOf(item: Json | undefined): string | undefined {
+  #nameOf(item: Json | undefined): PinName | undefined {
     const text = ciphertextOf(item);
-    return text === undefined ? undefined : this.#digest.of(text.slice(-TELLING));
+    return text === undefined ? undefined : this.#pins.name('ciphertext', '', '', tailOf(text));
   }
 }
+
+/** Copied: a slice would keep the whole ciphertext in memory for as long as its pin. */
+const tailOf = (text: string): string => Buffer.from(text.slice(-TAIL)).toString();
 
 export function ciphertextOf(item: Json | undefined): string | undefined {
   const text = isObject(item) ? item.encrypted_content : undefined;

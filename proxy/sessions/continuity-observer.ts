@@ -1,21 +1,21 @@
-// What continuity learns from answers: response ids, turn state, ciphertext, and who answered for a session (Q10).
+// What continuity learns from answers: response ids, turn state, ciphertext, and the account that answered a session (Q10).
 
 import type { Json, JsonObject } from '../turn/json.ts';
 import { dispatchedKind } from '../turn/kinds.ts';
 import type { ReplyObserver, ReplySource } from '../turn/reply-observer.ts';
 import type { Ciphertexts } from './ciphertext.ts';
-import type { PinBook } from './pin-book.ts';
+import type { PinCache } from './pin-cache.ts';
 import { turnStateName, turnStateOf } from './turn-state.ts';
 
-export function continuityWitness(book: PinBook, ciphertexts: Ciphertexts): ReplyObserver {
+export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): ReplyObserver {
   const learnResponse = ({ turn, account }: ReplySource, id: Json | undefined): void => {
-    if (typeof id === 'string' && id !== '') book.learn(book.name('response', turn.pool.id, '', id), account.id);
+    if (typeof id === 'string' && id !== '') pins.learn(pins.name('response', turn.pool.id, '', id), account.id);
   };
   const learnState = ({ turn, account }: ReplySource, value: string | undefined): void => {
-    if (value !== undefined) book.learn(book.name('turn_state', turn.pool.id, '', value), account.id);
+    if (value !== undefined) pins.learn(pins.name('turn_state', turn.pool.id, '', value), account.id);
   };
   return {
-    // The terminal events are parsed for their usage anyway. A response that never ended is nothing to continue.
+    // Terminal events are parsed for their usage anyway. A response that never ended cannot be continued.
     events: ['response.completed', 'response.incomplete', 'response.metadata', 'response.output_item.done'],
     head(source, status, headers) {
       const { turn } = source;
@@ -34,7 +34,7 @@ export function continuityWitness(book: PinBook, ciphertexts: Ciphertexts): Repl
     },
     committed({ turn, account }) {
       const session = turn.continuation?.session;
-      if (session) book.learn(session, account.id);
+      if (session) pins.learn(session, account.id);
     },
   };
 }

@@ -1,6 +1,7 @@
-// Continuity: what a turn continues, and which account that binds it to or draws it to (Q10, F8.1, F8.2).
+// Continuity: what a turn continues, and to which account that pins it, hard or soft (Q10, F8.1, F8.2).
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
+import type { Pins } from '../accounts/selection/demand.ts';
 import type { Clock } from '../clock.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import type { Continuation } from '../turn/continuation.ts';
@@ -9,13 +10,19 @@ import { Refusal } from '../turn/refusal.ts';
 import type { ReplyObserver } from '../turn/reply-observer.ts';
 import type { Body, Outgoing, Work } from '../turn/turn.ts';
 import { Ciphertexts, isReasoning } from './ciphertext.ts';
-import { CIPHERTEXT_REFUSED, type Recovery, type Refused, recoveryOf } from './ciphertext-moves.ts';
-import { continuityWitness } from './continuity-observer.ts';
-import { type Pin, PinBook } from './pin-book.ts';
+import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';
+import { continuityObserver } from './continuity-observer.ts';
+import { type Pin, PinCache } from './pin-cache.ts';
 import { sessionOf } from './session.ts';
 import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
 
-/** Sessions that met a refusal of ciphertext lately: as many as may fail over at once. */
+/** The pins of a turn as selection reads them. */
+export const CONTINUATION_PINS: Pins = {
+  hard: ({ continuation }) => continuation?.hard,
+  soft: ({ continuation }) => continuation?.soft,
+};
+
+/** Sessions with a recent refusal of ciphertext: as many as may fail over at once. */
 const MIXED = 5_000;
 
 const NO_STATES: ReadonlyMap<string, string> = new Map();
@@ -25,34 +32,39 @@ export interface ContinuityOptions {
   readonly store: Store['pins'];
   readonly key: StoreKey;
   readonly clock: Clock;
-  /** How many pins are kept in memory. */
-  readonly remembered?: number;
+  /** Most pins in memory. */
+  readonly capacity?: number;
 }
 
 export class Continuity {
-  readonly witness: ReplyObserver;
-  readonly #book: PinBook;
+  readonly observer: ReplyObserver;
+  readonly #pins: PinCache;
   readonly #ciphertexts: Ciphertexts;
-  /** Sessions whose history has reasoning of several accounts in it. */
+  /** Sessions with reasoning of several accounts in their history; as with refusals, each process learns them for itself. */
   readonly #mixed = new LRUCache<string, true>({ max: MIXED });
 
   constructor({ key, ...options }: ContinuityOptions) {
-    this.#book = new PinBook({ ...options, digest: key.digest('pins') });
-    this.#ciphertexts = new Ciphertexts(key.digest('ciphertexts'));
-    this.witness = continuityWitness(this.#book, this.#ciphertexts);
+    this.#pins = new PinCache({ ...options, digest: key.digest('pins') });
+    this.#ciphertexts = new Ciphertexts(this.#pins);
+    this.observer = continuityObserver(this.#pins, this.#ciphertexts);
   }
 
   load(): Promise<void> {
-    return this.#book.load();
+    return this.#pins.load();
+  }
+
+  /** The process begins to end: from now on pins are stored without delay, so that the next process knows them. */
+  drain(): void {
+    this.#pins.drain();
   }
 
   /** Before the store closes. */
   flush(): void {
-    this.#book.flush();
+    this.#pins.flush();
   }
 
   /**
-   * A promise only where memory cannot tell.
+   * A promise only where memory does not know a pin of the turn: then the store is asked.
    * @param body after its rules; undefined on routes without a JSON body
    * @throws Refusal `previous_response_not_found` for an anchor that this Pool does not know
    */
@@ -62,14 +74,14 @@ export class Continuity {
     const session = sessionOf(turn.headers, turn.wire);
     const states = turnStatesIn(turn.headers, body, turn.wire);
     if (anchor === undefined && session === undefined && states.length === 0) return NOTHING;
-    const book = this.#book;
-    const sessionName = session === undefined ? undefined : book.name('header', pool, turn.key.id, session);
-    const at = sessionName && book.find(sessionName);
+    const pins = this.#pins;
+    const sessionName = session === undefined ? undefined : pins.name('header', pool, turn.key.id, session);
+    const at = sessionName && pins.find(sessionName);
     if (anchor === undefined && states.length === 0 && !(at instanceof Promise)) {
       return { hard: undefined, soft: at?.account, session: sessionName, states: NO_STATES };
     }
-    const anchored = anchor === undefined ? undefined : book.find(book.name('response', pool, '', anchor));
-    const issuers = states.map((value) => book.find(book.name('turn_state', pool, '', value)));
+    const anchored = anchor === undefined ? undefined : pins.find(pins.name('response', pool, '', anchor));
+    const issuers = states.map((value) => pins.find(pins.name('turn_state', pool, '', value)));
     const settle = ([boundTo, wasAt, ...issuedBy]: readonly (Pin | undefined)[]): Continuation => {
       if (anchor !== undefined && !boundTo) throw new Refusal('previous_response_not_found', { param: 'previous_response_id' });
       const issued = states.flatMap((value, i) => (issuedBy[i] ? [[value, issuedBy[i].account] as const] : []));
@@ -85,8 +97,8 @@ export class Continuity {
   }
 
   /**
-   * The turn as this account gets it: less the reasoning that it refused before. Its session's history keeps bearing those items,
-   * and each of its turns would be refused first.
+   * The turn as this account gets it: without the reasoning that it refused before. The history of its session still has those items,
+   * and the account would refuse each of its turns.
    */
   fit(work: Work, { continuation }: Pick<LiveTurn, 'continuation'>, account: string): Work {
     const { input } = work.body;
@@ -96,17 +108,22 @@ export class Continuity {
     return kept.length === 0 || kept.length === input.length ? work : { body: { ...work.body, input: kept } };
   }
 
-  /** Takes out of an attempt the turn state that its account did not issue. */
+  /** Removes from an attempt the turn state that its account did not issue. */
   trim(out: Outgoing, { continuation, wire }: Pick<LiveTurn, 'continuation' | 'wire'>): void {
     keepOwnTurnState(out, (value) => continuation?.states.get(value) === out.account.id, wire);
   }
 
-  /** Whether a provider's refusal is about ciphertext, and so may be helped. */
+  /** Whether a provider refused ciphertext, which a turn can recover from. */
   blamesCiphertext(code: string | null): boolean {
     return code === CIPHERTEXT_REFUSED;
   }
 
-  recovery(refused: Refused, { continuation }: Pick<LiveTurn, 'continuation'>): Recovery {
+  /** Reads from the store which accounts made the ciphertext of a refused turn, before its recovery is decided. */
+  lookUpMakers(sent: Body, param: string | null): Promise<void> {
+    return this.#ciphertexts.lookUp(itemsToLookUp(sent, param));
+  }
+
+  recovery(refused: RefusedTurn, { continuation }: Pick<LiveTurn, 'continuation'>): Recovery {
     const recovery = recoveryOf(refused, this.#ciphertexts);
     if (recovery.kind === 'resend' && continuation?.session) this.#mixed.set(continuation.session.text, true);
     return recovery;

@@ -1,8 +1,8 @@
-// Which session a turn belongs to, as its client says: the continuity headers, the first present wins (F8.1).
+// The session of a turn: the value of the first continuity header that is present (F8.1).
 import type { WireWords } from '../turn/settings.ts';
 import type { Headers } from '../turn/turn.ts';
 
-/** In order; `<agent>` is this deployment's word. */
+/** In order of precedence; `<agent>` is the word of this deployment. */
 const HEADERS = [
   'x-<agent>-window-id',
   'x-<agent>-session-id',
@@ -15,7 +15,7 @@ const HEADERS = [
 
 const namesByAgent = new Map<string, readonly string[]>();
 
-/** The value that names the session; a blank header counts as absent, or all who send one would share a session. */
+/** A blank header counts as absent: otherwise all clients that send one would share a session. */
 export function sessionOf(headers: Headers, { agent }: WireWords): string | undefined {
   const names = namesOf(agent);
   for (const name of names) {

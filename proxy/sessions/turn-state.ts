@@ -1,4 +1,4 @@
-// Turn state: opaque values that go back only to the account that issued them (Q10).
+// Turn state: opaque values that are returned only to the account that issued them (Q10).
 
 import type { JsonObject } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
@@ -8,7 +8,7 @@ import type { Body, Headers, Outgoing } from '../turn/turn.ts';
 /** A request header, and an entry of `client_metadata`, by the same name. */
 export const turnStateName = ({ agent }: WireWords): string => `x-${agent}-turn-state`;
 
-/** The values that a request bears; equal ones are one. */
+/** The values of a request, without duplicates. */
 export function turnStatesIn(headers: Headers, body: Body | undefined, wire: WireWords): readonly string[] {
   const name = turnStateName(wire);
   const inHeader = headers[name];
@@ -26,7 +26,7 @@ export function turnStateOf(data: JsonObject, wire: WireWords): string | undefin
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Takes out of an attempt what its account did not issue: a value of unknown making is nobody's. */
+/** Removes from an attempt the values that its account did not issue; a value of unknown origin is removed too. */
 export function keepOwnTurnState(out: Outgoing, isOwn: (value: string) => boolean, wire: WireWords): void {
   const name = turnStateName(wire);
   const inHeader = out.headers[name];

@@ -1,6 +1,6 @@
 // What a turn continues: the accounts that it must or should go to, and the names under which its session and turn state are pinned (Q10).
 
-export type PinKind = 'response' | 'header' | 'turn_state';
+export type PinKind = 'response' | 'header' | 'turn_state' | 'ciphertext';
 
 /** What names a pin in memory; the store gets a digest of it. */
 export interface PinName {

@@ -1,4 +1,4 @@
-// One SQLite connection: promises for callbacks, and failures in the store's own words.
+// One SQLite connection: promises for callbacks, and SQLite's error codes as StoreErrors.
 import { LRUCache } from 'lru-cache';
 import sqlite3 from 'sqlite3';
 import type { Session, Value } from '../driver.ts';
@@ -20,7 +20,7 @@ const codes: Readonly<Record<string, StoreErrorCode>> = {
 
 type Callback<Result> = (error: Error | null, result: Result) => void;
 
-const told = <Result>(act: (done: Callback<Result>) => void): Promise<Result> => {
+const promised = <Result>(act: (done: Callback<Result>) => void): Promise<Result> => {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   act((error, result) => {
     if (!error) return resolve(result);
@@ -30,15 +30,15 @@ const told = <Result>(act: (done: Callback<Result>) => void): Promise<Result> =>
   return promise;
 };
 
-/** What comes again and again has far fewer forms; one that was let go is compiled anew. */
-const KEPT_STATEMENTS = 100;
+/** Repeated statements have far fewer forms; one that was evicted is compiled again. */
+const CACHED_STATEMENTS = 100;
 
-const finalize = (statement: sqlite3.Statement): Promise<void> => told((done) => statement.finalize(() => done(null)));
+const finalize = (statement: sqlite3.Statement): Promise<void> => promised((done) => statement.finalize(() => done(null)));
 
 export class Connection implements Session {
   readonly #database: sqlite3.Database;
   readonly #statements = new LRUCache<string, Promise<sqlite3.Statement>>({
-    max: KEPT_STATEMENTS,
+    max: CACHED_STATEMENTS,
     dispose: (statement, _sql, reason) => {
       if (reason === 'evict') statement.then(finalize).catch(() => {});
     },
@@ -51,45 +51,45 @@ export class Connection implements Session {
   /** Opens the file, creating it where it is missing. Nothing is read before the first statement. */
   static async open(path: string): Promise<Connection> {
     let database: sqlite3.Database | undefined;
-    await told<void>((done) => {
+    await promised<void>((done) => {
       database = new sqlite3.Database(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE, (error) => done(error));
     });
     return new Connection(database as sqlite3.Database);
   }
 
   async script(sql: string): Promise<void> {
-    await told<void>((done) => this.#database.exec(sql, (error) => done(error)));
+    await promised<void>((done) => this.#database.exec(sql, (error) => done(error)));
   }
 
   query(sql: string, values: readonly Value[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    return told((done) => this.#database.all<Record<string, unknown>>(sql, values, done));
+    return promised((done) => this.#database.all<Record<string, unknown>>(sql, values, done));
   }
 
   run(sql: string, values: readonly Value[]): Promise<number> {
-    return told((done) =>
+    return promised((done) =>
       this.#database.run(sql, values, function (this: sqlite3.RunResult, error) {
         done(error, this.changes);
       }),
     );
   }
 
-  /** Like `run`, for statements that come again and again: compiled once, and kept. */
+  /** Like `run`, for statements that are repeated: compiled once, and cached. */
   async repeat(sql: string, values: readonly Value[]): Promise<void> {
     const statement = await this.#prepared(sql);
-    await told<void>((done) => statement.run(values, (error: Error | null) => done(error)));
+    await promised<void>((done) => statement.run(values, (error: Error | null) => done(error)));
   }
 
   async close(): Promise<void> {
     const statements = await Promise.allSettled(this.#statements.values());
     this.#statements.clear();
     for (const statement of statements) if (statement.status === 'fulfilled') await finalize(statement.value);
-    await told<void>((done) => this.#database.close(done));
+    await promised<void>((done) => this.#database.close(done));
   }
 
   #prepared(sql: string): Promise<sqlite3.Statement> {
     const known = this.#statements.get(sql);
     if (known) return known;
-    const statement = told<sqlite3.Statement>((done) => {
+    const statement = promised<sqlite3.Statement>((done) => {
       const made: sqlite3.Statement = this.#database.prepare(sql, (error) => done(error, made));
     });
     this.#statements.set(sql, statement);

@@ -1,7 +1,7 @@
-// One INSERT for many rows of a table: what the rows have in common is bound once, what differs travels as a single JSON text.
+// One INSERT for many rows of a table: what the rows have in common is bound once, what differs is sent as a single JSON text.
 import type { Value } from '../driver.ts';
 import { StoreError } from '../errors.ts';
-import type { Table } from '../tables.ts';
+import type { Field, Table } from '../tables.ts';
 
 /** A statement and its values. Batches that differ in the same columns have the same statement. */
 export interface Insertion {
@@ -10,25 +10,34 @@ export interface Insertion {
 }
 
 /**
- * Binding each value would cost the main thread more than one text of them all, and each value taken out of that text costs SQLite a
- * walk over those before it. Rows of one batch agree in most columns, so that these are left out of it.
- * @param rows at least one
+ * Binding each value would cost the main thread more than one text of them all, and each value that SQLite takes out of that text
+ * costs it a walk over the values before it. Rows of one batch agree in most columns, so these are left out of the text.
+ * @param rows at least one; patches have all the same fields
  * @throws StoreError `bad_row`
  */
 export function insertionOf(table: Table, rows: readonly object[]): Insertion {
-  const first = rows[0] as Row;
-  const differing = table.columns.map((column) => asBound(first[column]) === undefined);
-  for (const row of rows) table.compare(first, row, differing);
-  const varying = table.columns.filter((_, i) => differing[i]);
-  const values: Value[] = [jsonOf(table, rows as readonly Row[], varying)];
-  const sources = table.columns.map((column) => {
-    const place = varying.indexOf(column);
-    return place >= 0 ? `value ->> ${place}` : `?${values.push(asBound(first[column]) as Value)}`;
+  const first = rows[0] as object;
+  const varying: Field[] = [];
+  const bound: Value[] = [];
+  const absent: string[] = [];
+  const sources = table.fields.map((field) => {
+    const value = field.of(first);
+    if (value === undefined && table.onConflict === 'patch') {
+      absent.push(field.column);
+      return `?${bound.push(field.initial) + 1}`;
+    }
+    const constant = asBound(value);
+    if (constant === undefined || differs(field, rows, value)) return `value ->> ${varying.push(field) - 1}`;
+    return `?${bound.push(constant) + 1}`;
   });
-  return { sql: statement(table, sources), values };
+  return { sql: statement(table, sources, absent), values: [jsonOf(table, rows, varying), ...bound] };
 }
 
-type Row = Readonly<Record<string, unknown>>;
+/** Whether any row has another value than the first. */
+function differs(field: Field, rows: readonly object[], value: unknown): boolean {
+  for (const row of rows) if (field.of(row) !== value) return true;
+  return false;
+}
 
 /** What SQLite would make of a value in JSON text; undefined where that is not the value itself. */
 function asBound(value: unknown): Value | undefined {
@@ -37,24 +46,28 @@ function asBound(value: unknown): Value | undefined {
   return Number.isFinite(value) ? (value as number) : undefined;
 }
 
-/** A list of the rows, each a list of these columns' values. */
-function jsonOf({ name }: Table, rows: readonly Row[], columns: readonly string[]): string {
+/** A list of the rows, each a list of these fields' values. */
+function jsonOf({ name }: Table, rows: readonly object[], fields: readonly Field[]): string {
   try {
-    return JSON.stringify(rows.map((row) => columns.map((column) => row[column])));
+    return JSON.stringify(rows.map((row) => fields.map((field) => field.of(row))));
   } catch (cause) {
-    throw new StoreError('bad_row', `a row of ${name} is no plain data`, { cause });
+    throw new StoreError('bad_row', `a row of ${name} is not plain data`, { cause });
   }
 }
 
-/** `WHERE true` tells the parser that ON CONFLICT is no join condition; json_each would write each row out as text again for every column. */
-function statement({ name, columns, key, again }: Table, sources: readonly string[]): string {
-  const updates: Readonly<Record<Table['again'], string>> = {
+/** `WHERE true` shows the parser that ON CONFLICT is not a join condition; json_each would encode each row again for every column. */
+function statement({ name, columns, key, onConflict }: Table, sources: readonly string[], absent: readonly string[]): string {
+  const replaced = columns.filter((column) => !absent.includes(column));
+  const added = columns.filter((column) => !key.includes(column));
+  const replacing = `UPDATE SET ${replaced.map((column) => `${column} = excluded.${column}`).join(', ')}`;
+  const updates: Readonly<Record<Table['onConflict'], string>> = {
     keep: 'NOTHING',
-    replace: `UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
-    add: `UPDATE SET ${columns.flatMap((column) => (key.includes(column) ? [] : `${column} = ${name}.${column} + excluded.${column}`)).join(', ')}`,
+    replace: replacing,
+    patch: replacing,
+    add: `UPDATE SET ${added.map((column) => `${column} = ${name}.${column} + excluded.${column}`).join(', ')}`,
   };
   return (
     `INSERT INTO ${name} (${columns.join(', ')}) SELECT ${sources.join(', ')} FROM jsonb_each(?1) WHERE true ` +
-    `ON CONFLICT (${key.join(', ')}) DO ${updates[again]}`
+    `ON CONFLICT (${key.join(', ')}) DO ${updates[onConflict]}`
   );
 }

@@ -1,23 +1,31 @@
-// The embedded adapter: one file in WAL mode, one connection that writes and one that reads.
+// The SQLite engine: one file in WAL mode, one connection that writes and one that reads.
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Batch, Driver } from '../driver.ts';
+import { changeRows, isTracked } from '../changes.ts';
+import { type Batch, type Driver, increment } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import { migrate } from '../migrations.ts';
-import type { Table } from '../tables.ts';
+import { changes, type Table } from '../tables.ts';
 import { Connection } from './connection.ts';
 import { insertionOf } from './insertion.ts';
 
 const MEMORY = ':memory:';
 
-/** How long a statement waits inside SQLite for another process. It holds one of the few threads meanwhile; the writer tries again. */
+/** How long a statement waits inside SQLite for another process. It blocks one of the few pool threads meanwhile; callers try again. */
 const BUSY_MS = 250;
 
-/** How long opening waits for another process, such as one that migrates. */
-const PATIENCE_MS = 5_000;
+/** How long opening and transactions wait for other processes, such as one that migrates. */
+const LOCK_WAIT_MS = 5_000;
 
-/** Opens the database, makes it where it is missing, and brings it up to date. */
-export async function openSqlite(path: string, clock: () => number): Promise<Driver> {
+export interface SqliteOptions {
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  /** Names this process in the change records. */
+  readonly writer: string;
+}
+
+/** Opens the database, creates it where it is missing, and migrates it. */
+export async function openSqlite(path: string, options: SqliteOptions): Promise<Driver> {
   if (path !== MEMORY) await touch(path);
   const open: Connection[] = [];
   try {
@@ -28,9 +36,9 @@ export async function openSqlite(path: string, clock: () => number): Promise<Dri
       return connection;
     };
     const writing = await connect();
-    await patiently(() => inTransaction(writing, () => migrate(writing, clock)));
+    await inTransaction(writing, () => migrate(writing, options.clock));
     const reading = path === MEMORY ? writing : await connect();
-    return driver(writing, reading);
+    return driver(writing, reading, options);
   } catch (error) {
     await Promise.allSettled(open.map((connection) => connection.close()));
     if (!(error instanceof StoreError)) throw error;
@@ -38,7 +46,7 @@ export async function openSqlite(path: string, clock: () => number): Promise<Dri
   }
 }
 
-/** Makes sure that the file is there and ours to write; a fresh one is nobody else's to read. SQLite's side files follow its mode. */
+/** Creates the file where it is missing, readable by its owner only, and checks that it is writable. SQLite's side files get its mode. */
 async function touch(path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -49,7 +57,7 @@ async function touch(path: string): Promise<void> {
   }
 }
 
-/** SQLite answers a pragma that it did not follow with the old value and no error, so every answer is checked. */
+/** SQLite answers a pragma that it did not apply with the old value and no error, so every answer is checked. */
 async function configure(connection: Connection, path: string): Promise<void> {
   const pragma = async (name: string, value: string | number, answer: string | number = value): Promise<void> => {
     await connection.query(`PRAGMA ${name} = ${value}`, []);
@@ -58,15 +66,15 @@ async function configure(connection: Connection, path: string): Promise<void> {
     if (got !== answer) throw new StoreError('failed', `SQLite: ${name} is ${String(got)} and cannot be made ${value}`);
   };
   await connection.query(`PRAGMA busy_timeout = ${BUSY_MS}`, []);
-  await patiently(() => pragma('journal_mode', 'wal', path === MEMORY ? 'memory' : 'wal'));
-  // FULL: a commit is on the disk when it returns, not only in the system's cache. It is paid off the main thread, once a batch.
+  await whenUnlocked(() => pragma('journal_mode', 'wal', path === MEMORY ? 'memory' : 'wal'));
+  // FULL: a commit is on the disk when it returns, not only in the system's cache. It costs no time of the main thread, once a batch.
   await pragma('synchronous', 'full', 2);
   await pragma('journal_size_limit', 64 << 20);
 }
 
-/** The change to WAL does not wait for others at all, and a transaction not for long. */
-async function patiently(act: () => Promise<void>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
+/** Repeats what other processes' locks prevent: SQLite's change to WAL does not wait for them at all, and BEGIN not for long. */
+async function whenUnlocked(act: () => Promise<void>): Promise<void> {
+  const end = performance.now() + LOCK_WAIT_MS;
   for (;;) {
     try {
       return await act();
@@ -77,19 +85,25 @@ async function patiently(act: () => Promise<void>): Promise<void> {
   }
 }
 
-async function inTransaction(connection: Connection, act: () => Promise<void>): Promise<void> {
-  await connection.repeat('BEGIN IMMEDIATE', []);
+/** IMMEDIATE takes the write lock at once: what the transaction reads cannot change before it writes. */
+async function inTransaction<Result>(connection: Connection, act: () => Promise<Result>): Promise<Result> {
+  await whenUnlocked(() => connection.repeat('BEGIN IMMEDIATE', []));
+  return committed(connection, act);
+}
+
+async function committed<Result>(connection: Connection, act: () => Promise<Result>): Promise<Result> {
   try {
-    await act();
+    const result = await act();
     await connection.repeat('COMMIT', []);
+    return result;
   } catch (error) {
-    // Some failures end the transaction by themselves; then there is nothing to roll back.
+    // Some failures end the transaction in SQLite; then there is nothing to roll back.
     await connection.repeat('ROLLBACK', []).catch(() => {});
     throw error;
   }
 }
 
-function driver(writing: Connection, reading: Connection): Driver {
+function driver(writing: Connection, reading: Connection, options: SqliteOptions): Driver {
   let last: Promise<unknown> = Promise.resolve();
   /** One at a time: what runs on the connection between BEGIN and COMMIT belongs to that transaction. */
   const alone = <Result>(act: () => Promise<Result>): Promise<Result> => {
@@ -100,7 +114,8 @@ function driver(writing: Connection, reading: Connection): Driver {
   return {
     query: (sql, values) => reading.query(sql, values),
     run: (sql, values) => alone(() => writing.run(sql, values)),
-    write: (batch) => alone(() => write(writing, batch)),
+    write: (batch) => alone(() => write(writing, batch, options)),
+    transaction: (work) => alone(() => inTransaction(writing, () => work(writing))),
     async close() {
       await alone(async () => {
         if (reading !== writing) await reading.close();
@@ -110,22 +125,44 @@ function driver(writing: Connection, reading: Connection): Driver {
   };
 }
 
-/** Ordinary rows of one statement: their text is made on the main thread in one go, and each statement more wakes two threads. */
+/** Ordinary rows of one statement: their text is encoded on the main thread in one go, and each further statement wakes two threads. */
 const STATEMENT_ROWS = 600;
 
-async function write(connection: Connection, batch: Batch): Promise<void> {
+async function write(connection: Connection, batch: Batch, { clock, writer }: SqliteOptions): Promise<void> {
   const slices = [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
+  const tracked = isTracked(batch);
   const insert = async (): Promise<void> => {
-    for (const { table, rows } of slices) {
-      const { sql, values } = insertionOf(table, rows);
-      await connection.repeat(sql, values);
-    }
+    for (const slice of slices) await insertSlice(connection, slice);
+    if (!tracked) return;
+    const stamp = { version: await increment(connection, 'version'), writer, at: clock() };
+    for (const slice of slicesOf(changes, changeRows(batch, stamp))) await insertSlice(connection, slice);
   };
   // A single statement is a transaction already.
-  await (slices.length === 1 ? insert() : inTransaction(connection, insert));
+  if (slices.length === 1 && !tracked) return insert();
+  // A lock is reported after a short wait: the writer repeats the batch, and counts the failure.
+  await connection.repeat('BEGIN IMMEDIATE', []);
+  await committed(connection, insert);
 }
 
-function slicesOf(table: Table, rows: readonly object[]): { readonly table: Table; readonly rows: readonly object[] }[] {
-  const most = Math.max(1, Math.floor(STATEMENT_ROWS / table.weight));
-  return Array.from({ length: Math.ceil(rows.length / most) }, (_, i) => ({ table, rows: rows.slice(i * most, (i + 1) * most) }));
+/** Rows of one statement. */
+interface Slice {
+  readonly table: Table;
+  readonly rows: readonly object[];
 }
+
+async function insertSlice(connection: Connection, { table, rows }: Slice): Promise<void> {
+  const { sql, values } = insertionOf(table, rows);
+  await connection.repeat(sql, values);
+}
+
+function slicesOf(table: Table, rows: readonly object[]): readonly Slice[] {
+  const groups = table.onConflict === 'patch' ? [...Map.groupBy(rows, (row) => fieldsIn(table, row)).values()] : [rows];
+  const most = Math.max(1, Math.floor(STATEMENT_ROWS / table.weight));
+  return groups.flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / most) }, (_, i) => ({ table, rows: group.slice(i * most, (i + 1) * most) })),
+  );
+}
+
+/** Patches with the same fields fit into one statement. */
+const fieldsIn = (table: Table, row: object): string =>
+  table.fields.flatMap((field) => (field.of(row) === undefined ? [] : [field.column])).join();

@@ -58,12 +58,26 @@ suite('the key of the store', () => {
 });
 
 suite('keyed digests', () => {
+  test('are those that existing stores have', () => {
+    const digest = new KeyedDigest(KEY);
+    const stored = [
+      ['', 'naxqdEAbRu2bSJ0OGdaNGxPMa1CQNS_c-lvXTfTmnYc'],
+      ['a', 'TnAEvrrCh2VvlqKdSxa-LUqjUs-Icc0iIvJ70CQOYRg'],
+      ['resp_1', 'GUSN_teUNmDRm7VnuWz5N1gCrzml3c9WIQEq_y_O2Hg'],
+      ['é🦄\u0000', 'sraBLDNmteKVwHvy40tRqPAj0Mi6Onq_Ktqarq2TPAM'],
+      ['x'.repeat(1_365), '58WqnFrHKMI22cAvaNSac5zIN2yGasUsi3aaPwrGF00'],
+      ['y'.repeat(1_366), 'YQsFSI0CcGSmQPVK5vnZm-UZJjpKr2qcG3RcuoyNOR4'],
+      [`${'y'.repeat(100_000)}1`, 'YrPeOTNlZSkGfyL4yc8olE0CKKPFFd0ECfu_Vncm3YA'],
+    ] as const;
+    for (const [text, value] of stored) assert.equal(digest.of(text), value, text.slice(0, 20));
+  });
+
   test('are HMAC-SHA-256, of every text', () => {
     const digest = new KeyedDigest(KEY);
     for (const text of ['', 'a', 'resp_1', 'é🦄\u0000', 'x'.repeat(1_365)]) {
       assert.equal(digest.of(text), createHmac('sha256', KEY).update(text).digest('base64url'), text.slice(0, 20));
     }
-    // What is longer than the buffer counts in full all the same.
+    // Every character of a long value counts.
     assert.notEqual(digest.of(`${'y'.repeat(100_000)}1`), digest.of(`${'y'.repeat(100_000)}2`));
     assert.equal(digest.of('a'), digest.of('a'));
   });

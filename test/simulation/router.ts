@@ -58,7 +58,7 @@ const MAX_ATTEMPTS = 3;
 
 /** Nothing is stored: no simulated day has a restart. */
 const NO_STORE: Pick<Store, 'accounts' | 'credentials'> = {
-  accounts: { put: () => undefined, load: async () => [] },
+  accounts: { patch: () => undefined, load: async () => [], find: async () => undefined },
   credentials: { save: async () => undefined, find: async () => undefined, load: async () => [] },
 };
 

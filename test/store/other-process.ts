@@ -11,7 +11,7 @@ const add = (count: number) => {
 };
 
 add(300);
-store.accounts.put(accountRow({ account: name, health: 'failing', cooldown_until: 9_999 }));
+store.accounts.patch(accountRow({ account: name, health: 'failing', cooldown_until: 9_999 }));
 await store.flush();
 if (task === 'add') await store.close();
 else {

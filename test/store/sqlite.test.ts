@@ -11,7 +11,7 @@ import { Connection } from '../../store/sqlite/connection.ts';
 import { openStore, type StoreErrorCode } from '../../store/store.ts';
 import * as tables from '../../store/tables.ts';
 import { folder } from './adapters.ts';
-import { auditEntry, requestRow } from './samples.ts';
+import { accountRow, auditEntry, credentialRow, pinRow, requestRow, usageRow } from './samples.ts';
 
 const clock = () => 5_000;
 const database = async (context: TestContext): Promise<string> => `${await folder(context)}/poolgate.db`;
@@ -95,7 +95,41 @@ test('an empty file gets the schema, and the tables have exactly the columns tha
   await connection.close();
 });
 
-test('pins of a database from before digests stood alone are found by their digests', async (context) => {
+/** Takes a database back to schema version 4. */
+const BEFORE_COORDINATION = `
+  DROP TABLE counters; DROP TABLE changes; DROP TABLE leases; DROP TABLE limit_slots; DROP TABLE limit_grants;
+  DELETE FROM schema_version WHERE version > 4;
+`;
+
+test('a database of schema version 4 is upgraded in place with its rows', async (context) => {
+  const path = await database(context);
+  const before = await openStore(`sqlite:${path}`, { clock });
+  before.requests.append(requestRow());
+  before.accounts.patch(accountRow());
+  before.pins.put(pinRow());
+  before.usage.add(usageRow());
+  await before.credentials.save(credentialRow());
+  await before.close();
+  const connection = await Connection.open(path);
+  await connection.script(BEFORE_COORDINATION);
+  await connection.close();
+
+  const store = await openStore(`sqlite:${path}`, { clock });
+  context.after(() => store.close());
+  assert.deepEqual(await store.requests.list({}), [requestRow()]);
+  assert.deepEqual(await store.accounts.load(), [accountRow()]);
+  assert.deepEqual(await store.pins.find('ab12'), pinRow());
+  assert.deepEqual(await store.usage.load(0), [usageRow()]);
+  assert.deepEqual(await store.credentials.load(), [credentialRow()]);
+  assert.equal((await store.leases.acquire('name', 'owner', 1_000))?.token, 1);
+  assert.deepEqual(await store.limits.take('grant', [{ window: 'w', amount: 1, limit: 1, slot: 1, since: 1 }]), { granted: true });
+  store.accounts.patch({ account: 'north', model: '', streak: 3, updated_at: 7 });
+  await store.flush();
+  assert.deepEqual(await store.accounts.load(), [accountRow({ streak: 3, updated_at: 7 })]);
+  assert.equal(await store.changes.cursor(), 1);
+});
+
+test('pins of schema version 3, which have kind, Pool and key beside their digest, are found by the digest', async (context) => {
   const path = await database(context);
   await (await openStore(`sqlite:${path}`, { clock })).close();
   const connection = await Connection.open(path);
@@ -108,6 +142,7 @@ test('pins of a database from before digests stood alone are found by their dige
     CREATE INDEX pins_oldest ON pins (expires_at);
     INSERT INTO pins VALUES ('response', 'team', '', 'ab12', 'north', 10000);
     DELETE FROM schema_version WHERE version = 4;
+    ${BEFORE_COORDINATION}
   `);
   await connection.close();
   const store = await openStore(`sqlite:${path}`, { clock });

@@ -36,7 +36,7 @@ for (const adapter of adapters) {
       const second = attemptRow({ ordinal: 1, account: 'South', cause: 'rate_limited', status: null, error_class: null });
       before.requests.append(requestRow({ at: 2_000 }), [attemptRow(), second]);
       before.requests.append(bare);
-      before.accounts.put(accountRow());
+      before.accounts.patch(accountRow());
       before.catalog.put({ account: 'north', entries: '{"models": [ {"id":1.0} ]}', etag: 'W/"x"', read_at: 7 });
       before.pins.put(pinRow());
       before.usage.add(usageRow());
@@ -108,11 +108,11 @@ for (const adapter of adapters) {
 
     test('of several states of one account and model the last one counts, and models do not mix', async (context) => {
       const store = await open(context);
-      for (let streak = 0; streak < 300; streak++) store.accounts.put(accountRow({ streak }));
+      for (let streak = 0; streak < 300; streak++) store.accounts.patch(accountRow({ streak }));
       await store.flush();
       assert.equal(store.stats().written, 1);
-      store.accounts.put(accountRow({ streak: 1_000, health: 'failing', cooldown_until: 9_000, cause: 'rate_limit', windows: null }));
-      store.accounts.put(accountRow({ model: 'model-a', streak: 2 }));
+      store.accounts.patch(accountRow({ streak: 1_000, health: 'failing', cooldown_until: 9_000, cause: 'rate_limit', windows: null }));
+      store.accounts.patch(accountRow({ model: 'model-a', streak: 2 }));
       await store.flush();
       const states = await store.accounts.load();
       assert.deepEqual(new Map(states.map(({ model, streak }) => [model, streak])), new Map(Object.entries({ '': 1_000, 'model-a': 2 })));

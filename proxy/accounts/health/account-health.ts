@@ -54,6 +54,10 @@ export class AccountHealth {
     return !this.reauthRequired && this.breaker.isInitial && this.modelBreakers.size === 0;
   }
 
+  get isProbing(): boolean {
+    return [this.breaker, ...this.modelBreakers.values()].some(({ phase }) => phase === 'probing');
+  }
+
   get coolingBreakers(): readonly CircuitBreaker[] {
     return [this.breaker, ...this.modelBreakers.values()].filter(({ phase }) => phase === 'cooling');
   }

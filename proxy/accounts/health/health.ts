@@ -1,4 +1,4 @@
-// The health of all accounts, in memory: cooldowns, probes and refused credentials; the store has a copy (Q5).
+// The health of all accounts: cooldowns, probes and refused credentials, in memory over the rows of the store (Q5).
 import type { Clock } from '../../clock.ts';
 import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
 import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
@@ -73,6 +73,24 @@ export class Health implements RoutabilityOfAccounts {
       if (!account.isInitial) this.#accounts.set(id, account);
     }
     this.configure(config);
+  }
+
+  /**
+   * Takes over what another process stored of these accounts. A running probe of this process decides instead: its result is stored
+   * after what that process wrote.
+   */
+  refresh(ids: Iterable<string>): void {
+    const { states, credentials, clock } = this.#options;
+    for (const id of ids) {
+      if (this.#accounts.get(id)?.isProbing) continue;
+      const account = new AccountHealth(id);
+      restoreHealth(states.rows(id), account, clock.now());
+      if (account.isInitial) this.#accounts.delete(id);
+      else this.#accounts.set(id, account);
+      if (account.reauthRequired && credentials.isReplaced(id)) this.reset(id);
+      else this.#notify(account);
+    }
+    this.#setTimer();
   }
 
   /** Drops accounts that were removed, and the refusal of credentials that were replaced. */

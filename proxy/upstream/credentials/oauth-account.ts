@@ -108,9 +108,16 @@ export class OauthAccount {
   }
 
   async #renewed(not: string | undefined): Promise<Renewal> {
-    // Another process, or an import that came first, may have what is wanted here.
+    // An import that came first may have what is wanted here.
     if (this.#serves(not)) return 'renewed';
-    if ((await this.#reread()) && this.#serves(not)) return 'renewed';
+    return this.#tools.vault.whileLeased(this.#id, async () => {
+      // The process that had the lease before may have stored new tokens.
+      if ((await this.#reread()) && this.#serves(not)) return 'renewed';
+      return this.#renewedAlone(not);
+    });
+  }
+
+  async #renewedAlone(not: string | undefined): Promise<Renewal> {
     for (let round = 0; round < 3; round++) {
       const code = await this.#exchange();
       if (code === 'renewed' || code === 'failed') return code;

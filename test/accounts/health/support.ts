@@ -6,7 +6,7 @@ import { Health } from '../../../proxy/accounts/health/health.ts';
 import { RefusedCredentials } from '../../../proxy/accounts/health/refused-credentials.ts';
 import { type Clock, systemClock } from '../../../proxy/clock.ts';
 import type { Failure, FailureCause } from '../../../proxy/turn/failure.ts';
-import type { AccountStateRow, CredentialRow, Store } from '../../../store/store.ts';
+import type { AccountStatePatch, AccountStateRow, CredentialRow, Store } from '../../../store/store.ts';
 import { HandClock } from '../../models/support.ts';
 
 const STATUS: Readonly<Record<FailureCause, number>> = {
@@ -30,15 +30,18 @@ export const failure = (cause: FailureCause, fields: Partial<Failure> & { readon
 
 /** The two tables of health; a second health over the same store is the next process. */
 export class MemoryStore implements Pick<Store, 'accounts' | 'credentials'> {
-  readonly puts: AccountStateRow[] = [];
+  readonly puts: AccountStatePatch[] = [];
   readonly rows = new Map<string, AccountStateRow>();
   readonly #credentials = new Map<string, CredentialRow>();
   readonly accounts = {
-    put: (row: AccountStateRow): void => {
-      this.puts.push(row);
-      this.rows.set(`${row.account}/${row.model}`, row);
+    patch: (patch: AccountStatePatch): void => {
+      this.puts.push(patch);
+      const key = `${patch.account}/${patch.model}`;
+      const initial = { health: 'active', cooldown_until: null, streak: 0, cause: null, windows: null } as const;
+      this.rows.set(key, { ...initial, ...this.rows.get(key), ...patch });
     },
     load: async (): Promise<readonly AccountStateRow[]> => [...this.rows.values()],
+    find: async (account: string, model: string): Promise<AccountStateRow | undefined> => this.rows.get(`${account}/${model}`),
   };
   readonly credentials = {
     save: async (row: CredentialRow): Promise<void> => void this.#credentials.set(row.account, row),

@@ -12,7 +12,7 @@ import type { RehearsalLogin } from '../../../proxy/rehearsal/login.ts';
 import type { AccountConfig } from '../../../proxy/turn/settings.ts';
 import { Credentials } from '../../../proxy/upstream/credentials/credentials.ts';
 import { type Exchange, tokenEndpoint } from '../../../proxy/upstream/credentials/token-endpoint.ts';
-import { TokenVault } from '../../../proxy/upstream/credentials/token-vault.ts';
+import { type RefreshLock, TokenVault } from '../../../proxy/upstream/credentials/token-vault.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 
@@ -120,12 +120,14 @@ export class Bench {
   }
 
   /** Starts a process on the store; what it is given stands in the place of the real parts. */
-  async start(parts: { readonly exchange?: Exchange; readonly store?: Store['credentials'] } = {}): Promise<Process> {
+  async start(
+    parts: { readonly exchange?: Exchange; readonly store?: Store['credentials']; readonly lock?: RefreshLock } = {},
+  ): Promise<Process> {
     const refused: string[] = [];
     const imported: string[] = [];
     const logged: string[] = [];
     const credentials = new Credentials({
-      vault: new TokenVault(parts.store ?? this.store.credentials, new StoreKey(KEY)),
+      vault: new TokenVault(parts.store ?? this.store.credentials, new StoreKey(KEY), parts.lock),
       exchange: parts.exchange ?? this.exchange(),
       clock: this.clock,
       log: new Log('debug', (line) => void logged.push(line)),

@@ -1,18 +1,38 @@
-// What becomes of a turn whose ciphertext an account refused, as a table.
+// How a turn continues after an account refused its ciphertext, as a table; and the makers of ciphertext in memory and in the store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
-import { type Refused, recoveryOf } from '../../proxy/sessions/ciphertext-moves.ts';
+import { itemsToLookUp, type RefusedTurn, recoveryOf } from '../../proxy/sessions/ciphertext-refusal.ts';
+import { PinCache } from '../../proxy/sessions/pin-cache.ts';
 import type { Json } from '../../proxy/turn/json.ts';
+import type { PinRow } from '../../store/store.ts';
 
 const reasoning = (by: string) => ({ type: 'reasoning', summary: [], encrypted_content: `enc_${by}_1` });
 const compaction = (by: string) => ({ type: 'compaction', encrypted_content: `cmp_${by}_1` });
 const user = { type: 'message', role: 'user', content: 'go on' };
 
-/** Ciphertexts of north, south and west are remembered; those of `lost` are of unknown making. */
+/** The store's pins by hash, for as many caches as a test wants, and how often it was read. */
+function pinStore() {
+  const rows = new Map<string, PinRow>();
+  const store = {
+    reads: 0,
+    put: (row: PinRow): void => void rows.set(row.hash, row),
+    load: async (): Promise<readonly PinRow[]> => [],
+    find: async (hash: string): Promise<PinRow | undefined> => {
+      store.reads += 1;
+      return rows.get(hash);
+    },
+  };
+  return store;
+}
+
+const pinsOver = (store: ReturnType<typeof pinStore>): PinCache =>
+  new PinCache({ store, digest: new KeyedDigest(Buffer.alloc(32, 7)), clock: { now: () => 1, after: () => () => undefined } });
+
+/** Memory knows the makers of the ciphertexts of north, south and west; nothing knows that of `lost`. */
 function known(): Ciphertexts {
-  const ciphertexts = new Ciphertexts(new KeyedDigest(Buffer.alloc(32, 7)));
+  const ciphertexts = new Ciphertexts(pinsOver(pinStore()));
   for (const by of ['north', 'south', 'west']) for (const item of [reasoning(by), compaction(by)]) ciphertexts.learn(item, by);
   return ciphertexts;
 }
@@ -20,7 +40,7 @@ function known(): Ciphertexts {
 interface Case {
   readonly says: string;
   readonly input: readonly Json[];
-  readonly given?: Partial<Omit<Refused, 'closed'>> & { readonly closed?: readonly string[] };
+  readonly given?: Partial<Omit<RefusedTurn, 'closed'>> & { readonly closed?: readonly string[] };
   readonly next: string;
 }
 
@@ -46,7 +66,7 @@ const cases: readonly Case[] = [
     given: { session: 'south' },
     next: 'resend message',
   },
-  { says: 'it is left out once', input: [reasoning('lost'), user], given: { resent: true }, next: 'tell' },
+  { says: 'it is left out once', input: [reasoning('lost'), user], given: { resent: true }, next: 'none' },
   { says: 'an account gets its own back even so', input: [reasoning('west'), user], given: { resent: true }, next: 'move west' },
   { says: 'compaction goes back too', input: [compaction('north'), user], next: 'move north' },
   { says: 'and is never left out', input: [compaction('north'), user], given: { closed: ['north'] }, next: 'restart' },
@@ -81,8 +101,8 @@ const cases: readonly Case[] = [
     given: { resent: true },
     next: 'restart',
   },
-  { says: 'a turn without ciphertext is not helped', input: [user], next: 'tell' },
-  { says: 'nor one that would be empty', input: [reasoning('lost')], next: 'tell' },
+  { says: 'a turn without ciphertext is not helped', input: [user], next: 'none' },
+  { says: 'nor one that would be empty', input: [reasoning('lost')], next: 'none' },
   {
     says: 'nonsense in the input or in what the provider names breaks nothing',
     input: [null, 7, 'x', [], { encrypted_content: 9 }, reasoning('lost')],
@@ -100,7 +120,7 @@ const shown = (item: Json): string => {
 for (const { says, input, given = {}, next } of cases) {
   test(`refused ciphertext: ${says}`, () => {
     const { closed = [], ...rest } = given;
-    const refused: Refused = {
+    const refused: RefusedTurn = {
       body: { model: 'model-a', input },
       param: null,
       account: 'south',
@@ -111,13 +131,13 @@ for (const { says, input, given = {}, next } of cases) {
       ...rest,
     };
     const recovery = recoveryOf(refused, known());
-    const told = {
+    const detail = {
       move: () => ('account' in recovery ? ` ${recovery.account}` : ''),
       resend: () => ('body' in recovery ? ` ${(recovery.body.input as Json[]).map(shown).join(' ')}` : ''),
       restart: () => '',
-      tell: () => '',
+      none: () => '',
     }[recovery.kind]();
-    assert.equal(recovery.kind + told, next);
+    assert.equal(recovery.kind + detail, next);
     assert.deepEqual(refused.body.input, input, 'the turn itself is not edited');
     if (recovery.kind !== 'restart') return;
     assert.equal(recovery.refusal.code, 'continuation_requires_restart');
@@ -134,4 +154,45 @@ test('of two ciphertexts that begin alike, each has its own maker, however long 
     [ciphertexts.makerOf(long('1')), ciphertexts.makerOf(long('2')), ciphertexts.makerOf(long('3'))],
     ['north', 'south', undefined],
   );
+});
+
+test('the maker of a ciphertext that another process saw is read from the store', async () => {
+  const store = pinStore();
+  const pins = pinsOver(store);
+  new Ciphertexts(pins).learn(reasoning('north'), 'north');
+  pins.flush();
+  const other = new Ciphertexts(pinsOver(store));
+  assert.equal(other.makerOf(reasoning('north')), undefined);
+  await other.lookUp([reasoning('north')]);
+  assert.equal(other.makerOf(reasoning('north')), 'north');
+  await other.lookUp([reasoning('north')]);
+  assert.equal(store.reads, 1, 'memory knows it now');
+});
+
+test('a refused turn reads at most eight makers from the store, the most decisive first', async () => {
+  const items = Array.from({ length: 40 }, (_, n) => reasoning(`maker-${n}`));
+  const input = [...items.slice(0, 20), compaction('first'), user, ...items.slice(20), compaction('last')];
+  const order = itemsToLookUp({ model: 'model-a', input }, 'input.2.encrypted_content');
+  assert.deepEqual(order.slice(0, 4), [items[2], compaction('last'), compaction('first'), items[39]]);
+  const store = pinStore();
+  const pins = pinsOver(store);
+  const writing = new Ciphertexts(pins);
+  for (const item of items) writing.learn(item, 'north');
+  pins.flush();
+  const reading = new Ciphertexts(pinsOver(store));
+  await reading.lookUp(order);
+  assert.equal(store.reads, 8);
+  assert.deepEqual([reading.makerOf(items[2]), reading.makerOf(items[39]), reading.makerOf(items[20])], ['north', 'north', undefined]);
+});
+
+test('[S4] neither the ciphertext nor its end is stored', () => {
+  const store = pinStore();
+  const written: PinRow[] = [];
+  store.put = (row) => void written.push(row);
+  const pins = pinsOver(store);
+  new Ciphertexts(pins).learn(reasoning('north'), 'north');
+  assert.equal(written.length, 0, 'the write is queued');
+  pins.flush();
+  assert.match(written[0]?.hash ?? '', /^[\w-]{43}$/);
+  assert.doesNotMatch(JSON.stringify(written), /enc_north/);
 });

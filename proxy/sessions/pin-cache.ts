@@ -1,0 +1,155 @@
+// Pins: which account a response, session, turn state or ciphertext belongs to. The store has them hashed for 24 hours, memory the
+// recent ones (Q10).
+import { LRUCache } from 'lru-cache';
+import type { PinRow, Store } from '../../store/store.ts';
+import type { Clock } from '../clock.ts';
+import type { KeyedDigest } from '../encryption/digest.ts';
+import type { PinKind, PinName } from '../turn/continuation.ts';
+import { PinWriter } from './pin-writer.ts';
+
+const TTL_MS = 86_400_000;
+/** Some 12 MB when it is full: the turns of the last hours on a busy gateway. */
+const CAPACITY = 50_000;
+/** Read at the start, so that the first turns after a restart need no reads of their own. */
+const PRELOADED = 20_000;
+/** Ids are shorter. Longer values are digested first, so that no client decides how much memory a pin takes. */
+const LONGEST = 200;
+/** A session that the store does not know is taken for new for this long: its next turns cost no read while none has succeeded. */
+const ABSENT_MS = 5_000;
+const ABSENT_CAPACITY = 10_000;
+
+export interface Pin {
+  readonly account: string;
+  /** Unix milliseconds. */
+  readonly expires_at: number;
+}
+
+export interface PinCacheOptions {
+  readonly store: Store['pins'];
+  readonly digest: KeyedDigest;
+  readonly clock: Clock;
+  /** Most pins in memory. */
+  readonly capacity?: number;
+}
+
+export class PinCache {
+  readonly #options: PinCacheOptions;
+  readonly #capacity: number;
+  /** By name. */
+  readonly #pins: LRUCache<string, Pin>;
+  /** Pins of earlier processes by digest, until they are asked for. */
+  readonly #preloaded = new Map<string, Pin>();
+  /** Sessions that the store did not know, with the time until which it is not asked again. */
+  readonly #absent = new LRUCache<string, number>({ max: ABSENT_CAPACITY });
+  /** Reads under way by digest: turns of one session share one. */
+  readonly #reads = new Map<string, Promise<Pin | undefined>>();
+  readonly #writer: PinWriter;
+
+  constructor(options: PinCacheOptions) {
+    this.#options = options;
+    const { store, clock, digest, capacity = CAPACITY } = options;
+    this.#writer = new PinWriter({ store, after: (ms, run) => clock.after(ms, run), digest: (text) => digest.of(text) });
+    this.#capacity = capacity;
+    this.#pins = new LRUCache({ max: capacity });
+  }
+
+  /** Preloads pins of earlier processes. Pins that are not loaded are looked up in the store when they are asked for. */
+  async load(): Promise<void> {
+    const rows = await this.#options.store.load(Math.min(this.#capacity, PRELOADED)).catch(() => []);
+    for (const { hash, ...pin } of rows) this.#preloaded.set(hash, pin);
+  }
+
+  /**
+   * The same value of two kinds, Pools or keys has two names.
+   * @param keyId empty where the value belongs to the whole Pool
+   */
+  name(kind: PinKind, pool: string, keyId: string, value: string): PinName {
+    const bounded = value.length > LONGEST ? this.#options.digest.of(value) : value;
+    return { kind, text: `${kind}\n${pool}\n${keyId}\n${bounded}` };
+  }
+
+  /**
+   * A promise only where memory does not know the pin: then the store decides, since another process may have made it. A failing store
+   * counts as one that does not know it.
+   */
+  find(name: PinName): Pin | undefined | Promise<Pin | undefined> {
+    const known = this.#inMemory(name.text);
+    if (known) return known;
+    const absentUntil = this.#absent.get(name.text);
+    if (absentUntil !== undefined && absentUntil > this.#options.clock.now()) return undefined;
+    const hash = this.#options.digest.of(name.text);
+    return this.#fromPreloaded(name.text, hash) ?? this.#fromStore(name, hash);
+  }
+
+  /** What memory knows. */
+  peek({ text }: PinName): Pin | undefined {
+    const known = this.#inMemory(text);
+    if (known || this.#preloaded.size === 0) return known;
+    return this.#fromPreloaded(text, this.#options.digest.of(text));
+  }
+
+  /** Pins for 24 hours from now; written only where the account is new, or half of the time is over. */
+  learn({ kind, text }: PinName, account: string): void {
+    const { store, clock, digest } = this.#options;
+    const now = clock.now();
+    const known = this.#pins.get(text);
+    if (known?.account === account && known.expires_at - now > TTL_MS / 2) return;
+    const pin = { account, expires_at: now + TTL_MS };
+    this.#pins.set(text, pin);
+    // A session is written once in many turns; the others with every turn.
+    if (kind === 'header') store.put({ hash: digest.of(text), ...pin });
+    else this.#writer.put({ text, ...pin });
+  }
+
+  /** Passes all pins to the store, and later ones without delay: call it when the process begins to end. */
+  drain(): void {
+    this.#writer.drain();
+  }
+
+  /** Passes all pins to the store. */
+  flush(): void {
+    this.#writer.flush();
+  }
+
+  #inMemory(text: string): Pin | undefined {
+    const pin = this.#pins.get(text);
+    return pin && pin.expires_at > this.#options.clock.now() ? pin : undefined;
+  }
+
+  #fromPreloaded(text: string, hash: string): Pin | undefined {
+    const pin = this.#preloaded.get(hash);
+    if (!pin) return undefined;
+    this.#preloaded.delete(hash);
+    return this.#adopt(text, pin);
+  }
+
+  #fromStore(name: PinName, hash: string): Promise<Pin | undefined> {
+    const reading = this.#reads.get(hash);
+    if (reading) return reading;
+    const read = this.#options.store
+      .find(hash)
+      .then(
+        (row) => this.#answer(name, row),
+        () => this.#inMemory(name.text),
+      )
+      .finally(() => this.#reads.delete(hash));
+    this.#reads.set(hash, read);
+    return read;
+  }
+
+  /** An unknown response is looked up again at once: the process that made it may write it within the next second. */
+  #answer({ kind, text }: PinName, row: PinRow | undefined): Pin | undefined {
+    // A turn that was committed meanwhile knows better.
+    const learnt = this.#inMemory(text);
+    if (learnt) return learnt;
+    if (row) return this.#adopt(text, { account: row.account, expires_at: row.expires_at });
+    if (kind === 'header') this.#absent.set(text, this.#options.clock.now() + ABSENT_MS);
+    return undefined;
+  }
+
+  #adopt(text: string, pin: Pin): Pin | undefined {
+    if (pin.expires_at <= this.#options.clock.now()) return undefined;
+    this.#pins.set(text, pin);
+    return pin;
+  }
+}

@@ -1,0 +1,88 @@
+// The store as the rest of the program sees it: the verbs that every engine has.
+import type { ChangesVerbs } from './changes.ts';
+import type { AuditFilter, RequestFilter } from './filters.ts';
+import type { LeaseVerbs } from './leases.ts';
+import type { LimitVerbs } from './limits.ts';
+import type { Purged, PurgeLimits } from './purge.ts';
+import type {
+  AccountStatePatch,
+  AccountStateRow,
+  AttemptRow,
+  AuditRow,
+  CatalogRow,
+  CredentialRow,
+  PinRow,
+  RequestRow,
+  UsageRow,
+} from './rows.ts';
+import type { WriterStats } from './writer.ts';
+
+/**
+ * Rows in, plain objects out.
+ *
+ * `append`, `put`, `patch` and `add` queue a row and return at once: it is on disk, and visible to readers, within about 100 ms, and
+ * that much is what a killed process loses. While the disk fails, rows wait and are tried again; past the queue's bound log rows
+ * (requests, attempts) are dropped and counted, and no others ever are. Methods that return a promise of nothing resolve once the row
+ * is on disk.
+ */
+export interface Store {
+  readonly requests: {
+    /** With its attempts in order. An attempt that can be derived from its request is not written; `attempts.of` derives it. */
+    append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
+    /** Newest first. */
+    list(filter: RequestFilter): Promise<readonly RequestRow[]>;
+  };
+  readonly attempts: {
+    /** Those of one request, in order. */
+    of(request: RequestRow): Promise<readonly AttemptRow[]>;
+  };
+  readonly catalog: {
+    /** Replaces what is known of the account. */
+    put(row: CatalogRow): void;
+    load(): Promise<readonly CatalogRow[]>;
+  };
+  readonly accounts: {
+    /**
+     * Replaces the fields that the patch has and leaves the others: writers of different fields of one row do not erase each other's,
+     * in one process or in several. A row that does not exist begins as an active account without cooldown and windows.
+     */
+    patch(patch: AccountStatePatch): void;
+    load(): Promise<readonly AccountStateRow[]>;
+    /** The current row, the patches of this process that are queued by now included. Empty model: the account as a whole. */
+    find(account: string, model: string): Promise<AccountStateRow | undefined>;
+  };
+  readonly pins: {
+    put(row: PinRow): void;
+    /** Those that have not expired, latest expiry first, at most `limit`. */
+    load(limit: number): Promise<readonly PinRow[]>;
+    /** Undefined when unknown or expired. */
+    find(hash: string): Promise<PinRow | undefined>;
+  };
+  readonly credentials: {
+    /** Durable once it resolves: a refreshed credential must not be used before. */
+    save(row: CredentialRow): Promise<void>;
+    /** The current row: another process may have refreshed the credential. */
+    find(account: string): Promise<CredentialRow | undefined>;
+    load(): Promise<readonly CredentialRow[]>;
+  };
+  readonly usage: {
+    /** Adds to the sums of the key on that day; never dropped while the store is open. */
+    add(row: UsageRow): void;
+    /** Of this day and later ones; Unix milliseconds. */
+    load(since: number): Promise<readonly UsageRow[]>;
+  };
+  readonly audit: {
+    record(row: Omit<AuditRow, 'id'>): Promise<void>;
+    /** Newest first. */
+    list(filter: AuditFilter): Promise<readonly AuditRow[]>;
+  };
+  readonly changes: ChangesVerbs;
+  readonly leases: LeaseVerbs;
+  readonly limits: LimitVerbs;
+  purge(limits: PurgeLimits): Promise<Purged>;
+  stats(): WriterStats;
+  /** Writes what is queued now; false when the deadline (5 s) came first. */
+  flush(deadlineMs?: number): Promise<boolean>;
+  /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. */
+  close(deadlineMs?: number): Promise<void>;
+}

@@ -1,0 +1,18 @@
+// A second process for the tests: reports that its store is open, waits for a line, takes what the first process wants too, and prints
+// how many limits and leases it got.
+import { once } from 'node:events';
+import { openStore } from '../../store/store.ts';
+
+const store = await openStore(process.argv[2] ?? '', { clock: () => 1_000_000 });
+process.stdout.write('open\n');
+await once(process.stdin, 'data');
+let granted = 0;
+let leases = 0;
+for (let n = 0; n < 60; n++) {
+  const taken = await store.limits.take(`there-${n}`, [{ window: 'shared', amount: 1, limit: 50, slot: 1, since: 0 }]);
+  if (taken.granted) granted++;
+  if (await store.leases.acquire(`lease-${59 - n}`, 'there', 1_000_000_000)) leases++;
+}
+await store.close();
+process.stdout.write(`${granted} ${leases}\n`);
+process.stdin.destroy();
