@@ -1,4 +1,6 @@
 // THE ORDER: every rule of the gateway, once. Requests run down this list, replies run up it.
+
+import type { Rule } from '../proxy/turn/rule.ts';
 import { authenticate } from './access/authenticate.ts';
 import { eligibility } from './access/eligibility.ts';
 import { imagePermission } from './access/image-permission.ts';
@@ -28,7 +30,6 @@ import { fillOutput } from './reply/fill-output.ts';
 import { hideQuota } from './reply/hide-quota.ts';
 import { publicModel } from './reply/public-model.ts';
 import { usage } from './reply/usage.ts';
-import type { Rule } from './rule.ts';
 import { customTools } from './tools/custom-tools.ts';
 import { lowerSchemas } from './tools/lower-schemas.ts';
 import { namespaceRestoration } from './tools/namespace-restoration.ts';

@@ -1,4 +1,4 @@
-// The direction of imports: rules know the vocabulary of a turn and nothing else, the store knows nobody.
+// The direction of imports: each room knows the rooms below it, rules know the vocabulary of a turn, the store knows neither.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -35,23 +35,77 @@ function importsOf(file: string): readonly Import[] {
 
 const said = ({ file, from, names }: Import): string => `${file} imports ${names} from ${from}`;
 
-/** What a rule may know of the proxy, and whether as more than types. */
-const VOCABULARY: ReadonlyMap<string, 'types' | 'values'> = new Map([
-  ['proxy/turn/turn.ts', 'types'],
-  ['proxy/turn/settings.ts', 'types'],
-  ['proxy/turn/kinds.ts', 'values'],
-  ['proxy/turn/event-types.ts', 'types'],
-  ['proxy/turn/json.ts', 'values'],
-  ['proxy/turn/refusal.ts', 'values'],
-  ['proxy/turn/quota-headers.ts', 'values'],
-]);
+/** Every arrow between rooms of `proxy/`. A room imports the rooms of its row, type imports included, and nothing else. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  turn: [],
+  config: ['turn'],
+  admission: ['config', 'turn'],
+  encryption: ['config', 'turn'],
+  keys: ['turn'],
+  models: ['turn'],
+  rehearsal: ['config', 'turn'],
+  sessions: ['encryption', 'turn'],
+  upstream: ['config', 'encryption', 'turn'],
+  accounts: ['admission', 'config', 'models', 'turn', 'upstream'],
+  answers: ['accounts', 'keys', 'models', 'turn'],
+  dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
+  clients: ['dispatch', 'turn', 'upstream'],
+  admin: ['accounts', 'config', 'models', 'turn'],
+  gateway: [
+    'accounts',
+    'admin',
+    'admission',
+    'answers',
+    'clients',
+    'config',
+    'dispatch',
+    'encryption',
+    'keys',
+    'models',
+    'rehearsal',
+    'sessions',
+    'turn',
+    'upstream',
+  ],
+  cli: ['admin', 'config', 'gateway', 'turn'],
+};
 
-test('rules import the vocabulary of a turn as types, refusals, and each other', () => {
-  const allowed = ({ from, typesOnly }: Import): boolean => {
-    if (from.startsWith('rules/')) return true;
-    const known = VOCABULARY.get(from);
-    return known === 'values' || (known === 'types' && typesOnly);
+/** The rooms that print or run the rules; all others reach them through the chain. */
+const KNOW_RULES: ReadonlySet<string> = new Set(['admin', 'cli', 'gateway']);
+
+/** `proxy/turn/rule.ts` is in the room `turn`; `proxy/clock.ts` is in none, and every room may import it. */
+const roomOf = (file: string): string | undefined => /^proxy\/(\w+)\//.exec(file)?.[1];
+
+test('each room of the proxy imports the rooms of its row alone', () => {
+  const allowed = ({ file, from }: Import): boolean => {
+    const [room, other] = [roomOf(file), roomOf(from)];
+    if (from.startsWith('rules/')) return room !== undefined && KNOW_RULES.has(room);
+    if (!from.startsWith('proxy/') || room === other || other === undefined) return true;
+    return room === undefined ? file === 'proxy/main.ts' : (ARROWS[room] ?? []).includes(other);
   };
+  const imports = sources('proxy').flatMap(importsOf);
+  assert.deepEqual(imports.filter((one) => !allowed(one)).map(said), []);
+  const drawn = new Set(imports.map(({ file, from }) => `${roomOf(file)} ${roomOf(from)}`));
+  const undrawn = Object.entries(ARROWS).flatMap(([room, others]) => others.filter((other) => !drawn.has(`${room} ${other}`)));
+  assert.deepEqual(undrawn, [], 'an arrow that no import needs');
+});
+
+test('no file imports itself through others, type imports included', () => {
+  const graph = new Map(['proxy', 'rules', 'store'].flatMap(sources).map((file) => [file, importsOf(file).map(({ from }) => from)]));
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const seen = path.indexOf(file);
+    if (seen !== -1) circles.push([...path.slice(seen), file].join(' -> '));
+    else if (!done.has(file)) for (const next of graph.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+  assert.deepEqual(circles, []);
+});
+
+test('rules import the vocabulary of a turn and each other', () => {
+  const allowed = ({ from }: Import): boolean => from.startsWith('rules/') || from.startsWith('proxy/turn/');
   assert.deepEqual(
     sources('rules')
       .flatMap(importsOf)

@@ -1,10 +1,10 @@
 // The JSON replies of the admin listener: their types for both sides, and the checks of a client that receives one.
 
-import type { ExplainedMode } from '../../rules/rule.ts';
 import type { AttemptRow, RequestRow, Why } from '../../store/rows.ts';
 import type { Change, Json } from '../config/diff.ts';
 import type { Finding } from '../config/finding.ts';
 import type { Reloaded } from '../config/reloader.ts';
+import type { ExplainedMode } from '../turn/rule.ts';
 import type { ExplainedAccount } from './explain/candidates.ts';
 import type { ExplainedTurn } from './explain/explanation.ts';
 

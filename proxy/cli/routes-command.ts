@@ -1,8 +1,8 @@
 // `routes`: the route table of the file, with the rules of each route.
 import type { Command } from 'commander';
-import type { Rule } from '../../rules/rule.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import { RouteTable } from '../turn/route-table.ts';
+import type { Rule } from '../turn/rule.ts';
 import { noteOf, servedOf } from '../turn/served.ts';
 import { addCommand, type CommonOptions, type Io, inspectValid, json, table } from './command.ts';
 

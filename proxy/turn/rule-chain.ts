@@ -1,10 +1,10 @@
 // Compiles the ordered rules of a route kind for one configuration, and runs one turn through their phases.
 
-import { type Rule, SKIP, type UpstreamRefusal } from '../../rules/rule.ts';
 import { AGENT_FAMILY, EVENT_TYPES, type EventType, familyPrefix, wireType } from './event-types.ts';
 import type { JsonObject } from './json.ts';
 import type { RouteKind } from './kinds.ts';
 import type { Refusal } from './refusal.ts';
+import { type Rule, SKIP, type UpstreamRefusal } from './rule.ts';
 import type { WireWords } from './settings.ts';
 import type { Event, Head, Outcome, Outgoing, Turn, Work } from './turn.ts';
 

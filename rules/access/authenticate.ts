@@ -1,7 +1,7 @@
 // Every runtime route needs a Pool API key, unsupported rows included (AU1, AU3).
 import { type ErrorCode, plainRefusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { rule } from '../rule.ts';
 
 /** One token: a repeated header arrives joined by a comma, which does not match. */
 const BEARER = /^bearer +([^\s,]+) *$/i;

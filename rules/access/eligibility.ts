@@ -1,7 +1,7 @@
 // A model without a routable source is refused before anything is reserved or sent (SM5, UA1).
 import { plainRefusal, Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** Runs after every check that blames the request: those refusals do not depend on the state of the accounts (Q4). */
 export const eligibility = rule({

@@ -1,7 +1,7 @@
 // The Pool's image permission, before the body of an image request is read (F6.1, A9, AU5, PL1).
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { IMAGES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 export const imagePermission = rule({
   name: 'image-permission',

@@ -1,10 +1,10 @@
 // The model of a turn is named, permitted to the key and known to the Pool, checked in this order (Q4, F4.4).
 
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { ModelView, Turn } from '../../proxy/turn/turn.ts';
 import { allowsModel } from '../helpers/key-policy.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list. */
 export const modelAccess = rule({

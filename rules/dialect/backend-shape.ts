@@ -1,8 +1,8 @@
 // What every non-compact dispatch to the backend Responses destination has (F1.4, Q15).
 import type { Json } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { NON_COMPACT_TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 

@@ -2,10 +2,10 @@
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { RESPONSES_TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /**
  * Checks only what the normalisation of this turn edits (F1.1, F1.4, F2.2, F2.5, F2.6): instructions and metadata of a native Full turn

@@ -1,7 +1,8 @@
 // Removes from an attempt the members that its account's provider refuses (Q15).
+
+import { rule } from '../../proxy/turn/rule.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** Runs before the Lite marker is added, which no setting may remove. */
 export const dropFields = rule({

@@ -1,8 +1,8 @@
 // Classifies a provider's final refusal, and replaces it under explicit Full (F2.13, ER4, Q2, Q3).
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { SafeFields, Turn } from '../../proxy/turn/turn.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** Statuses that stay; any other 4xx becomes a 400. */
 const KEPT = new Set([400, 404, 409, 413, 422]);

@@ -2,10 +2,10 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { COMPATIBLE_TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** In Lite they stay in place: Lite sends instructions as developer messages anyway. Native turns keep theirs (Q32). */
 export const liftInstructions = rule({

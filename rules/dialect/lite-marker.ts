@@ -2,10 +2,10 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
+import { rule, SKIP } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule, SKIP } from '../rule.ts';
 
 /** The prefix of a request header among the `client_metadata` of a websocket frame. */
 const METADATA_PREFIX = 'ws_request_header_';

@@ -2,11 +2,11 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { withoutImageDetail } from '../helpers/image-detail.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** Applied to its own result it changes nothing (F2.10). Compact bodies are rewritten before their own projection (F2.15). */
 export const liteRewrite = rule({

@@ -2,9 +2,9 @@
 
 import { isObject } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** Chat has the same member, so the check holds before its translation as well. */
 export const liteToolChoice = rule({

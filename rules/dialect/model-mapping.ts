@@ -1,8 +1,9 @@
 // Each account gets the model by its own name for it, in both modes and on every attempt (F1.5, A10).
+
+import { rule } from '../../proxy/turn/rule.ts';
 import type { AccountView } from '../../proxy/turn/turn.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 export const modelMapping = rule({
   name: 'model-mapping',

@@ -1,6 +1,7 @@
 // Notes the captured serving mode on the turn's request row (RM1). It is set per Pool and model, never by a client (F2.4).
+
+import { rule } from '../../proxy/turn/rule.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 export const servingMode = rule({
   name: 'serving-mode',

@@ -1,8 +1,8 @@
 // Backend compatibility: `minimal` goes out as `low` and `ultra` as `max`, after the policy has distinguished them (F4.7).
 
+import { rule } from '../../proxy/turn/rule.ts';
 import { effortFieldOf } from '../helpers/effort-field.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
   ['minimal', 'low'],

@@ -1,9 +1,9 @@
 // The key's reasoning-effort policy: permits, fills in or replaces, and never clamps (RE1 to RE3, F4.1 to F4.3).
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { effortFieldOf } from '../helpers/effort-field.ts';
 import { omittedEffort, permittedEfforts } from '../helpers/key-policy.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** An effort that the policy sets goes to compact dispatch too (Q16). */
 export const effortPolicy = rule({

@@ -3,9 +3,9 @@
 import { isAbsent } from '../../proxy/turn/json.ts';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** The members of the surface that hold a cap; the first is the one that is filled in. */
 const fieldsOf = (kind: RouteKind | undefined): readonly [string, ...string[]] =>

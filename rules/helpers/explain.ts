@@ -1,6 +1,7 @@
 // Sentences of `explain` that several rules share: by serving mode, and by account.
+
+import type { TurnFacts } from '../../proxy/turn/rule.ts';
 import type { AccountView } from '../../proxy/turn/turn.ts';
-import type { TurnFacts } from '../rule.ts';
 
 /** What a rule of one mode does; where the mode is not known yet, in which mode it does it. */
 export const explainInMode =

@@ -2,10 +2,10 @@
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent, isList } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { NON_COMPACT_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** The first of the shape rules: all later rules get a list or nothing. */
 export const inputLists = rule({

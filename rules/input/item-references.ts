@@ -2,9 +2,9 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** A turn can go on without the reasoning of earlier ones, but not without their messages, calls and outputs. */
 export const itemReferences = rule({

@@ -3,8 +3,8 @@
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** Whether a value asks for something. */
 const ASKS: ReadonlyMap<string, (value: Json) => boolean> = new Map<string, (value: Json) => boolean>([

@@ -1,7 +1,7 @@
 // A public stream that broke off after visible output ends with one sanitised error (F1.8, Q17).
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** SSE encodes it as an `error` event that continues the sequence, a websocket as a frame of status 502. */
 export const closingError = rule({

@@ -1,8 +1,8 @@
 // Fills the empty `output` of a completed response from the finished items of its stream (Q15).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** Finished items by their output index; an item without an index gets the next free one. */
 type Finished = Map<number, Json>;

@@ -3,9 +3,9 @@
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import { isQuotaHeader } from '../../proxy/turn/quota-headers.ts';
+import { rule, SKIP } from '../../proxy/turn/rule.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
 import { NATIVE_TURNS } from '../route-groups.ts';
-import { rule, SKIP } from '../rule.ts';
 
 export const hideQuota = rule({
   name: 'hide-quota',

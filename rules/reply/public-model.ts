@@ -2,9 +2,9 @@
 
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 export const publicModel = rule({
   name: 'public-model',

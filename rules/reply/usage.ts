@@ -2,9 +2,9 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 interface Expected {
   /** False for a websocket client's prewarm (`generate: false`): missing usage is zero there, and unknown elsewhere. */

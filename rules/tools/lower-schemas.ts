@@ -1,11 +1,11 @@
 // Lowers the schemas of non-strict functions to what the backend accepts (F5.1, F1.5).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { isNamespace } from '../helpers/declared-tools.ts';
 import { isStrict, wrappedFunction } from '../helpers/executable-tools.ts';
 import { lowerParameters } from '../helpers/schema-lowering.ts';
 import { NON_COMPACT_TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /**
  * Top-level `tools`, and the functions in their namespaces. Tools in `input` are left as sent: the contract names `additional_tools`

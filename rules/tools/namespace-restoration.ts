@@ -2,10 +2,10 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, mapList } from '../../proxy/turn/json.ts';
+import { rule, SKIP } from '../../proxy/turn/rule.ts';
 import type { Body, Event } from '../../proxy/turn/turn.ts';
 import { declaredTools } from '../helpers/declared-tools.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule, SKIP } from '../rule.ts';
 
 /** The namespace of each custom tool whose declared name is unique. */
 type Namespaces = ReadonlyMap<string, string>;

@@ -1,12 +1,12 @@
 // Fills in a missing nested `type` of a strict flat function where its structure is unambiguous (F5.6, Q33).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { declaredTools } from '../helpers/declared-tools.ts';
 import { isStrict, parametersOf } from '../helpers/executable-tools.ts';
 import { hasObjectRoot, INDIRECTIONS, namesType } from '../helpers/tool-schema.ts';
 import { refuseTypeValues } from '../helpers/type-values.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** Its refusals and those of `strict-schemas` have the same code and path, so the order of the two does not show. */
 export const strictRepair = rule({

@@ -3,12 +3,12 @@
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { declaredTools } from '../helpers/declared-tools.ts';
 import { isStrict, parametersOf } from '../helpers/executable-tools.ts';
 import { hasObjectRoot } from '../helpers/tool-schema.ts';
 import { COMPATIBLE_TURNS } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 /** Chat bodies are checked as the client wrote them, so the rule runs before their translation. */
 export const strictSchemas = rule({

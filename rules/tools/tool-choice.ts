@@ -2,12 +2,12 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { declaredTools } from '../helpers/declared-tools.ts';
 import { wrappedFunction } from '../helpers/executable-tools.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 const SCALARS: ReadonlySet<Json> = new Set(['auto', 'none', 'required']);
 

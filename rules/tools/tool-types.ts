@@ -2,11 +2,11 @@
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { type DeclaredTool, declaredTools, isNamespace } from '../helpers/declared-tools.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 const TOP_LEVEL: ReadonlySet<Json | undefined> = new Set(['function', 'custom', 'namespace', 'web_search', 'image_generation']);
 const IN_NAMESPACE: ReadonlySet<Json | undefined> = new Set(['function', 'custom']);

@@ -2,8 +2,8 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, mapList } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
-import { rule } from '../rule.ts';
 
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import type { Rule } from '../../proxy/turn/rule.ts';
 import { Chains, type Phase, RuleRun } from '../../proxy/turn/rule-chain.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
 import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
-import type { Rule } from '../../rules/rule.ts';
 
 export interface TurnOptions {
   readonly kind?: RouteKind;

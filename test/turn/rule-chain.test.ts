@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventType } from '../../proxy/turn/event-types.ts';
+import { type Rule, rule, SKIP } from '../../proxy/turn/rule.ts';
 import { Chains } from '../../proxy/turn/rule-chain.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
-import { type Rule, rule, SKIP } from '../../rules/rule.ts';
 import { ACCOUNT, chainOf, turnOf } from '../support/turn.ts';
 
 /** A deployment whose own word differs from the neutral one. */

@@ -1,7 +1,8 @@
 // The facts of one turn from which it is explained: configuration, mode, and what only the running gateway knows.
-import type { TurnFacts } from '../../../rules/rule.ts';
+
 import type { Config } from '../../config/config.ts';
 import type { JsonObject } from '../../turn/json.ts';
+import type { TurnFacts } from '../../turn/rule.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
 import type { ModeDecision } from '../../turn/turn.ts';
 

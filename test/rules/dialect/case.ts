@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Rule } from '../../../proxy/turn/rule.ts';
 import type { ModeDecision } from '../../../proxy/turn/turn.ts';
-import type { Rule } from '../../../rules/rule.ts';
 import { refusalBy, run, type TurnOptions } from '../../support/turn.ts';
 
 export interface ExpectedRefusal {

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { Rule } from '../../../proxy/turn/rule.ts';
 import type { Event } from '../../../proxy/turn/turn.ts';
 import { agentEvents } from '../../../rules/reply/agent-events.ts';
 import { closingError } from '../../../rules/reply/closing-error.ts';
 import { fillOutput } from '../../../rules/reply/fill-output.ts';
 import { publicModel } from '../../../rules/reply/public-model.ts';
 import { usage } from '../../../rules/reply/usage.ts';
-import type { Rule } from '../../../rules/rule.ts';
 import { frozen, phase, run, type TurnOptions, turnOf } from '../../support/turn.ts';
 import { FILLED, USAGE } from './reply.cases.ts';
 

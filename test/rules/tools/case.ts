@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import type { ErrorCode } from '../../../proxy/turn/refusal.ts';
-import type { Rule } from '../../../rules/rule.ts';
+import type { Rule } from '../../../proxy/turn/rule.ts';
 import { refusalBy, run, type TurnOptions } from '../../support/turn.ts';
 
 export interface Case {

@@ -1,11 +1,11 @@
 // The interface of all policy: a rule takes part in phases of a turn, where it may refuse, edit or map.
 
-import type { EventType } from '../proxy/turn/event-types.ts';
-import type { JsonObject } from '../proxy/turn/json.ts';
-import type { RouteKind } from '../proxy/turn/kinds.ts';
-import type { Refusal } from '../proxy/turn/refusal.ts';
-import type { KeyConfig, PoolConfig, ServingMode } from '../proxy/turn/settings.ts';
-import type { AccountView, Event, Head, ModeDecision, Outcome, Outgoing, Turn, Work } from '../proxy/turn/turn.ts';
+import type { EventType } from './event-types.ts';
+import type { JsonObject } from './json.ts';
+import type { RouteKind } from './kinds.ts';
+import type { Refusal } from './refusal.ts';
+import type { KeyConfig, PoolConfig, ServingMode } from './settings.ts';
+import type { AccountView, Event, Head, ModeDecision, Outcome, Outgoing, Turn, Work } from './turn.ts';
 
 /**
  * Returned by `request`: none of this rule's later phases run in this turn. This is the only way to leave a turn: a `request` that
