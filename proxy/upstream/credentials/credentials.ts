@@ -1,4 +1,4 @@
-// What an account is asked with: its own headers and its credential, a static bearer or tokens that are kept fresh (Q9).
+// The credentials of all accounts: configured headers with a static bearer or with tokens that are refreshed (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials, AccountHeaders, Renewal, StaticCredentials } from '../account-credentials.ts';
@@ -12,7 +12,7 @@ export class Credentials implements AccountCredentials {
     this.#tools = tools;
   }
 
-  /** Takes the accounts of a configuration, and reads every tokens file anew. Resolves once all of them were looked at. */
+  /** Takes the accounts of a configuration and reads every tokens file again. Resolves when all files were read. */
   async configure({ config }: LoadedConfig): Promise<void> {
     const next = new Map<string, OauthAccount>();
     const looking: Promise<unknown>[] = [];
@@ -39,26 +39,26 @@ export class Credentials implements AccountCredentials {
   }
 
   /**
-   * The account answered 401 to a request with this Authorization. After `renewed` the same request may be sent once more; a
-   * static bearer is refused for good until the configuration brings another.
+   * The account answered 401 to a request with this Authorization. After `renewed` the same request may be sent again; a static
+   * bearer stays refused until the configuration has another.
    */
   async refused(account: AccountConfig, authorization: string | undefined): Promise<Renewal> {
     const oauth = this.#oauth.get(account.id);
     return oauth ? oauth.refused(authorization?.replace(/^Bearer /, '')) : 'refused';
   }
 
-  /** Takes another login from the tokens file, if there is one; that clears the account's state. */
+  /** Imports another login from the tokens file, if there is one; that clears the account's state. */
   async reimported(account: AccountConfig): Promise<boolean> {
     return (await this.#oauth.get(account.id)?.reimported()) ?? false;
   }
 
-  /** What an answer of this account must never show. */
+  /** The credential, which no answer of this account may contain. */
   secretOf(account: string, { bearers }: StaticCredentials): string | undefined {
     return this.#oauth.get(account)?.access ?? bearers.get(account);
   }
 }
 
-/** By the configuration's own object. */
+/** Headers with a bearer, by the configuration object of the account. */
 const bearing = new WeakMap<AccountConfig, { readonly bearer: string; readonly headers: AccountHeaders }>();
 
 /** The same object for as long as the account keeps its bearer. */

@@ -1,4 +1,4 @@
-// Calls of our own to an account: under its credential, and once more where that was refused and could be renewed (Q9).
+// The gateway's own requests to an account: with its credential, and again after a renewal where that was refused (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
 import { worded } from '../../turn/route-table.ts';
 import type { AccountCredentials } from '../account-credentials.ts';
@@ -7,7 +7,7 @@ import type { Upstream } from '../upstreams.ts';
 
 export interface OwnCallsOptions {
   readonly credentials: AccountCredentials;
-  /** The configuration of now. */
+  /** The current configuration. */
   readonly loaded: () => LoadedConfig;
   readonly upstream: (account: string) => Upstream | undefined;
 }

@@ -1,11 +1,11 @@
-// Asks a token endpoint for new tokens, and tells a final refusal from a failure that may pass (Q9).
+// Requests new tokens from a token endpoint, and distinguishes a final refusal from a transient failure (Q9).
 import { call } from '../call.ts';
 import { UndiciCarrier } from '../undici-carrier.ts';
 import { refreshedBy, type Tokens } from './tokens.ts';
 
 /**
- * `fresh`: the old refresh token is used up. `refused`: the account must log in again. `failed`: network, an overloaded endpoint,
- * or an answer that means nothing; whether the refresh token was used up is not known.
+ * `fresh`: the old refresh token is spent. `refused`: the account must log in again. `failed`: network, an overloaded endpoint, or an
+ * unknown answer; the refresh token may be spent.
  */
 export type Exchanged =
   | { readonly kind: 'fresh'; readonly tokens: Tokens }
@@ -24,11 +24,11 @@ export type Exchange = (request: TokenRequest) => Promise<Exchanged>;
 const FINAL_CODES = new Set(['invalid_grant', 'refresh_token_expired', 'refresh_token_reused', 'refresh_token_invalidated']);
 const BYTES = 262_144;
 
-/** @param ms Longest silence of the endpoint; 10 s unless a test says otherwise. */
+/** @param ms longest silence of the endpoint; tests shorten it */
 export function tokenEndpoint(ms = 10_000): Exchange {
   return async ({ url, clientId, tokens, now }) => {
     const { origin, pathname } = new URL(url);
-    // Once in an hour: a connection of its own costs less than one that is kept.
+    // A refresh is hourly: a new connection costs less than an idle one.
     const carrier = new UndiciCarrier(origin, { connectMs: ms, firstByteMs: ms, idleMs: ms });
     const body = JSON.stringify({ client_id: clientId, grant_type: 'refresh_token', refresh_token: tokens.refresh });
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'content-type': 'application/json' };
@@ -53,7 +53,7 @@ function judged(status: number, body: unknown, used: Tokens, now: number): Excha
   return { kind: 'failed', status };
 }
 
-/** `{error: "…"}`, `{error: {code | type}}`, `{code}`: endpoints word it in every way. */
+/** Endpoints answer `{error: "…"}`, `{error: {code | type}}` or `{code}`. */
 function codesIn(body: unknown): readonly string[] {
   const { error, code } = (body ?? {}) as { readonly error?: unknown; readonly code?: unknown };
   const inner = (typeof error === 'object' && error !== null ? error : {}) as { readonly code?: unknown; readonly type?: unknown };

@@ -1,4 +1,4 @@
-// Tokens in the store: encrypted, with a digest of what was imported, so that a new login of the operator's is told from an old one.
+// Tokens in the store: encrypted, with a digest of the imported login that identifies a new login of the operator.
 
 import { randomUUID } from 'node:crypto';
 import type { CredentialRow, Store } from '../../../store/store.ts';
@@ -8,7 +8,7 @@ import type { KeyedDigest } from '../../encryption/digest.ts';
 import type { StoreKey } from '../../encryption/store-key.ts';
 import { type Tokens, tokensOf } from './tokens.ts';
 
-export interface Kept {
+export interface StoredLogin {
   readonly tokens: Tokens;
   /** Digest of the refresh token that the operator's file held when it was imported. */
   readonly imported: string;
@@ -45,13 +45,13 @@ export class TokenVault {
     return this.#digest.of(refresh ?? access ?? '');
   }
 
-  /** As it stands now. Undefined where there is nothing, or nothing that this key opens. */
-  async find(account: string): Promise<Kept | undefined> {
+  /** The current tokens. Undefined where there are none that this key decrypts. */
+  async find(account: string): Promise<StoredLogin | undefined> {
     return this.#opened(await this.#store.find(account));
   }
 
   /** Durable once it resolves. */
-  save(account: string, { tokens, imported }: Kept): Promise<void> {
+  save(account: string, { tokens, imported }: StoredLogin): Promise<void> {
     const sealed = this.#cipher.seal(JSON.stringify(tokens), account);
     return this.#store.save({ account, imported, sealed, updated_at: tokens.at });
   }
@@ -73,7 +73,7 @@ export class TokenVault {
     throw new Error('another process refreshes the credential');
   }
 
-  #opened(row: CredentialRow | undefined): Kept | undefined {
+  #opened(row: CredentialRow | undefined): StoredLogin | undefined {
     const text = row?.sealed ? this.#cipher.open(row.sealed, row.account) : undefined;
     const tokens = text === undefined ? undefined : tokensOf(text);
     return row && tokens && { tokens, imported: row.imported };

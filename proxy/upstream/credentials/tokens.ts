@@ -1,16 +1,17 @@
-// The tokens of an OAuth account: read from the operator's file, from an answer of the token endpoint, and from the store.
+// The tokens of an OAuth account, parsed from the operator's file, an answer of the token endpoint, or the store.
+import { isObject } from '../../turn/json.ts';
 
 export interface Tokens {
-  /** Absent where only a refresh can bring one. */
+  /** Undefined before the first refresh of a file without one. */
   readonly access: string | undefined;
-  /** Absent where nothing can be refreshed. Good for one refresh. */
+  /** Valid for one refresh. Undefined where the login cannot be refreshed. */
   readonly refresh: string | undefined;
   /** Kept for the operator and for tools; never sent. */
   readonly id: string | undefined;
   readonly account: string | undefined;
   /** When these were obtained, Unix milliseconds. */
   readonly at: number;
-  /** When the access token ends; undefined where nobody said. */
+  /** Expiry of the access token, Unix milliseconds; undefined where it is not stated. */
   readonly expiresAt: number | undefined;
 }
 
@@ -28,7 +29,7 @@ export function tokensIn(json: unknown, now: number): Tokens | undefined {
   return { ...tokens, expiresAt: tokens.access === undefined ? undefined : endOf(tokens.access) };
 }
 
-/** What the endpoint answered to these tokens' refresh: it may leave out what stays. Undefined where it is no such answer. */
+/** The tokens in the endpoint's answer, which may omit unchanged ones. Undefined for any other answer. */
 export function refreshedBy(json: unknown, used: Tokens, now: number): Tokens | undefined {
   if (!isObject(json)) return undefined;
   const { access, refresh, id } = texts(json);
@@ -45,7 +46,7 @@ export function refreshedBy(json: unknown, used: Tokens, now: number): Tokens | 
   };
 }
 
-/** What `JSON.stringify` made of tokens. */
+/** Parses tokens that `JSON.stringify` wrote. */
 export function tokensOf(text: string): Tokens | undefined {
   const json: unknown = JSON.parse(text);
   if (!isObject(json)) return undefined;
@@ -69,7 +70,7 @@ function texts(members: Members): Pick<Tokens, 'access' | 'refresh' | 'id' | 'ac
   };
 }
 
-/** The `exp` of a JSON web token; undefined for tokens of any other make. Nothing is verified: the provider does that. */
+/** The `exp` of a JSON web token; undefined for other tokens. Nothing is verified: the provider does that. */
 function endOf(token: string): number | undefined {
   const payload = token.split('.')[1];
   if (payload === undefined) return undefined;
@@ -85,9 +86,7 @@ function endOf(token: string): number | undefined {
 const earlier = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
-const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** An access token goes into a header: what no header carries is none. */
+/** An access token goes into a header: text that no header can carry is none. */
 const bearerOf = (value: unknown): string | undefined => (typeof value === 'string' && /^[!-~]+$/.test(value) ? value : undefined);
