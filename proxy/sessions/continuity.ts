@@ -1,7 +1,6 @@
 // Continuity: what a turn continues, and to which account that pins it, hard or soft (Q10, F8.1, F8.2).
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
-import type { Pins } from '../accounts/selection/demand.ts';
 import type { Clock } from '../clock.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import type { Continuation } from '../turn/continuation.ts';
@@ -16,11 +15,15 @@ import { type Pin, PinCache } from './pin-cache.ts';
 import { sessionOf } from './session.ts';
 import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
 
-/** The pins of a turn as selection reads them. */
-export const CONTINUATION_PINS: Pins = {
-  hard: ({ continuation }) => continuation?.hard,
-  soft: ({ continuation }) => continuation?.soft,
+/** The pins of a turn as selection reads them: its interface is matched by shape, so that sessions do not import accounts. */
+export const CONTINUATION_PINS = {
+  hard: ({ continuation }: Continued): string | undefined => continuation?.hard,
+  soft: ({ continuation }: Continued): string | undefined => continuation?.soft,
 };
+
+interface Continued {
+  readonly continuation?: Pick<Continuation, 'hard' | 'soft'> | undefined;
+}
 
 /** Sessions with a recent refusal of ciphertext: as many as may fail over at once. */
 const MIXED = 5_000;
