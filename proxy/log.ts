@@ -43,6 +43,10 @@ export class Log {
   }
 }
 
+const DEPENDENCY = /\/(node_modules\/[\w@./-]+:\d+)/;
+/** The last such folder of the path: the project may be installed below a folder of the same name. */
+const OWN_FILE = /.*\/((?:proxy|rules|store)\/[\w./-]+:\d+)/;
+
 /**
  * The class, code and source location of an unexpected error. Its message is left out: it may quote what a client or a provider
  * sent (S4).
@@ -52,6 +56,6 @@ export function placeOf(thrown: unknown): LogFields {
   const { name, message, stack } = thrown;
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
   const frames = typeof stack === 'string' ? stack.slice(stack.indexOf(message) + message.length) : '';
-  const at = /\/((?:proxy|rules|store|node_modules)\/[\w@./-]+:\d+)/.exec(frames)?.[1];
-  return { thrown: name, code, place: at };
+  const places = frames.split('\n').flatMap((line) => (DEPENDENCY.exec(line) ?? OWN_FILE.exec(line))?.[1] ?? []);
+  return { thrown: name, code, place: places[0] };
 }

@@ -10,6 +10,14 @@ test('an error is told by its class, its code and its place, and never by its wo
   assert.deepEqual(placeOf(error), { thrown: 'TypeError', code: 'ERR_SOMETHING', place: 'proxy/turn/live-turn.ts:120' });
 });
 
+test('an error is located in an installation below a folder of the same name', () => {
+  const error = new Error('canary');
+  error.stack = 'Error: canary\n    at run (file:///srv/store/poolgate/rules/index.ts:7:1)';
+  assert.equal(placeOf(error).place, 'rules/index.ts:7');
+  error.stack = 'Error: canary\n    at run (/srv/poolgate/node_modules/ws/lib/proxy/x.js:9:1)';
+  assert.equal(placeOf(error).place, 'node_modules/ws/lib/proxy/x.js:9');
+});
+
 test('an error of our own code is found in it', () => {
   try {
     parseBody('canary' as unknown as Buffer);
