@@ -1,9 +1,8 @@
 // What a turn demands of selection: the account it must go to, the one it should go to, and how long it can wait (Q10, Q11).
 import type { Why } from '../../../store/rows.ts';
-import { dispatchedKind } from '../../turn/kinds.ts';
+import type { Affinity, Continuation } from '../../turn/continuation.ts';
 import type { AccountConfig, KeyConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
 import type { Body, ModelView, Route } from '../../turn/turn.ts';
-import { hashOf } from './rendezvous.ts';
 
 /** The part of a turn that selection reads. */
 export interface SelectedTurn {
@@ -16,7 +15,7 @@ export interface SelectedTurn {
   readonly pool: PoolConfig;
   readonly model: Pick<ModelView, 'id'> | undefined;
   /** The accounts that its anchors and its session name (Q10). */
-  readonly continuation?: { readonly hard: string | undefined; readonly soft: string | undefined } | undefined;
+  readonly continuation?: Pick<Continuation, 'hard' | 'soft' | 'affinity'> | undefined;
   readonly generation: {
     readonly accounts: ReadonlyMap<string, AccountConfig>;
     readonly loaded: { readonly bearers: ReadonlyMap<string, string> };
@@ -34,15 +33,15 @@ export interface Demand {
   readonly hard: string | undefined;
   /** The account of its soft pin. */
   readonly soft: string | undefined;
-  /** The hash of its prompt-cache key, where locality applies. */
-  readonly locality: number | undefined;
+  /** Undefined where prompt-cache locality does not apply. */
+  readonly affinity: Affinity | undefined;
   /** Calls back when the client leaves while the turn waits; returns the undo. */
   readonly onGone: (aborted: () => void) => () => void;
   /** The end of the turn's wait, from its admission slot; Unix milliseconds. */
   readonly deadline: number;
 }
 
-/** Where continuity sends a turn (Q10). */
+/** Where continuity sends a turn (Q10, Q11). */
 export interface Pins {
   /**
    * The account of the turn's response id or files. The turn goes to no other account; undefined where it may go to any.
@@ -52,20 +51,11 @@ export interface Pins {
   hard(turn: SelectedTurn, body: Body | undefined): string | undefined;
   /** The account of the turn's session. Yields to health and quota. */
   soft(turn: SelectedTurn, body: Body | undefined): string | undefined;
+  affinity(turn: SelectedTurn, body: Body | undefined): Affinity | undefined;
 }
 
-export const NO_PINS: Pins = { hard: () => undefined, soft: () => undefined };
+export const NO_PINS: Pins = { hard: () => undefined, soft: () => undefined, affinity: () => undefined };
 
 export const scopeOf = ({ model, route }: SelectedTurn): string => model?.id ?? `(${route.kind ?? 'route'})`;
 
 export const isModelless = (scope: string): boolean => scope.startsWith('(');
-
-/** Undefined where prompt-cache locality does not apply: another route, a websocket, a Pool without it, or no `prompt_cache_key`. */
-export function localityKeyOf({ route, client, pool, key, model }: SelectedTurn, body: Body | undefined): number | undefined {
-  if (!pool.prompt_cache_locality || client !== 'http' || route.method !== 'POST' || !dispatchedKind(route.kind)?.locality)
-    return undefined;
-  const cacheKey = body?.prompt_cache_key;
-  if (typeof cacheKey !== 'string' || cacheKey === '' || !model) return undefined;
-  // The same value of two API keys names two conversations.
-  return hashOf(`${pool.id}\n${key.id}\n${model.id}\n${cacheKey}`);
-}

@@ -105,7 +105,7 @@ describe('a lease', () => {
 describe('a soft pin', () => {
   test('takes precedence over strategy, locality and cohort', async () => {
     const { where, demand, selection } = await selectionOf({ pool: FIRST, candidates: { preferred: ['north'], overflow: ['south'] } });
-    assert.equal(where({ soft: 'south', body: { prompt_cache_key: 'k' } }), 'south');
+    assert.equal(where({ soft: 'south', conversation: 'k' }), 'south');
     assert.equal(where({ soft: 'west' }), 'west');
     const one = demand({ soft: 'west' });
     selection.choose(one, new Set());
