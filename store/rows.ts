@@ -52,6 +52,8 @@ export interface Why {
   readonly others: Readonly<Record<string, number>>;
   /** Why a soft pin was not followed. */
   readonly left_soft_pin?: string;
+  /** Why the turn did not go to the account that served its conversation last. */
+  readonly left_affinity?: string;
 }
 
 /** One dispatch of a request to one account. */

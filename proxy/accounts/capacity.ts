@@ -14,7 +14,6 @@ import { Health, type HealthConfig } from './health/health.ts';
 import type { HealthStatus } from './health/health-status.ts';
 import { RefusedCredentials } from './health/refused-credentials.ts';
 import { type QuotaView, UNKNOWN_QUOTA } from './selection/account-load.ts';
-import { NO_PINS, type Pins } from './selection/demand.ts';
 import { Selection } from './selection/selection.ts';
 import { alternativesIn, Sources } from './selection/sources.ts';
 
@@ -30,7 +29,6 @@ export interface CapacityOptions {
   readonly models: () => ModelDirectory;
   readonly upstream: (account: string) => Upstream | undefined;
   readonly quota?: QuotaView;
-  readonly pins?: Pins;
 }
 
 /** One account in /status, without its address and secrets. */
@@ -54,7 +52,7 @@ export class Capacity {
   readonly #loaded: () => LoadedConfig;
 
   constructor(options: CapacityOptions) {
-    const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA, pins = NO_PINS } = options;
+    const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA } = options;
     const now = (): number => clock.now();
     this.#loaded = loaded;
     this.states = new AccountStates(store.accounts, now);
@@ -79,7 +77,7 @@ export class Capacity {
     });
     this.health.onChange((status) => log.info('account_health', logFields(status)));
     this.admission = new Admission(clock, counters);
-    this.selection = new Selection({ clock, counters, sources, health: this.health, quota, pins, admission: this.admission, upstream });
+    this.selection = new Selection({ clock, counters, sources, health: this.health, quota, admission: this.admission, upstream });
   }
 
   /** Restores what an earlier process stored. */

@@ -4,6 +4,7 @@ import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Recovery } from '../sessions/ciphertext-refusal.ts';
 import type { Continuity } from '../sessions/continuity.ts';
+import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/failure.ts';
 import type { DispatchedKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
@@ -13,6 +14,7 @@ import type { Body } from '../turn/turn.ts';
 /** The part of a turn's attempts that recovery reads and changes. */
 export interface Recoverable {
   readonly turn: LiveTurn & { readonly kind: DispatchedKind };
+  readonly continuation: Continuation;
   readonly demand: Demand;
   readonly tried: ReadonlySet<string>;
   /** What the following attempts begin with. */
@@ -65,7 +67,7 @@ export class CiphertextRecovery {
   }
 
   #recovery(attempts: Recoverable, failure: Failure, account: string): Recovery {
-    const { turn, demand, tried, sentBody, resent, exhaustedMakers } = attempts;
+    const { turn, continuation, demand, tried, sentBody, resent, exhaustedMakers } = attempts;
     // A compaction that the account has begun may be complete, and paid for.
     if (turn.kind.retry === 'before head' && failure.status === 200) return { kind: 'none' };
     const pinned = demand.hard !== undefined || tried.size >= turn.pool.max_attempts;
@@ -78,14 +80,13 @@ export class CiphertextRecovery {
       session: demand.soft,
       agent: turn.wire.agent,
     };
-    return this.#continuity.recovery(refused, turn);
+    return this.#continuity.recovery(refused, continuation);
   }
 
   /** A lease at this very account, or undefined. */
-  async #leaseAt(account: string, { turn, demand }: Recoverable): Promise<Lease | 'gone' | undefined> {
+  async #leaseAt(account: string, { demand }: Recoverable): Promise<Lease | 'gone' | undefined> {
     try {
       const lease = await this.#selection.choose({ ...demand, hard: account }, NONE);
-      if (lease && turn.why) turn.why = { ...turn.why, reason: 'ciphertext' };
       return lease ?? 'gone';
     } catch (thrown) {
       if (thrown instanceof Refusal) return undefined;

@@ -1,5 +1,6 @@
 // THE LOOP: the attempts of one turn, one account after another. The only place that decides what is tried again (Q6).
 
+import type { Why } from '../../store/rows.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
 import type { Demand } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
@@ -7,6 +8,7 @@ import type { Selection } from '../accounts/selection/selection.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { Counters } from '../metrics.ts';
 import type { Continuity } from '../sessions/continuity.ts';
+import type { Continuation } from '../turn/continuation.ts';
 import { noteErrorClass } from '../turn/error-class.ts';
 import { type Failure, isRetryable, unsentFailure } from '../turn/failure.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
@@ -51,6 +53,7 @@ export class TurnAttempts implements Recoverable, Confidential {
   readonly turn: DispatchRequest['turn'];
   readonly tried = new Set<string>();
   readonly exhaustedMakers = new Set<string>();
+  continuation!: Continuation;
   demand!: Demand;
   body: Body;
   sentBody: Body;
@@ -61,8 +64,9 @@ export class TurnAttempts implements Recoverable, Confidential {
   readonly #log: AttemptLog;
   readonly #recovery: CiphertextRecovery;
   readonly #failures: Failure[] = [];
-  /** The account of the last attempt. */
+  /** The account of the last attempt, and why it was chosen. */
   #account: AccountConfig | undefined;
+  #why: Why | null = null;
   #upload: Upload | undefined;
 
   constructor(services: TurnServices, request: DispatchRequest, slot: Slot) {
@@ -84,8 +88,8 @@ export class TurnAttempts implements Recoverable, Confidential {
     try {
       const body = this.#request.payload.kind === 'json' ? this.body : undefined;
       const resuming = this.#services.continuity.resume(turn, body);
-      turn.continuation = resuming instanceof Promise ? await resuming : resuming;
-      this.#begin(body);
+      this.continuation = resuming instanceof Promise ? await resuming : resuming;
+      this.#begin();
       let recovered: Choice | undefined;
       while (!end) {
         const choosing = recovered ?? this.#choose();
@@ -94,6 +98,7 @@ export class TurnAttempts implements Recoverable, Confidential {
         else if (lease === 'none') end = this.#failed();
         else {
           this.tried.add(lease.account.id);
+          this.#why = recovered ? { ...lease.why, reason: 'ciphertext' } : lease.why;
           let result: AttemptResult = 'neutral';
           let attempted: Attempted;
           try {
@@ -117,7 +122,7 @@ export class TurnAttempts implements Recoverable, Confidential {
       end = { kind: 'refused', refusal: refusalOf(thrown) };
     }
     this.#slot.release();
-    return { attempts: { rows: this.#log.rows, account: this.#account?.label ?? null, why: turn.why ?? null }, end };
+    return { attempts: { rows: this.#log.rows, account: this.#account?.label ?? null, why: this.#why }, end };
   }
 
   secrets(): readonly string[] {
@@ -132,11 +137,11 @@ export class TurnAttempts implements Recoverable, Confidential {
     return promptOf(this.body);
   }
 
-  #begin(body: Body | undefined): void {
+  #begin(): void {
     const { turn, client } = this.#request;
     const { selection, counters, budget } = this.#services;
     const onGone = (left: () => void): (() => void) => client.onGone(left);
-    this.demand = selection.demand({ turn, body, slot: this.#slot, onGone });
+    this.demand = selection.demand({ turn, continuation: this.continuation, slot: this.#slot, onGone });
     budget.turn(turn.now());
     counters.add('turns');
   }
@@ -185,11 +190,11 @@ export class TurnAttempts implements Recoverable, Confidential {
     const { turn, client, payload, countOutput } = this.#request;
     const { account } = lease;
     const { counters, ownHeaders, continuity, observers } = this.#services;
-    const trim = (out: Outgoing): void => continuity.trim(out, turn);
+    const trim = (out: Outgoing): void => continuity.trim(out, this.continuation, turn.wire);
     const composition = { turn, account, own, trim };
     let request: ReturnType<typeof composeJson>;
     if (payload.kind === 'json') {
-      this.sentBody = continuity.fit({ body: this.body }, turn, account.id).body;
+      this.sentBody = continuity.fit(this.body, this.continuation, account.id);
       request = composeJson(this.sentBody, composition);
     } else {
       // Opened as late as this: the client is asked for its body when an account is there to take it.
@@ -197,7 +202,7 @@ export class TurnAttempts implements Recoverable, Confidential {
       request = composeStream(this.#upload?.stream ?? null, composition);
     }
     const complete = this.#log.begin(account.label, cause);
-    const observed = observers.of({ turn, account });
+    const observed = observers.of({ turn, account, continuation: this.continuation });
     counters.add('attempts');
     if (lease.isProbe) counters.add('probes');
     const attempted = await attempt({

@@ -13,7 +13,7 @@ import { Counters } from '../metrics.ts';
 import { Catalog } from '../models/catalog.ts';
 import type { CatalogAnswer } from '../models/catalog-refresh.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
-import { CONTINUATION_PINS, Continuity } from '../sessions/continuity.ts';
+import { Continuity } from '../sessions/continuity.ts';
 import { unsentFailure } from '../turn/failure.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
@@ -78,7 +78,6 @@ export class Services {
       upstream,
       catalog: this.catalog,
       models: () => this.models,
-      pins: CONTINUATION_PINS,
       quota: this.usage.quota,
     });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));

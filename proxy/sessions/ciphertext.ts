@@ -33,6 +33,25 @@ export class Ciphertexts {
     return name && this.#pins.peek(name)?.account;
   }
 
+  /**
+   * The maker of the newest known ciphertext among these items. Where memory knows none of the last eight, the store is read for the
+   * newest one.
+   */
+  newestMaker(items: readonly Json[]): string | undefined | Promise<string | undefined> {
+    let newest: PinName | undefined;
+    let lookups = 0;
+    for (let i = items.length - 1; i >= 0 && lookups < LOOKUPS; i--) {
+      const name = this.#nameOf(items[i]);
+      if (!name) continue;
+      const maker = this.#pins.peek(name)?.account;
+      if (maker !== undefined) return maker;
+      newest ??= name;
+      lookups += 1;
+    }
+    const pin = newest && this.#pins.find(newest);
+    return pin instanceof Promise ? pin.then((read) => read?.account) : pin?.account;
+  }
+
   /** Reads the makers of these items into memory, at most eight of those that it does not know, the first ones. */
   async lookUp(items: readonly Json[]): Promise<void> {
     const reads: Promise<unknown>[] = [];

@@ -32,8 +32,7 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
       learnResponse(source, json.id);
       if (Array.isArray(json.output)) for (const item of json.output as readonly Json[]) ciphertexts.learn(item, source.account.id);
     },
-    committed({ turn, account }) {
-      const session = turn.continuation?.session;
+    committed({ account, continuation: { session } }) {
       if (session) pins.learn(session, account.id);
     },
   };

@@ -1,4 +1,4 @@
-// Continuity: what a turn continues, and to which account that pins it, hard or soft (Q10, F8.1, F8.2).
+// Continuity: what a turn continues, and the account that it must, should or would best go to for that (Q10, Q11, F8).
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
@@ -7,7 +7,9 @@ import type { Continuation } from '../turn/continuation.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { ReplyObserver } from '../turn/reply-observer.ts';
-import type { Body, Outgoing, Work } from '../turn/turn.ts';
+import type { WireWords } from '../turn/settings.ts';
+import type { Body, Outgoing } from '../turn/turn.ts';
+import { affinityOf } from './affinity.ts';
 import { Ciphertexts, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';
 import { continuityObserver } from './continuity-observer.ts';
@@ -15,21 +17,14 @@ import { type Pin, PinCache } from './pin-cache.ts';
 import { sessionOf } from './session.ts';
 import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
 
-/** The pins of a turn as selection reads them: its interface is matched by shape, so that sessions do not import accounts. */
-export const CONTINUATION_PINS = {
-  hard: ({ continuation }: Continued): string | undefined => continuation?.hard,
-  soft: ({ continuation }: Continued): string | undefined => continuation?.soft,
-};
-
-interface Continued {
-  readonly continuation?: Pick<Continuation, 'hard' | 'soft'> | undefined;
-}
+type Pinned = Omit<Continuation, 'affinity'>;
 
 /** Sessions with a recent refusal of ciphertext: as many as may fail over at once. */
 const MIXED = 5_000;
 
 const NO_STATES: ReadonlyMap<string, string> = new Map();
-const NOTHING: Continuation = Object.freeze({ hard: undefined, soft: undefined, session: undefined, states: NO_STATES });
+const NO_PIN = Object.freeze({ hard: undefined, soft: undefined, session: undefined, states: NO_STATES });
+const NOTHING: Continuation = Object.freeze({ ...NO_PIN, affinity: undefined });
 
 export interface ContinuityOptions {
   readonly store: Store['pins'];
@@ -76,44 +71,60 @@ export class Continuity {
     const anchor = anchorOf(body);
     const session = sessionOf(turn.headers, turn.wire);
     const states = turnStatesIn(turn.headers, body, turn.wire);
-    if (anchor === undefined && session === undefined && states.length === 0) return NOTHING;
+    if (anchor === undefined && session === undefined && states.length === 0) return this.#resumeUnnamed(NO_PIN, turn, body);
     const pins = this.#pins;
     const sessionName = session === undefined ? undefined : pins.name('header', pool, turn.key.id, session);
     const at = sessionName && pins.find(sessionName);
-    if (anchor === undefined && states.length === 0 && !(at instanceof Promise)) {
-      return { hard: undefined, soft: at?.account, session: sessionName, states: NO_STATES };
+    if (sessionName && anchor === undefined && states.length === 0 && !(at instanceof Promise)) {
+      return this.#withAffinity({ hard: undefined, soft: at?.account, session: sessionName, states: NO_STATES }, turn, body);
     }
     const anchored = anchor === undefined ? undefined : pins.find(pins.name('response', pool, '', anchor));
     const issuers = states.map((value) => pins.find(pins.name('turn_state', pool, '', value)));
-    const settle = ([boundTo, wasAt, ...issuedBy]: readonly (Pin | undefined)[]): Continuation => {
+    const settle = ([boundTo, wasAt, ...issuedBy]: readonly (Pin | undefined)[]): Continuation | Promise<Continuation> => {
       if (anchor !== undefined && !boundTo) throw new Refusal('previous_response_not_found', { param: 'previous_response_id' });
       const issued = states.flatMap((value, i) => (issuedBy[i] ? [[value, issuedBy[i].account] as const] : []));
-      return {
+      const pinned = {
         hard: boundTo?.account,
         soft: wasAt?.account ?? issued[0]?.[1],
         session: sessionName,
         states: issued.length === 0 ? NO_STATES : new Map(issued),
       };
+      if (anchor !== undefined) return { ...pinned, affinity: undefined };
+      return sessionName ? this.#withAffinity(pinned, turn, body) : this.#resumeUnnamed(pinned, turn, body);
     };
     const found = [anchored, at, ...issuers];
     return isSettled(found) ? settle(found) : Promise.all(found).then(settle);
+  }
+
+  /** A turn that names no session: its ciphertext may name an account (Q10). */
+  #resumeUnnamed(pinned: Pinned, turn: LiveTurn, body: Body | undefined): Continuation | Promise<Continuation> {
+    const input = body?.input;
+    if (pinned.soft !== undefined || !Array.isArray(input)) return this.#withAffinity(pinned, turn, body);
+    const maker = this.#ciphertexts.newestMaker(input);
+    if (maker instanceof Promise) return maker.then((soft) => this.#withAffinity({ ...pinned, soft }, turn, body));
+    return this.#withAffinity(maker === undefined ? pinned : { ...pinned, soft: maker }, turn, body);
+  }
+
+  #withAffinity(pinned: Pinned, turn: LiveTurn, body: Body | undefined): Continuation | Promise<Continuation> {
+    const affinity = affinityOf(turn, body, this.#pins, pinned);
+    if (affinity instanceof Promise) return affinity.then((read) => ({ ...pinned, affinity: read }));
+    return affinity === undefined && pinned === NO_PIN ? NOTHING : { ...pinned, affinity };
   }
 
   /**
    * The turn as this account gets it: without the reasoning that it refused before. The history of its session still has those items,
    * and the account would refuse each of its turns.
    */
-  fit(work: Work, { continuation }: Pick<LiveTurn, 'continuation'>, account: string): Work {
-    const { input } = work.body;
-    const session = continuation?.session;
-    if (!session || !this.#mixed.get(session.text) || !Array.isArray(input)) return work;
+  fit(body: Body, { session }: Continuation, account: string): Body {
+    const { input } = body;
+    if (!session || !this.#mixed.get(session.text) || !Array.isArray(input)) return body;
     const kept = input.filter((item) => !(isReasoning(item) && this.#ciphertexts.isRefusedBy(item, account)));
-    return kept.length === 0 || kept.length === input.length ? work : { body: { ...work.body, input: kept } };
+    return kept.length === 0 || kept.length === input.length ? body : { ...body, input: kept };
   }
 
   /** Removes from an attempt the turn state that its account did not issue. */
-  trim(out: Outgoing, { continuation, wire }: Pick<LiveTurn, 'continuation' | 'wire'>): void {
-    keepOwnTurnState(out, (value) => continuation?.states.get(value) === out.account.id, wire);
+  trim(out: Outgoing, { states }: Continuation, wire: WireWords): void {
+    keepOwnTurnState(out, (value) => states.get(value) === out.account.id, wire);
   }
 
   /** Whether a provider refused ciphertext, which a turn can recover from. */
@@ -126,9 +137,9 @@ export class Continuity {
     return this.#ciphertexts.lookUp(itemsToLookUp(sent, param));
   }
 
-  recovery(refused: RefusedTurn, { continuation }: Pick<LiveTurn, 'continuation'>): Recovery {
+  recovery(refused: RefusedTurn, { session }: Continuation): Recovery {
     const recovery = recoveryOf(refused, this.#ciphertexts);
-    if (recovery.kind === 'resend' && continuation?.session) this.#mixed.set(continuation.session.text, true);
+    if (recovery.kind === 'resend' && session) this.#mixed.set(session.text, true);
     return recovery;
   }
 }

@@ -1,5 +1,5 @@
-// Pins: which account a response, session, turn state or ciphertext belongs to. The store has them hashed for 24 hours, memory the
-// recent ones (Q10).
+// Pins: which account a response, session, turn state, ciphertext or conversation belongs to. The store has them hashed, memory the
+// recent ones (Q10, Q11).
 import { LRUCache } from 'lru-cache';
 import type { PinRow, Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
@@ -7,16 +7,31 @@ import type { KeyedDigest } from '../encryption/digest.ts';
 import type { PinKind, PinName } from '../turn/continuation.ts';
 import { PinWriter } from './pin-writer.ts';
 
-const TTL_MS = 86_400_000;
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 /** Some 12 MB when it is full: the turns of the last hours on a busy gateway. */
 const CAPACITY = 50_000;
 /** Read at the start, so that the first turns after a restart need no reads of their own. */
 const PRELOADED = 20_000;
 /** Ids are shorter. Longer values are digested first, so that no client decides how much memory a pin takes. */
 const LONGEST = 200;
-/** A session that the store does not know is taken for new for this long: its next turns cost no read while none has succeeded. */
+/** A session or conversation that the store does not know counts as new for this time: its next turns cost no read before a success. */
 const ABSENT_MS = 5_000;
 const ABSENT_CAPACITY = 10_000;
+
+/** How long a pin holds after it was learnt, and the age from which learning it again writes it again. */
+const DAY = { ttlMs: DAY_MS, renewAfterMs: DAY_MS / 2 };
+const HOUR = { ttlMs: HOUR_MS, renewAfterMs: HOUR_MS / 60 };
+const LIFETIMES: Readonly<Record<PinKind, typeof DAY>> = {
+  response: DAY,
+  header: DAY,
+  turn_state: DAY,
+  ciphertext: DAY,
+  cache_key: HOUR,
+  conversation: HOUR,
+};
+/** The kinds with new names in many turns: sessions and conversations. */
+const OFTEN_NEW: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'cache_key', 'conversation']);
 
 export interface Pin {
   readonly account: string;
@@ -39,7 +54,7 @@ export class PinCache {
   readonly #pins: LRUCache<string, Pin>;
   /** Pins of earlier processes by digest, until they are asked for. */
   readonly #preloaded = new Map<string, Pin>();
-  /** Sessions that the store did not know, with the time until which it is not asked again. */
+  /** Sessions and conversations that the store did not know, with the time until which it is not read again. */
   readonly #absent = new LRUCache<string, number>({ max: ABSENT_CAPACITY });
   /** Reads under way by digest: turns of one session share one. */
   readonly #reads = new Map<string, Promise<Pin | undefined>>();
@@ -88,13 +103,14 @@ export class PinCache {
     return this.#fromPreloaded(text, this.#options.digest.of(text));
   }
 
-  /** Pins for 24 hours from now; written only where the account is new, or half of the time is over. */
+  /** Pins from now for the lifetime of its kind; written only where the account is new or the pin is due for renewal. */
   learn({ kind, text }: PinName, account: string): void {
     const { store, clock, digest } = this.#options;
     const now = clock.now();
     const known = this.#pins.get(text);
-    if (known?.account === account && known.expires_at - now > TTL_MS / 2) return;
-    const pin = { account, expires_at: now + TTL_MS };
+    const { ttlMs, renewAfterMs } = LIFETIMES[kind];
+    if (known?.account === account && known.expires_at - now > ttlMs - renewAfterMs) return;
+    const pin = { account, expires_at: now + ttlMs };
     this.#pins.set(text, pin);
     // A session is written once in many turns; the others with every turn.
     if (kind === 'header') store.put({ hash: digest.of(text), ...pin });
@@ -143,7 +159,7 @@ export class PinCache {
     const learnt = this.#inMemory(text);
     if (learnt) return learnt;
     if (row) return this.#adopt(text, { account: row.account, expires_at: row.expires_at });
-    if (kind === 'header') this.#absent.set(text, this.#options.clock.now() + ABSENT_MS);
+    if (OFTEN_NEW.has(kind)) this.#absent.set(text, this.#options.clock.now() + ABSENT_MS);
     return undefined;
   }
 

@@ -1,6 +1,6 @@
-// What a turn continues: the accounts that it must or should go to, and the names under which its session and turn state are pinned (Q10).
+// What a turn continues: the accounts that it must, should or would best go to, and the names of the pins that it leaves (Q10, Q11).
 
-export type PinKind = 'response' | 'header' | 'turn_state' | 'ciphertext';
+export type PinKind = 'response' | 'header' | 'turn_state' | 'ciphertext' | 'cache_key' | 'conversation';
 
 /** What names a pin in memory; the store gets a digest of it. */
 export interface PinName {
@@ -8,14 +8,26 @@ export interface PinName {
   readonly text: string;
 }
 
+/** The account that served the turn's conversation last, and so has its prompt cached. Yields to health, quota and load (Q11). */
+export interface Affinity {
+  /** Undefined at the first turn, which the strategy places. */
+  readonly account: string | undefined;
+  /** The reason in the row of a turn that goes there. */
+  readonly reason: 'locality' | 'conversation';
+  /** Takes the account that answered the turn. */
+  learn(account: string): void;
+}
+
 /** Settled before an account is chosen. */
 export interface Continuation {
   /** The account that its response id binds it to. */
   readonly hard: string | undefined;
-  /** The account of its session; without a session, the one that issued its turn state. */
+  /** The account of its session; without a session, the one that issued its turn state or made its newest known ciphertext. */
   readonly soft: string | undefined;
   /** The pin of its session, for the account that answers. */
   readonly session: PinName | undefined;
+  /** Undefined where prompt-cache locality does not apply. */
+  readonly affinity: Affinity | undefined;
   /** Its turn states, and the accounts that issued them. */
   readonly states: ReadonlyMap<string, string>;
 }

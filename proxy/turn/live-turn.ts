@@ -1,7 +1,5 @@
 // One turn from its arrival to its end: what rules see of it, and the metadata that they note.
-import type { Why } from '../../store/rows.ts';
 import { requestId } from '../request-id.ts';
-import type { Continuation } from './continuation.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
@@ -63,8 +61,6 @@ export class LiveTurn implements Turn {
   /** What rules noted: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
-  why: Why | undefined;
-  continuation: Continuation | undefined;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   readonly #keyOf: Arrival['keyOf'];
   readonly #host: TurnHost;

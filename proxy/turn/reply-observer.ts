@@ -1,4 +1,5 @@
 // The interface through which continuity and quota read the replies of accounts. An observer changes nothing of a reply.
+import type { Continuation } from './continuation.ts';
 import type { Failure } from './failure.ts';
 import type { JsonObject } from './json.ts';
 import type { LiveTurn } from './live-turn.ts';
@@ -9,6 +10,7 @@ import type { Headers } from './turn.ts';
 export interface ReplySource {
   readonly turn: LiveTurn;
   readonly account: AccountConfig;
+  readonly continuation: Continuation;
 }
 
 /** Sees the reply of every attempt as the account sent it, before rules and before commit. */

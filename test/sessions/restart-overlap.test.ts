@@ -57,11 +57,21 @@ test('[Q10] ciphertext goes back to its maker, which only the first gateway saw'
   const made = outputOf(await stage.atSouth());
   await first.gateway.close();
   stage.gate = next;
-  const reply = await stage.turn({ body: { input: [user('hello'), ...made, user('more')] } });
+  // A new session has no soft pin: its first account refuses the ciphertext.
+  const reply = await stage.turn({ headers: { 'session-id': 'new' }, body: { input: [user('hello'), ...made, user('more')] } });
   assert.equal(reply.status, 200, reply.text);
   assert.deepEqual(stage.went(), ['north', 'south']);
   const row = await stage.lastRow();
   assert.deepEqual([row.retries, row.why?.reason, row.account], [1, 'ciphertext', 'SOUTH']);
+});
+
+test('[Q10] a turn without a session goes to the maker of its ciphertext, which only the first gateway saw', async (context) => {
+  const { stage, first, next } = await overlap(context);
+  const made = outputOf(await stage.atSouth());
+  await first.gateway.close();
+  stage.gate = next;
+  const reply = await stage.turn({ body: { input: [user('hello'), ...made, user('more')] } });
+  assert.deepEqual([reply.status, stage.went(), (await stage.lastRow()).why?.reason], [200, ['south'], 'soft_pin']);
 });
 
 test('[Q34] a cooldown that the first gateway opens keeps turns of the second one away, as soon as it polls', async (context) => {

@@ -1,9 +1,16 @@
 // Runs one day with one router on a virtual clock, and counts the results of its turns.
 import { isRetryable } from '../../proxy/turn/failure.ts';
-import type { Day, SessionPlan, TurnPlan } from './day.ts';
+import type { Day, SessionKind, SessionPlan, TurnPlan } from './day.ts';
 import { failure, SimulatedAccount } from './provider.ts';
 import type { Place, Router } from './router.ts';
 import { VirtualClock } from './virtual-clock.ts';
+
+export interface CacheUse {
+  /** Turns with a cached prompt at an account that could answer. */
+  warm: number;
+  /** Those of them that went to such an account. */
+  hits: number;
+}
 
 export interface DayResult {
   readonly name: string;
@@ -17,9 +24,9 @@ export interface DayResult {
   readonly retries: number;
   /** Standard deviation over mean of the accounts' used shares of their quota. */
   readonly spread: number;
-  /** Turns with a cached prompt at an account that could answer, and those of them that went to such an account. */
-  readonly warm: number;
-  readonly hits: number;
+  readonly cached: Readonly<Record<SessionKind, CacheUse>>;
+  /** First turns of sessions, by the account that answered. */
+  readonly firstTurns: ReadonlyMap<string, number>;
   /** Sessions with a continuity header, their moves to another account, and the moves without a failure of the account they left. */
   readonly sessions: number;
   readonly moves: number;
@@ -50,7 +57,13 @@ class DayRun {
   readonly #accounts: ReadonlyMap<string, SimulatedAccount>;
   readonly #given = new Map<string, number>();
   readonly #failedAt = new Map<string, number>();
-  readonly #counts = { turns: 0, answered: 0, refused: 0, cut: 0, retries: 0, warm: 0, hits: 0, sessions: 0, moves: 0, unforced: 0 };
+  readonly #firstTurns = new Map<string, number>();
+  readonly #cached: Record<SessionKind, CacheUse> = {
+    pinned: { warm: 0, hits: 0 },
+    keyed: { warm: 0, hits: 0 },
+    unnamed: { warm: 0, hits: 0 },
+  };
+  readonly #counts = { turns: 0, answered: 0, refused: 0, cut: 0, retries: 0, sessions: 0, moves: 0, unforced: 0 };
 
   constructor(accounts: readonly SimulatedAccount[], clock: VirtualClock, router: Router) {
     this.#accounts = new Map(accounts.map((account) => [account.id, account]));
@@ -68,7 +81,13 @@ class DayRun {
     const shares = [...this.#accounts.values()].map(({ id, plan }) => (this.#given.get(id) ?? 0) / plan.quota);
     const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
     const variance = shares.reduce((sum, share) => sum + (share - mean) ** 2, 0) / shares.length;
-    return { name: this.router.name, ...this.#counts, spread: Math.sqrt(variance) / mean };
+    return {
+      name: this.router.name,
+      ...this.#counts,
+      spread: Math.sqrt(variance) / mean,
+      cached: this.#cached,
+      firstTurns: this.#firstTurns,
+    };
   }
 
   #ask(session: Session): void {
@@ -76,7 +95,7 @@ class DayRun {
     if (!turn) return;
     this.#counts.turns += 1;
     const { id, kind } = session.plan;
-    const asking = { id: `${id}/${session.next}`, session: id, kind, takesMs: turn.takesMs, last: session.last };
+    const asking = { id: `${id}/${session.next}`, session: id, kind, number: session.next, takesMs: turn.takesMs, last: session.last };
     session.next += 1;
     try {
       const route = this.router.route(asking);
@@ -87,9 +106,8 @@ class DayRun {
   }
 
   /** Whether an account that could answer now has its prompt cached. */
-  #isWarm({ plan, caches }: Session): boolean {
+  #isWarm({ caches }: Session): boolean {
     const now = this.#clock.now();
-    if (plan.kind === 'loose') return false;
     for (const [id, at] of caches) {
       const account = this.#accounts.get(id);
       if (account && now - at < CACHED_MS && account.wouldAnswer(now) && account.inFlight < account.plan.maxConcurrent) return true;
@@ -162,9 +180,11 @@ class DayRun {
     const { plan, last, lastAt, caches } = session;
     const now = this.#clock.now();
     if (wasWarm) {
-      this.#counts.warm += 1;
-      if (now - (caches.get(account.id) ?? 0) < CACHED_MS) this.#counts.hits += 1;
+      const use = this.#cached[plan.kind];
+      use.warm += 1;
+      if (now - (caches.get(account.id) ?? 0) < CACHED_MS) use.hits += 1;
     }
+    if (last === undefined) this.#firstTurns.set(account.id, (this.#firstTurns.get(account.id) ?? 0) + 1);
     caches.set(account.id, now);
     if (plan.kind === 'pinned' && last !== undefined && last !== account.id) {
       this.#counts.moves += 1;

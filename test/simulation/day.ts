@@ -24,6 +24,8 @@ export interface AccountPlan {
   readonly maxConcurrent: number;
   /** Cost units in one window. */
   readonly quota: number;
+  /** Cost units of the first window that were used before the day. */
+  readonly usedBefore: number;
   readonly windowMs: number;
   /** The first reset in the day. */
   readonly firstResetAt: number;
@@ -33,8 +35,11 @@ export interface AccountPlan {
   readonly loggedOutAt: number;
 }
 
-/** `pinned`: it has a continuity header, as native clients do. `keyed`: only a prompt-cache key. `loose`: neither. */
-export type SessionKind = 'pinned' | 'keyed' | 'loose';
+/**
+ * `pinned`: its client sends a continuity header, as native clients do. `keyed`: a fresh `prompt_cache_key` for each session, as popular
+ * SDK clients do. `unnamed`: neither; each turn repeats the conversation.
+ */
+export type SessionKind = 'pinned' | 'keyed' | 'unnamed';
 
 export interface TurnPlan {
   /** The time after the answer to the turn before. */
@@ -86,7 +91,7 @@ function sessionOf(index: number, random: SeededRandom, hours: number): SessionP
   const turns = 1 + Math.floor(random.exponential(11));
   return {
     id: `session-${index}`,
-    kind: kind < 0.65 ? 'pinned' : kind < 0.9 ? 'keyed' : 'loose',
+    kind: kind < 0.65 ? 'pinned' : kind < 0.9 ? 'keyed' : 'unnamed',
     at: START + hour * HOUR,
     turns: Array.from({ length: turns }, () => ({
       thinkMs: random.exponential(25_000),
@@ -107,6 +112,7 @@ function accountOf(index: number, random: SeededRandom, { quota, to }: { readonl
     id: `account-${index}`,
     maxConcurrent: 32,
     quota: quota * random.between(0.6, 1.4),
+    usedBefore: 0,
     windowMs: WINDOW_MS,
     firstResetAt: START + random.between(0, WINDOW_MS),
     outages,

@@ -10,12 +10,13 @@ export class SimulatedAccount {
   inFlight = 0;
   /** Turns answered. */
   served = 0;
-  #used = 0;
+  #used: number;
   #resetAt: number;
   #outage = 0;
 
   constructor(plan: AccountPlan) {
     this.plan = plan;
+    this.#used = plan.usedBefore;
     this.#resetAt = plan.firstResetAt;
   }
 

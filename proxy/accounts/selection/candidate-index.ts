@@ -19,7 +19,7 @@ const REFRESH_MS = 1_000;
 const AVAILABLE = AVAILABILITIES.indexOf('available');
 const AT_MAX_CONCURRENT = AVAILABILITIES.indexOf('at_max_concurrent');
 const NONE: ReadonlySet<string> = new Set();
-/** Q11: an account over this multiple of the mean in flight passes a turn on. */
+/** The largest multiple of the mean in flight at which an account takes the turns with affinity to it. */
 const BOUND = 1.25;
 
 /**
@@ -67,6 +67,11 @@ export class CandidateIndex {
     for (const { weight } of this.candidates) this.#totalWeight += weight;
   }
 
+  /** Whether the strategy's scores weigh load themselves. */
+  get weighsLoad(): boolean {
+    return this.#options.strategy.weighsLoad === true;
+  }
+
   get(account: string): Candidate | undefined {
     return this.#byAccount.get(account);
   }
@@ -104,9 +109,13 @@ export class CandidateIndex {
     return best;
   }
 
-  /** The first available candidate in the key's order that is not over the bound (Q11); the cohort before its overflow. */
-  nearest(key: number, tried: ReadonlySet<string> = NONE): Candidate | undefined {
-    return this.#nearest(key, tried, 0, this.#cohortSize) ?? this.#nearest(key, tried, this.#cohortSize, this.candidates.length);
+  /**
+   * Whether the candidate would have more than 1.25 times the mean in flight (Q11). Counts the turn itself, in the mean and at the
+   * candidate.
+   */
+  isOverBound({ index, weight }: Candidate): boolean {
+    const bound = Math.ceil((BOUND * (this.#totalInFlight + 1) * weight) / this.#totalWeight);
+    return (this.#inFlight[index] as number) + 1 > bound;
   }
 
   /** The number of candidates with this availability that were not tried. */
@@ -145,22 +154,6 @@ export class CandidateIndex {
     return this.candidates[best];
   }
 
-  #nearest(key: number, tried: ReadonlySet<string>, from: number, to: number): Candidate | undefined {
-    const availabilities = this.#availabilities;
-    const hashes = this.#hashes;
-    let nearest = -1;
-    let rank = -1;
-    for (let i = from; i < to; i++) {
-      if (availabilities[i] !== AVAILABLE) continue;
-      const own = rankOf(key, hashes[i] as number);
-      if (this.#weighted && nearest >= 0 ? !this.#outranks(own, i, rank, nearest) : own <= rank) continue;
-      if (this.#isOverBound(i) || this.#isTried(i, tried)) continue;
-      nearest = i;
-      rank = own;
-    }
-    return this.candidates[nearest];
-  }
-
   #isTried(index: number, tried: ReadonlySet<string>): boolean {
     return tried.size > 0 && tried.has((this.candidates[index] as Candidate).load.id);
   }
@@ -170,13 +163,6 @@ export class CandidateIndex {
       weightedRank(rank, (this.candidates[index] as Candidate).weight) >
       weightedRank(otherRank, (this.candidates[other] as Candidate).weight)
     );
-  }
-
-  /** Counts the turn itself, in the mean and at the candidate: in an idle Pool no candidate is over the bound. */
-  #isOverBound(index: number): boolean {
-    const { weight } = this.candidates[index] as Candidate;
-    const bound = Math.ceil((BOUND * (this.#totalInFlight + 1) * weight) / this.#totalWeight);
-    return (this.#inFlight[index] as number) + 1 > bound;
   }
 
   #update(candidate: Candidate): void {

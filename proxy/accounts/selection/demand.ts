@@ -1,28 +1,19 @@
 // What a turn demands of selection: the account it must go to, the one it should go to, and how long it can wait (Q10, Q11).
-import type { Why } from '../../../store/rows.ts';
-import { dispatchedKind } from '../../turn/kinds.ts';
-import type { AccountConfig, KeyConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
-import type { Body, ModelView, Route } from '../../turn/turn.ts';
-import { hashOf } from './rendezvous.ts';
+import type { Affinity } from '../../turn/continuation.ts';
+import type { AccountConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
+import type { ModelView, Route } from '../../turn/turn.ts';
 
 /** The part of a turn that selection reads. */
 export interface SelectedTurn {
   readonly id: string;
-  readonly route: Pick<Route, 'kind' | 'method' | 'class'>;
-  readonly client: 'http' | 'websocket';
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly route: Pick<Route, 'kind' | 'class'>;
   readonly wire: Pick<WireWords, 'agent'>;
-  readonly key: Pick<KeyConfig, 'id'>;
   readonly pool: PoolConfig;
   readonly model: Pick<ModelView, 'id'> | undefined;
-  /** The accounts that its anchors and its session name (Q10). */
-  readonly continuation?: { readonly hard: string | undefined; readonly soft: string | undefined } | undefined;
   readonly generation: {
     readonly accounts: ReadonlyMap<string, AccountConfig>;
     readonly loaded: { readonly bearers: ReadonlyMap<string, string> };
   };
-  /** Set by selection: the reason for the account, and a count per reason for the others (Q7). */
-  why: Why | undefined;
 }
 
 /** One turn's demand, made before its first attempt and used for all of them. */
@@ -34,38 +25,14 @@ export interface Demand {
   readonly hard: string | undefined;
   /** The account of its soft pin. */
   readonly soft: string | undefined;
-  /** The hash of its prompt-cache key, where locality applies. */
-  readonly locality: number | undefined;
+  /** Undefined where prompt-cache locality does not apply. */
+  readonly affinity: Affinity | undefined;
   /** Calls back when the client leaves while the turn waits; returns the undo. */
   readonly onGone: (aborted: () => void) => () => void;
   /** The end of the turn's wait, from its admission slot; Unix milliseconds. */
   readonly deadline: number;
 }
 
-/** Where continuity sends a turn (Q10). */
-export interface Pins {
-  /**
-   * The account of the turn's response id or files. The turn goes to no other account; undefined where it may go to any.
-   * @param body undefined on routes without a JSON body
-   * @throws Refusal where that account is known to be unusable
-   */
-  hard(turn: SelectedTurn, body: Body | undefined): string | undefined;
-  /** The account of the turn's session. Yields to health and quota. */
-  soft(turn: SelectedTurn, body: Body | undefined): string | undefined;
-}
-
-export const NO_PINS: Pins = { hard: () => undefined, soft: () => undefined };
-
 export const scopeOf = ({ model, route }: SelectedTurn): string => model?.id ?? `(${route.kind ?? 'route'})`;
 
 export const isModelless = (scope: string): boolean => scope.startsWith('(');
-
-/** Undefined where prompt-cache locality does not apply: another route, a websocket, a Pool without it, or no `prompt_cache_key`. */
-export function localityKeyOf({ route, client, pool, key, model }: SelectedTurn, body: Body | undefined): number | undefined {
-  if (!pool.prompt_cache_locality || client !== 'http' || route.method !== 'POST' || !dispatchedKind(route.kind)?.locality)
-    return undefined;
-  const cacheKey = body?.prompt_cache_key;
-  if (typeof cacheKey !== 'string' || cacheKey === '' || !model) return undefined;
-  // The same value of two API keys names two conversations.
-  return hashOf(`${pool.id}\n${key.id}\n${model.id}\n${cacheKey}`);
-}

@@ -1,5 +1,6 @@
 // The lease of one attempt: its part of an account's concurrency and its ticket in the account's health, released once.
 import type { Why } from '../../../store/rows.ts';
+import type { Affinity } from '../../turn/continuation.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { AttemptResult, AttemptTicket } from '../health/account-health.ts';
@@ -13,6 +14,8 @@ export interface LeaseOptions {
   readonly ticket: AttemptTicket;
   readonly load: AccountLoad;
   readonly health: Health;
+  /** Learns the account when the reply is committed. */
+  readonly affinity: Affinity | undefined;
   readonly onReleased: (load: AccountLoad) => void;
 }
 
@@ -37,9 +40,12 @@ export class Lease {
     return this.#options.ticket.probes !== undefined;
   }
 
-  /** The reply was committed: a probe has its result before the reply ends. */
+  /** The reply was committed: a probe has its result, and the turn's conversation its account, before the reply ends. */
   answered(): void {
-    if (!this.#released) this.#options.health.answered(this.#options.ticket);
+    if (this.#released) return;
+    const { health, ticket, affinity } = this.#options;
+    health.answered(ticket);
+    affinity?.learn(this.account.id);
   }
 
   /** Releases the lease. A second call does nothing. */

@@ -6,20 +6,25 @@ import type { Health } from '../health/health.ts';
 import { type AccountLoad, AVAILABILITIES, type Availability, type QuotaView } from './account-load.ts';
 import type { CandidateIndex } from './candidate-index.ts';
 
+/** Why a turn did not go to an account that it should go to. */
+export type Left = Availability | 'tried' | 'not_a_source' | 'over_bound';
+
 export interface Choice {
   /** The chosen account. */
   readonly account: string;
-  /** `hard_pin`, `soft_pin`, `locality`, or the Pool's strategy. */
+  /** `hard_pin`, `soft_pin`, `locality`, `conversation`, or the Pool's strategy. */
   readonly reason: string;
   /** Absent for a hard pin, which is compared with no other account. */
   readonly index?: CandidateIndex;
   readonly tried: ReadonlySet<string>;
   /** Why the turn did not go to the account of its soft pin. */
-  readonly leftSoftPin?: Availability | 'tried' | 'not_a_source' | undefined;
+  readonly leftSoftPin?: Left | undefined;
+  /** Why the turn did not go to the account of its affinity. */
+  readonly leftAffinity?: Left | undefined;
 }
 
 /** The index has the counts, so a row costs the same whatever the number of accounts. */
-export function whyOf(pool: PoolConfig, { account, reason, index, tried, leftSoftPin }: Choice): Why {
+export function whyOf(pool: PoolConfig, { account, reason, index, tried, leftSoftPin, leftAffinity }: Choice): Why {
   const others: Record<string, number> = {};
   if (index) {
     for (const availability of AVAILABILITIES) {
@@ -31,7 +36,12 @@ export function whyOf(pool: PoolConfig, { account, reason, index, tried, leftSof
     const notSources = pool.assignments.length - index.candidates.length;
     if (notSources > 0) others.not_a_source = notSources;
   }
-  return leftSoftPin === undefined ? { reason, others } : { reason, others, left_soft_pin: leftSoftPin };
+  return {
+    reason,
+    others,
+    ...(leftSoftPin === undefined ? {} : { left_soft_pin: leftSoftPin }),
+    ...(leftAffinity === undefined ? {} : { left_affinity: leftAffinity }),
+  };
 }
 
 export interface UnavailableAccount {

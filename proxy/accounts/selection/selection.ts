@@ -1,20 +1,20 @@
-// Selection: one account for one attempt, by pin, by prompt-cache locality or by the Pool's strategy (Q7, Q10, Q11, Q12).
+// Selection: one account for one attempt, by pin, by affinity or by the Pool's strategy (Q7, Q10, Q11, Q12).
 
 import type { Admission, Slot } from '../../admission/admission.ts';
 import { WaitQueue } from '../../admission/wait-queue.ts';
 import type { Clock } from '../../clock.ts';
 import type { Counters } from '../../metrics.ts';
+import type { Continuation } from '../../turn/continuation.ts';
 import { Refusal, restartRequired } from '../../turn/refusal.ts';
-import type { Body } from '../../turn/turn.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { Health } from '../health/health.ts';
 import { type AccountLoad, AccountLoads, type Availability, availabilityOf, type QuotaView } from './account-load.ts';
 import type { CandidateIndex } from './candidate-index.ts';
 import { CandidateIndexes } from './candidate-indexes.ts';
-import { type Demand, localityKeyOf, type Pins, type SelectedTurn, scopeOf } from './demand.ts';
+import { type Demand, type SelectedTurn, scopeOf } from './demand.ts';
 import { Lease } from './lease.ts';
 import { hashOf } from './rendezvous.ts';
-import { type Choice, noCandidate, type UnavailableAccount, whyOf } from './selection-result.ts';
+import { type Choice, type Left, noCandidate, type UnavailableAccount, whyOf } from './selection-result.ts';
 import type { Sources } from './sources.ts';
 
 export interface SelectionOptions {
@@ -23,7 +23,6 @@ export interface SelectionOptions {
   readonly sources: Sources;
   readonly health: Health;
   readonly quota: QuotaView;
-  readonly pins: Pins;
   readonly admission: Admission;
   readonly upstream: (account: string) => Upstream | undefined;
 }
@@ -31,12 +30,10 @@ export interface SelectionOptions {
 /** A turn that has its admission slot and needs an account. */
 export interface SelectionRequest {
   readonly turn: SelectedTurn;
-  /** After the request rules; undefined on routes without a JSON body. */
-  readonly body: Body | undefined;
+  /** The accounts that its anchors, its session and its conversation name (Q10, Q11). */
+  readonly continuation: Pick<Continuation, 'hard' | 'soft' | 'affinity'>;
   readonly slot: Pick<Slot, 'deadline'>;
   readonly onGone: Demand['onGone'];
-  /** The account of the live upstream socket that an anchored turn needs. */
-  readonly bound?: string;
 }
 
 /** The accounts that this turn was sent to. */
@@ -44,6 +41,8 @@ export type Tried = ReadonlySet<string>;
 
 const NONE: Tried = new Set();
 const EXHAUSTED: ReadonlySet<Availability> = new Set<Availability>(['out_of_quota', 'reserved']);
+/** A turn that leaves its affinity for load does not change it. */
+const LOAD: ReadonlySet<Left | undefined> = new Set<Left>(['over_bound', 'at_max_concurrent']);
 
 export class Selection {
   readonly #options: SelectionOptions;
@@ -69,17 +68,14 @@ export class Selection {
     this.#indexes.clear();
   }
 
-  /** Reads the turn's pins and locality, once for all its attempts. @throws Refusal where its hard pin leads to no usable account */
-  demand({ turn, body, slot, onGone, bound }: SelectionRequest): Demand {
-    const { pins } = this.#options;
-    const hard = bound ?? pins.hard(turn, body);
-    const soft = hard === undefined ? pins.soft(turn, body) : undefined;
-    return { turn, scope: scopeOf(turn), hard, soft, locality: localityKeyOf(turn, body), onGone, deadline: slot.deadline };
+  /** The demand of a turn, for all its attempts. A hard pin leaves no room for a soft one. */
+  demand({ turn, continuation: { hard, soft, affinity }, slot, onGone }: SelectionRequest): Demand {
+    return { turn, scope: scopeOf(turn), hard, soft: hard === undefined ? soft : undefined, affinity, onGone, deadline: slot.deadline };
   }
 
   /**
    * A lease on an account that the turn was not sent to. A promise where all such accounts are at `max_concurrent`; it resolves with
-   * undefined where the client leaves first. Sets `turn.why`.
+   * undefined where the client leaves first.
    * @throws Refusal where no account can take the turn
    */
   choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
@@ -121,17 +117,14 @@ export class Selection {
 
   /** Undefined where every account that could take the turn is at its `max_concurrent`. */
   #tryChoose(demand: Demand, tried: Tried): Lease | undefined {
-    const { turn, hard, soft, locality } = demand;
+    const { hard, soft } = demand;
     if (hard !== undefined) return this.#tryPinned(hard, demand, tried);
     const index = this.#indexFor(demand);
     const softPin = soft === undefined ? undefined : this.#availabilityAt(soft, demand, tried);
     if (soft !== undefined && softPin === 'available') return this.#lease(demand, { account: soft, reason: 'soft_pin', index, tried });
     if (softPin !== undefined) this.#options.counters.add('soft_pins_left');
-    if (index.count('available', tried) > 0) {
-      const candidate = locality === undefined ? index.best(hashOf(turn.id), tried) : index.nearest(locality, tried);
-      const reason = locality === undefined ? turn.pool.strategy : 'locality';
-      if (candidate) return this.#lease(demand, { account: candidate.load.id, reason, index, tried, leftSoftPin: softPin });
-    }
+    const choice = choiceIn(index, demand, tried);
+    if (choice) return this.#lease(demand, { ...choice, leftSoftPin: softPin });
     if (index.count('at_max_concurrent', tried) > 0) return undefined;
     throw this.#noCandidate(demand, unavailableIn(index, tried));
   }
@@ -147,7 +140,7 @@ export class Selection {
     throw this.#noCandidate(demand, availability === 'tried' ? [] : [{ load, availability }]);
   }
 
-  #availabilityAt(account: string, { turn, scope }: Demand, tried: Tried): Availability | 'tried' | 'not_a_source' {
+  #availabilityAt(account: string, { turn, scope }: Demand, tried: Tried): Exclude<Left, 'over_bound'> {
     const load = this.#loads.get(account);
     if (!load || !this.#options.sources.serves(turn.pool, scope, account)) return 'not_a_source';
     if (tried.has(account)) return 'tried';
@@ -155,18 +148,25 @@ export class Selection {
     return availabilityOf(load, this.#options.health, scope);
   }
 
-  #lease({ turn, scope }: Demand, choice: Choice): Lease {
+  #lease({ turn, scope, affinity }: Demand, choice: Choice): Lease {
     const { account: id } = choice;
     const load = this.#loads.get(id);
     const account = turn.generation.accounts.get(id);
     const upstream = this.#options.upstream(id);
     // The account was removed or has another address since the turn's configuration.
     if (!load || !account || upstream?.baseUrl !== account.base_url) throw new Refusal('no_eligible_account');
-    const why = whyOf(turn.pool, choice);
-    turn.why = why;
     const { health } = this.#options;
     const ticket = health.begin(id, scope, turn.generation.loaded.bearers.get(id));
-    const lease = new Lease({ account, upstream, why, ticket, load, health, onReleased: (freed) => this.#changed(freed, 'capacity') });
+    const lease = new Lease({
+      account,
+      upstream,
+      why: whyOf(turn.pool, choice),
+      ticket,
+      load,
+      health,
+      affinity: LOAD.has(choice.leftAffinity) ? undefined : affinity,
+      onReleased: (freed) => this.#changed(freed, 'capacity'),
+    });
     this.#loads.recordChange(load);
     return lease;
   }
@@ -210,6 +210,28 @@ export class Selection {
   #indexFor({ turn, scope }: Demand): CandidateIndex {
     return this.#indexes.get(turn.pool, scope);
   }
+}
+
+/** By affinity, else by strategy. An account over its bound passes the turn to what the strategy says next (Q11). */
+function choiceIn(index: CandidateIndex, { turn, affinity }: Demand, tried: Tried): Choice | undefined {
+  const last = affinity?.account;
+  const leftAffinity = last === undefined ? undefined : affinityIn(index, last, tried);
+  const byAffinity = affinity && last !== undefined ? { account: last, reason: affinity.reason, index, tried } : undefined;
+  if (leftAffinity === 'available') return byAffinity;
+  if (index.count('available', tried) === 0) return undefined;
+  const passesOn = leftAffinity === 'over_bound' && !index.weighsLoad;
+  const best = index.best(hashOf(turn.id), passesOn && last !== undefined ? new Set([...tried, last]) : tried);
+  // The strategy says the same account again, or no other one is available.
+  if (!best || best.load.id === last) return byAffinity;
+  return { account: best.load.id, reason: turn.pool.strategy, index, tried, leftAffinity };
+}
+
+function affinityIn(index: CandidateIndex, account: string, tried: Tried): Left {
+  const candidate = index.get(account);
+  if (!candidate) return 'not_a_source';
+  if (tried.has(account)) return 'tried';
+  const availability = index.availability(candidate);
+  return availability === 'available' && index.isOverBound(candidate) ? 'over_bound' : availability;
 }
 
 /** Called only where no untried candidate is available. */

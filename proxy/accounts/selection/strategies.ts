@@ -15,13 +15,15 @@ export interface Candidate {
 export interface Strategy {
   /** A finite number. Ties are broken by rendezvous hash. */
   score(candidate: Candidate): number;
+  /** The score weighs attempts in flight against quota, so it may keep a turn at an account over its bound (Q11). */
+  readonly weighsLoad?: boolean;
   /** The strategy's choice got the turn. Not called for a turn that a pin placed. */
   chosen?(candidate: Candidate): void;
 }
 
 /** Makes one object for each Pool and model, so a strategy may keep state. */
 export const STRATEGIES: Readonly<Record<StrategyName, () => Strategy>> = {
-  headroom: () => ({ score: headroom }),
+  headroom: () => ({ score: headroom, weighsLoad: true }),
   least_loaded: () => ({ score: leastLoaded }),
   rotation,
   fill_first: () => ({ score: fillFirst }),

@@ -104,12 +104,10 @@ describe('a lease', () => {
 
 describe('a soft pin', () => {
   test('takes precedence over strategy, locality and cohort', async () => {
-    const { where, demand, selection } = await selectionOf({ pool: FIRST, candidates: { preferred: ['north'], overflow: ['south'] } });
-    assert.equal(where({ soft: 'south', body: { prompt_cache_key: 'k' } }), 'south');
+    const { where, take } = await selectionOf({ pool: FIRST, candidates: { preferred: ['north'], overflow: ['south'] } });
+    assert.equal(where({ soft: 'south', conversation: 'k' }), 'south');
     assert.equal(where({ soft: 'west' }), 'west');
-    const one = demand({ soft: 'west' });
-    selection.choose(one, new Set());
-    assert.equal(one.turn.why?.reason, 'soft_pin');
+    assert.equal(take({ soft: 'west' }).why.reason, 'soft_pin');
   });
 
   for (const [what, left] of [
@@ -120,14 +118,13 @@ describe('a soft pin', () => {
     ['the removal of its account from the Pool', 'not_a_source'],
   ] as const) {
     test(`yields to ${what} and records the reason`, async () => {
-      const { take, attempt, quota, demand, selection, counters } = await selectionOf({ pool: FIRST, caps: { south: 1 } });
+      const { take, attempt, quota, counters } = await selectionOf({ pool: FIRST, caps: { south: 1 } });
       if (left === 'cooldown') attempt('south', failure('connect'));
       if (left === 'out_of_quota') quota.set('south', { left: 0 });
       if (left === 'reserved') quota.set('south', { left: 0.1, reserved: true });
       if (left === 'at_max_concurrent') take({ soft: 'south' });
-      const moved = demand({ soft: left === 'not_a_source' ? 'gone' : 'south' });
-      selection.choose(moved, new Set());
-      assert.deepEqual([moved.turn.why?.reason, moved.turn.why?.left_soft_pin], ['fill_first', left]);
+      const { why } = take({ soft: left === 'not_a_source' ? 'gone' : 'south' });
+      assert.deepEqual([why.reason, why.left_soft_pin], ['fill_first', left]);
       assert.equal(counters.values.soft_pins_left, 1);
     });
   }
@@ -208,7 +205,7 @@ describe('a turn that no account can take', () => {
 describe('the why of a row', () => {
   test('[Q7] has the reason, and the number of other accounts per reason', async () => {
     const accounts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-    const { demand, selection, attempt, quota, take } = await selectionOf({
+    const { attempt, quota, take } = await selectionOf({
       pool: FIRST,
       accounts,
       caps: { d: 1 },
@@ -218,9 +215,7 @@ describe('the why of a row', () => {
     attempt('b', failure('credential'));
     quota.set('c', { left: 0 });
     take({ soft: 'd' });
-    const one = demand();
-    selection.choose(one, new Set(['e']));
-    assert.deepEqual(one.turn.why, {
+    assert.deepEqual(take({}, new Set(['e'])).why, {
       reason: 'fill_first',
       others: { cooldown: 1, reauth_required: 1, out_of_quota: 1, at_max_concurrent: 1, less_preferred: 1, tried: 1, not_a_source: 1 },
     });

@@ -9,14 +9,32 @@ import { Admission } from '../../../proxy/admission/admission.ts';
 import type { AdmissionConfig } from '../../../proxy/config/config.ts';
 import { Counters } from '../../../proxy/metrics.ts';
 import type { Candidates } from '../../../proxy/models/pool-model.ts';
+import type { Affinity } from '../../../proxy/turn/continuation.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import type { Refusal } from '../../../proxy/turn/refusal.ts';
 import type { AccountConfig, AdmissionClass, PoolConfig } from '../../../proxy/turn/settings.ts';
-import type { Body } from '../../../proxy/turn/turn.ts';
 import type { Upstream } from '../../../proxy/upstream/upstreams.ts';
 import { account, assignment } from '../../models/support.ts';
 import { POOL } from '../../support/turn.ts';
 import { healthOf } from '../health/support.ts';
+
+/** Affinity by the name of a conversation, without expiry. */
+class FakeAffinity implements Affinity {
+  readonly account: string | undefined;
+  readonly reason = 'locality';
+  readonly #accounts: Map<string, string>;
+  readonly #conversation: string;
+
+  constructor(accounts: Map<string, string>, conversation: string) {
+    this.#accounts = accounts;
+    this.#conversation = conversation;
+    this.account = accounts.get(conversation);
+  }
+
+  learn(account: string): void {
+    this.#accounts.set(this.#conversation, account);
+  }
+}
 
 /** Quota that the test sets. */
 export class FakeQuota implements QuotaView {
@@ -67,13 +85,11 @@ export interface SelectionWorld {
 
 export interface TurnOptions {
   readonly id?: string;
-  readonly key?: string;
   readonly kind?: RouteKind;
-  readonly method?: string;
-  readonly client?: 'http' | 'websocket';
-  readonly body?: Body;
   readonly hard?: string;
   readonly soft?: string;
+  /** The name of the turn's conversation. */
+  readonly conversation?: string;
   readonly onGone?: Demand['onGone'];
 }
 
@@ -90,13 +106,13 @@ export async function selectionOf(options: SelectionWorld = {}) {
   const counters = new Counters();
   const admission = new Admission(clock, counters);
   const shown = { candidates };
+  const conversations = new Map<string, string>();
   const selection = new Selection({
     clock,
     counters,
     health,
     quota,
     admission,
-    pins: { hard: (turn) => turn.continuation?.hard, soft: (turn) => turn.continuation?.soft },
     upstream: (id) => ({ baseUrl: accounts.find((one) => one.id === id)?.base_url }) as Upstream,
     sources: new Sources({
       candidates: () => shown.candidates,
@@ -113,23 +129,18 @@ export async function selectionOf(options: SelectionWorld = {}) {
   };
 
   const demand = (turn: TurnOptions = {}): Demand & { readonly turn: SelectedTurn } => {
-    const { kind = 'responses', method = 'POST', client = 'http', id = `req_${turns++}`, key = 'ci', body, hard, soft } = turn;
+    const { kind = 'responses', id = `req_${turns++}`, hard, soft, conversation } = turn;
     const selected: SelectedTurn = {
       id,
-      route: { kind, method, class: 'stream' },
-      client,
-      headers: {},
+      route: { kind, class: 'stream' },
       wire: { agent: 'agent' },
-      key: { id: key },
       pool,
       model: { id: 'model-a' },
-      continuation: { hard, soft },
       generation,
-      why: undefined,
     };
     return selection.demand({
       turn: selected,
-      body,
+      continuation: { hard, soft, affinity: conversation === undefined ? undefined : new FakeAffinity(conversations, conversation) },
       slot: { deadline: clock.now() + limits.wait_ms },
       onGone: turn.onGone ?? (() => () => undefined),
     });
@@ -150,11 +161,13 @@ export async function selectionOf(options: SelectionWorld = {}) {
     selection,
     shown,
     pool,
+    conversations,
     demand,
     take,
-    /** The account that a turn goes to; its lease is released at once. */
+    /** The account that answers a turn; its lease is released at once. */
     where: (turn: TurnOptions = {}, tried: Tried = NONE): string => {
       const lease = take(turn, tried);
+      lease.answered();
       lease.end('neutral');
       return lease.account.id;
     },

@@ -1,0 +1,113 @@
+// Prompt-cache affinity: the account that served a conversation last, by its prompt_cache_key or by its first messages (F8.3, Q11).
+import { hash } from 'node:crypto';
+import type { Affinity, PinName } from '../turn/continuation.ts';
+import type { Json } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
+import { dispatchedKind } from '../turn/kinds.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Body } from '../turn/turn.ts';
+import type { PinCache } from './pin-cache.ts';
+
+/** Clients choose the length of keys and messages. Of longer texts only both ends are hashed. */
+const LONGEST = 4_096;
+/** Parts of a message that are hashed. */
+const PARTS = 8;
+
+/** The part of a turn that names its conversation. */
+export type AffinityTurn = Pick<LiveTurn, 'client' | 'model'> & {
+  readonly route: Pick<LiveTurn['route'], 'kind' | 'method'>;
+  readonly pool: Pick<LiveTurn['pool'], 'id' | 'prompt_cache_locality'>;
+  readonly key: Pick<LiveTurn['key'], 'id'>;
+};
+
+/** What else the turn continues: its session, and the account of its soft pin. */
+export interface Continued {
+  readonly session: PinName | undefined;
+  readonly soft: string | undefined;
+}
+
+/** Undefined where affinity does not apply. A promise only where memory does not know the conversation. */
+export function affinityOf(
+  turn: AffinityTurn,
+  body: Body | undefined,
+  pins: PinCache,
+  { session, soft }: Continued,
+): Affinity | undefined | Promise<Affinity> {
+  const { route, client, pool, key, model } = turn;
+  if (
+    !body ||
+    !model ||
+    !pool.prompt_cache_locality ||
+    client !== 'http' ||
+    route.method !== 'POST' ||
+    !dispatchedKind(route.kind)?.locality
+  )
+    return undefined;
+  const cacheKey = body.prompt_cache_key;
+  if (typeof cacheKey === 'string' && cacheKey !== '') {
+    const name = pins.name('cache_key', pool.id, key.id, `${model.id}\n${endsOf(cacheKey)}`);
+    // A soft pin takes precedence.
+    return soft === undefined ? found(pins, name, 'locality') : new LearntAffinity(pins, name, 'locality', undefined);
+  }
+  if (session !== undefined || soft !== undefined) return undefined;
+  const digest = conversationDigest(body);
+  if (digest === undefined) return undefined;
+  const name = pins.name('conversation', pool.id, key.id, `${model.id}\n${digest}`);
+  return continuesConversation(body.input) ? found(pins, name, 'conversation') : new LearntAffinity(pins, name, 'conversation', undefined);
+}
+
+class LearntAffinity implements Affinity {
+  readonly account: string | undefined;
+  readonly reason: Affinity['reason'];
+  readonly #pins: PinCache;
+  readonly #name: PinName;
+
+  constructor(pins: PinCache, name: PinName, reason: Affinity['reason'], account: string | undefined) {
+    this.#pins = pins;
+    this.#name = name;
+    this.reason = reason;
+    this.account = account;
+  }
+
+  learn(account: string): void {
+    this.#pins.learn(this.#name, account);
+  }
+}
+
+function found(pins: PinCache, name: PinName, reason: Affinity['reason']): Affinity | Promise<Affinity> {
+  const pin = pins.find(name);
+  if (pin instanceof Promise) return pin.then((read) => new LearntAffinity(pins, name, reason, read?.account));
+  return new LearntAffinity(pins, name, reason, pin?.account);
+}
+
+/** Whether the input has items that a model made. */
+function continuesConversation(input: Json | undefined): boolean {
+  return Array.isArray(input) && input.some(isModelItem);
+}
+
+function isModelItem(item: Json): boolean {
+  if (!isObject(item)) return false;
+  const { role, type } = item;
+  return role === 'assistant' || type === 'reasoning' || type === 'compaction' || (typeof type === 'string' && type.endsWith('_call'));
+}
+
+/** Of the instructions and the first user message; undefined where the input has no user message. */
+function conversationDigest({ instructions, input }: Body): string | undefined {
+  const message = Array.isArray(input) ? input.find((item) => isObject(item) && item.role === 'user') : undefined;
+  const content = isObject(message) ? message.content : input;
+  const texts = typeof content === 'string' ? [content] : partTexts(content);
+  if (texts.length === 0) return undefined;
+  const prefix = typeof instructions === 'string' ? endsOf(instructions) : '';
+  return hash('sha256', [prefix, ...texts.map(endsOf)].join('\n'), 'base64url');
+}
+
+function partTexts(content: Json | undefined): readonly string[] {
+  if (!Array.isArray(content)) return [];
+  return content.slice(0, PARTS).flatMap((part) => {
+    const text = isObject(part) ? (part.text ?? part.image_url ?? part.file_id ?? part.file_data) : undefined;
+    return typeof text === 'string' ? [text] : [];
+  });
+}
+
+const endsOf = (text: string): string =>
+  text.length <= LONGEST ? text : `${text.length}\n${text.slice(0, LONGEST / 2)}${text.slice(-LONGEST / 2)}`;
