@@ -1,9 +1,9 @@
-// A Pool's retries of the last 10 s: the larger of 3 and 20 % of its turns, so that failing accounts are not stormed (Q6).
+// A Pool's retries of the last 10 s: the larger of 10 and 20 % of its turns, so that failing accounts are not stormed (Q6).
 
 const WINDOW_MS = 10_000;
 const SLICE_MS = 1_000;
 const SLICES = WINDOW_MS / SLICE_MS;
-const FLOOR = 3;
+const FLOOR = 10;
 const SHARE = 0.2;
 
 /** Counts per second, so that a turn costs two additions whatever the load. */

@@ -4,11 +4,12 @@ import type { Clock } from '../clock.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { Body, ModelView } from '../turn/turn.ts';
-import { inputTokens, outputTokens } from './input-estimate.ts';
-import { KeyLimits, type LimitState } from './key-limits.ts';
-import type { Amounts } from './key-use.ts';
+import { type Estimate, KeyLimits, type LimitState } from './key-limits.ts';
+import type { Usage } from './key-use.ts';
 import { KEPT_DAYS, Ledger } from './ledger.ts';
+import { LEAST_OUTPUT_TOKENS, OutputForecast } from './output-forecast.ts';
 import { Reservation } from './reservation.ts';
+import { inputTokens, outputCap } from './token-estimate.ts';
 import { costOf, type Totals } from './usage-totals.ts';
 
 /** What accounting needs to know of a turn. */
@@ -23,6 +24,7 @@ type TurnUsage = Pick<RequestRow, 'model' | 'status' | 'outcome' | 'input_tokens
 export class Accounting {
   readonly #ledger: Ledger;
   readonly #limits: KeyLimits;
+  readonly #forecast = new OutputForecast();
 
   constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock) {
     this.#ledger = new Ledger(store, clock);
@@ -38,7 +40,7 @@ export class Accounting {
    * @param request the body as the client sent it, before any rule edited it; undefined on routes whose body is not read
    */
   reserve(turn: AccountedTurn, request: Body | undefined): Refusal | Reservation {
-    const reserved = this.#limits.reserve(turn.key, () => estimateOf(turn, request));
+    const reserved = this.#limits.reserve(turn.key, () => this.#estimate(turn, request));
     return reserved instanceof Refusal ? reserved : new Reservation(request, reserved);
   }
 
@@ -59,6 +61,8 @@ export class Accounting {
     }
     const { key, pool } = turn;
     const totals = totalsOf(usage, pool, reservation);
+    // A prewarm has no output, and says nothing of the next turn.
+    if (usage.model !== null && totals.output_tokens > 0) this.#forecast.add(key.id, usage.model, totals.output_tokens);
     reservation?.release({ tokens: totals.input_tokens + totals.output_tokens + totals.held_tokens });
     this.#ledger.settle(key.id, pool.id, totals);
   }
@@ -75,15 +79,23 @@ export class Accounting {
   limits(key: KeyConfig): readonly LimitState[] {
     return this.#limits.states(key);
   }
+
+  /** Q19. A request whose body is not read uses no tokens. */
+  #estimate({ key, pool, model }: AccountedTurn, request: Body | undefined): Estimate {
+    if (!request) return NO_USAGE;
+    const input = inputTokens(request);
+    const cap = outputCap(request, key.output_tokens?.max);
+    const forecast = model ? this.#forecast.tokens(key.id, model.id) : LEAST_OUTPUT_TOKENS;
+    const prices = pricesOf(pool, model?.id);
+    const usage = (output: number): Usage => {
+      const tokens = { input_tokens: input, cached_input_tokens: null, output_tokens: output };
+      return { tokens: input + output, costNanos: costOf(tokens, prices) };
+    };
+    return { least: usage(Math.min(cap, LEAST_OUTPUT_TOKENS)), expected: usage(Math.min(cap, forecast)) };
+  }
 }
 
-function estimateOf({ key, pool, model }: AccountedTurn, request: Body | undefined): Omit<Amounts, 'requests'> {
-  if (!request) return { tokens: 0, costNanos: 0 };
-  const input = inputTokens(request);
-  const output = outputTokens(request, key.output_tokens?.max);
-  const tokens = { input_tokens: input, cached_input_tokens: null, output_tokens: output };
-  return { tokens: input + output, costNanos: costOf(tokens, pricesOf(pool, model?.id)) };
-}
+const NO_USAGE: Estimate = { least: { tokens: 0, costNanos: 0 }, expected: { tokens: 0, costNanos: 0 } };
 
 /** Usage that the provider did not state is unknown, not zero (Q18): a reply of unknown usage holds the amounts that its turn reserved. */
 function totalsOf(usage: TurnUsage, pool: PoolConfig, reservation: Reservation | undefined): Totals {

@@ -1,10 +1,10 @@
 // The limits of all keys: a turn reserves its estimated usage before dispatch, and settles its real usage once (Q19, S2).
 import type { Clock } from '../clock.ts';
-import { Refusal } from '../turn/refusal.ts';
+import { LONGEST_RETRY_AFTER_MS, Refusal, type RefusalDetails } from '../turn/refusal.ts';
 import type { KeyConfig } from '../turn/settings.ts';
-import { type Amounts, KeyUse } from './key-use.ts';
+import { type Amounts, KeyUse, type Usage } from './key-use.ts';
 import type { Ledger } from './ledger.ts';
-import { type Limit, type LimitType, type LimitWindow, limitMessage, limitsOf } from './limit-kinds.ts';
+import { type Limit, type LimitType, type LimitWindow, limitsOf, limitText } from './limit-kinds.ts';
 import { dollars } from './usage-totals.ts';
 
 export interface Reserved {
@@ -24,11 +24,19 @@ export interface LimitState {
   readonly reset_at: number | null;
 }
 
+/** The estimated usage of a turn (Q19). */
+export interface Estimate {
+  /** With no more output than any turn reserves: a turn whose least usage exceeds a limit can never run. */
+  readonly least: Usage;
+  /** With the output of a forecast. */
+  readonly expected: Usage;
+}
+
 /** The wait where a running turn must end first. */
 const UNKNOWN_WAIT_MS = 1_000;
 const NANOS = 1e9;
-const NO_ESTIMATE: Omit<Amounts, 'requests'> = { tokens: 0, costNanos: 0 };
-const UNLIMITED: Reserved = { amounts: { requests: 1, ...NO_ESTIMATE }, release: () => undefined };
+const NO_USAGE: Usage = { tokens: 0, costNanos: 0 };
+const UNLIMITED: Reserved = { amounts: { requests: 1, ...NO_USAGE }, release: () => undefined };
 
 export class KeyLimits {
   readonly #ledger: Ledger;
@@ -45,12 +53,14 @@ export class KeyLimits {
    * function that always throws is not optimised, and clients of an exhausted key ask often.
    * @param estimate called only where a limit needs it
    */
-  reserve({ id, limits }: Pick<KeyConfig, 'id' | 'limits'>, estimate: () => Omit<Amounts, 'requests'>): Reserved | Refusal {
+  reserve({ id, limits }: Pick<KeyConfig, 'id' | 'limits'>, estimate: () => Estimate): Reserved | Refusal {
     const set = limitsOf(limits);
     if (set.limits.length === 0) return UNLIMITED;
     const use = this.#useOf(id);
     const at = this.#clock.now();
-    const amounts: Amounts = { requests: 1, ...(set.needsEstimate ? estimate() : NO_ESTIMATE) };
+    const usage = set.needsEstimate ? usageWithin(set.limits, estimate()) : NO_USAGE;
+    if (usage instanceof Refusal) return usage;
+    const amounts: Amounts = { requests: 1, ...usage };
     const refusal = refusalOf(set.limits, use, amounts, at);
     if (refusal) return refusal;
     const turn = { amounts, at, set };
@@ -101,30 +111,82 @@ const maxOf = ({ type, max }: Limit): number => (type === 'usd' ? Math.round(max
 /** In the unit of the configuration. */
 const publicValue = ({ type }: Limit, value: number): number => (type === 'usd' ? dollars(value) : value);
 
+/**
+ * The expected usage, reduced to what an empty window of each limit has room for: a high forecast must not refuse a turn for ever.
+ * Returns a refusal where not even the least usage fits.
+ */
+function usageWithin(limits: readonly Limit[], { least, expected }: Estimate): Usage | Refusal {
+  let { tokens, costNanos } = expected;
+  for (const limit of limits) {
+    if (limit.type !== 'tokens' && limit.type !== 'usd') continue;
+    const max = maxOf(limit);
+    const needed = limit.type === 'tokens' ? least.tokens : least.costNanos;
+    if (needed > max) return neverFits(limit, needed);
+    if (limit.type === 'tokens') tokens = Math.min(tokens, max);
+    else costNanos = Math.min(costNanos, max);
+  }
+  return { tokens, costNanos };
+}
+
+function neverFits(limit: Limit, needed: number): Refusal {
+  const amount = limit.type === 'usd' ? `${dollars(needed)} US dollars` : `${needed} tokens`;
+  const message = `This request needs about ${amount}, which never fits the limit of this API key: ${limitText(limit)}.`;
+  return new Refusal('rate_limit_exceeded', { type: 'usage_limit_reached', message, final: true });
+}
+
+/** The refusal of the limit with the longest wait; undefined where all limits have room. */
 function refusalOf(limits: readonly Limit[], use: KeyUse, amounts: Amounts, now: number): Refusal | undefined {
   let longest: Limit | undefined;
   let longestWait = 0;
+  let longestEnd: number | undefined;
   for (const limit of limits) {
     const max = maxOf(limit) - amountFor(limit, amounts);
     if (use.current(limit, now) <= max) continue;
-    const wait = (use.fallsTo(max, limit, now) ?? now + UNKNOWN_WAIT_MS) - now;
+    const end = use.fallsTo(max, limit, now);
+    const wait = end === undefined ? UNKNOWN_WAIT_MS : end - now;
     if (longest && wait <= longestWait) continue;
     longest = limit;
     longestWait = wait;
+    longestEnd = end;
   }
-  return longest && refusalFor(longest, Math.ceil(longestWait / 1000));
+  if (!longest) return undefined;
+  return isLong(longest) ? longRefusal(longest, longestEnd, now) : shortRefusal(longest, longestWait);
 }
 
-/** The last refusal of each limit: it changes once a second, and clients of an exhausted key ask often. */
-const lastRefusals = new WeakMap<Limit, { readonly seconds: number; readonly refusal: Refusal }>();
+/** Clients must not sleep until midnight inside a call: limits of a day, of a week and of dollars are final (Q1). */
+const isLong = ({ type, window }: Limit): boolean => type === 'usd' || window === 'day' || window === 'week';
 
-function refusalFor(limit: Limit, seconds: number): Refusal {
+/** @param end when the limit has room again, in Unix milliseconds; undefined where running turns decide */
+function longRefusal(limit: Limit, end: number | undefined, now: number): Refusal {
+  const wait = end === undefined ? undefined : end - now;
+  // Only a wait of at most a minute is part of the answer, as Retry-After.
+  const seconds = wait === undefined || wait > LONGEST_RETRY_AFTER_MS ? '' : Math.ceil(wait / 1000);
+  return cached(limit, `${end} ${seconds}`, () => {
+    const details = { type: 'usage_limit_reached', final: true } as const;
+    if (end === undefined || wait === undefined) return { ...details, message: reachedMessage(limit) };
+    const resets = new Date(end).toISOString().replace('.000Z', 'Z');
+    const message = `${reachedMessage(limit)} It resets at ${resets}.`;
+    return { ...details, message, resetsAt: Math.ceil(end / 1000), retryAfterMs: wait };
+  });
+}
+
+function shortRefusal(limit: Limit, wait: number): Refusal {
+  const seconds = Math.ceil(wait / 1000);
+  return cached(limit, `${seconds}`, () => ({
+    message: `${reachedMessage(limit)} Try again in ${seconds} s.`,
+    retryAfterMs: seconds * 1000,
+  }));
+}
+
+const reachedMessage = (limit: Limit): string => `The limit of this API key is reached: ${limitText(limit)}.`;
+
+/** The last refusal of each limit: clients of an exhausted key ask often, and its content changes at most once a second. */
+const lastRefusals = new WeakMap<Limit, { readonly content: string; readonly refusal: Refusal }>();
+
+function cached(limit: Limit, content: string, details: () => RefusalDetails): Refusal {
   const last = lastRefusals.get(limit);
-  if (last?.seconds === seconds) return last.refusal;
-  // Some SDKs sleep any Retry-After: a client must not sleep until midnight inside a call (Q1).
-  const final = limit.type === 'usd' || limit.window === 'day' || limit.window === 'week';
-  const details = { message: limitMessage(limit), retryAfterMs: seconds * 1000 };
-  const refusal = new Refusal('rate_limit_exceeded', final ? { ...details, final } : details);
-  lastRefusals.set(limit, { seconds, refusal });
+  if (last?.content === content) return last.refusal;
+  const refusal = new Refusal('rate_limit_exceeded', details());
+  lastRefusals.set(limit, { content, refusal });
   return refusal;
 }

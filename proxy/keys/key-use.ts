@@ -12,6 +12,9 @@ export interface Amounts {
   readonly costNanos: number;
 }
 
+/** Tokens and their cost. */
+export type Usage = Omit<Amounts, 'requests'>;
+
 /** A turn that has reserved and has not been settled. */
 export interface RunningTurn {
   readonly amounts: Amounts;
@@ -72,18 +75,22 @@ export class KeyUse {
     return oldest && oldest.day + WEEK_DAYS * DAY_MS;
   }
 
-  /** When the current amount falls to `max` because time passes; undefined where running turns must end first. Unix milliseconds. */
+  /** When the current amount falls to `max` because time passes; undefined where running turns decide. Unix milliseconds. */
   fallsTo(max: number, { type, window }: Pick<Limit, 'type' | 'window'>, now: number): number | undefined {
     if (window === 'now') return undefined;
-    if (window === 'day') return dayOf(now) + DAY_MS;
     if (window === 'minute') {
       if (type === 'requests') return this.#requests.fallsTo(max, now);
       return this.#tokens.fallsTo(max - this.#reserved.tokens, now);
     }
+    // A running request has its place in the day already; the tokens and the cost of a running turn may still turn out lower.
+    if (type === 'requests') return dayOf(now) + DAY_MS;
+    const days = window === 'day' ? 1 : WEEK_DAYS;
+    const settled = amountOf(type, this.#ledger.ofKey(this.#key, days));
+    if (settled <= max) return undefined;
     let left = this.current({ type, window }, now);
-    for (const { day, totals } of this.#ledger.daysOf(this.#key, WEEK_DAYS)) {
+    for (const { day, totals } of this.#ledger.daysOf(this.#key, days)) {
       left -= amountOf(type, totals);
-      if (left <= max) return day + WEEK_DAYS * DAY_MS;
+      if (left <= max) return day + days * DAY_MS;
     }
     return undefined;
   }

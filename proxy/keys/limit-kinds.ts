@@ -56,9 +56,8 @@ export function limitsOf(limits: KeyLimits): LimitSet {
   return set;
 }
 
-/** The message of its refusal: names the limit and its window (Q2). */
-export function limitMessage({ name, type, window, max }: Limit): string {
-  if (type === 'concurrent') return `This API key may run ${max} requests at once (${name}).`;
-  const what = type === 'usd' ? `${max} US dollars` : `${max} ${type}`;
-  return `The limit of this API key is reached: ${what} per ${window} (${name}).`;
+/** Names a limit with its window: `100000 tokens per minute (tokens_per_minute)`. */
+export function limitText({ name, type, window, max }: Limit): string {
+  if (type === 'concurrent') return `${max} concurrent requests (${name})`;
+  return `${max} ${type === 'usd' ? 'US dollars' : type} per ${window} (${name})`;
 }

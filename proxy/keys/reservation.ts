@@ -1,8 +1,8 @@
 // The share of a key's limits that one turn reserved, and an estimate of its usage where the provider stated none (Q18, Q19).
 import type { Body } from '../turn/turn.ts';
-import { inputTokens } from './input-estimate.ts';
 import type { Reserved } from './key-limits.ts';
 import type { Amounts } from './key-use.ts';
+import { inputTokens } from './token-estimate.ts';
 import type { Tokens } from './usage-totals.ts';
 import { type OutputEvent, VisibleOutput } from './visible-output.ts';
 

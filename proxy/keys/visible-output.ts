@@ -1,5 +1,5 @@
 // Counts the output of a reply in the bytes of its events, without parsing them: most are relayed unparsed (Q18).
-import { tokensOfBytes } from './input-estimate.ts';
+import { tokensOfBytes } from './token-estimate.ts';
 
 /** An event as it lies in the bytes of its stream, from `start` to `end`. */
 export interface OutputEvent {

@@ -5,10 +5,10 @@ import type { JsonObject } from '../turn/json.ts';
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly status: number;
-  readonly code: string;
+  readonly code: string | null;
   readonly param: string | null;
 
-  constructor(status: number, code: string, message: string, param: string | null = null) {
+  constructor(status: number, code: string | null, message: string, param: string | null = null) {
     super(message);
     this.status = status;
     this.code = code;
@@ -17,7 +17,13 @@ export class ProviderError extends Error {
 }
 
 /** The error object of a code; `extra` is added to its four members. */
-export function errorOf(status: number, code: string, message: string, param: string | null = null, extra: JsonObject = {}): JsonObject {
+export function errorOf(
+  status: number,
+  code: string | null,
+  message: string,
+  param: string | null = null,
+  extra: JsonObject = {},
+): JsonObject {
   return { message, type: typeOf(status, code), code, param, ...extra };
 }
 
@@ -51,7 +57,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   invalid_encrypted_content: 'The encrypted content could not be verified.',
 };
 
-function typeOf(status: number, code: string): string {
+function typeOf(status: number, code: string | null): string {
   if (code === 'usage_limit_reached') return code;
   if (status === 429) return 'rate_limit_error';
   return status >= 500 ? 'server_error' : 'invalid_request_error';

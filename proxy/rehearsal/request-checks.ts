@@ -23,6 +23,7 @@ const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
   refuseWrongShapes,
   refuseUnknownModel,
   refuseAnchor,
+  refuseStoredReference,
   refuseUnsupportedFields,
   refuseWrongStreamOrStore,
   refuseWrongDialect,
@@ -59,6 +60,15 @@ function refuseUnknownModel({ body, slugs }: CheckedTurn): void {
 function refuseAnchor({ body }: CheckedTurn): void {
   if (!isAbsent(body.previous_response_id))
     refuse('previous_response_id', 'Unsupported parameter: previous_response_id', 'unsupported_parameter');
+}
+
+/** Items are not stored either: a reference to one is not found. */
+function refuseStoredReference({ body }: CheckedTurn): void {
+  for (const item of asList(body.input)) {
+    if (!isObject(item) || item.type !== 'item_reference') continue;
+    const message = `Item with id '${asString(item.id) ?? ''}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
+    throw new ProviderError(404, null, message, 'input');
+  }
 }
 
 function refuseUnsupportedFields({ body, account }: CheckedTurn): void {

@@ -48,6 +48,7 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes }: Tur
   const response = {
     ...running,
     status,
+    completed_at: plan.isIncomplete ? null : Math.floor(now / 1000),
     incomplete_details: plan.isIncomplete ? { reason: 'max_output_tokens' } : null,
     output: output.map(({ item }) => item),
     usage: usageOf(bytes, output, reasoning),
@@ -56,32 +57,46 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes }: Tur
   return { events, response };
 }
 
-/** The response while it runs. It repeats the request's settings, but not its bulk (tools, instructions, input). */
+/**
+ * The response while it runs, with every member of the public API. It repeats the settings of the request, but not its bulk
+ * (instructions, input, tools, metadata).
+ */
 function responseOf(body: JsonObject, id: string, now: number): JsonObject {
+  const { effort = null, summary = null }: JsonObject = isObject(body.reasoning) ? body.reasoning : {};
   return {
     id,
     object: 'response',
     created_at: Math.floor(now / 1000),
+    completed_at: null,
     status: 'in_progress',
+    access_programs: null,
+    background: false,
     error: null,
+    frequency_penalty: body.frequency_penalty ?? 0,
     incomplete_details: null,
     instructions: null,
     max_output_tokens: body.max_output_tokens ?? null,
+    max_tool_calls: body.max_tool_calls ?? null,
+    metadata: {},
     model: body.model ?? null,
     output: [],
     parallel_tool_calls: body.parallel_tool_calls ?? true,
+    presence_penalty: body.presence_penalty ?? 0,
     previous_response_id: body.previous_response_id ?? null,
-    reasoning: body.reasoning ?? null,
+    prompt_cache_key: body.prompt_cache_key ?? null,
+    reasoning: { effort, summary },
+    safety_identifier: body.safety_identifier ?? null,
     service_tier: 'default',
     store: false,
     temperature: body.temperature ?? 1,
-    text: body.text ?? { format: { type: 'text' } },
+    text: body.text ?? { format: { type: 'text' }, verbosity: 'medium' },
     tool_choice: body.tool_choice ?? 'auto',
     tools: [],
+    top_logprobs: body.top_logprobs ?? 0,
     top_p: body.top_p ?? 1,
-    truncation: 'disabled',
+    truncation: body.truncation ?? 'disabled',
     usage: null,
-    metadata: {},
+    user: body.user ?? null,
   };
 }
 
@@ -100,7 +115,7 @@ export function usageOf(bytes: number, items: readonly OutputItem[], reasoning?:
   const output = items.reduce((sum, { tokens }) => sum + tokens, 0);
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cache_write_tokens: 0, cached_tokens: 0 },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning?.tokens ?? 0 },
     total_tokens: input + output,

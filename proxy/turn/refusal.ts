@@ -71,12 +71,14 @@ export interface ErrorBody {
 export interface RefusalDetails {
   /** Dotted path with indexes, as the public API spells it: `tools.0.parameters`. */
   readonly param?: string;
+  /** Replaces the table's type. */
+  readonly type?: ErrorType;
   /** Replaces the table's message. Never a client's or provider's text. */
   readonly message?: string;
   /** For codes with more than one status in the table. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Rounded up to whole seconds, at least 1, wherever a 429 or 503 goes out. */
+  /** Of a 429 or 503: `Retry-After` in whole seconds, at least 1. A wait of more than 60 s has none, and is final (Q1). */
   readonly retryAfterMs?: number;
   /** Unix seconds. */
   readonly resetsAt?: number;
@@ -102,7 +104,7 @@ export class Refusal extends Error {
     this.status = details.status ?? entry.status;
     this.error = {
       message,
-      type: entry.type,
+      type: details.type ?? entry.type,
       code,
       param: details.param ?? null,
       ...(details.resetsAt === undefined ? {} : { resets_at: details.resetsAt }),
@@ -160,14 +162,20 @@ export function plainRefusal(code: ErrorCode): Refusal {
 export const restartRequired = (agent: string): Refusal =>
   new Refusal('continuation_requires_restart', { headers: { [`x-${agent}-recovery`]: 'restart_with_full_context' } });
 
-const LONGEST_SDK_WAIT_MS = 60_000;
+/** Some clients sleep any Retry-After, for hours, without a message to their user (Q1). */
+export const LONGEST_RETRY_AFTER_MS = 60_000;
 
 function headersOf(status: number, entry: Row, details: RefusalDetails): Record<string, string> {
   const headers: Record<string, string> = { ...details.headers };
   if (status === 401) headers['www-authenticate'] = 'Bearer';
-  const wait = details.retryAfterMs ?? 0;
-  if (status === 429 || status === 503) headers['retry-after'] = String(Math.max(1, Math.ceil(wait / 1000)));
-  if (details.final ?? entry.final ?? wait > LONGEST_SDK_WAIT_MS) headers['x-should-retry'] = 'false';
+  const wait = details.retryAfterMs;
+  const long = wait !== undefined && wait > LONGEST_RETRY_AFTER_MS;
+  const final = long || (details.final ?? entry.final ?? false);
+  // A final refusal without a known wait has no time to come back.
+  if ((status === 429 || status === 503) && !long && !(final && wait === undefined)) {
+    headers['retry-after'] = String(Math.max(1, Math.ceil((wait ?? 0) / 1000)));
+  }
+  if (final) headers['x-should-retry'] = 'false';
   return headers;
 }
 

@@ -1,8 +1,9 @@
 // The limits of keys and their ledger, with a manual clock.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { KeyLimits, type Reserved } from '../../proxy/keys/key-limits.ts';
+import { type Estimate, KeyLimits, type Reserved } from '../../proxy/keys/key-limits.ts';
 import { Ledger } from '../../proxy/keys/ledger.ts';
+import { OutputForecast } from '../../proxy/keys/output-forecast.ts';
 import { SlidingSum } from '../../proxy/keys/sliding-sum.ts';
 import { costOf, noTotals, type Totals } from '../../proxy/keys/usage-totals.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
@@ -11,6 +12,19 @@ import type { UsageRow } from '../../store/store.ts';
 import { HandClock } from '../models/support.ts';
 
 const DAY = 86_400_000;
+
+/** @param expected default: no more than the least */
+function estimateOf(tokens: number, costNanos: number, expected = { tokens, costNanos }): Estimate {
+  return { least: { tokens, costNanos }, expected };
+}
+
+interface Refused {
+  readonly message: string;
+  readonly type: string;
+  readonly resets_at: number | undefined;
+  readonly retry: string | undefined;
+  readonly final: boolean;
+}
 
 class World {
   readonly clock = new HandClock();
@@ -26,16 +40,17 @@ class World {
   }
 
   reserve(limits: Configured, tokens = 0, costNanos = 0): Reserved {
-    const reserved = this.limits.reserve({ id: 'ci', limits }, () => ({ tokens, costNanos }));
+    const reserved = this.limits.reserve({ id: 'ci', limits }, () => estimateOf(tokens, costNanos));
     assert.ok(!(reserved instanceof Refusal), 'the turn was refused');
     return reserved;
   }
 
-  refused(limits: Configured, tokens = 0, costNanos = 0): { message: string; retry: string | undefined; final: boolean } {
-    const refusal = this.limits.reserve({ id: 'ci', limits }, () => ({ tokens, costNanos }));
+  refused(limits: Configured, tokens = 0, costNanos = 0): Refused {
+    const refusal = this.limits.reserve({ id: 'ci', limits }, () => estimateOf(tokens, costNanos));
     assert.ok(refusal instanceof Refusal, 'the turn was not refused');
     const { headers, error } = refusal;
-    return { message: error.message, retry: headers['retry-after'], final: headers['x-should-retry'] === 'false' };
+    const { message, type, resets_at } = error;
+    return { message, type, resets_at, retry: headers['retry-after'], final: headers['x-should-retry'] === 'false' };
   }
 
   settle(totals: Partial<Totals>): void {
@@ -76,7 +91,7 @@ describe('reservations', () => {
       let was = false;
       world.limits.reserve({ id: 'ci', limits }, () => {
         was = true;
-        return { tokens: 1, costNanos: 1 };
+        return estimateOf(1, 1);
       });
       return was;
     };
@@ -98,11 +113,13 @@ describe('reservations', () => {
     const world = new World();
     const limits = { requests_per_minute: 1, requests_per_day: 1, concurrent: 1 };
     world.reserve(limits);
-    const told = world.refused(limits);
-    assert.match(told.message, /1 requests per day \(requests_per_day\)/);
-    assert.equal(told.final, true);
+    const refused = world.refused(limits);
+    assert.match(refused.message, /1 requests per day \(requests_per_day\)/);
+    assert.equal(refused.final, true);
     assert.deepEqual(world.refused({ concurrent: 1 }), {
-      message: 'This API key may run 1 requests at once (concurrent).',
+      message: 'The limit of this API key is reached: 1 concurrent requests (concurrent). Try again in 1 s.',
+      type: 'rate_limit_error',
+      resets_at: undefined,
       retry: '1',
       final: false,
     });
@@ -118,7 +135,6 @@ describe('reservations', () => {
     assert.equal(world.refused(limits, 101).retry, '30');
     assert.equal(world.refused(limits, 500).retry, '40');
     assert.equal(world.refused(limits, 1000).retry, '50');
-    assert.equal(world.refused(limits, 1001).retry, '1', 'never by waiting');
   });
 
   test('a short wait for midnight is final too', async () => {
@@ -126,7 +142,9 @@ describe('reservations', () => {
     await world.clock.advance(DAY - (world.clock.now() % DAY) - 5_000);
     world.settle({});
     assert.deepEqual(world.refused({ requests_per_day: 1 }), {
-      message: 'The limit of this API key is reached: 1 requests per day (requests_per_day).',
+      message: 'The limit of this API key is reached: 1 requests per day (requests_per_day). It resets at 2023-11-15T00:00:00Z.',
+      type: 'usage_limit_reached',
+      resets_at: Date.UTC(2023, 10, 15) / 1000,
       retry: '5',
       final: true,
     });
@@ -140,10 +158,80 @@ describe('reservations', () => {
     }
     const limits = { tokens_per_week: 700 };
     const midnight = Math.floor(world.clock.now() / DAY) * DAY;
-    const days = (count: number): string => String(Math.ceil((midnight + count * DAY - world.clock.now()) / 1000));
-    assert.equal(world.refused(limits, 50).retry, days(4));
-    assert.equal(world.refused(limits, 150).retry, days(5));
-    assert.equal(world.refused(limits, 650).retry, days(6));
+    const days = (count: number): number => (midnight + count * DAY) / 1000;
+    assert.equal(world.refused(limits, 50).resets_at, days(4));
+    assert.equal(world.refused(limits, 150).resets_at, days(5));
+    assert.equal(world.refused(limits, 650).resets_at, days(6));
+    assert.equal(world.refused(limits, 50).retry, undefined, 'no Retry-After past 60 s');
+  });
+});
+
+describe('[Q19] a reservation that can never fit', () => {
+  test('is refused with what it needs and the limit, without a time', () => {
+    const world = new World();
+    assert.deepEqual(world.refused({ tokens_per_minute: 1000, requests_per_minute: 5 }, 1001), {
+      message:
+        'This request needs about 1001 tokens, which never fits the limit of this API key: 1000 tokens per minute (tokens_per_minute).',
+      type: 'usage_limit_reached',
+      resets_at: undefined,
+      retry: undefined,
+      final: true,
+    });
+    assert.match(
+      world.refused({ usd_per_day: 0.5 }, 0, 600_000_000).message,
+      /about 0\.6 US dollars.*0\.5 US dollars per day \(usd_per_day\)/,
+    );
+  });
+
+  test('is refused so before any other limit, and fits exactly the limit', () => {
+    const world = new World();
+    const limits = { tokens_per_minute: 1000, requests_per_day: 1 };
+    world.reserve(limits, 1000).release({ tokens: 0 });
+    world.settle({});
+    assert.match(world.refused(limits, 1001).message, /never fits/);
+    assert.match(world.refused(limits, 1000).message, /requests per day/);
+  });
+
+  test('is none for a high forecast: it reserves the whole window instead', () => {
+    const world = new World();
+    const limits = { tokens_per_minute: 1000, tokens_per_day: 800, usd_per_day: 1 };
+    const reserved = world.limits.reserve({ id: 'ci', limits }, () => estimateOf(500, 1, { tokens: 5000, costNanos: 5e9 }));
+    assert.ok(!(reserved instanceof Refusal));
+    assert.deepEqual(reserved.amounts, { requests: 1, tokens: 800, costNanos: 1e9 });
+  });
+});
+
+test('[Q1] a day limit that only running turns fill has no reset time', async () => {
+  const world = new World();
+  const limits = { tokens_per_day: 1000 };
+  const running = world.reserve(limits, 600);
+  const { type, resets_at, retry, final } = world.refused(limits, 600);
+  assert.deepEqual([type, resets_at, retry, final], ['usage_limit_reached', undefined, undefined, true]);
+  running.release(undefined);
+  world.reserve(limits, 600);
+});
+
+describe('[Q19] the output forecast', () => {
+  test('is twice the mean of the last 50 turns, at least 2,048', () => {
+    const forecast = new OutputForecast();
+    assert.equal(forecast.tokens('ci', 'model-a'), 2048);
+    forecast.add('ci', 'model-a', 100);
+    assert.equal(forecast.tokens('ci', 'model-a'), 2048);
+    for (let i = 0; i < 49; i++) forecast.add('ci', 'model-a', 2000);
+    assert.equal(forecast.tokens('ci', 'model-a'), 2 * 1962);
+    forecast.add('ci', 'model-a', 2000);
+    assert.equal(forecast.tokens('ci', 'model-a'), 4000, 'the first turn no longer counts');
+    for (let i = 0; i < 500; i++) forecast.add('ci', 'model-a', 3001);
+    assert.equal(forecast.tokens('ci', 'model-a'), 6002);
+  });
+
+  test('keeps keys and models apart', () => {
+    const forecast = new OutputForecast();
+    forecast.add('ci', 'model-a', 9000);
+    assert.deepEqual(
+      [forecast.tokens('ci', 'model-a'), forecast.tokens('ci', 'model-b'), forecast.tokens('other', 'model-a')],
+      [18_000, 2048, 2048],
+    );
   });
 });
 

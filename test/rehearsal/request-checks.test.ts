@@ -128,6 +128,19 @@ const cases: readonly Case[] = [
   },
 ];
 
+test('a reference to a stored item is not found, as with store: false at the public API', async () => {
+  const body = turnBody('', { input: [{ type: 'item_reference', id: 'rs_1' }, user] });
+  const { status, json } = await ask(north, body);
+  assert.equal(status, 404);
+  assert.deepEqual(at(json, 'error'), {
+    message:
+      "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
+    type: 'invalid_request_error',
+    code: null,
+    param: 'input',
+  });
+});
+
 for (const { what, body, headers, refused } of cases) {
   test(`${what} is ${refused === undefined ? 'accepted' : `refused as ${refused[1]}`}`, async () => {
     const { status, json } = await ask(north, body, headers);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
+import responseMembers from '../fixtures/public/response-members.json' with { type: 'json' };
 import { startUpstream } from '../support/rehearsal.ts';
 import { ask, at, typesOf } from '../support/rehearsal-client.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -43,6 +44,57 @@ test('a stream has all event types that clients need', async () => {
     events.map(({ sequence_number }) => sequence_number),
     events.map((_, i) => i),
   );
+});
+
+type Types = Readonly<Record<string, readonly string[]>>;
+
+const jsonType = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'list' : Number.isInteger(value) ? 'integer' : typeof value;
+
+function assertMembers(value: unknown, types: Types, name: string): void {
+  for (const [member, allowed] of Object.entries(types)) {
+    const type = jsonType((value as Readonly<Record<string, unknown>>)[member]);
+    assert.ok(allowed.includes(type), `${name}.${member} is ${type}`);
+  }
+}
+
+test('a response has every member of the public API, in each event and in JSON', async () => {
+  const { required, always_sent, reasoning, usage, input_tokens_details, output_tokens_details } = responseMembers;
+  const streamed = (await ask(north)).events.filter((event) => at(event, 'response') !== undefined).map((event) => at(event, 'response'));
+  const collected = (await ask(north, turnBody('hello', { stream: false }))).json;
+  const incomplete = (await ask(north, turnBody('stop short', { stream: false }))).json;
+  assert.equal(streamed.length, 3);
+  for (const response of [...streamed, collected, incomplete]) {
+    const status = String(at(response, 'status'));
+    assertMembers(response, { ...required, ...always_sent }, status);
+    assertMembers(at(response, 'reasoning'), reasoning, 'reasoning');
+    if (status !== 'in_progress') {
+      assertMembers(at(response, 'usage'), usage, 'usage');
+      assertMembers(at(response, 'usage', 'input_tokens_details'), input_tokens_details, 'input_tokens_details');
+      assertMembers(at(response, 'usage', 'output_tokens_details'), output_tokens_details, 'output_tokens_details');
+    }
+    assert.equal(at(response, 'completed_at'), status === 'completed' ? at(response, 'created_at') : null);
+  }
+});
+
+test('a response repeats the settings of the request', async () => {
+  const settings = {
+    max_output_tokens: 500,
+    max_tool_calls: 3,
+    parallel_tool_calls: false,
+    prompt_cache_key: 'thread-1',
+    safety_identifier: 'user-1',
+    temperature: 0.5,
+    tool_choice: 'none',
+    top_p: 0.9,
+    truncation: 'auto',
+    user: 'someone',
+  };
+  const { events } = await ask(north, turnBody('hello', { ...settings, reasoning: { effort: 'low', context: 'auto' } }));
+  for (const event of [events[0], events.at(-1)]) {
+    for (const [name, value] of Object.entries(settings)) assert.deepEqual(at(event, 'response', name), value, name);
+    assert.deepEqual(at(event, 'response', 'reasoning'), { effort: 'low', summary: null });
+  }
 });
 
 test('the deltas add up to the text, and the items to the output', async () => {

@@ -360,13 +360,14 @@ describe('[S2] the limits of a key', () => {
   const limited = (limits: Readonly<Record<string, number>>, more?: (draft: Draft) => void): Promise<World & AsyncDisposable> =>
     world({ accounts: ['north'], config: keyed(limits, more) });
 
-  const assertLimited = (reply: Reply, { retry, final, names }: { retry: number; final: boolean; names: string }): void => {
+  const assertLimited = (reply: Reply, { names, ...wait }: { names: string } & ({ retry: number } | { resetsAt: number })): void => {
     assert.equal(reply.status, 429, reply.text);
     const { message, ...error } = reply.json.error;
-    assert.deepEqual(error, { type: 'rate_limit_error', code: 'rate_limit_exceeded', param: null });
+    const known = 'resetsAt' in wait ? { type: 'usage_limit_reached', resets_at: wait.resetsAt } : { type: 'rate_limit_error' };
+    assert.deepEqual(error, { code: 'rate_limit_exceeded', param: null, ...known });
     assert.match(message, new RegExp(names));
-    assert.equal(reply.headers.get('retry-after'), String(retry));
-    assert.equal(reply.headers.get('x-should-retry'), final ? 'false' : null);
+    assert.equal(reply.headers.get('retry-after'), 'retry' in wait ? String(wait.retry) : null);
+    assert.equal(reply.headers.get('x-should-retry'), 'retry' in wait ? null : 'false');
   };
 
   const state = async (gate: TestGateway): Promise<readonly unknown[]> => {
@@ -423,7 +424,7 @@ describe('[S2] the limits of a key', () => {
     await clock.advance(20_000);
     assert.equal((await one(gate)).status, 200);
     const refused = await one(gate);
-    assertLimited(refused, { retry: 40, final: false, names: 'requests per minute' });
+    assertLimited(refused, { retry: 40, names: 'requests per minute' });
     await clock.advance(39_999);
     assert.equal((await one(gate)).status, 429);
     await clock.advance(1);
@@ -444,7 +445,7 @@ describe('[S2] the limits of a key', () => {
     const { gate, clock } = here;
     await one(gate);
     const seconds = Math.ceil((DAY - (clock.now() % DAY)) / 1000);
-    assertLimited(await one(gate), { retry: seconds, final: true, names: 'requests per day' });
+    assertLimited(await one(gate), { resetsAt: Math.ceil(clock.now() / DAY) * (DAY / 1000), names: 'requests per day' });
     await clock.advance(seconds * 1000);
     assert.equal((await one(gate)).status, 200);
   });
@@ -487,7 +488,7 @@ describe('[S2] the limits of a key', () => {
     await one(gate, small);
     const first = (Math.floor(clock.now() / DAY) - 1) * DAY;
     const wait = first + 7 * DAY - clock.now();
-    assertLimited(await one(gate, small), { retry: Math.ceil(wait / 1000), final: true, names: 'tokens per week' });
+    assertLimited(await one(gate, small), { resetsAt: (first + 7 * DAY) / 1000, names: 'tokens per week' });
     await clock.advance(wait);
     assert.equal((await one(gate, small)).status, 200);
   });

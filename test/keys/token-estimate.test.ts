@@ -1,7 +1,7 @@
 // Estimates of input and output tokens, and the output bytes of events, without a tokenizer.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { inputTokens, outputTokens } from '../../proxy/keys/input-estimate.ts';
+import { inputTokens, outputCap } from '../../proxy/keys/token-estimate.ts';
 import { VisibleOutput } from '../../proxy/keys/visible-output.ts';
 import type { Json } from '../../proxy/turn/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
@@ -60,18 +60,18 @@ describe('[Q19] the input estimate', () => {
   for (const [what, body, tokens] of cases) test(`counts ${what}`, () => assert.equal(inputTokens(body), tokens));
 });
 
-describe('[Q19] the output estimate', () => {
-  const cases: readonly (readonly [what: string, body: Body, most: number | undefined, tokens: number])[] = [
-    ['2,048 where nobody says', {}, undefined, 2048],
+describe('[Q19] the output cap', () => {
+  const cases: readonly (readonly [what: string, body: Body, keyMax: number | undefined, tokens: number])[] = [
+    ['none without a cap', {}, undefined, Number.POSITIVE_INFINITY],
     ['the client’s cap', { max_output_tokens: 10 }, undefined, 10],
     ['Chat’s caps', { max_completion_tokens: 20, max_tokens: 30 }, undefined, 20],
     ['the key’s', {}, 100, 100],
     ['the smaller of both', { max_output_tokens: 50 }, 100, 50],
-    ['the smaller of both, whoever’s it is', { max_output_tokens: 500 }, 100, 100],
-    ['nothing of a prewarm', { generate: false, max_output_tokens: 50 }, 100, 0],
-    ['no cap that is none', { max_output_tokens: null }, undefined, 2048],
+    ['the smaller of both, also the key’s', { max_output_tokens: 500 }, 100, 100],
+    ['0 for a prewarm', { generate: false, max_output_tokens: 50 }, 100, 0],
+    ['none for a cap of null', { max_output_tokens: null }, undefined, Number.POSITIVE_INFINITY],
   ];
-  for (const [what, body, most, tokens] of cases) test(`is ${what}`, () => assert.equal(outputTokens(body, most), tokens));
+  for (const [what, body, keyMax, tokens] of cases) test(`is ${what}`, () => assert.equal(outputCap(body, keyMax), tokens));
 });
 
 describe('the visible output of an event', () => {

@@ -8,7 +8,6 @@ const IMAGE_TOKENS = 1_000;
 const AUDIO_TOKENS_PER_SECOND = 25;
 /** Of audio without a WAV header: 128 kbit/s. */
 const AUDIO_BYTES_PER_SECOND = 16_000;
-const DEFAULT_OUTPUT_TOKENS = 2_048;
 
 /** Members whose text a model reads. Ciphertext, file data, ids and tools are in other members. */
 const TEXT_MEMBERS = [
@@ -41,12 +40,11 @@ export function inputTokens(body: Body): number {
   return tokensOfBytes(sum.bytes) + sum.tokens;
 }
 
-/** @param keyMax the output limit of the key */
-export function outputTokens(body: Body, keyMax: number | undefined): number {
+/** The smaller of the client's cap and the key's; Infinity without one, 0 for a turn that generates nothing. */
+export function outputCap(body: Body, keyMax: number | undefined): number {
   if (body.generate === false) return 0;
   const caps = [body.max_output_tokens, body.max_completion_tokens, body.max_tokens, keyMax];
-  const stated = caps.filter((cap): cap is number => typeof cap === 'number' && cap >= 0);
-  return stated.length > 0 ? Math.min(...stated) : DEFAULT_OUTPUT_TOKENS;
+  return Math.min(...caps.filter((cap): cap is number => typeof cap === 'number' && cap >= 0));
 }
 
 /** Of UTF-8 text. */

@@ -1,0 +1,76 @@
+// The shipped demonstration: its flaky account alone must not exhaust the retry budget, so that no turn fails (Q6).
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
+import { HandClock, settled } from '../models/support.ts';
+import { DIGEST, type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
+
+const shipped = parse(readFileSync(new URL('../../config.yaml', import.meta.url), 'utf8')) as Draft;
+const INTERVAL_MS = 1000 / 3;
+
+/** The shipped configuration. Its rehearsal accounts run in this process, so that they share the test's clock. */
+function demonstration(clock: HandClock): Promise<TestGateway> {
+  const accounts = (shipped.accounts as { id: string; base_url: string }[]).map(({ id, base_url }) => {
+    const profile = profileNamed(base_url.slice('rehearsal:'.length));
+    assert.ok(profile, base_url);
+    return { id, profile };
+  });
+  return startGateway({
+    clock,
+    upstream: { accounts, clock },
+    config: (draft) => {
+      const { accounts: addresses, listen, admin, store } = draft;
+      // The shipped secrets are accepted over `rehearsal:` addresses only.
+      Object.assign(draft, shipped, { listen, admin, store, store_key: undefined, operators: [] });
+      draft.accounts = shipped.accounts.map((account: Draft, i: number) => ({ ...account, ...addresses[i] }));
+      draft.keys = shipped.keys.map((key: Draft) => ({ ...key, secret_sha256: [DIGEST] }));
+    },
+  });
+}
+
+const turnOf = (fields: object): object => ({ model: 'model-a', input: 'Who are you?', ...fields });
+
+/** Sends turns at 3 a second, half of them streams. @returns the failed ones */
+async function run(gate: TestGateway, clock: HandClock, count: number, fields: object): Promise<readonly string[]> {
+  const failures: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const end = clock.now() + INTERVAL_MS;
+    const stream = i % 2 === 0;
+    let running = true;
+    const turn = gate.send('/v1/responses', { body: turnOf({ ...fields, stream }) }).then(({ status, text }) => {
+      running = false;
+      if (status !== 200 || (stream && !text.includes('response.completed'))) failures.push(`turn ${i}: ${status} ${text.slice(0, 200)}`);
+    });
+    for (let ticks = 0; running && ticks < 10_000; ticks++) await settled();
+    // A turn that waits for a timer gets its time.
+    while (running) await clock.advance(INTERVAL_MS);
+    await turn;
+    if (clock.now() < end) await clock.advance(end - clock.now());
+  }
+  return failures;
+}
+
+test('[Q6] 1,000 turns of the shipped configuration at 3 a second all succeed', async () => {
+  const clock = new HandClock();
+  await using gate = await demonstration(clock);
+  assert.deepEqual(await run(gate, clock, 1_000, {}), []);
+  const { turns, retries } = gate.gateway.services.counters.values;
+  assert.equal(turns, 1_000);
+  assert.ok(retries > 50, `${retries} retries`);
+});
+
+test('[Q6] 300 turns of one session at the flaky account all succeed', async () => {
+  const clock = new HandClock();
+  await using gate = await demonstration(clock);
+  let prompt_cache_key = '';
+  for (let i = 0; gate.upstream.turns('south').length === 0; i++) {
+    prompt_cache_key = `session-${i}`;
+    await gate.send('/v1/responses', { body: turnOf({ prompt_cache_key }) });
+  }
+  await clock.advance(60_000);
+  assert.deepEqual(await run(gate, clock, 300, { prompt_cache_key }), []);
+  const { retries } = gate.gateway.services.counters.values;
+  assert.ok(retries > 50, `${retries} retries`);
+});
