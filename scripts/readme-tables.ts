@@ -1,5 +1,6 @@
 // Generates the tables of README.md from the program:  node --import tsx scripts/readme-tables.ts --write
 import { readFileSync, writeFileSync } from 'node:fs';
+import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
 import type { RouteConfig } from '../proxy/config/config.ts';
 import { bounds } from '../proxy/config/expectations.ts';
 import { type SchemaNode, type Setting, schema, settings } from '../proxy/config/schema.ts';
@@ -25,9 +26,27 @@ export function notServedList(): string {
   return [...missing].map(([path, methods]) => `- ${methods.join(', ')} \`${path}\``).join('\n');
 }
 
+/** A table of the clients, then the text of each for the shipped configuration. */
+export function clientsSection(): string {
+  const head = ['| Client | NAME | API | Tried with |', '| --- | --- | --- | --- |'];
+  const rows = CLIENTS.map(({ name, title, api, tried }) => `| ${title} | \`${name}\` | ${api} | ${tried} |`);
+  return [[...head, ...rows].join('\n'), ...CLIENTS.map(clientText)].join('\n\n');
+}
+
+function clientText({ name, title, where, language, note, text }: ClientSettings): string {
+  const address = {
+    origin: 'http://127.0.0.1:4000',
+    agent: name === 'codex' ? 'codex' : 'agent',
+    model: name === 'continue' ? 'gpt-5' : 'model-a',
+  };
+  const heading = `**${title}** (${/[./]/.test(where) ? `\`${where}\`` : where})${note === undefined ? '' : `: ${note}`}`;
+  return `${heading}\n\n\`\`\`${language}\n${text(address)}\n\`\`\``;
+}
+
 /** @returns the README with current tables between its markers @throws Error when a marker is missing */
 export function withTables(readme: string): string {
-  return filled(filled(readme, 'settings', settingsTable()), 'not-served', notServedList());
+  const sections = { settings: settingsTable(), 'not-served': notServedList(), clients: clientsSection() };
+  return Object.entries(sections).reduce((text, [name, section]) => filled(text, name, section), readme);
 }
 
 function filled(readme: string, name: string, text: string): string {

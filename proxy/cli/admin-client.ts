@@ -14,7 +14,7 @@ import {
 import type { Config } from '../config/config.ts';
 import { isObject } from '../turn/json.ts';
 import type { Route } from '../turn/turn.ts';
-import { CommandFailure } from './command.ts';
+import { CommandFailure, originOf } from './command.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -108,14 +108,7 @@ function adminOrigin({ admin }: Config): string {
     );
   }
   if (admin.port === 0) throw new CommandFailure('the admin listener takes a free port (admin.port: 0), so it cannot be found');
-  return `http://${connectHost(admin.host)}:${admin.port}`;
-}
-
-/** The host to connect to for a host that is listened on: "all interfaces" is not an address. */
-function connectHost(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
+  return originOf(admin);
 }
 
 const unexpected = ({ request, origin, status }: Answer): CommandFailure =>

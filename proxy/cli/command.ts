@@ -77,6 +77,12 @@ export function indexOfId(rows: readonly { readonly id: string }[], id: string, 
   throw new CommandFailure(`there is no ${noun} '${id}'${suggestion(id, ids)}`);
 }
 
+/** Where to connect to a listener on this machine: "all interfaces" is not an address. */
+export function originOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
 export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** Columns as wide as their widest cell; the last column is not padded. */

@@ -6,6 +6,7 @@ import { EditRefused } from '../config/file-replacement.ts';
 import { ConfigError, type Finding, formatFinding } from '../config/finding.ts';
 import { addAccountCommands } from './account-command.ts';
 import { addCheck } from './check-command.ts';
+import { addClient } from './client-command.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
 import { addExplain } from './explain-command.ts';
 import { addDiff, addReload, addStatus } from './gateway-commands.ts';
@@ -62,6 +63,7 @@ function programOf(io: Io): Command {
   poolgate diff && poolgate reload            what would change, then change it
   poolgate key create ci --pool team          a Pool API key, shown once
   poolgate mode set team model-a lite         a serving mode
+  poolgate client codex                       the settings of a client for this gateway
 `,
     );
 
@@ -75,7 +77,7 @@ function programOf(io: Io): Command {
     const { serve } = await import('./serve-command.ts');
     await serve({ config });
   });
-  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus]) add(program, io);
+  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addClient]) add(program, io);
   for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands]) add(program, io);
   return program;
 }

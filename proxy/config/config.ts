@@ -41,7 +41,12 @@ export interface AdmissionConfig {
 }
 
 export interface Config {
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: {
+    readonly host: string;
+    readonly port: number;
+    /** Origins of web pages that may use /v1, such as `https://app.example`. */
+    readonly cors: { readonly origins: readonly string[] };
+  };
   readonly admin: { readonly host: string; readonly port: number } | false;
   /** `sqlite:PATH`, absolute. */
   readonly store: string;

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { connectionOf } from '../clients/http/client-connection.ts';
+import { Cors } from '../clients/http/cors.ts';
 import { checkFraming, pathOf } from '../clients/http/framing.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections.ts';
@@ -41,6 +42,7 @@ export class PublicListener {
   readonly #server: Server;
   readonly #connections = new IdleConnections();
   readonly #bodies = new BodyGuard();
+  readonly #cors: Cors;
   /** The number of turns that run. A map of them, changed twice a turn, would cost a tenth of the turn in garbage. */
   #running = 0;
   /** Called when the last turn ends. */
@@ -49,7 +51,8 @@ export class PublicListener {
 
   constructor(options: PublicListenerOptions) {
     this.#options = options;
-    const { limits, timeouts } = options.generation().config;
+    const { limits, listen, timeouts } = options.generation().config;
+    this.#cors = new Cors(listen.cors.origins);
     this.#server = createServer({
       maxHeaderSize: limits.header_bytes,
       headersTimeout: timeouts.client_header_ms,
@@ -119,9 +122,10 @@ export class PublicListener {
     response.on('error', ignore);
     const generation = current();
     const found = this.#find(request, generation);
+    if (this.#draining || connection.framingBroken) response.shouldKeepAlive = false;
+    if (!connection.framingBroken && this.#cors.handle(request, response, generation.routes)) return;
     const turn = this.#turn(request, found, generation);
     const client = new HttpClient(turn, { request, response, guard: this.#bodies, counters });
-    if (this.#draining || connection.framingBroken) response.shouldKeepAlive = false;
     if (found.refusal) {
       runner.refuse(turn, client, found.refusal);
       return;

@@ -30,7 +30,7 @@ test('[PL2] a Pool without settings compresses nothing, and has the other defaul
       assignments: [{ account: 'north', active: true, eligible: true, weight: 1 }],
     },
   );
-  assert.deepEqual(config.listen, { host: '127.0.0.1', port: 4000 });
+  assert.deepEqual(config.listen, { host: '127.0.0.1', port: 4000, cors: { origins: [] } });
   assert.equal(config.timeouts.websocket_idle_timeout_ms, 1_800_000);
   assert.deepEqual(config.admission.mcp, { running: 64, waiting: 64, wait_ms: 5000 });
   assert.equal(config.keys[0]?.status, 'active');

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { isMap, isPair, isScalar, isSeq, type Node, parseDocument } from 'yaml';
 import { runChecks } from '../../proxy/config/checks/checks.ts';
+import { REFUSED_FIELDS } from '../../proxy/config/checks/drop-fields.ts';
 import { inspect } from '../../proxy/config/load.ts';
 import { schema, settings } from '../../proxy/config/schema.ts';
 import { validate } from '../../proxy/config/validate.ts';
@@ -143,3 +144,11 @@ test('every row of the shipped table with a kind may have any of the four status
 });
 
 const rowsOf = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+test('config.yaml, its schema and the README name every field that drop_fields should have for an agent backend', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const description = [...settings()].find(({ path }) => path === 'accounts[].drop_fields')?.node.description ?? '';
+  for (const field of REFUSED_FIELDS) {
+    assert.ok(text.includes(field) && description.includes(field) && readme.includes(`\`${field}\``), field);
+  }
+});

@@ -250,7 +250,7 @@ describe('a local instance', () => {
         'accounts: [{ id: north, base_url: "rehearsal:" }]\npools: [{ id: team, assignments: [{ account: north }] }]\n',
       );
       const { loaded } = await loadConfig(path);
-      assert.deepEqual(loaded.config.listen, { host: '127.0.0.1', port: 4000 });
+      assert.deepEqual(loaded.config.listen, { host: '127.0.0.1', port: 4000, cors: { origins: [] } });
     } finally {
       await rm(folder, { recursive: true });
     }

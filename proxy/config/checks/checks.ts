@@ -1,6 +1,7 @@
 // THE CHECKS that a schema cannot express, in order: of two problems of one place the first is reported.
 import type { Problem } from '../finding.ts';
 import { checkAddresses } from './addresses.ts';
+import { checkDropFields } from './drop-fields.ts';
 import { checkHeaders } from './headers.ts';
 import { checkIds } from './ids.ts';
 import { checkKeys } from './keys.ts';
@@ -16,6 +17,7 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkReferences(data),
     ...checkAddresses(data),
     ...checkHeaders(data),
+    ...checkDropFields(data),
     ...checkRoutes(data),
     ...checkKeys(data, now),
     ...checkUnused(data),

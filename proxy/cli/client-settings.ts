@@ -1,0 +1,165 @@
+// What popular clients need to use this gateway: one entry per client, for `poolgate client` and the README.
+
+export interface ClientSettings {
+  /** Name for `poolgate client`. */
+  readonly name: string;
+  readonly title: string;
+  /** The gateway's API that these settings use. */
+  readonly api: 'native' | 'Responses';
+  /** Where the text belongs: a file, code, or a shell. */
+  readonly where: string;
+  /** Language of the text, as in Markdown. */
+  readonly language: 'js' | 'json' | 'sh' | 'toml' | 'yaml';
+  /** npm package and version with which the text was tried as written. */
+  readonly tried: string;
+  readonly note?: string;
+  readonly text: (address: ClientAddress) => string;
+}
+
+export interface ClientAddress {
+  /** `http://127.0.0.1:4000` */
+  readonly origin: string;
+  /** The word of `wire` in native paths. */
+  readonly agent: string;
+  /** Exposed model id. */
+  readonly model: string;
+}
+
+/** Environment variable that has the secret of the Pool API key in all texts: the gateway does not know the secret. */
+export const KEY_VARIABLE = 'POOLGATE_KEY';
+
+export const CLIENTS: readonly ClientSettings[] = [
+  {
+    name: 'codex',
+    title: 'Codex CLI',
+    api: 'native',
+    where: '~/.codex/config.toml',
+    language: 'toml',
+    tried: '@openai/codex 0.169.0',
+    note:
+      'Set `wire: { agent: codex, meter: wham, lite_marker: x-openai-internal-codex-responses-lite }` in config.yaml. Only with ' +
+      '`model_catalog_url` the client reads models, reasoning levels and context windows from the gateway; without it, it uses fallback ' +
+      'metadata. It sends no request for models to `base_url`. `wire_api = "responses"` is also its default. It opens websockets only ' +
+      'with `supports_websockets = true`, and continues over HTTP where the gateway answers 426.',
+    text: ({ origin, agent, model }) => `model = "${model}"
+model_provider = "poolgate"
+
+[model_providers.poolgate]
+name = "poolgate"
+base_url = "${origin}/backend-api/${agent}"
+env_key = "${KEY_VARIABLE}"
+wire_api = "responses"
+model_catalog_url = "${origin}/backend-api/${agent}/models"`,
+  },
+  {
+    name: 'openai',
+    title: 'OpenAI SDK',
+    api: 'Responses',
+    where: 'code',
+    language: 'js',
+    tried: 'openai 7.57.0',
+    note: 'Or set `OPENAI_BASE_URL` and `OPENAI_API_KEY`, which this SDK, the Vercel AI SDK and LangChain read.',
+    text: ({ origin }) => `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: process.env.${KEY_VARIABLE} });`,
+  },
+  {
+    name: 'ai-sdk',
+    title: 'Vercel AI SDK',
+    api: 'Responses',
+    where: 'code',
+    language: 'js',
+    tried: '@ai-sdk/openai 4.0.118 with ai 7.0.173',
+    text: ({ origin, model }) => `const poolgate = createOpenAI({ baseURL: '${origin}/v1', apiKey: process.env.${KEY_VARIABLE} });
+const { text } = await generateText({ model: poolgate('${model}'), prompt: 'Say hello.' });`,
+  },
+  {
+    name: 'langchain',
+    title: 'LangChain',
+    api: 'Responses',
+    where: 'code',
+    language: 'js',
+    tried: '@langchain/openai 1.6.0',
+    text: ({ origin, model }) => `const model = new ChatOpenAI({
+  model: '${model}',
+  apiKey: process.env.${KEY_VARIABLE},
+  useResponsesApi: true,
+  configuration: { baseURL: '${origin}/v1' },
+});`,
+  },
+  {
+    name: 'opencode',
+    title: 'opencode',
+    api: 'Responses',
+    where: 'opencode.json',
+    language: 'json',
+    tried: 'opencode-ai 1.18.33',
+    text: ({ origin, model }) => `{
+  "$schema": "https://opencode.ai/config.json",
+  "model": "poolgate/${model}",
+  "provider": {
+    "poolgate": {
+      "npm": "@ai-sdk/openai",
+      "name": "poolgate",
+      "options": { "baseURL": "${origin}/v1", "apiKey": "{env:${KEY_VARIABLE}}" },
+      "models": { "${model}": {} }
+    }
+  }
+}`,
+  },
+  {
+    name: 'cline',
+    title: 'Cline CLI',
+    api: 'Responses',
+    where: 'shell',
+    language: 'sh',
+    tried: 'cline 3.0.65',
+    note: 'Its provider `openai` uses Chat Completions instead.',
+    text: ({ origin, model }) => `cline auth -p openai-native -k "$${KEY_VARIABLE}" -b ${origin}/v1 -m ${model}
+cline -P openai-native -m ${model} "Say hello."`,
+  },
+  {
+    name: 'continue',
+    title: 'Continue',
+    api: 'Responses',
+    where: '~/.continue/config.yaml',
+    language: 'yaml',
+    tried: '@continuedev/cli 1.5.47',
+    note:
+      'It uses Responses only for model ids that begin with `gpt-5`, or with `o` and a digit; for others it uses Chat Completions. `models` ' +
+      'of an account can expose a model under such an id.',
+    text: ({ origin, model }) => `name: poolgate
+version: 1.0.0
+schema: v1
+models:
+  - name: ${model}
+    provider: openai
+    model: ${model}
+    apiBase: ${origin}/v1
+    apiKey: \${{ secrets.${KEY_VARIABLE} }}`,
+  },
+  {
+    name: 'copilot',
+    title: 'Copilot CLI (own key)',
+    api: 'Responses',
+    where: 'shell',
+    language: 'sh',
+    tried: '@github/copilot 1.0.102',
+    text: ({ origin, model }) => `export COPILOT_PROVIDER_BASE_URL=${origin}/v1
+export COPILOT_PROVIDER_API_KEY="$${KEY_VARIABLE}"
+export COPILOT_PROVIDER_WIRE_API=responses
+export COPILOT_MODEL=${model}
+copilot -p "Say hello."`,
+  },
+  {
+    name: 'qwen',
+    title: 'Qwen Code',
+    api: 'Responses',
+    where: 'shell',
+    language: 'sh',
+    tried: '@qwen-code/qwen-code 0.24.4',
+    note: 'Its auth type `openai` uses Chat Completions instead.',
+    text: ({ origin, model }) => `export OPENAI_BASE_URL=${origin}/v1
+export OPENAI_API_KEY="$${KEY_VARIABLE}"
+export OPENAI_MODEL=${model}
+qwen --auth-type openai-responses -p "Say hello."`,
+  },
+];
