@@ -114,7 +114,7 @@ describe('a client that leaves', () => {
       const kind = 'stream' in body && body.stream === false ? 'collected' : 'streamed';
       test(`${when} takes its turn at the account with it: ${path}, ${kind}`, async () => {
         const known = (await gate.rows()).length;
-        const gone = gate.gateway.services.counters.values.client_gone;
+        const gone = gate.count('client_gone');
         gate.upstream.next('north', script);
         const leaving = new AbortController();
         const reply = gate.fetch(path, { body, signal: leaving.signal }).catch(() => undefined);
@@ -125,7 +125,7 @@ describe('a client that leaves', () => {
         assert.equal(await turn?.closed, 'left');
         const row = await until('the row', async () => (await gate.rows())[known]);
         assert.deepEqual([row.status, row.outcome, row.code, row.account, row.retries], [499, 'client_gone', null, 'NORTH', 0]);
-        assert.equal(gate.gateway.services.counters.values.client_gone, gone + 1);
+        assert.equal(gate.count('client_gone'), gone + 1);
         assert.equal(gate.upstream.turns().length, 1, 'nobody else is asked');
       });
     }
@@ -172,7 +172,7 @@ describe('a provider that is slow', () => {
       const row = (await gate.rows()).at(-1);
       assert.deepEqual([row?.status, row?.code, row?.error_class, row?.retries], [504, 'upstream_timeout', 'upstream_timeout', 0]);
     }
-    assert.equal(gate.gateway.services.counters.values.upstream_first_byte_timeouts, 2);
+    assert.equal(gate.count('upstream_first_byte_timeouts'), 2);
   });
 
   test('to let itself be connected to is left for another account, and is 504 where there is none', async () => {
@@ -209,7 +209,7 @@ describe('a provider that is slow', () => {
         ['cut', 'upstream_timeout'],
       ],
     );
-    assert.equal(gate.gateway.services.counters.values.upstream_idle_timeouts, 2);
+    assert.equal(gate.count('upstream_idle_timeouts'), 2);
   });
 
   test('before anything was shown is left for another account', async () => {
@@ -234,7 +234,7 @@ describe('a provider that is slow', () => {
     assert.equal(client.pending, '');
     await clock.advance(1);
     await client.until(() => client.pending.includes('response.in_progress'), 'the head');
-    assert.equal(gate.gateway.services.counters.values.hold_expired, 1);
+    assert.equal(gate.count('hold_expired'), 1);
     gate.upstream.release();
     assert.ok((await client.answer()).body.endsWith('[DONE]\n\n'));
     assert.equal(gate.upstream.turns().length, 1);

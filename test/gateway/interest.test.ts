@@ -16,9 +16,9 @@ after(() => gate.close());
 beforeEach(() => gate.upstream.clear());
 
 const parsedIn = async (turn: () => Promise<unknown>): Promise<number> => {
-  const before = gate.gateway.services.counters.values.events_parsed;
+  const before = gate.count('events_parsed');
   await turn();
-  return gate.gateway.services.counters.values.events_parsed - before;
+  return gate.count('events_parsed') - before;
 };
 
 const sse = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;

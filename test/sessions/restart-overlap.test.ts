@@ -1,29 +1,22 @@
 // A restart overlap: a second gateway starts on the store of the first, then the first one drains and ends. No continuation is lost.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Gateway } from '../../proxy/gateway/gateway.ts';
-import { Log } from '../../proxy/log.ts';
 import { idOf, outputOf, Stage, user } from '../support/continuity.ts';
-import { TestGateway } from '../support/gateway.ts';
 
 /** A stage, and a second gateway with the same configuration that started before any turn. */
 async function overlap(context: TestContext, options: Parameters<typeof Stage.set>[0] = {}) {
   const stage = await Stage.set(options);
   const first = stage.gate;
-  const gateway = await Gateway.open({ loaded: first.gateway.loaded, log: new Log('error', () => undefined), clock: stage.clock });
+  const next = await first.twin({ clock: stage.clock });
   context.after(() => stage.strike());
-  context.after(() => Promise.all([gateway.close(), first.gateway.close()]));
-  const { main, admin } = await gateway.listen();
-  await Promise.all([gateway.services.catalog.whenReady, gateway.services.usage.whenReady]);
-  const [url, adminUrl] = [`http://127.0.0.1:${main.port}`, `http://127.0.0.1:${admin?.port}`];
-  const next = new TestGateway({ gateway, upstream: stage.gate.upstream, url, adminUrl, logged: [], draft: {} });
+  context.after(() => Promise.all([next.stop(), first.stop()]));
   return { stage, first, next };
 }
 
 test('[Q10] a response that the first gateway made is continued at the second one, which started before', async (context) => {
   const { stage, first, next } = await overlap(context, { strict: false });
   const id = idOf(await stage.atSouth());
-  await first.gateway.close();
+  await first.stop();
   stage.gate = next;
   const reply = await stage.turn({ body: { previous_response_id: id } });
   assert.equal(reply.status, 200, reply.text);
@@ -35,8 +28,7 @@ test('[Q10] a response that the first gateway made is continued at the second on
 test('[Q10] a response of a gateway that drains is known to the other one while the drain goes on', async (context) => {
   const { stage, first, next } = await overlap(context, { strict: false });
   const id = idOf(await stage.atSouth());
-  first.gateway.services.continuity.drain();
-  await first.gateway.services.store.flush();
+  await first.drainPins();
   stage.gate = next;
   assert.equal((await stage.turn({ body: { previous_response_id: id } })).status, 200);
   assert.deepEqual(stage.went(), ['south']);
@@ -46,7 +38,7 @@ test('[Q10] a session goes on at its account', async (context) => {
   const { stage, first, next } = await overlap(context);
   const headers = { 'session-id': 'overlapping' };
   await stage.atSouth({ headers });
-  await first.gateway.close();
+  await first.stop();
   stage.gate = next;
   await stage.turn({ headers });
   assert.deepEqual(stage.went(), ['south']);
@@ -55,7 +47,7 @@ test('[Q10] a session goes on at its account', async (context) => {
 test('[Q10] ciphertext goes back to its maker, which only the first gateway saw', async (context) => {
   const { stage, first, next } = await overlap(context);
   const made = outputOf(await stage.atSouth());
-  await first.gateway.close();
+  await first.stop();
   stage.gate = next;
   // A new session has no soft pin: its first account refuses the ciphertext.
   const reply = await stage.turn({ headers: { 'session-id': 'new' }, body: { input: [user('hello'), ...made, user('more')] } });
@@ -68,7 +60,7 @@ test('[Q10] ciphertext goes back to its maker, which only the first gateway saw'
 test('[Q10] a turn without a session goes to the maker of its ciphertext, which only the first gateway saw', async (context) => {
   const { stage, first, next } = await overlap(context);
   const made = outputOf(await stage.atSouth());
-  await first.gateway.close();
+  await first.stop();
   stage.gate = next;
   const reply = await stage.turn({ body: { input: [user('hello'), ...made, user('more')] } });
   assert.deepEqual([reply.status, stage.went(), (await stage.lastRow()).why?.reason], [200, ['south'], 'soft_pin']);
@@ -79,8 +71,8 @@ test('[Q34] a cooldown that the first gateway opens keeps turns of the second on
   stage.gate.upstream.next('north', 'refuse 429 rate_limit_exceeded retry 3600');
   await stage.turn();
   assert.deepEqual(stage.went(), ['north', 'south']);
-  await first.gateway.services.store.flush();
-  await next.gateway.services.changes.poll();
+  await first.flush();
+  await next.poll();
   stage.gate = next;
   await stage.turn();
   assert.deepEqual(stage.went(), ['south']);

@@ -41,7 +41,7 @@ after(() => gate.close());
 
 /** Every row of the table as a request, with something for its parameters; runtime rows only. */
 const runtimeRequests = (): { method: string; path: string }[] =>
-  gate.gateway.loaded.config.routes
+  gate.config.routes
     .filter(({ path }) => path !== '/mcp')
     .map(({ method, path }) => ({ method: method === 'WS' ? 'GET' : method, path: path.replace(/\{[^}]+\}/g, 'id-1') }));
 

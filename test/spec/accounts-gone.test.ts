@@ -22,8 +22,6 @@ beforeEach(() => {
   gate.upstream.clear();
 });
 
-const { admission, selection } = gate.gateway.services.capacity;
-
 /** A turn whose client leaves when `leave` is called. */
 function leaving(path = NATIVE, body = turnBody('hi')): { readonly leave: () => void } {
   const left = new AbortController();
@@ -60,10 +58,10 @@ for (const [phase, script] of [
           (await gate.attempts(row.id)).map(({ account, error_class }) => [account, error_class]),
           [['NORTH', null]],
         );
-        assert.deepEqual(gate.gateway.services.capacity.status().accounts[0]?.models, {});
+        assert.deepEqual(gate.account('north').models, {});
         gate.upstream.clear();
       }
-      await until('the places', () => (selection.inFlight('north') === 0 && admission.status().stream?.running === 0 ? true : undefined));
+      await until('the places', () => (gate.account('north').inFlight === 0 && gate.admission('stream').running === 0 ? true : undefined));
     });
   }
 }
@@ -74,13 +72,13 @@ test('a client that leaves the queue for a slot never reaches an account', async
   await gate.upstream.stalled('north', 2);
   const before = (await gate.rows()).length;
   const waiting = leaving();
-  await until('the queue', () => (admission.status().stream?.waiting === 1 ? true : undefined));
+  await until('the queue', () => (gate.admission('stream').waiting === 1 ? true : undefined));
   waiting.leave();
-  await until('it to be empty', () => (admission.status().stream?.waiting === 0 ? true : undefined));
+  await until('it to be empty', () => (gate.admission('stream').waiting === 0 ? true : undefined));
   const row = await leftRow(before);
   assert.deepEqual([row.account, (await gate.attempts(row.id)).length, gate.upstream.turns().length], [null, 0, 2]);
   for (const { leave } of running) leave();
-  await until('the places', () => (admission.status().stream?.running === 0 ? true : undefined));
+  await until('the places', () => (gate.admission('stream').running === 0 ? true : undefined));
 });
 
 test('a probe whose client leaves frees its slot for the next', async () => {
@@ -96,9 +94,9 @@ test('a probe whose client leaves frees its slot for the next', async () => {
     assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 200);
     assert.equal(gate.upstream.turns('south').length, 1, 'nobody else is admitted meanwhile');
     leave();
-    await until('the probe to be over', () => (selection.inFlight('north') === 0 ? true : undefined));
+    await until('the probe to be over', () => (gate.account('north').inFlight === 0 ? true : undefined));
   }
   gate.upstream.clear();
   assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 200);
-  assert.deepEqual([gate.upstream.turns('north').length, gate.gateway.services.capacity.status().accounts[0]?.status], [1, 'active']);
+  assert.deepEqual([gate.upstream.turns('north').length, gate.account('north').status], [1, 'active']);
 });

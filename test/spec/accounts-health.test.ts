@@ -7,7 +7,6 @@ import { after, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
-import { restarted } from '../support/restart.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 
 const NATIVE = '/backend-api/agent/responses';
@@ -137,8 +136,7 @@ test('[SM3] the pair returns to Full when its one Lite account stops being routa
   const mode = async (): Promise<unknown[]> => {
     gate.upstream.clear();
     const { headers } = await turn();
-    await gate.gateway.services.store.flush();
-    const [row] = await gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    const row = await gate.row({ headers });
     const { json, headers: list } = await gate.send('/backend-api/agent/models');
     const shown = json.models.find(({ slug }: JsonObject) => slug === 'model-a').use_responses_lite;
     return [row?.effective_mode, gate.upstream.turns().at(-1)?.headers[MARKER], shown, list.get('etag') === headers.get('x-models-etag')];
@@ -223,12 +221,12 @@ test('[UA1] cooldowns and refused credentials survive a restart', async () => {
       await one.send(NATIVE, { body: turnBody('hi') });
       return upstream.turns().at(-1)?.account;
     };
-    one = await restarted(one, { clock: time });
+    one = await one.restarted({ clock: time });
     assert.equal(await where(), 'c');
     time.setAhead(600_000);
     assert.equal(await where(), 'b');
-    one = await restarted(one, { clock: time });
-    assert.equal(one.gateway.services.capacity.status().accounts[0]?.status, 'reauth_required');
+    one = await one.restarted({ clock: time });
+    assert.equal(one.accounts()[0]?.status, 'reauth_required');
   } finally {
     await one.close();
     await rm(folder, { recursive: true });

@@ -22,10 +22,9 @@ test('[S2] authentication, policy, model, account health, admission and account 
       });
     },
   });
-  const { health } = gate.gateway.services.capacity;
   const both = ['north', 'south'];
   const refuse = (cause: 'credential' | 'quota'): void => {
-    for (const id of both) health.end(health.begin(id, 'model-a', `bearer-of-${id}`), failure(cause, { retryAfterMs: 3_600_000 }));
+    for (const id of both) gate.fail(id, 'model-a', failure(cause, { retryAfterMs: 3_600_000 }));
   };
   // Every fault at once: the class is full, and both accounts need a new login. Once that is mended, they are out of quota.
   gate.upstream.next('north', 'stall before headers');

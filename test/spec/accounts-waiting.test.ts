@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 const NATIVE = '/backend-api/agent/responses';
 const turn = (gate: TestGateway): Promise<Reply> => gate.send(NATIVE, { body: turnBody('hi') });
 const waiting = (gate: TestGateway, count: number): Promise<true> =>
-  until(`${count} to wait`, () => (gate.gateway.services.capacity.admission.status().stream?.waiting === count ? true : undefined));
+  until(`${count} to wait`, () => (gate.admission('stream').waiting === count ? true : undefined));
 
 test('past running turns wait, past waiting they are 503 server_is_overloaded with the time to come back', async () => {
   await using gate = await startGateway({
@@ -27,7 +27,7 @@ test('past running turns wait, past waiting they are 503 server_is_overloaded wi
   assert.equal(gate.upstream.turns().length, 1);
   gate.upstream.release();
   assert.deepEqual([(await first).status, (await second).status], [200, 200]);
-  assert.equal(gate.gateway.services.counters.values.admission_full, 1);
+  assert.equal(gate.count('admission_full'), 1);
 });
 
 test('who waits longer than wait_ms is told so', async () => {

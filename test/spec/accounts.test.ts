@@ -275,13 +275,13 @@ describe('how often', () => {
     gate.upstream.always('north', 'refuse 400 model_not_supported');
     gate.upstream.always('south', 'refuse 400 model_not_supported');
     const retried: number[] = [];
-    const { retries_withheld: before } = gate.gateway.services.counters.values;
+    const before = gate.count('retries_withheld');
     for (let i = 0; i < 13; i++) {
       gate.heal();
       retried.push((await rowOf(await gate.send(NATIVE, { body: turnBody('hi') }))).row.retries);
     }
     assert.deepEqual(retried, [...Array(10).fill(1), 0, 0, 0]);
-    assert.equal(gate.gateway.services.counters.values.retries_withheld - before, 3);
+    assert.equal(gate.count('retries_withheld') - before, 3);
     clock.setAhead(10_000);
     gate.heal();
     assert.equal((await rowOf(await gate.send(NATIVE, { body: turnBody('hi') }))).row.retries, 1);
@@ -322,16 +322,13 @@ function assertClean({ status, text, json }: Reply, streamed: boolean): void {
 }
 
 async function rowOf({ headers }: Reply): Promise<{ readonly row: RequestRow; readonly attempts: readonly AttemptRow[] }> {
-  await gate.gateway.services.store.flush();
-  const id = headers.get('x-request-id') ?? '';
-  const [row] = await gate.gateway.services.store.requests.list({ id });
+  const row = await gate.row({ headers });
   assert.ok(row, 'the turn has its row');
-  return { row, attempts: await gate.attempts(id) };
+  return { row, attempts: await gate.attempts(row.id) };
 }
 
 function stateOf(account: string): string {
-  const found = gate.gateway.services.capacity.status().accounts.find((one) => one.account === account);
-  if (found?.cooldown?.cause === 'quota') return 'out of quota';
-  if (found && Object.keys(found.models).length > 0) return 'model cools';
-  return found?.status ?? 'unknown';
+  const { status, cooldown, models } = gate.account(account);
+  if (cooldown?.cause === 'quota') return 'out of quota';
+  return Object.keys(models).length > 0 ? 'model cools' : status;
 }

@@ -57,7 +57,7 @@ for (const path of [PUBLIC, NATIVE]) {
 
     test('[F8.2] so does an account that left the Pool', async () => {
       const id = idOf(await stage.atSouth({ path }));
-      const assigned = stage.gate.gateway.loaded.config.pools[0]?.assignments.map(({ account }) => ({ account }));
+      const assigned = stage.gate.config.pools[0]?.assignments.map(({ account }) => ({ account }));
       await stage.gate.reconfigure((draft) => {
         draft.pools[0].assignments = [{ account: 'north' }, { account: 'east' }];
       });

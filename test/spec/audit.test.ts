@@ -11,6 +11,7 @@ import { Log } from '../../proxy/log.ts';
 import { type AuditRow, openStore } from '../../store/store.ts';
 import { fileWith, SMALL } from '../config/files.ts';
 import { bearerOf, KEY } from '../support/gateway.ts';
+import { Probes } from '../support/probes.ts';
 import { type Program, startProgram } from '../support/program.ts';
 
 /** Every audit row of a program that has stopped, oldest first, less what differs from run to run. */
@@ -149,7 +150,7 @@ test('[S9] whoever makes the gateway read its file is the actor', async (context
     await gateway.follower.reload(actor);
     writeFileSync(path, readFileSync(path, 'utf8').replace(/^retention:.*\n/m, ''));
   }
-  const rows = await gateway.services.store.audit.list({ action: 'config.reload' });
+  const rows = await new Probes(gateway).audit('config.reload');
   assert.deepEqual(new Set(rows.map(({ actor }) => actor)), new Set(actors));
   await gateway.close();
 });

@@ -69,7 +69,7 @@ describe('an identity body', () => {
     gate.upstream.clear();
     assert.deepEqual(await statuses(gate, bodyOf(DECODED + 1)), [TOO_LARGE, TOO_LARGE]);
     assert.equal(gate.upstream.requests().length, 0);
-    assert.equal(gate.gateway.services.counters.values.bodies_too_large, 2);
+    assert.equal(gate.count('bodies_too_large'), 2);
   });
 
   test('of the coding `identity`, and of an empty one, is taken as it is', async () => {

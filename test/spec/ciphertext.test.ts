@@ -114,6 +114,6 @@ test('an account whose ciphertext was refused elsewhere, and one that refused it
     await stage.turn({ headers, body: { input: [...made, user('more')] } });
     stage.went();
   }
-  const states = stage.gate.gateway.services.capacity.health.status().map(({ status }) => status);
+  const states = stage.gate.accounts().map(({ status }) => status);
   assert.deepEqual(states, ['active', 'active', 'active']);
 });

@@ -114,7 +114,7 @@ describe('sessions', () => {
   test('[S4] no session, response id or turn state is on disk, in a row or in the log', async () => {
     const headers = { 'x-agent-window-id': 'thread-of-a-secret-kind:3' };
     const reply = await stage.atSouth({ headers });
-    await stage.gate.gateway.services.store.flush();
+    await stage.gate.rows();
     const files = (await readdir(stage.folder)).filter((name) => name.startsWith('poolgate'));
     const bytes = (await Promise.all(files.map((name) => readFile(join(stage.folder, name), 'latin1')))).join('');
     assert(bytes.includes('south'), 'the pin itself is there');

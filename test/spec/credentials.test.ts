@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { systemClock } from '../../proxy/clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
-import { restarted } from '../support/restart.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 import { until } from '../support/until.ts';
 
@@ -66,14 +65,14 @@ const login = (tokens: object): Promise<void> => writeFile(join(folder, 'north.j
 const turn = (): Promise<Reply> => gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello', stream: true } });
 const refreshes = (): number => gate.upstream.requests('north').filter(({ path }) => path === TOKENS).length;
 const went = (): readonly string[] => gate.upstream.turns().map(({ account }) => account);
-const statusOf = (account: string) => gate.gateway.services.capacity.health.status().find((one) => one.account === account)?.status;
+const statusOf = (account: string) => gate.account(account).status;
 
 /** What an operator does after a log-in: the file is there, and the gateway is told. */
 async function loginAnew(refresh: string): Promise<void> {
   gate.upstream.loginOf('north').renew(refresh);
   await login({ refresh_token: refresh });
   secrets.add(refresh);
-  await gate.gateway.refresh();
+  await gate.refresh();
 }
 
 describe('an OAuth account', () => {
@@ -135,7 +134,7 @@ describe('an OAuth account', () => {
     await turn();
     assert.deepEqual([went().slice(2), refreshes()], [['south'], 1]);
 
-    gate = await restarted(gate, { clock });
+    gate = await gate.restarted({ clock });
     await turn();
     assert.deepEqual([went().slice(3), statusOf('north')], [['south'], 'reauth_required'], 'a restart changes nothing');
 
@@ -143,7 +142,7 @@ describe('an OAuth account', () => {
     assert.equal(statusOf('north'), 'active');
     await turn();
     assert.equal(went().at(-1), 'north');
-    const [audit] = await gate.gateway.services.store.audit.list({ action: 'credential.import' });
+    const [audit] = await gate.audit('credential.import');
     assert.deepEqual([audit?.target, audit?.actor], ['north', 'file']);
   });
 
@@ -154,7 +153,7 @@ describe('an OAuth account', () => {
     gate.upstream.loginOf('north').renew('rt-anew');
     secrets.add('rt-anew');
     await login({ refresh_token: 'rt-anew' });
-    gate = await restarted(gate, { clock });
+    gate = await gate.restarted({ clock });
     assert.equal(statusOf('north'), 'active');
     await turn();
     assert.equal(went().at(-1), 'north');
@@ -207,7 +206,7 @@ describe('an OAuth account', () => {
   test('keeps what it refreshed through a restart', async () => {
     gate.upstream.loginOf('north').expire();
     await turn();
-    gate = await restarted(gate, { clock });
+    gate = await gate.restarted({ clock });
     assert.equal((await turn()).status, 200);
     assert.deepEqual([went(), refreshes()], [['north', 'north', 'north'], 1]);
   });
@@ -222,7 +221,7 @@ describe('an OAuth account', () => {
 
   test('is asked for its catalog under a fresh token too', async () => {
     gate.upstream.loginOf('north').expire();
-    await gate.gateway.services.catalog.reload(gate.gateway.loaded.config.accounts);
+    await gate.reconfigure(() => undefined);
     assert.equal(refreshes(), 1);
     assert.deepEqual(went(), []);
     assert.equal((await turn()).status, 200);

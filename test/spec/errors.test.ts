@@ -297,7 +297,7 @@ test('unsupported rows answer the same to every valid key and body, before any a
       param: null,
     },
   };
-  const rows = shared.gateway.loaded.config.routes.filter(({ status, method }) => status === 'unsupported' && method !== 'WS');
+  const rows = shared.config.routes.filter(({ status, method }) => status === 'unsupported' && method !== 'WS');
   assert.ok(rows.length >= 10);
   for (const { method, path } of rows) {
     const url = path.replace(/\{[^}]+\}/g, 'id-1');
@@ -310,7 +310,7 @@ test('unsupported rows answer the same to every valid key and body, before any a
     }
   }
   assert.equal(shared.upstream.requests().length, 0);
-  assert.equal(shared.gateway.services.counters.values.server_errors, 0);
+  assert.equal(shared.count('server_errors'), 0);
 });
 
 for (const path of [NATIVE, '/backend-api/agent/v1/responses']) {
@@ -337,12 +337,7 @@ test('/v1 makes a list of a text input first [F1.6]', async () => {
 
 test('what nobody foresaw is a fixed 500, told to operators by its place and not by its words', async () => {
   await using broken = await startGateway();
-  const { store } = broken.gateway.services;
-  Object.defineProperty(broken.gateway.services.models, 'publicList', {
-    value: () => {
-      throw new TypeError('canary: pg-test-key and a prompt');
-    },
-  });
+  broken.breakPart('model list', new TypeError('canary: pg-test-key and a prompt'));
   const { status, json, headers } = await broken.send('/v1/models');
   assert.equal(status, 500);
   assert.deepEqual(json, {
@@ -353,13 +348,9 @@ test('what nobody foresaw is a fixed 500, told to operators by its place and not
   assert.equal(line.request_id, headers.get('x-request-id'));
   assert.equal(line.thrown, 'TypeError');
   assert.ok(!broken.logged.join('').includes('canary'));
-  assert.equal(broken.gateway.services.counters.values.server_errors, 1);
+  assert.equal(broken.count('server_errors'), 1);
   // Nor does a log that fails take an answer with it.
-  Object.defineProperty(store.requests, 'append', {
-    value: () => {
-      throw new Error('canary');
-    },
-  });
+  broken.breakPart('request log', new Error('canary'));
   assert.equal((await broken.send('/v1/responses', { body: TURN })).status, 200);
-  assert.equal(broken.gateway.services.counters.values.server_errors, 2);
+  assert.equal(broken.count('server_errors'), 2);
 });

@@ -66,12 +66,11 @@ for (const [from, to] of [
       const first = await running;
       assert.deepEqual([first.status, next.status], [200, 200]);
       assert.deepEqual(dialects(), [from, to, from]);
-      await gate.gateway.services.store.flush();
       assert.deepEqual(
         (await gate.attempts(first.headers.get('x-request-id') ?? '')).map(({ account }) => account),
         ['NORTH', 'SOUTH'],
       );
-      const [row] = await gate.gateway.services.store.requests.list({ id: first.headers.get('x-request-id') ?? '' });
+      const row = await gate.row(first);
       assert.deepEqual([row?.configured_mode, row?.effective_mode, row?.mode_source, row?.retries], [from, from, 'override', 1], '[RM1]');
     });
   }

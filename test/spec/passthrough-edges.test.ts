@@ -28,7 +28,7 @@ const closed = (stream: IncomingMessage | ServerResponse | Socket): Promise<void
 /** The one row that a request left. */
 const rowOf = (bench: Control) => until('the row', async () => (await bench.gate.rows())[0]);
 
-const isHealthy = ({ gate }: Control): boolean => gate.gateway.services.capacity.health.status().every(({ status }) => status === 'active');
+const isHealthy = ({ gate }: Control): boolean => gate.accounts().every(({ status }) => status === 'active');
 
 test('HEAD is no method of theirs', async () => {
   await using bench = await control(() => ({}), supported);
@@ -181,7 +181,7 @@ test('an account that falls silent in its answer is cut, and one that does so in
   await using bench = await control({ raw: stall }, hasty);
   await assert.rejects(bench.gate.send(GET));
   assert.deepEqual([(await rowOf(bench)).outcome, (await rowOf(bench)).error_class], ['cut', 'upstream_timeout']);
-  assert.equal(bench.gate.gateway.services.counters.values.upstream_idle_timeouts, 1);
+  assert.equal(bench.gate.count('upstream_idle_timeouts'), 1);
 
   const mumble = (_request: IncomingMessage, response: ServerResponse): void => void response.writeHead(404).write('{"error"');
   await using refusing = await control({ raw: mumble }, hasty);
@@ -215,7 +215,7 @@ test('a client that stalls in its upload gets 408, one whose chunks are none get
     client.write(bytes);
     const answer = await client.answer();
     assert.deepEqual([answer.status, answer.json.error.code], [status, code]);
-    assert.equal(bench.gate.gateway.services.counters.values.body_timeouts, status === 408 ? 1 : 0);
+    assert.equal(bench.gate.count('body_timeouts'), status === 408 ? 1 : 0);
     await closed(request.socket);
     assert.ok(isHealthy(bench));
   }

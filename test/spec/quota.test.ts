@@ -10,7 +10,6 @@ import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.t
 import { HandClock } from '../models/support.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
-import { restarted } from '../support/restart.ts';
 import { until } from '../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';
@@ -152,11 +151,11 @@ describe('an account out of quota', () => {
     gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 604800');
     assert.equal((await ask(gate)).status, 429);
     await clock.advance(5 * MINUTE);
-    await until('a usage read', () => (gate.gateway.services.usage.quota.age('north') === 0 ? true : undefined));
+    await until('a usage read', () => (gate.quota('north').windows[0]?.stated_at === clock.now() ? true : undefined));
     assert.equal((await ask(gate)).status, 429, 'the refusal is the better word for fifteen minutes');
     await clock.advance(10 * MINUTE);
     assert.equal((await ask(gate)).status, 200);
-    assert.equal(gate.gateway.services.capacity.health.status()[0]?.cooldown, undefined);
+    assert.equal(gate.account('north').cooldown, undefined);
   });
 
   test('is remembered through a restart, with its reset', async () => {
@@ -165,7 +164,7 @@ describe('an account out of quota', () => {
     try {
       gate.upstream.next('north', reply(headersOf('100', '300', clock.now() / 1000 + 3600)));
       await ask(gate);
-      gate = await restarted(gate, { clock });
+      gate = await gate.restarted({ clock });
       await ask(gate);
       assert.deepEqual(asked(gate), ['north', 'south']);
       await clock.advance(HOUR);
@@ -230,7 +229,7 @@ describe('when every account is out of quota', () => {
       [200, 200, 200, 200, 200],
     );
     assert.equal(reads(gate, 'north'), 1);
-    assert.ok(gate.gateway.services.counters.values.quota_rechecks > 0);
+    assert.ok(gate.count('quota_rechecks') > 0);
   });
 
   test('a turn that was refused elsewhere for want of quota goes there too', async () => {
@@ -238,7 +237,7 @@ describe('when every account is out of quota', () => {
     const { gate, clock } = here;
     await gate.upstream.hangUp('south');
     await clock.advance(20 * MINUTE);
-    await until('two reads in vain', () => (gate.gateway.services.counters.values.quota_read_failures > 1 ? true : undefined));
+    await until('two reads in vain', () => (gate.count('quota_read_failures') > 1 ? true : undefined));
     await gate.upstream.pickUp('south');
     await clock.advance(2 * MINUTE);
     gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
@@ -253,7 +252,7 @@ describe('when every account is out of quota', () => {
     const { gate, clock } = here;
     await gate.upstream.hangUp('north');
     await clock.advance(20 * MINUTE);
-    await until('two reads in vain', () => (gate.gateway.services.counters.values.quota_read_failures > 1 ? true : undefined));
+    await until('two reads in vain', () => (gate.count('quota_read_failures') > 1 ? true : undefined));
     await gate.upstream.pickUp('north');
     await clock.advance(2 * MINUTE);
     gate.upstream.nextOn('north', USAGE, 'stall before headers');
@@ -308,7 +307,7 @@ describe('usage reads', () => {
     await clock.advance(2 * MINUTE);
     await until('the read of south', () => (reads(gate, 'south') > 1 ? true : undefined));
     assert.deepEqual([reads(gate, 'north'), reads(gate, 'south'), reads(gate, 'hidden')], [1, 2, 0]);
-    assert.equal(gate.gateway.services.counters.values.quota_reads, 3);
+    assert.equal(gate.count('quota_reads'), 3);
   });
 });
 
@@ -345,7 +344,7 @@ describe('[EV3] what an account says of its quota', () => {
     gate.upstream.next('north', 'refuse 400');
     assert.deepEqual(quotaHeaders(await ask(gate)), []);
     // Hidden from clients, and known all the same.
-    assert.equal(gate.gateway.services.usage.quota.status()[0]?.windows[0]?.used_percent, 12.5);
+    assert.equal(gate.quota('north').windows[0]?.used_percent, 12.5);
   });
 
   test('inside metadata events goes as well, and the rest of their headers stays', async () => {

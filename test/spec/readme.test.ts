@@ -11,6 +11,7 @@ import { Log } from '../../proxy/log.ts';
 import { kindsWhere } from '../../proxy/turn/kinds.ts';
 import { poolgate } from '../cli/run.ts';
 import { fileWith } from '../config/files.ts';
+import { Probes } from '../support/probes.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -32,7 +33,7 @@ before(async () => {
   assert.ok(config, JSON.stringify(findings));
   gateway = await Gateway.open({ loaded: { config, bearers, path: `${ROOT}/config.yaml` }, log: new Log('error') });
   const { main } = await gateway.listen();
-  await gateway.services.catalog.whenReady;
+  await new Probes(gateway).ready();
   url = `http://127.0.0.1:${main.port}`;
 });
 after(() => gateway.close());

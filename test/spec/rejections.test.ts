@@ -63,8 +63,7 @@ async function refused(model: string, door: (typeof DOORS)[number], status: numb
 }
 
 async function classOf({ headers }: Reply): Promise<unknown> {
-  await gate.gateway.services.store.flush();
-  const [row] = await gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+  const row = await gate.row({ headers });
   return row?.error_class;
 }
 
@@ -156,8 +155,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
     for (const account of ['north', 'south']) gate.upstream.always(account, replyEvents([failed]));
     const { status, json, headers } = await gate.send('/v1/responses', { body: turnBody('hi', { model, stream: false }) });
     assert.deepEqual([status, json.error.code], [400, 'invalid_prompt']);
-    await gate.gateway.services.store.flush();
-    const [row] = await gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    const row = await gate.row({ headers });
     assert.equal(row?.error_class, null);
   });
 }

@@ -62,8 +62,7 @@ for (const [name, path, stream] of [
         name === 'native answer' ? replyJson({ id: 'resp_1', output: [], usage: { input_tokens: 7, output_tokens: 3 } }) : replyBytes(ODD),
       );
       const { status, text, headers } = await gate.send(path, { body: asks(stream) });
-      await gate.gateway.services.store.flush();
-      const [row] = await gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+      const row = await gate.row({ headers });
       told.push([status, text, row?.input_tokens ?? null, row?.output_tokens ?? null, row?.account ?? null]);
     });
     assert.deepEqual(told[1], told[0]);

@@ -16,7 +16,7 @@ let gate: TestGateway;
 let rows: readonly RouteConfig[];
 before(async () => {
   gate = await startGateway();
-  rows = gate.gateway.loaded.config.routes;
+  rows = gate.config.routes;
   gate.upstream.clear();
 });
 after(() => gate.close());

@@ -11,7 +11,6 @@ import type { JsonObject } from '../../proxy/turn/json.ts';
 import { HandClock } from '../models/support.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
-import { restarted } from '../support/restart.ts';
 import { until } from '../support/until.ts';
 
 const NATIVE = '/backend-api/agent/responses';
@@ -339,10 +338,10 @@ describe('[D5] a key’s usage', () => {
       await one(gate);
       await clock.advance(DAY);
       await one(gate);
-      gate = await restarted(gate, { clock });
+      gate = await gate.restarted({ clock });
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
       // Eight thousand reads of usage are no part of this.
-      gate.gateway.services.usage.reads.stop();
+      gate.stopUsageReads();
       await clock.advance(26 * DAY);
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
       await clock.advance(DAY);

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { systemClock } from '../../proxy/clock.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { eventsOf, KEY, type Reply, startGateway, type TestGateway } from './gateway.ts';
-import { restarted } from './restart.ts';
 import { ShiftedClock } from './shifted-clock.ts';
 
 export const NATIVE = '/backend-api/agent/responses';
@@ -65,7 +64,7 @@ export class Stage {
   }
 
   async restart(): Promise<void> {
-    this.gate = await restarted(this.gate, { clock: this.clock });
+    this.gate = await this.gate.restarted({ clock: this.clock });
   }
 
   /** Some time later all is well, and nothing has arrived. */

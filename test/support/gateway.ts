@@ -6,7 +6,7 @@ import type { LoadedConfig } from '../../proxy/config/config.ts';
 import { inspect } from '../../proxy/config/load.ts';
 import { Gateway } from '../../proxy/gateway/gateway.ts';
 import { Log } from '../../proxy/log.ts';
-import type { AttemptRow, RequestRow } from '../../store/store.ts';
+import { Probes } from './probes.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 
 export const KEY = 'pg-test-key';
@@ -35,8 +35,7 @@ export interface Reply {
   readonly json: any;
 }
 
-export class TestGateway {
-  readonly gateway: Gateway;
+export class TestGateway extends Probes {
   readonly upstream: Upstream;
   readonly url: string;
   readonly adminUrl: string;
@@ -45,7 +44,7 @@ export class TestGateway {
   readonly #draft: Draft;
 
   constructor(parts: { gateway: Gateway; upstream: Upstream; url: string; adminUrl: string; logged: readonly string[]; draft: Draft }) {
-    this.gateway = parts.gateway;
+    super(parts.gateway);
     this.upstream = parts.upstream;
     this.url = parts.url;
     this.adminUrl = parts.adminUrl;
@@ -76,32 +75,35 @@ export class TestGateway {
     return { status: response.status, headers: response.headers, text, json: jsonOrUndefined(text) };
   }
 
-  /** Every request row so far, oldest first. */
-  async rows(): Promise<readonly RequestRow[]> {
-    await this.gateway.services.store.flush();
-    return [...(await this.gateway.services.store.requests.list({ limit: 1000 }))].reverse();
-  }
-
-  async attempts(requestId: string): Promise<readonly AttemptRow[]> {
-    const { requests, attempts } = this.gateway.services.store;
-    const [row] = await requests.list({ id: requestId });
-    return row ? attempts.of(row) : [];
-  }
-
   /** Edits the running configuration, as an operator's saved file would. */
   async reconfigure(edit: (draft: Draft) => void): Promise<void> {
     edit(this.#draft);
     await this.gateway.reload(await loadedFrom(this.#draft));
   }
 
-  /** Every account is well again, whatever earlier cases made of it. */
-  heal(): void {
-    const { health } = this.gateway.services.capacity;
-    for (const { account } of health.status()) health.reset(account);
+  /** The credential files are read again, as after a log-in of the operator. */
+  refresh(): Promise<void> {
+    return this.gateway.refresh();
+  }
+
+  /** Stops the gateway in order and starts it again over the same store and the same accounts. Needs a store in a file. */
+  async restarted(options: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
+    await this.stop();
+    return this.twin(options);
+  }
+
+  /** A second gateway with the same configuration, over the same store and the same accounts. Needs a store in a file. */
+  twin({ clock }: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
+    return running(this.gateway.loaded, { upstream: this.upstream, draft: this.#draft, ...(clock ? { clock } : {}) });
+  }
+
+  /** Stops the gateway in order; its accounts go on. */
+  stop(): Promise<void> {
+    return this.gateway.close();
   }
 
   async close(): Promise<void> {
-    await this.gateway.close();
+    await this.stop();
     await this.upstream.close();
   }
 
@@ -124,16 +126,20 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     options,
   );
   options.config?.(draft);
+  return running(await loadedFrom(draft), { upstream, draft, ...(options.clock ? { clock: options.clock } : {}) });
+}
+
+async function running(
+  loaded: LoadedConfig,
+  { upstream, draft, clock }: Pick<GatewayOptions, 'clock'> & { readonly upstream: Upstream; readonly draft: Draft },
+): Promise<TestGateway> {
   const logged: string[] = [];
-  const gateway = await Gateway.open({
-    loaded: await loadedFrom(draft),
-    log: new Log('debug', (line) => void logged.push(line)),
-    ...(options.clock ? { clock: options.clock } : {}),
-  });
+  const gateway = await Gateway.open({ loaded, log: new Log('debug', (line) => void logged.push(line)), ...(clock ? { clock } : {}) });
   const { main, admin } = await gateway.listen();
-  await Promise.all([gateway.services.catalog.whenReady, gateway.services.usage.whenReady]);
   const url = `http://127.0.0.1:${main.port}`;
-  return new TestGateway({ gateway, upstream, url, adminUrl: `http://127.0.0.1:${admin?.port}`, logged, draft });
+  const gate = new TestGateway({ gateway, upstream, url, adminUrl: `http://127.0.0.1:${admin?.port}`, logged, draft });
+  await gate.ready();
+  return gate;
 }
 
 function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sqlite::memory:' }: GatewayOptions): Draft {

@@ -115,8 +115,7 @@ export class ModeStage {
 
   /** The labels of RM1 on the row of this answer. */
   async labels({ headers }: Pick<Reply, 'headers'>): Promise<unknown> {
-    await this.gate.gateway.services.store.flush();
-    const [row] = await this.gate.gateway.services.store.requests.list({ id: headers.get('x-request-id') ?? '' });
+    const row = await this.gate.row({ headers });
     return [row?.configured_mode, row?.effective_mode, row?.mode_source];
   }
 }

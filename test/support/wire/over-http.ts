@@ -77,13 +77,13 @@ function testOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
   }
 
   test('[ER2] each refusal left its row, and nothing was attempted, spent or dispatched', async () => {
-    const { store } = gateway.gate.gateway.services;
-    await store.flush();
+    const { gate } = gateway;
     for (const { id, code } of refused) {
-      const [row] = await store.requests.list({ id });
+      const row = await gate.row(id);
       const spent = row && [row.input_tokens, row.output_tokens, row.account, row.retries, row.outcome];
       assert.deepEqual([row?.code, spent], [code, [null, null, null, 0, 'refused']]);
-      assert.deepEqual(row && (await store.attempts.of(row)), []);
+      assert.ok(row);
+      assert.deepEqual(await gate.attempts(row.id), []);
     }
   });
 }

@@ -1,0 +1,125 @@
+// What tests may see and do inside a running gateway, beside what its clients and operators can: the only way through its wiring.
+import assert from 'node:assert/strict';
+import type { AccountStatus } from '../../proxy/accounts/capacity.ts';
+import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
+import type { QuotaStatus } from '../../proxy/accounts/quota/quota-status.ts';
+import type { ClassStatus } from '../../proxy/admission/admission.ts';
+import type { Config } from '../../proxy/config/config.ts';
+import type { Gateway } from '../../proxy/gateway/gateway.ts';
+import type { CounterName } from '../../proxy/metrics.ts';
+import type { AdmissionClass } from '../../proxy/turn/settings.ts';
+import type { AttemptRow, AuditRow, RequestRow } from '../../store/store.ts';
+
+/** Parts that a test can make throw, as no request can. */
+export type BreakablePart = 'model list' | 'request log';
+
+export class Probes {
+  protected readonly gateway: Gateway;
+
+  constructor(gateway: Gateway) {
+    this.gateway = gateway;
+  }
+
+  /** The configuration that turns begin with now. */
+  get config(): Config {
+    return this.gateway.loaded.config;
+  }
+
+  /** Resolves when the first catalogs and usage reads have been answered. */
+  async ready(): Promise<void> {
+    const { catalog, usage } = this.gateway.services;
+    await Promise.all([catalog.whenReady, usage.whenReady]);
+  }
+
+  /** One of the counters of /metrics. */
+  count(name: CounterName): number {
+    return this.gateway.services.counters.values[name];
+  }
+
+  /** The health of every account and its attempts in flight, in configuration order. */
+  accounts(): readonly AccountStatus[] {
+    return this.gateway.services.capacity.status().accounts;
+  }
+
+  account(id: string): AccountStatus {
+    return this.accounts().find(({ account }) => account === id) ?? assert.fail(`no account ${id}`);
+  }
+
+  /** What is known of an account's quota. */
+  quota(id: string): QuotaStatus {
+    return this.gateway.services.usage.quota.status().find(({ account }) => account === id) ?? assert.fail(`no account ${id}`);
+  }
+
+  /** The running and the waiting turns of one admission class. */
+  admission(name: AdmissionClass): ClassStatus {
+    return this.gateway.services.capacity.status().admission[name] ?? assert.fail(`no class ${name}`);
+  }
+
+  /** Every request row so far, oldest first. */
+  async rows(): Promise<readonly RequestRow[]> {
+    const { store } = this.gateway.services;
+    await this.flush();
+    return (await store.requests.list({ limit: 1000 })).toReversed();
+  }
+
+  /** The row of a request, by its id or by the answer that has the id in its headers. */
+  async row(of: string | { readonly headers: Headers }): Promise<RequestRow | undefined> {
+    const { store } = this.gateway.services;
+    await this.flush();
+    const [row] = await store.requests.list({ id: typeof of === 'string' ? of : (of.headers.get('x-request-id') ?? '') });
+    return row;
+  }
+
+  /** The rows of a request's attempts, in order. */
+  async attempts(requestId: string): Promise<readonly AttemptRow[]> {
+    const row = await this.row(requestId);
+    return row ? this.gateway.services.store.attempts.of(row) : [];
+  }
+
+  audit(action: string): Promise<readonly AuditRow[]> {
+    return this.gateway.services.store.audit.list({ action });
+  }
+
+  /** Resolves when the store has everything that was written so far. */
+  flush(): Promise<void> {
+    return this.gateway.services.store.flush();
+  }
+
+  /** Writes the pins, as the beginning of a drain does. */
+  drainPins(): Promise<void> {
+    this.gateway.services.continuity.drain();
+    return this.flush();
+  }
+
+  /** Reads what other gateways over the same store have changed. */
+  async poll(): Promise<void> {
+    await this.gateway.services.changes.poll();
+  }
+
+  /** Ends an attempt at an account with this result, as a turn would. */
+  fail(account: string, model: string, result: AttemptResult): void {
+    const { health } = this.gateway.services.capacity;
+    health.end(health.begin(account, model, this.gateway.loaded.bearers.get(account)), result);
+  }
+
+  /** Ends every cooldown and every need to log in. */
+  heal(): void {
+    const { health } = this.gateway.services.capacity;
+    for (const { account } of this.accounts()) health.reset(account);
+  }
+
+  /** For tests that move the clock by weeks. */
+  stopUsageReads(): void {
+    this.gateway.services.usage.reads.stop();
+  }
+
+  /** Makes a part throw whenever it is used. */
+  breakPart(part: BreakablePart, thrown: Error): void {
+    const { models, store } = this.gateway.services;
+    const value = (): never => {
+      throw thrown;
+    };
+    if (part === 'model list') Object.defineProperty(models, 'publicList', { value });
+    else Object.defineProperty(store.requests, 'append', { value });
+  }
+}
