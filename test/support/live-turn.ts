@@ -1,0 +1,75 @@
+// A LiveTurn without a gateway: the product's own turn with its chain of rules, under a clock of the test.
+import type { Clock } from '../../proxy/clock.ts';
+import { dispatchedKind, type RouteKind } from '../../proxy/turn/kinds.ts';
+import { LiveTurn } from '../../proxy/turn/live-turn.ts';
+import { Chains } from '../../proxy/turn/rule-chain.ts';
+import type { PoolConfig, Timeouts } from '../../proxy/turn/settings.ts';
+import type { Body, Headers, ModelView } from '../../proxy/turn/turn.ts';
+import { RULES } from '../../rules/index.ts';
+import type { Rule } from '../../rules/rule.ts';
+import { HandClock } from '../models/support.ts';
+import { KEY, POOL, turnOf } from './turn.ts';
+
+export interface LiveTurnOptions {
+  readonly kind?: RouteKind;
+  /** By default all rules of the product. */
+  readonly rules?: readonly Rule[];
+  readonly clock?: Clock;
+  readonly headers?: Headers;
+  readonly pool?: Partial<PoolConfig>;
+  readonly model?: Partial<ModelView>;
+  readonly timeouts?: Partial<Timeouts>;
+  readonly upstreamEventBytes?: number;
+}
+
+/** What `turn.fault` got. */
+export type Faults = readonly unknown[];
+
+const TIMEOUTS: Timeouts = {
+  client_header_ms: 15_000,
+  client_body_idle_ms: 30_000,
+  websocket_idle_timeout_ms: 1_800_000,
+  upstream_connect_ms: 10_000,
+  upstream_first_byte_ms: 300_000,
+  upstream_idle_ms: 280_000,
+  hold_ms: 20_000,
+  drain_ms: 25_000,
+};
+
+/** A turn after authentication; `faults` are the unforeseen errors that it reported. */
+export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: LiveTurn; readonly faults: Faults } {
+  const { kind = 'responses', rules = RULES, clock = new HandClock(), headers = {}, pool, upstreamEventBytes } = options;
+  const { route, wire, limits, model } = turnOf({ kind, ...(options.model ? { model: options.model } : {}) });
+  const faults: unknown[] = [];
+  const turn = new LiveTurn(
+    { route, params: {}, client: 'http', method: route.method, headers, query: '', keyOf: () => KEY },
+    {
+      config: {
+        wire,
+        limits: { ...limits, ...(upstreamEventBytes === undefined ? {} : { upstream_event_bytes: upstreamEventBytes }) },
+        timeouts: { ...TIMEOUTS, ...options.timeouts },
+      },
+      loaded: { bearers: new Map() },
+      accounts: new Map(),
+      pools: new Map([[POOL.id, { ...POOL, ...pool }]]),
+      chains: new Chains(rules, wire),
+    },
+    {
+      now: () => clock.now(),
+      after: (ms, run) => clock.after(ms, run),
+      findModel: (_pool, id) => (id === model?.id ? model : undefined),
+      recoversIn: () => undefined,
+      fault: (thrown) => void faults.push(thrown),
+    },
+  );
+  turn.identify('any secret');
+  if (dispatchedKind(kind)?.model) turn.model = model;
+  return { turn, faults };
+}
+
+/** The same after the request phases of its rules on this body. */
+export async function requestedTurn(body: Body, options: LiveTurnOptions = {}): Promise<ReturnType<typeof liveTurnOf>> {
+  const live = liveTurnOf(options);
+  await live.turn.rules.request({ body });
+  return live;
+}
