@@ -1,0 +1,50 @@
+// Which events are held before commit, and which end a reply.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { endOf, isHeld, TERMINAL_TYPES } from '../../proxy/dispatch/hold.ts';
+
+for (const type of [
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+  'response.metadata',
+  'keepalive',
+  'agent.response.metadata',
+  'otherword.response.metadata',
+  'agent.rate_limits',
+  'otherword.rate_limits',
+]) {
+  test(`${type} is held`, () => assert.equal(isHeld(type, true), true));
+}
+
+for (const type of [
+  'response.output_item.added',
+  'response.output_text.delta',
+  'response.completed',
+  'response.failed',
+  'error',
+  'response.rate_limits.updated',
+  'a.type.of.tomorrow',
+  '',
+]) {
+  test(`${type || 'data without a type'} is not held`, () => assert.equal(isHeld(type, true), false));
+}
+
+test('a comment is held', () => assert.equal(isHeld('', false), true));
+
+for (const [type, end] of [
+  ['response.completed', 'completed'],
+  ['response.incomplete', 'incomplete'],
+  ['response.failed', 'failed'],
+  ['error', 'failed'],
+  ['response.created', undefined],
+  ['response.output_text.done', undefined],
+  ['', undefined],
+  ['constructor', undefined],
+  ['__proto__', undefined],
+] as const) {
+  test(`the end of a reply with ${type || 'data without a type'} is ${end}`, () => {
+    assert.equal(endOf(type), end);
+    assert.equal(TERMINAL_TYPES.has(type), end !== undefined);
+  });
+}

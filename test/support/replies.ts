@@ -1,0 +1,289 @@
+// A reply of an account without a gateway: the product's readers over an account, a client and a clock in the test's hand.
+import type { Client, DetachedReply, PipeEnd, Sink } from '../../proxy/dispatch/client.ts';
+import type { ReplyContext } from '../../proxy/dispatch/event-reply.ts';
+import { AttemptObservers } from '../../proxy/dispatch/reply-observers.ts';
+import type { Verdict } from '../../proxy/dispatch/verdict.ts';
+import { Counters } from '../../proxy/metrics.ts';
+import { type Failure, isRetryable } from '../../proxy/turn/failure.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
+import type { Refusal } from '../../proxy/turn/refusal.ts';
+import type { ReplyEvent } from '../../proxy/turn/reply-event.ts';
+import type { ReplyObserver } from '../../proxy/turn/reply-observer.ts';
+import type { Confidential } from '../../proxy/turn/sanitise.ts';
+import type { Event, Outcome } from '../../proxy/turn/turn.ts';
+import type { CarrierRequest, EventReader, ReplyHandler, Sending } from '../../proxy/upstream/carrier.ts';
+import { SseSplitter } from '../../proxy/upstream/sse-splitter.ts';
+import { account } from '../models/support.ts';
+
+/** One event as SSE. */
+export const sse = (type: string, more: JsonObject = {}): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+
+/** The events of the smallest reply. */
+export const CREATED = sse('response.created', { sequence_number: 0, response: { id: 'resp_1', output: [] } });
+export const delta = (n: number): string => sse('response.output_text.delta', { sequence_number: n, delta: `word ${n}` });
+export const COMPLETED = sse('response.completed', { sequence_number: 9, response: { id: 'resp_1', status: 'completed', output: [1] } });
+
+/** The hold on a reply, which records what dispatch does with it. */
+export class Account implements Sending {
+  paused = false;
+  aborted = false;
+  /** Every call in order. */
+  readonly calls: string[] = [];
+
+  pause(): void {
+    this.paused = true;
+    this.calls.push('pause');
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.calls.push('resume');
+  }
+
+  abort(): void {
+    this.aborted = true;
+    this.calls.push('abort');
+  }
+}
+
+/** Delivers bytes to a reader of events as the HTTP carrier does: one call for each read of the connection. */
+export class Wire {
+  readonly #reader: EventReader;
+  readonly #splitter: SseSplitter;
+
+  constructor(reader: EventReader) {
+    this.#reader = reader;
+    this.#splitter = new SseSplitter(reader.maxEventBytes, (event) => reader.event(event));
+  }
+
+  /** One read. Resolves when what it caused has been written. */
+  async read(text: string): Promise<void> {
+    this.#splitter.push(Buffer.from(text));
+    this.#reader.delivered();
+    await written();
+  }
+}
+
+/** Writes are gathered in one microtask. */
+export const written = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export interface SinkOptions {
+  readonly wants?: readonly string[];
+  readonly drops?: readonly string[];
+  /** False: what was written is never seen, as in a collected answer. */
+  readonly shows?: boolean;
+  /** Thrown by `conclude`. */
+  readonly refuses?: Refusal;
+}
+
+/** What a sink was given, one line for each call. */
+export class RecordingSink implements Sink {
+  readonly calls: string[] = [];
+  /** The bytes of raw events, as they were: views and not copies. */
+  readonly views: Buffer[] = [];
+  readonly wants: ReadonlySet<string>;
+  readonly drops: ReadonlySet<string>;
+  /** Set to false: the client is slow. */
+  ready = true;
+  resume: () => void = () => undefined;
+  readonly #options: SinkOptions;
+  #open = false;
+
+  constructor(options: SinkOptions = {}) {
+    this.wants = new Set(options.wants);
+    this.drops = new Set(options.drops);
+    this.#options = options;
+  }
+
+  get shown(): boolean {
+    return this.#open && (this.#options.shows ?? true);
+  }
+
+  open(status: number): void {
+    this.#open = true;
+    this.calls.push(`open ${status}`);
+  }
+
+  raw(event: ReplyEvent): void {
+    this.calls.push(`raw ${event.type || 'untyped'}`);
+    this.views.push(event.bytes.subarray(event.start, event.end));
+  }
+
+  event({ type, data }: Event): void {
+    this.calls.push(`event ${type} ${JSON.stringify(data)}`);
+  }
+
+  renumber(): void {
+    this.calls.push('renumber');
+  }
+
+  flush(): boolean {
+    this.calls.push('flush');
+    return this.ready;
+  }
+
+  onDrain(resume: () => void): void {
+    this.resume = resume;
+  }
+
+  conclude(outcome: Outcome, refusal: () => Refusal): void {
+    this.calls.push(`conclude ${outcome.kind}`);
+    if (this.#options.refuses) throw this.#options.refuses;
+    if (this.#options.shows === false && outcome.kind === 'failed') throw refusal();
+  }
+
+  close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
+    this.calls.push(`close ${outcome.kind} ${closing.length}`);
+  }
+
+  cut(): void {
+    this.calls.push('cut');
+  }
+
+  /** All bytes of raw events. */
+  get bytes(): string {
+    return Buffer.concat(this.views).toString();
+  }
+
+  /** The calls without flushes. */
+  get shownCalls(): readonly string[] {
+    return this.calls.filter((call) => call !== 'flush');
+  }
+}
+
+export interface RecordedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | string;
+}
+
+export interface ClientOptions {
+  readonly streams?: boolean;
+  readonly sink?: Sink;
+  /** Takes a reply whose client left; false: nobody comes back for it. */
+  readonly detaches?: (reply: DetachedReply) => boolean;
+}
+
+/** A client that keeps the answer it was given. */
+export class RecordingClient implements Client {
+  readonly streams: boolean;
+  readonly answers: RecordedAnswer[] = [];
+  readonly detaches?: (reply: DetachedReply) => boolean;
+  readonly #sink: Sink;
+  #left: (() => void) | undefined;
+
+  constructor({ streams = true, sink = new RecordingSink(), detaches }: ClientOptions = {}) {
+    this.streams = streams;
+    this.#sink = sink;
+    if (detaches) this.detaches = detaches;
+  }
+
+  sink(): Sink {
+    return this.#sink;
+  }
+
+  answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {
+    this.answers.push({ status, headers, body });
+  }
+
+  pipe(): Promise<PipeEnd> {
+    throw new Error('this client is given no pipe');
+  }
+
+  onGone(left: () => void): () => void {
+    this.#left = left;
+    return () => {
+      this.#left = undefined;
+    };
+  }
+
+  /** The client leaves. */
+  leave(): void {
+    const left = this.#left;
+    this.#left = undefined;
+    left?.();
+  }
+}
+
+export interface ContextOptions {
+  readonly observer?: ReplyObserver;
+  /** By default as dispatch decides where accounts are left: by the cause. */
+  readonly retryable?: (failure: Failure) => boolean;
+}
+
+/** What a reply has of its attempt, and what it did with it. */
+export class RecordingContext implements ReplyContext {
+  readonly turn: LiveTurn;
+  readonly counters = new Counters();
+  readonly observers: AttemptObservers;
+  readonly known: Confidential = { secrets: () => ['bearer-of-north'], prompt: () => 'a prompt' };
+  readonly retryable: (failure: Failure) => boolean;
+  readonly account = new Account();
+  readonly verdicts: Verdict[] = [];
+  readonly counted: string[] = [];
+  commits = 0;
+
+  constructor(turn: LiveTurn, { observer, retryable = isRetryable }: ContextOptions = {}) {
+    this.turn = turn;
+    this.retryable = retryable;
+    const types = (observer?.events ?? []).map((type) => type.replace('<agent>', turn.wire.agent));
+    this.observers = new AttemptObservers(observer ? [observer] : [], new Set(types), { turn, account: account('north') });
+  }
+
+  readonly sending = (): Sending => this.account;
+  readonly countOutput = ({ type }: ReplyEvent): void => void this.counted.push(type);
+  readonly committed = (): void => void (this.commits += 1);
+  readonly settle = (verdict: Verdict): void => void this.verdicts.push(verdict);
+
+  /** The one verdict so far. */
+  get verdict(): Verdict | undefined {
+    if (this.verdicts.length > 1) throw new Error('the reply was settled twice');
+    return this.verdicts[0];
+  }
+
+  /** The verdict in one line. */
+  get ended(): string | undefined {
+    const { verdict } = this;
+    switch (verdict?.kind) {
+      case 'done':
+        return `done ${verdict.ending.outcome.kind} ${verdict.ending.status} ${verdict.ending.code}${verdict.failure ? ` (${verdict.failure.cause})` : ''}`;
+      case 'failed':
+        return `failed ${verdict.failure.cause} ${verdict.failure.error.code}`;
+      case 'refused':
+        return `refused ${verdict.refusal.status} ${verdict.refusal.error.code} ${verdict.outcome}`;
+      case 'gone':
+        return `gone ${verdict.shown ? 'after' : 'before'} the first byte`;
+      default:
+        return undefined;
+    }
+  }
+
+  /** Ends the client's reply as the turn runner does, after the end phases of the rules. */
+  close(): void {
+    const { verdict } = this;
+    if (verdict?.kind !== 'done') throw new Error(`the reply is not done: ${this.ended}`);
+    verdict.close(this.turn.rules.end(verdict.ending.outcome, (thrown) => this.turn.fault(thrown)));
+  }
+}
+
+/** A carrier whose replies the test gives. */
+export class HandCarrier<Reader> {
+  readonly account = new Account();
+  readonly requests: CarrierRequest[] = [];
+  handler: ReplyHandler<Reader> | undefined;
+
+  send(request: CarrierRequest, handler: ReplyHandler<Reader>): Sending {
+    this.requests.push(request);
+    this.handler = handler;
+    return this.account;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  destroy(): Promise<void> {
+    return Promise.resolve();
+  }
+}
