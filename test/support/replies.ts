@@ -58,8 +58,8 @@ export class Wire {
   }
 
   /** One read. Resolves when what it caused has been written. */
-  async read(text: string): Promise<void> {
-    this.#splitter.push(Buffer.from(text));
+  async read(text: string | Buffer): Promise<void> {
+    this.#splitter.push(typeof text === 'string' ? Buffer.from(text) : text);
     this.#reader.delivered();
     await written();
   }
@@ -233,7 +233,9 @@ export class RecordingContext implements ReplyContext {
 
   readonly sending = (): Sending => this.account;
   readonly countOutput = ({ type }: ReplyEvent): void => void this.counted.push(type);
-  readonly committed = (): void => void (this.commits += 1);
+  readonly committed = (): void => {
+    this.commits += 1;
+  };
   readonly settle = (verdict: Verdict): void => void this.verdicts.push(verdict);
 
   /** The one verdict so far. */
