@@ -94,6 +94,9 @@ export class KeptEvents implements Sink, DetachedReply {
     }
     this.#kept.push(call);
     this.#bytes += bytes;
-    if (this.#bytes > this.#options.maxBytes) this.#options.overflow();
+    if (this.#bytes <= this.#options.maxBytes) return;
+    // The rest of a cancelled reply never comes: a sink that takes it later is cut, and no memory is held for it.
+    this.#kept = [(sink) => sink.cut()];
+    this.#options.overflow();
   }
 }

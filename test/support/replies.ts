@@ -63,6 +63,13 @@ export class Wire {
     this.#reader.delivered();
     await written();
   }
+
+  /** The connection ends in order. */
+  async end(): Promise<void> {
+    this.#splitter.end();
+    this.#reader.end();
+    await written();
+  }
 }
 
 /** Writes are gathered in one microtask. */

@@ -1,0 +1,57 @@
+// An HTTP server whose every request is a client with a sink of the product: what dispatch writes there goes over a real socket.
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SseSink } from '../../proxy/clients/http/sse-sink.ts';
+import type { Sink } from '../../proxy/dispatch/client.ts';
+import { headOf, RawClient } from './raw.ts';
+
+export interface SinkClient {
+  readonly sink: Sink;
+  readonly response: ServerResponse;
+  /** The other end of the socket. */
+  readonly client: RawClient;
+  /** The client dies; resolves when the server knows it. */
+  die(): Promise<void>;
+}
+
+export class SinkServer implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #responses: ServerResponse[] = [];
+  #arrived = Promise.withResolvers<void>();
+
+  private constructor() {
+    this.#server = createServer((_request, response) => {
+      this.#responses.push(response);
+      this.#arrived.resolve();
+      this.#arrived = Promise.withResolvers();
+    });
+  }
+
+  static async start(): Promise<SinkServer> {
+    const started = new SinkServer();
+    started.#server.listen(0, '127.0.0.1');
+    await once(started.#server, 'listening');
+    return started;
+  }
+
+  /** A client that has sent its request. */
+  async connect(sinkOf: (response: ServerResponse) => Sink = (response) => new SseSink(response)): Promise<SinkClient> {
+    const arrived = this.#arrived.promise;
+    const client = await RawClient.connect(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`);
+    client.write(headOf('GET', '/'));
+    await arrived;
+    const response = this.#responses.at(-1) as ServerResponse;
+    const die = async (): Promise<void> => {
+      const closed = once(response, 'close');
+      client.socket.destroy();
+      await closed;
+    };
+    return { sink: sinkOf(response), response, client, die };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
