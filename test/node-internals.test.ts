@@ -1,0 +1,278 @@
+// Each undocumented behaviour of Node and of libraries that proxy/node-internals.ts relies on: a test fails where an update changes it.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { describe, test } from 'node:test';
+import { createProxyServer } from 'http-proxy-3';
+import { type Dispatcher, Pool } from 'undici';
+import {
+  detachedRequest,
+  detachedResponse,
+  disableFetchPath,
+  disableSocketTimeout,
+  releaseRawHeaders,
+  takeOverChunking,
+} from '../proxy/node-internals.ts';
+import { headOf, RawClient } from './support/raw.ts';
+
+interface Listening extends AsyncDisposable {
+  readonly server: Server;
+  readonly url: string;
+}
+
+async function listening(listener: RequestListener, options: ServerOptions = {}): Promise<Listening> {
+  const server = createServer(options, listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    server,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+describe('releaseRawHeaders', () => {
+  test('releases the headers that undici keeps on its controller: they share the memory of the first chunk, and the reply goes on', async () => {
+    await using upstream = await listening((_request, response) => response.writeHead(200, { 'x-own': 'yes' }).end('body'));
+    const pool = new Pool(upstream.url);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let raw: unknown;
+    let headers: unknown;
+    let controllerAtEnd: Dispatcher.DispatchController | undefined;
+    const chunks: Buffer[] = [];
+    pool.dispatch(
+      { method: 'GET', path: '/' },
+      {
+        onRequestStart: () => undefined,
+        onResponseStart: (controller, _status, given) => {
+          raw = controller.rawHeaders;
+          headers = given;
+          releaseRawHeaders(controller);
+        },
+        onResponseData: (_controller, chunk) => void chunks.push(chunk),
+        onResponseEnd: (controller) => {
+          controllerAtEnd = controller;
+          resolve();
+        },
+        onResponseError: (_controller, error) => reject(error),
+      },
+    );
+    await promise;
+    await pool.close();
+    assert.ok(Array.isArray(raw) && raw.length > 0, 'the controller has raw headers');
+    const [name] = raw as readonly unknown[];
+    assert.ok(Buffer.isBuffer(name) && name.buffer.byteLength > name.length, 'as slices of what was read');
+    assert.equal((headers as Record<string, string>)['x-own'], 'yes');
+    assert.equal(Buffer.concat(chunks).toString(), 'body');
+    assert.equal(controllerAtEnd?.rawHeaders, null, 'nothing sets them again');
+  });
+});
+
+describe('disableSocketTimeout', () => {
+  test('takes away the timer that Node sets on a socket after each answer', async () => {
+    const sockets: Socket[] = [];
+    // As short as Node allows: a connection with its timer is closed soon.
+    const options = { keepAliveTimeout: 1, keepAliveTimeoutBuffer: 1 } as ServerOptions;
+    await using upstream = await listening((_request, response) => response.writeHead(204).end(), options);
+    upstream.server.on('connection', (socket: Socket) => {
+      // The first connection alone.
+      if (sockets.push(socket) === 1) disableSocketTimeout(socket);
+    });
+    using kept = await RawClient.connect(upstream.url);
+    using timed = await RawClient.connect(upstream.url);
+    for (const client of [kept, timed]) {
+      client.write(headOf('GET', '/'));
+      assert.equal((await client.answer()).status, 204);
+    }
+    await timed.ended();
+    assert.equal(kept.over, false, 'it was idle for longer than the one that was closed');
+    assert.ok(!sockets[0]?.timeout, 'no timer was set');
+    kept.write(headOf('GET', '/'));
+    assert.equal((await kept.answer()).status, 204);
+  });
+
+  test('leaves a socket that takes calls of setTimeout as before', () => {
+    const socket = new Socket();
+    disableSocketTimeout(socket);
+    assert.equal(socket.setTimeout(5), socket);
+    assert.ok(!socket.timeout);
+  });
+});
+
+describe('takeOverChunking', () => {
+  test('of a length-less HTTP/1.1 answer returns true, and chunks framed by the writer are one valid answer', async () => {
+    const taken: unknown[] = [];
+    await using server = await listening((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' });
+      taken.push(response.chunkedEncoding, takeOverChunking(response), response.chunkedEncoding);
+      response.write('6\r\nfirst \r\n');
+      response.write('6\r\nsecond\r\n');
+      response.end('0\r\n\r\n');
+    });
+    using client = await RawClient.connect(server.url);
+    for (let i = 0; i < 2; i++) {
+      client.write(headOf('GET', '/'));
+      const { headers, chunks } = await client.answer();
+      assert.equal(headers['transfer-encoding'], 'chunked');
+      assert.deepEqual(chunks, ['first ', 'second']);
+      assert.equal(client.pending, '', 'the connection is ready for the next request');
+    }
+    assert.deepEqual(taken, [true, true, false, true, true, false]);
+  });
+
+  test('of an answer with a length returns false, and its bytes pass as they are', async () => {
+    const taken: boolean[] = [];
+    await using server = await listening((_request, response) => {
+      response.writeHead(200, { 'content-length': 4 });
+      taken.push(takeOverChunking(response));
+      response.end('body');
+    });
+    using client = await RawClient.connect(server.url);
+    client.write(headOf('GET', '/'));
+    const { body, headers } = await client.answer();
+    assert.deepEqual([taken, body, headers['transfer-encoding']], [[false], 'body', undefined]);
+  });
+
+  test('of an answer to HTTP/1.0 returns false: its body ends with its connection', async () => {
+    const taken: boolean[] = [];
+    await using server = await listening((_request, response) => {
+      response.writeHead(200);
+      taken.push(takeOverChunking(response));
+      response.end('body');
+    });
+    using client = await RawClient.connect(server.url);
+    client.write('GET / HTTP/1.0\r\n\r\n');
+    const answer = await client.ended();
+    assert.deepEqual([taken, answer.split('\r\n\r\n')[1]], [[false], 'body']);
+  });
+});
+
+/** What a proxy of http-proxy-3, as pass-through rows use it, made of one exchange. */
+async function proxied(
+  target: string,
+  request: IncomingMessage,
+  body?: Readable,
+): Promise<{ readonly path: 'http' | 'fetch'; readonly status: number | undefined; readonly text: string }> {
+  const proxy = createProxyServer({ target, changeOrigin: true, selfHandleResponse: true, toProxy: true });
+  const response = detachedResponse(request);
+  let path: 'http' | 'fetch' = 'fetch';
+  proxy.on('proxyReq', () => {
+    path = 'http';
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; text: string }>();
+  proxy.on('proxyRes', (reply) => {
+    // A reply of the fetch path is no IncomingMessage.
+    if (!(reply instanceof IncomingMessage)) return resolve({ status: undefined, text: '' });
+    const chunks: Buffer[] = [];
+    reply.on('data', (chunk: Buffer) => chunks.push(chunk));
+    reply.once('end', () => resolve({ status: reply.statusCode, text: Buffer.concat(chunks).toString() }));
+  });
+  void proxy.web(request, response, body ? { buffer: body } : {}, reject);
+  const answer = await promise;
+  assert.equal(response.headersSent, false, 'nothing is written to the answer that the library was given');
+  return { path, ...answer };
+}
+
+describe('disableFetchPath', () => {
+  test('keeps http-proxy-3 from its fetch path, which the variable would switch on', async (context) => {
+    const before = process.env.FORCE_FETCH_PATH;
+    context.after(() => {
+      if (before === undefined) delete process.env.FORCE_FETCH_PATH;
+      else process.env.FORCE_FETCH_PATH = before;
+    });
+    await using upstream = await listening((_request, response) => response.end('ok'));
+    process.env.FORCE_FETCH_PATH = 'true';
+    assert.equal((await proxied(upstream.url, detachedRequest('GET', '/', {}))).path, 'fetch');
+    disableFetchPath();
+    assert.equal((await proxied(upstream.url, detachedRequest('GET', '/', {}))).path, 'http');
+  });
+});
+
+describe('detachedRequest and detachedResponse', () => {
+  interface Arrived {
+    readonly method: string | undefined;
+    readonly url: string | undefined;
+    readonly headers: IncomingMessage['headers'];
+    readonly body: string;
+  }
+
+  /** An upstream that keeps what arrived. */
+  const recording = (arrived: Arrived[]): Promise<Listening> =>
+    listening((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.once('end', () => {
+        const { method, url, headers } = request;
+        arrived.push({ method, url, headers, body: Buffer.concat(chunks).toString() });
+        response.writeHead(201).end('answer');
+      });
+    });
+
+  for (const method of ['GET', 'DELETE']) {
+    test(`go through http-proxy-3 as a ${method} without a client: method, path and headers as given, and no body`, async () => {
+      const arrived: Arrived[] = [];
+      await using upstream = await recording(arrived);
+      const headers = Object.freeze({ 'x-own': 'yes', authorization: 'Bearer a' });
+      const path = "/a%2Fb/{c}?q='%20x'&q=|";
+      const { path: taken, status, text } = await proxied(upstream.url, detachedRequest(method, path, headers));
+      assert.deepEqual([taken, status, text], ['http', 201, 'answer']);
+      const [request] = arrived;
+      assert.deepEqual([request?.method, request?.url, request?.body], [method, path, '']);
+      assert.deepEqual([request?.headers['x-own'], request?.headers.authorization], ['yes', 'Bearer a']);
+      assert.equal(request?.headers['transfer-encoding'], undefined);
+      assert.equal(request?.headers.host, new URL(upstream.url).host);
+      assert.deepEqual(headers, { 'x-own': 'yes', authorization: 'Bearer a' }, 'the library edits a copy');
+    });
+  }
+
+  test('go through http-proxy-3 with a body of their own', async () => {
+    const arrived: Arrived[] = [];
+    await using upstream = await recording(arrived);
+    const request = detachedRequest('POST', '/', { 'transfer-encoding': 'chunked' });
+    const { status } = await proxied(upstream.url, request, Readable.from(['first ', 'second']));
+    assert.deepEqual([status, arrived[0]?.body, arrived[0]?.headers['transfer-encoding']], [201, 'first second', 'chunked']);
+  });
+
+  test('report an account that refuses connections to the callback of their own call', async () => {
+    const upstream = await listening(() => undefined);
+    await upstream[Symbol.asyncDispose]();
+    await once(upstream.server, 'close');
+    await assert.rejects(proxied(upstream.url, detachedRequest('GET', '/', {})), { code: 'ECONNREFUSED' });
+  });
+
+  test('share one socket, which survives them because they are complete', async () => {
+    const request = detachedRequest('GET', '/', {});
+    const { socket } = request;
+    request.resume();
+    await once(request, 'close');
+    assert.deepEqual([request.destroyed, socket.destroyed], [true, false]);
+    assert.equal(detachedRequest('GET', '/', {}).socket, socket);
+
+    const incomplete = new IncomingMessage(new Socket());
+    incomplete.push(null);
+    incomplete.resume();
+    await once(incomplete, 'close');
+    assert.equal(incomplete.socket.destroyed, true, 'as Node does with every other request');
+  });
+
+  for (const method of ['GET', 'POST']) {
+    test(`report a ${method} that the account resets: the library hides that where the socket of the request is destroyed`, async () => {
+      await using upstream = await listening((request) => request.socket.resetAndDestroy());
+      const send = (request: IncomingMessage): ReturnType<typeof proxied> =>
+        proxied(upstream.url, request, method === 'POST' ? Readable.from(['body']) : undefined);
+      const headers = method === 'POST' ? { 'content-length': '4' } : {};
+      for (let i = 0; i < 2; i++) await assert.rejects(send(detachedRequest(method, '/', headers)), { code: 'ECONNRESET' });
+    });
+  }
+
+  test('end by themselves: the body of the request is over at once', async () => {
+    const request = detachedRequest('GET', '/', {});
+    request.resume();
+    await once(request, 'end');
+    assert.equal(request.complete, true);
+  });
+});
