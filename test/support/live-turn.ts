@@ -2,11 +2,11 @@
 import type { Clock } from '../../proxy/clock.ts';
 import { dispatchedKind, type RouteKind } from '../../proxy/turn/kinds.ts';
 import { LiveTurn } from '../../proxy/turn/live-turn.ts';
+import type { Rule } from '../../proxy/turn/rule.ts';
 import { Chains } from '../../proxy/turn/rule-chain.ts';
 import type { PoolConfig, Timeouts } from '../../proxy/turn/settings.ts';
 import type { Body, Headers, ModelView } from '../../proxy/turn/turn.ts';
 import { RULES } from '../../rules/index.ts';
-import type { Rule } from '../../rules/rule.ts';
 import { HandClock } from '../models/support.ts';
 import { KEY, POOL, turnOf } from './turn.ts';
 

@@ -81,8 +81,8 @@ export class Probes {
   }
 
   /** Resolves when the store has everything that was written so far. */
-  flush(): Promise<void> {
-    return this.gateway.services.store.flush();
+  async flush(): Promise<void> {
+    await this.gateway.services.store.flush();
   }
 
   /** Writes the pins, as the beginning of a drain does. */

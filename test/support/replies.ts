@@ -1,9 +1,9 @@
 // A reply of an account without a gateway: the product's readers over an account, a client and a clock in the test's hand.
 import type { Client, DetachedReply, PipeEnd, Sink } from '../../proxy/dispatch/client.ts';
-import type { ReplyContext } from '../../proxy/dispatch/event-reply.ts';
+import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply-context.ts';
 import { AttemptObservers } from '../../proxy/dispatch/reply-observers.ts';
-import type { Verdict } from '../../proxy/dispatch/verdict.ts';
 import { Counters } from '../../proxy/metrics.ts';
+import type { Continuation } from '../../proxy/turn/continuation.ts';
 import { type Failure, isRetryable } from '../../proxy/turn/failure.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { LiveTurn } from '../../proxy/turn/live-turn.ts';
@@ -74,6 +74,8 @@ export class Wire {
 
 /** Writes are gathered in one microtask. */
 export const written = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const NOTHING: Continuation = { hard: undefined, soft: undefined, session: undefined, affinity: undefined, states: new Map() };
 
 export interface SinkOptions {
   readonly wants?: readonly string[];
@@ -235,7 +237,11 @@ export class RecordingContext implements ReplyContext {
     this.turn = turn;
     this.retryable = retryable;
     const types = (observer?.events ?? []).map((type) => type.replace('<agent>', turn.wire.agent));
-    this.observers = new AttemptObservers(observer ? [observer] : [], new Set(types), { turn, account: account('north') });
+    this.observers = new AttemptObservers(observer ? [observer] : [], new Set(types), {
+      turn,
+      account: account('north'),
+      continuation: NOTHING,
+    });
   }
 
   readonly sending = (): Sending => this.account;

@@ -195,6 +195,20 @@ describe('[Q2] [Q3] a failure event', () => {
   });
 });
 
+describe('[F1.8] [Q17] the event of a stream that begins with a refusal', () => {
+  const refused = inside({ code: 'usage_limit_reached', message: `Down for ${SECRET}.` });
+
+  test('is the account’s own on native', () => assert.equal(nativeSurface.refusalEvent, undefined));
+
+  test('is one error event on public: the provider’s code and text, the type and the reset of the collected answer', () => {
+    const resetsAt = NOW / 1000 + 3_600;
+    const event = publicSurface.refusalEvent?.(refused, new Refusal('usage_limit_reached', { resetsAt }), known);
+    const { code, message, param } = { code: 'usage_limit_reached', message: 'Down for [redacted].', param: null };
+    const shown = { message, type: 'usage_limit_reached', code, param, resets_at: resetsAt };
+    assert.deepEqual(event, { type: 'error', data: { type: 'error', sequence_number: 0, code, message, param, error: shown } });
+  });
+});
+
 describe('[Q3] [Q15] headers', () => {
   const request = {
     authorization: 'Bearer x',
