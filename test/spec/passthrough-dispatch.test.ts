@@ -415,6 +415,18 @@ describe('[Q8] when every account is out of quota', () => {
     assert.deepEqual(asked(gate, GOAL), ['north', 'south']);
   });
 
+  test('and only the last one says so to a pass-through request, it gets the soonest reset of all', async () => {
+    await using here = await world();
+    const { gate, clock } = here;
+    gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
+    assert.equal((await turn(gate)).status, 200);
+    gate.upstream.clear();
+    gate.upstream.nextOn('south', GOAL, 'refuse 429 usage_limit_reached resets 7200');
+    const { status, json } = await gate.send(GET_ROW);
+    assert.deepEqual([status, json.error.code, json.error.resets_at], [429, 'usage_limit_reached', clock.now() / 1000 + 3600]);
+    assert.deepEqual(asked(gate, GOAL), ['south']);
+  });
+
   test('by old evidence alone, their usage is read again before a pass-through request is refused', async () => {
     await using here = await world({ accounts: [{ id: 'north', quota: full }] });
     const { gate, clock } = here;
