@@ -7,6 +7,7 @@ import type { Body, ModelView } from '../turn/turn.ts';
 import { type Estimate, KeyLimits, type LimitState } from './key-limits.ts';
 import type { Usage } from './key-use.ts';
 import { KEPT_DAYS, Ledger } from './ledger.ts';
+import { limitsOf } from './limit-kinds.ts';
 import { LEAST_OUTPUT_TOKENS, OutputForecast } from './output-forecast.ts';
 import { Reservation } from './reservation.ts';
 import { inputTokens, outputCap } from './token-estimate.ts';
@@ -61,8 +62,10 @@ export class Accounting {
     }
     const { key, pool } = turn;
     const totals = totalsOf(usage, pool, reservation);
-    // A prewarm has no output, and says nothing of the next turn.
-    if (usage.model !== null && totals.output_tokens > 0) this.#forecast.add(key.id, usage.model, totals.output_tokens);
+    // A prewarm has no output, and predicts nothing of the next turn.
+    if (usage.model !== null && totals.output_tokens > 0 && limitsOf(key.limits).needsEstimate) {
+      this.#forecast.add(key.id, usage.model, totals.output_tokens);
+    }
     reservation?.release({ tokens: totals.input_tokens + totals.output_tokens + totals.held_tokens });
     this.#ledger.settle(key.id, pool.id, totals);
   }

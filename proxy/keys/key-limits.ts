@@ -1,10 +1,11 @@
 // The limits of all keys: a turn reserves its estimated usage before dispatch, and settles its real usage once (Q19, S2).
 import type { Clock } from '../clock.ts';
-import { LONGEST_RETRY_AFTER_MS, Refusal, type RefusalDetails } from '../turn/refusal.ts';
+import { Refusal } from '../turn/refusal.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 import { type Amounts, KeyUse, type Usage } from './key-use.ts';
 import type { Ledger } from './ledger.ts';
-import { type Limit, type LimitType, type LimitWindow, limitsOf, limitText } from './limit-kinds.ts';
+import { type Limit, type LimitType, type LimitWindow, limitsOf } from './limit-kinds.ts';
+import { limitReached, limitTooSmall } from './limit-refusal.ts';
 import { dollars } from './usage-totals.ts';
 
 export interface Reserved {
@@ -26,9 +27,9 @@ export interface LimitState {
 
 /** The estimated usage of a turn (Q19). */
 export interface Estimate {
-  /** With no more output than any turn reserves: a turn whose least usage exceeds a limit can never run. */
+  /** With at most 2,048 tokens of output. A turn can never run where this exceeds a limit. */
   readonly least: Usage;
-  /** With the output of a forecast. */
+  /** With the forecast output. */
   readonly expected: Usage;
 }
 
@@ -121,72 +122,22 @@ function usageWithin(limits: readonly Limit[], { least, expected }: Estimate): U
     if (limit.type !== 'tokens' && limit.type !== 'usd') continue;
     const max = maxOf(limit);
     const needed = limit.type === 'tokens' ? least.tokens : least.costNanos;
-    if (needed > max) return neverFits(limit, needed);
+    if (needed > max) return limitTooSmall(limit, needed);
     if (limit.type === 'tokens') tokens = Math.min(tokens, max);
     else costNanos = Math.min(costNanos, max);
   }
   return { tokens, costNanos };
 }
 
-function neverFits(limit: Limit, needed: number): Refusal {
-  const amount = limit.type === 'usd' ? `${dollars(needed)} US dollars` : `${needed} tokens`;
-  const message = `This request needs about ${amount}, which never fits the limit of this API key: ${limitText(limit)}.`;
-  return new Refusal('rate_limit_exceeded', { type: 'usage_limit_reached', message, final: true });
-}
-
 /** The refusal of the limit with the longest wait; undefined where all limits have room. */
 function refusalOf(limits: readonly Limit[], use: KeyUse, amounts: Amounts, now: number): Refusal | undefined {
-  let longest: Limit | undefined;
-  let longestWait = 0;
-  let longestEnd: number | undefined;
+  let longest: { readonly limit: Limit; readonly end: number | undefined; readonly wait: number } | undefined;
   for (const limit of limits) {
     const max = maxOf(limit) - amountFor(limit, amounts);
     if (use.current(limit, now) <= max) continue;
     const end = use.fallsTo(max, limit, now);
     const wait = end === undefined ? UNKNOWN_WAIT_MS : end - now;
-    if (longest && wait <= longestWait) continue;
-    longest = limit;
-    longestWait = wait;
-    longestEnd = end;
+    if (!longest || wait > longest.wait) longest = { limit, end, wait };
   }
-  if (!longest) return undefined;
-  return isLong(longest) ? longRefusal(longest, longestEnd, now) : shortRefusal(longest, longestWait);
-}
-
-/** Clients must not sleep until midnight inside a call: limits of a day, of a week and of dollars are final (Q1). */
-const isLong = ({ type, window }: Limit): boolean => type === 'usd' || window === 'day' || window === 'week';
-
-/** @param end when the limit has room again, in Unix milliseconds; undefined where running turns decide */
-function longRefusal(limit: Limit, end: number | undefined, now: number): Refusal {
-  const wait = end === undefined ? undefined : end - now;
-  // Only a wait of at most a minute is part of the answer, as Retry-After.
-  const seconds = wait === undefined || wait > LONGEST_RETRY_AFTER_MS ? '' : Math.ceil(wait / 1000);
-  return cached(limit, `${end} ${seconds}`, () => {
-    const details = { type: 'usage_limit_reached', final: true } as const;
-    if (end === undefined || wait === undefined) return { ...details, message: reachedMessage(limit) };
-    const resets = new Date(end).toISOString().replace('.000Z', 'Z');
-    const message = `${reachedMessage(limit)} It resets at ${resets}.`;
-    return { ...details, message, resetsAt: Math.ceil(end / 1000), retryAfterMs: wait };
-  });
-}
-
-function shortRefusal(limit: Limit, wait: number): Refusal {
-  const seconds = Math.ceil(wait / 1000);
-  return cached(limit, `${seconds}`, () => ({
-    message: `${reachedMessage(limit)} Try again in ${seconds} s.`,
-    retryAfterMs: seconds * 1000,
-  }));
-}
-
-const reachedMessage = (limit: Limit): string => `The limit of this API key is reached: ${limitText(limit)}.`;
-
-/** The last refusal of each limit: clients of an exhausted key ask often, and its content changes at most once a second. */
-const lastRefusals = new WeakMap<Limit, { readonly content: string; readonly refusal: Refusal }>();
-
-function cached(limit: Limit, content: string, details: () => RefusalDetails): Refusal {
-  const last = lastRefusals.get(limit);
-  if (last?.content === content) return last.refusal;
-  const refusal = new Refusal('rate_limit_exceeded', details());
-  lastRefusals.set(limit, { content, refusal });
-  return refusal;
+  return longest && limitReached(longest.limit, longest);
 }
