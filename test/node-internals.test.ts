@@ -269,7 +269,7 @@ describe('detachedRequest and detachedResponse', () => {
     });
   }
 
-  test('end by themselves: the body of the request is over at once', async () => {
+  test('have an empty body, which ends at once', async () => {
     const request = detachedRequest('GET', '/', {});
     request.resume();
     await once(request, 'end');

@@ -55,7 +55,7 @@ async function detached(server: SinkServer, { turn, bytes = LIMIT }: { readonly 
   return { ...made, kept: made.reply.detach(bytes) };
 }
 
-describe('a reply whose client died after commit', () => {
+describe('a reply after the death of its client', () => {
   test('goes on: the next client gets the head, all events since then in order, the live ones, and the proper end', async () => {
     await using server = await SinkServer.start();
     const { wire, reply, context, kept } = await detached(server);
@@ -178,7 +178,7 @@ describe('a reply that ended while it had no client', () => {
 });
 
 describe('a detached reply of more than its limit', () => {
-  test('is cancelled: the account is left, and the turn ends as one whose client left', async () => {
+  test('is cancelled: the account is left, and the turn ends as if its client had left', async () => {
     await using server = await SinkServer.start();
     const { wire, context } = await detached(server, { bytes: 300_000 });
     await wire.read(LARGE);
@@ -247,7 +247,7 @@ describe('the account of a detached reply', () => {
   });
 });
 
-describe('an attempt whose client left', () => {
+describe('an attempt after its client left', () => {
   interface Trial {
     readonly client: RecordingClient;
     readonly carrier: HandCarrier<EventReader | ByteReader>;
@@ -319,7 +319,7 @@ describe('an attempt whose client left', () => {
     assert.deepEqual([body, headers['x-request-id']], [delta(2) + COMPLETED, 'req_1']);
   });
 
-  test('after commit is over where the client does not want to come back', async () => {
+  test('after commit ends where the client does not come back', async () => {
     let asked = 0;
     const { client, carrier, attempted, reply } = trial({
       detaches: () => {
@@ -333,7 +333,7 @@ describe('an attempt whose client left', () => {
     assert.deepEqual([(await attempted).verdict, carrier.account.calls, asked], [{ kind: 'gone', shown: true }, ['abort'], 1]);
   });
 
-  test('after commit is over where the client cannot come back', async () => {
+  test('after commit ends where the client cannot come back', async () => {
     const { client, carrier, attempted, reply } = trial({});
     const wire = reply();
     await wire.read(delta(1));
@@ -345,7 +345,7 @@ describe('an attempt whose client left', () => {
     ['before the head', false, ''],
     ['while the head is held', true, CREATED],
   ] as const) {
-    test(`${when} is over, and nobody is asked`, async () => {
+    test(`${when} ends the attempt, and the client is not asked to come back`, async () => {
       const { client, carrier, attempted, reply } = trial({ detaches: () => assert.fail('nothing was committed') });
       if (head) await reply().read(events);
       client.leave();
@@ -353,7 +353,7 @@ describe('an attempt whose client left', () => {
     });
   }
 
-  test('is over where four megabytes were kept for a client that did not come back', async () => {
+  test('ends where four megabytes were kept for a client that did not come back', async () => {
     const { client, carrier, attempted, reply, verdict } = trial({ sink: new RecordingSink(), detaches: () => true });
     const wire = reply();
     await wire.read(delta(1));

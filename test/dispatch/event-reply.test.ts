@@ -208,7 +208,7 @@ describe('[Q6] a refusal inside the head', () => {
     assert.match(sink.shownCalls[1] ?? '', /^event response\.failed .*"message":"Down for \[redacted\] and \[redacted\]\."/);
   });
 
-  test('whose data is no JSON is passed on as it came', async () => {
+  test('without JSON data is passed on as it came', async () => {
     const { wire, sink, reply, context } = await scene();
     const broken = 'event: response.failed\ndata: {"type":"response.failed", half\n\n';
     await wire.read(CREATED + broken);
@@ -368,7 +368,7 @@ describe('[Q15] rules', () => {
   });
 });
 
-describe('events that nobody wants', () => {
+describe('events that no rule and no sink wants', () => {
   test('are never parsed, and the sink gets the very bytes that were read', async () => {
     const { wire, sink, context } = await scene();
     const chunk = Buffer.from(
@@ -595,7 +595,7 @@ describe('[Q15] a sink that makes its answer at the end', () => {
     assert.equal(context.ended, 'refused 502 upstream_error cut');
   });
 
-  test('that fails unforeseen ends the turn with a fixed 500', async () => {
+  test('that fails unexpectedly ends the turn with a fixed 500', async () => {
     const sink = new RecordingSink(collecting);
     const { turn, faults } = liveTurnOf({ rules: [] });
     const context = new RecordingContext(turn);

@@ -24,7 +24,7 @@ interface SceneOptions extends LiveTurnOptions, ContextOptions {
   readonly streams?: boolean;
 }
 
-/** A reply whose head has come; by default a 200 to a native turn without rules. */
+/** A reply after its head; by default a 200 to a native turn without rules. */
 async function scene({ status = 200, headers = {}, streams = true, observer, retryable, ...options }: SceneOptions = {}): Promise<Scene> {
   const { turn, faults } = await requestedTurn(turnBody('hi'), { rules: [], ...options });
   const client = new RecordingClient({ streams });
@@ -70,7 +70,7 @@ describe('an answer', () => {
     assert.deepEqual([context.ended, client.answers[0]?.body], ['done completed 200 null', bytes]);
   });
 
-  test('goes through the rules, and is encoded anew only where one has changed it', async () => {
+  test('goes through the rules, and is encoded again only where one has changed it', async () => {
     const { reply, client, context } = await withAllRules('public-responses', { streams: false });
     receive(reply, { ...RESPONSE, model: 'theirs', usage: { input_tokens: 7, output_tokens: 3 } });
     context.close();
@@ -166,7 +166,7 @@ describe('[Q3] a refusal by status', () => {
   });
 
   for (const how of ['network', 'idle'] as const) {
-    test(`whose body breaks off (${how}) is judged by its status alone`, async () => {
+    test(`with a body that breaks off (${how}) is judged by its status alone`, async () => {
       const { reply, context } = await scene({ status: 503 });
       reply.data(Buffer.from('{"error":{"co'));
       reply.fail(how);

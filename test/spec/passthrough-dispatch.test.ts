@@ -168,7 +168,7 @@ describe('[Q8] the quota headers of a pass-through answer', () => {
     assert.deepEqual([window?.used_percent, window?.source], [40, 'headers']);
   });
 
-  test('and a refusal for want of quota end the account’s part in turns', async () => {
+  test('and a refusal for quota keep turns away from the account', async () => {
     await using here = await world();
     const { gate } = here;
     assert.equal((await forward(gate, 'refuse 429 usage_limit_reached resets 3600')).status, 200);

@@ -1,4 +1,4 @@
-// What tests may see and do inside a running gateway, beside what its clients and operators can: the only way through its wiring.
+// The probes of a running gateway for tests: the one file that knows its wiring. Everything else goes through its sockets.
 import assert from 'node:assert/strict';
 import type { AccountStatus } from '../../proxy/accounts/capacity.ts';
 import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';

@@ -1,4 +1,4 @@
-// A reply of an account without a gateway: the product's readers over an account, a client and a clock in the test's hand.
+// A reply of an account without a gateway: the product's readers over a fake account, a fake client and a test clock.
 import type { Client, DetachedReply, PipeEnd, Sink } from '../../proxy/dispatch/client.ts';
 import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply-context.ts';
 import { AttemptObservers } from '../../proxy/dispatch/reply-observers.ts';
@@ -170,7 +170,7 @@ export interface RecordedAnswer {
 export interface ClientOptions {
   readonly streams?: boolean;
   readonly sink?: Sink;
-  /** Takes a reply whose client left; false: nobody comes back for it. */
+  /** Takes the reply after the client left; false: the client does not come back for it. */
   readonly detaches?: (reply: DetachedReply) => boolean;
 }
 
@@ -282,7 +282,7 @@ export class RecordingContext implements ReplyContext {
   }
 }
 
-/** A carrier whose replies the test gives. */
+/** A carrier with replies that the test gives. */
 export class HandCarrier<Reader> {
   readonly account = new Account();
   readonly requests: CarrierRequest[] = [];

@@ -1,4 +1,4 @@
-// An HTTP server whose every request is a client with a sink of the product: what dispatch writes there goes over a real socket.
+// An HTTP server that gives every request a sink of the product: what dispatch writes there goes over a real socket.
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -63,10 +63,10 @@ describe('a reply that gives no answer', () => {
   const CASES: readonly (readonly [what: string, event: Event | undefined, kind: 'completed' | 'failed' | 'cut', message: RegExp])[] = [
     ['without a terminal event', undefined, 'completed', /provider failed/],
     ['that broke off', undefined, 'cut', /provider failed/],
-    ['that broke off behind its terminal event', terminal('response.completed', {}), 'cut', /provider failed/],
+    ['that broke off after its terminal event', terminal('response.completed', {}), 'cut', /provider failed/],
     ['that failed', terminal('response.failed', {}), 'failed', /of the failure/],
-    ['whose terminal event has no response', terminal('response.completed'), 'completed', /provider failed/],
-    ['whose response is no object', terminal('response.completed', [1]), 'completed', /provider failed/],
+    ['with a terminal event that has no response', terminal('response.completed'), 'completed', /provider failed/],
+    ['with a response that is no object', terminal('response.completed', [1]), 'completed', /provider failed/],
   ];
   for (const [what, event, kind, message] of CASES) {
     test(`${what} is refused`, () => {
@@ -81,8 +81,8 @@ describe('a reply that gives no answer', () => {
   }
 });
 
-describe('behind an event reply with the rules of the product', () => {
-  /** The one answer, or the refusal, of a public turn whose account sent this. */
+describe('after an event reply with the rules of the product', () => {
+  /** The one answer, or the refusal, of a public turn, where the account sent this. */
   async function collected(text: string, options: LiveTurnOptions = {}): Promise<unknown> {
     const { turn } = await requestedTurn(turnBody('hi', { stream: false }), { kind: 'public-responses', ...options });
     const client = new RecordingClient({ streams: false });
@@ -116,7 +116,7 @@ describe('behind an event reply with the rules of the product', () => {
     assert.equal(await collected(CREATED + delta(1)), 'refused 502 upstream_error cut');
   });
 
-  test('events behind the terminal one change nothing', async () => {
+  test('events after the terminal one change nothing', async () => {
     assert.deepEqual(await collected(CREATED + COMPLETED + delta(3)), { id: 'resp_1', status: 'completed', output: [1], model: 'model-a' });
   });
 });
