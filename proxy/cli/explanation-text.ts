@@ -1,5 +1,5 @@
 // Explained turns and logged turns as lines of text.
-import type { AttemptRow } from '../../store/rows.ts';
+import type { AttemptRow, Why } from '../../store/rows.ts';
 import type { ExplainedTurn } from '../admin/explain/explanation.ts';
 import type { TurnReply } from '../admin/replies.ts';
 import type { ChainedRule } from './routes-command.ts';
@@ -48,7 +48,7 @@ export function loggedLines({ turn, attempts }: TurnReply): readonly string[] {
     ['account', turn.account],
     ['why', turn.why?.reason ?? null],
     ['others', turn.why && (Object.entries(turn.why.others).map(counted).join(', ') || 'none')],
-    ['moved', turn.why?.left_soft_pin ? `away from its session's account: ${turn.why.left_soft_pin}` : null],
+    ['moved', turn.why && movedText(turn.why)],
   ];
   return [
     turn.id,
@@ -63,4 +63,10 @@ const counted = ([reason, count]: readonly [string, number]): string => `${count
 function attemptLine({ account, cause, status, error_class, duration_ms, upstream_error_param }: AttemptRow): string {
   const facts = [status === null ? 'no answer' : `status ${status}`, error_class, upstream_error_param && `param ${upstream_error_param}`];
   return `    ${account}  as ${cause}: ${facts.filter((part) => part !== null).join(', ')}, ${duration_ms} ms`;
+}
+
+/** Null where the turn went to the account of its session and of its conversation, or continues neither. */
+function movedText({ left_soft_pin, left_affinity }: Why): string | null {
+  if (left_soft_pin !== undefined) return `away from its session's account: ${left_soft_pin}`;
+  return left_affinity === undefined ? null : `away from its conversation's account: ${left_affinity}`;
 }

@@ -1,6 +1,6 @@
 // Prompt-cache affinity: the account that served a conversation last, by its prompt_cache_key or by its first messages (F8.3, Q11).
 import { hash } from 'node:crypto';
-import type { Affinity, PinName } from '../turn/continuation.ts';
+import type { Affinity, Continuation, PinName } from '../turn/continuation.ts';
 import type { Json } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
 import { dispatchedKind } from '../turn/kinds.ts';
@@ -20,18 +20,12 @@ export type AffinityTurn = Pick<LiveTurn, 'client' | 'model'> & {
   readonly key: Pick<LiveTurn['key'], 'id'>;
 };
 
-/** What else the turn continues: its session, and the account of its soft pin. */
-export interface Continued {
-  readonly session: PinName | undefined;
-  readonly soft: string | undefined;
-}
-
 /** Undefined where affinity does not apply. A promise only where memory does not know the conversation. */
 export function affinityOf(
   turn: AffinityTurn,
   body: Body | undefined,
   pins: PinCache,
-  { session, soft }: Continued,
+  { session, soft }: Pick<Continuation, 'session' | 'soft'>,
 ): Affinity | undefined | Promise<Affinity> {
   const { route, client, pool, key, model } = turn;
   if (

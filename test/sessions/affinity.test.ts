@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
-import { type AffinityTurn, affinityOf, type Continued } from '../../proxy/sessions/affinity.ts';
+import { type AffinityTurn, affinityOf } from '../../proxy/sessions/affinity.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
 import { PinCache } from '../../proxy/sessions/pin-cache.ts';
-import type { Affinity } from '../../proxy/turn/continuation.ts';
+import type { Affinity, Continuation } from '../../proxy/turn/continuation.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import type { PinRow, Store } from '../../store/store.ts';
 import { entry, HandClock } from '../models/support.ts';
 
 const MINUTE = 60_000;
-const NOTHING: Continued = { session: undefined, soft: undefined };
+const NOTHING: Pick<Continuation, 'session' | 'soft'> = { session: undefined, soft: undefined };
 
 const user = (text: string): JsonObject => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
 const assistant = (text: string): JsonObject => ({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] });
