@@ -30,6 +30,20 @@ export function takeOverChunking(response: ServerResponse): boolean {
   return chunked;
 }
 
+/**
+ * Node's answers have no documented way to end their connection once their headers are set by others: this makes the answer, written
+ * or not, the last one of its connection.
+ */
+export function endConnectionAfter(response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+}
+
+/** Whether the connection goes on after the answer. */
+export const keepsConnection = (response: ServerResponse): boolean => response.shouldKeepAlive;
+
+/** Whether the TLS handshake of a client socket is not finished; Node's types do not have the field. */
+export const isHandshaking = (socket: Socket & { readonly secureConnecting?: boolean }): boolean => socket.secureConnecting === true;
+
 /** http-proxy-3 takes its `fetch` path where this variable is set: it hides client aborts, breaks gzip bodies and cuts live streams. */
 export function disableFetchPath(): void {
   delete process.env.FORCE_FETCH_PATH;

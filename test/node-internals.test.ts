@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
+import { connect as tlsConnect } from 'node:tls';
 import { createProxyServer } from 'http-proxy-3';
 import { type Dispatcher, Pool } from 'undici';
 import {
@@ -12,6 +13,9 @@ import {
   detachedResponse,
   disableFetchPath,
   disableSocketTimeout,
+  endConnectionAfter,
+  isHandshaking,
+  keepsConnection,
   releaseRawHeaders,
   takeOverChunking,
 } from '../proxy/node-internals.ts';
@@ -176,6 +180,41 @@ async function proxied(
   assert.equal(response.headersSent, false, 'nothing is written to the answer that the library was given');
   return { path, ...answer };
 }
+
+describe('endConnectionAfter and keepsConnection', () => {
+  test('make an answer the last one of its connection, and say so before it is written', async () => {
+    const kept: boolean[] = [];
+    const server = createServer((_request, response) => {
+      kept.push(keepsConnection(response));
+      endConnectionAfter(response);
+      kept.push(keepsConnection(response));
+      response.end('last');
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const answer = Buffer.concat(await socket.toArray()).toString('latin1');
+    assert.match(answer, /^connection: close\r$/im);
+    assert.deepEqual(kept, [true, false]);
+    server.close();
+  });
+});
+
+describe('isHandshaking', () => {
+  test('is true for a TLS socket without a handshake, and false for a plain one', async () => {
+    const server = createTcpServer(() => undefined).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const plain = connect(port, '127.0.0.1');
+    const secure = tlsConnect({ port, host: '127.0.0.1' }).on('error', () => undefined);
+    await once(plain, 'connect');
+    assert.deepEqual([isHandshaking(plain), isHandshaking(secure)], [false, true]);
+    plain.destroy();
+    secure.destroy();
+    server.close();
+  });
+});
 
 describe('disableFetchPath', () => {
   test('keeps http-proxy-3 from its fetch path, which the variable would switch on', async (context) => {

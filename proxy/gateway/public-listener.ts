@@ -9,6 +9,7 @@ import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections
 import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
 import { BODY_MALFORMED, BodyGuard } from '../clients/http/request-body.ts';
 import type { Counters } from '../metrics.ts';
+import { endConnectionAfter } from '../node-internals.ts';
 import { requestId } from '../request-id.ts';
 import { clientHeaders } from '../turn/headers.ts';
 import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
@@ -92,7 +93,7 @@ export class PublicListener {
   /** Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`. */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
-    for (const { latest } of this.#connections) if (latest) latest.shouldKeepAlive = false;
+    for (const { latest } of this.#connections) if (latest) endConnectionAfter(latest);
     const stopped = Promise.withResolvers<void>();
     const hardStop = setTimeout(() => {
       this.#server.closeAllConnections();
@@ -122,7 +123,7 @@ export class PublicListener {
     response.on('error', ignore);
     const generation = current();
     const found = this.#find(request, generation);
-    if (this.#draining || connection.framingBroken) response.shouldKeepAlive = false;
+    if (this.#draining || connection.framingBroken) endConnectionAfter(response);
     if (!connection.framingBroken && this.#cors.handle(request, response, generation.routes)) return;
     const turn = this.#turn(request, found, generation);
     const client = new HttpClient(turn, { request, response, guard: this.#bodies, counters });

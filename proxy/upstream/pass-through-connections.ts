@@ -2,6 +2,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
+import { isHandshaking } from '../node-internals.ts';
 
 /** Shorter than the idle timeouts of servers: a POST on a connection that the server just closed would be lost. */
 const IDLE_MS = 4_000;
@@ -27,8 +28,8 @@ export class PassThroughConnections {
 }
 
 /** The library's connect timeout ends with the TCP handshake: a server that never finishes the TLS handshake would hold the turn. */
-export function limitHandshake(socket: Socket & { readonly secureConnecting?: boolean }, ms: number): void {
-  if (!socket.secureConnecting) return;
+export function limitHandshake(socket: Socket, ms: number): void {
+  if (!isHandshaking(socket)) return;
   const late = (): void => void socket.destroy(Object.assign(new Error('no TLS handshake in time'), { code: 'ECONNECT_TIMEOUT' }));
   const timer = setTimeout(late, ms);
   const done = (): void => {

@@ -107,7 +107,7 @@ describe('a client that leaves', () => {
     'when only a status has come': { script: 'stall after headers', shown: false },
     'while the head is held': { script: 'stall after 2 events', shown: false },
     'in the middle of a stream': { script: 'stall after 5 events', shown: true },
-    'in the middle of an event': { script: 'stall after 1500 bytes', shown: true },
+    'in the middle of an event': { script: 'stall after 4200 bytes', shown: true },
   };
   for (const [when, { script, shown }] of Object.entries(PHASES)) {
     for (const [path, body] of [...SURFACES, [PUBLIC, { ...PUBLIC_TURN, stream: false }] as const]) {

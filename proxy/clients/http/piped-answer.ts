@@ -3,13 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { PipeEnd, PipeOptions } from '../../dispatch/client.ts';
+import { endConnectionAfter } from '../../node-internals.ts';
 import { limitSilence } from '../../upstream/stream-body.ts';
 import { drain } from './write-answer.ts';
 
 export async function pipeAnswer(reply: IncomingMessage, response: ServerResponse, options: PipeOptions): Promise<PipeEnd> {
   const { req: request } = response;
   const early = hasBody(request) && !request.complete;
-  if (early) response.shouldKeepAlive = false;
+  if (early) endConnectionAfter(response);
   response.writeHead(options.status, options.headers);
   let end: PipeEnd = 'gone';
   // Where the client leaves first, the reply fails because of that.

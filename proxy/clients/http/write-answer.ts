@@ -1,5 +1,6 @@
 // Writes whole answers and refusals to HTTP clients, and drains or ends what still arrives of the request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { keepsConnection } from '../../node-internals.ts';
 import type { Refusal } from '../../turn/refusal.ts';
 import { waitsForContinue } from './expect-continue.ts';
 import { discard, isWhole } from './request-body.ts';
@@ -39,7 +40,7 @@ function finish(response: ServerResponse, status: number, headers: Readonly<Reco
     response.writeHead(status, headers).end(body);
   } else if (waitsForContinue(request)) {
     response.writeHead(status, { ...headers, connection: 'close' }).end(body);
-  } else if (response.shouldKeepAlive && Number(length) <= DRAIN_BYTES) {
+  } else if (keepsConnection(response) && Number(length) <= DRAIN_BYTES) {
     // The parser reads what it has of the body first: most bodies arrive with their head and leave nothing to drain.
     queueMicrotask(() => {
       const whole = discard(request);
