@@ -45,7 +45,7 @@ export class TurnRunner {
     try {
       turn.rules.admit();
       const { kind, method } = turn.route;
-      if (method === 'WS') throw new Refusal('websocket_upgrade_required', { headers: { upgrade: 'websocket' } });
+      if (method === 'WS') throw new Refusal('websocket_upgrade_required', { headers: { connection: 'Upgrade', upgrade: 'websocket' } });
       if (!isServed(kind, method)) throw new Refusal('unsupported_endpoint');
       if (isDispatched(turn)) {
         let payload: Payload;

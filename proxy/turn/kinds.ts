@@ -115,6 +115,15 @@ export function dispatchedKind(name: RouteKind | undefined): DispatchedKind | un
   return kind?.served === 'dispatch' ? kind : undefined;
 }
 
+/** The surface of a kind; undefined for a request outside the route table. */
+export const surfaceOf = (name: RouteKind | undefined): SurfaceName | undefined => name && KINDS[name].surface;
+
+/** Whether the kind is a compaction: its reply is checked as a whole before it is shown. */
+export function isCompaction(name: RouteKind | undefined): boolean {
+  const kind = dispatchedKind(name);
+  return kind?.model === true && kind.reply === 'whole';
+}
+
 /** The kinds of the table for which `matches` holds, in the order of the table. */
 export function kindsWhere(matches: (kind: Kind) => boolean): readonly RouteKind[] {
   return (Object.keys(KINDS) as RouteKind[]).filter((name) => matches(KINDS[name]));

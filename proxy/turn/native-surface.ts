@@ -12,6 +12,8 @@ export const nativeSurface: Surface = {
   requestHeaders: nativeRequestHeaders,
   answerHeaders: nativeAnswerHeaders,
   agentProtocol: true,
+  collects: false,
+  numbersEvents: false,
   relaysWholeAnswers: true,
   refusalEvent: undefined,
   brokenReply: 'cut',

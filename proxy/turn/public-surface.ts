@@ -13,6 +13,8 @@ export const publicSurface: Surface = {
   requestHeaders: publicRequestHeaders,
   answerHeaders: publicAnswerHeaders,
   agentProtocol: false,
+  collects: true,
+  numbersEvents: true,
   relaysWholeAnswers: false,
   brokenReply: 'close',
   brokenReplyCode: 'server_error',

@@ -37,7 +37,7 @@ export const ERRORS = {
   unsupported_endpoint: bad('This endpoint is not supported by this gateway.', 404),
   unknown_endpoint: bad('No such endpoint.', 404),
   method_not_allowed: bad('This endpoint does not take that method.', 405),
-  websocket_upgrade_required: bad('This endpoint is served over a websocket; use POST for HTTP.', 426),
+  websocket_upgrade_required: bad('This Pool or route takes no websocket. POST on the same path works.', 426),
   request_timeout: bad('The request body stalled.', 408),
   request_too_large: bad('The request body is larger than this gateway accepts.', 413),
   unsupported_content_encoding: bad('The Content-Encoding must be identity, gzip, deflate, br or zstd.', 415),

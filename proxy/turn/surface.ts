@@ -26,6 +26,10 @@ export interface Surface {
   answerHeaders(headers: Headers, options: AnswerHeaderOptions): Record<string, string>;
   /** Whether answers carry the ETag of the model list (Q14), and the account's turn state is learnt from them (Q10). */
   readonly agentProtocol: boolean;
+  /** Whether a client that did not ask for a stream gets the events collected as one answer (Q15). */
+  readonly collects: boolean;
+  /** Whether a stream has sequence numbers without gaps, comments while it is idle, and an end mark (Q2, Q17); else it passes as sent. */
+  readonly numbersEvents: boolean;
   /** Whether a whole JSON body is an answer to a turn, also where the client asked for a stream. */
   readonly relaysWholeAnswers: boolean;
   /** A reply that died after commit: `cut` ends the connection without its last chunk; `close` ends it with an error event (Q17, F1.8). */

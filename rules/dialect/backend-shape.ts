@@ -1,6 +1,8 @@
 // What every non-compact dispatch to the backend Responses destination has (F1.4, Q15).
+
 import type { Json } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
+import { surfaceOf } from '../../proxy/turn/kinds.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { NON_COMPACT_TURNS } from '../route-groups.ts';
 
@@ -13,7 +15,7 @@ export const backendShape = rule({
   request({ body }, turn) {
     if (!isObject(body.reasoning)) body.reasoning = {};
     body.include = withEncryptedReasoning(body.include);
-    if (turn.route.kind === 'responses') return;
+    if (surfaceOf(turn.route.kind) === 'native') return;
     body.stream = true;
     body.store = false;
   },

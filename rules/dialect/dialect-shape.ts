@@ -2,6 +2,7 @@
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
+import { isCompaction, surfaceOf } from '../../proxy/turn/kinds.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
@@ -18,8 +19,8 @@ export const dialectShape = rule({
     const { kind } = turn.route;
     const lite = turn.model?.mode?.effective === 'lite';
     demand(body, 'reasoning', isObject, 'must be an object');
-    if (kind !== 'compact') demand(body, 'include', isList, 'must be an array');
-    if (lite || kind === 'public-responses') demand(body, 'instructions', isString, 'must be a string');
+    if (!isCompaction(kind)) demand(body, 'include', isList, 'must be an array');
+    if (lite || surfaceOf(kind) === 'public') demand(body, 'instructions', isString, 'must be a string');
     if (!lite) return;
     demand(body, 'tools', isList, 'must be an array');
     demand(body, 'input', isInput, 'must be a string or an array');

@@ -1,4 +1,5 @@
 // Classifies a provider's final refusal, and replaces it under explicit Full (F2.13, ER4, Q2, Q3).
+import { isCompaction } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { SafeFields, Turn } from '../../proxy/turn/turn.ts';
@@ -39,4 +40,4 @@ function classOf(status: number, turn: Turn): SafeFields['error_class'] {
 
 /** Not an automatic mode that resolved to Full, not compact (Q33), not a client's websocket. */
 const underExplicitFull = (turn: Turn): boolean =>
-  turn.model?.mode?.configured === 'full' && turn.route.kind !== 'compact' && turn.client === 'http';
+  turn.model?.mode?.configured === 'full' && !isCompaction(turn.route.kind) && turn.client === 'http';

@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
+import { isCompaction, surfaceOf } from '../../proxy/turn/kinds.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
@@ -15,11 +16,13 @@ export const liteRewrite = rule({
   request({ body }, turn) {
     if (turn.model?.mode?.effective !== 'lite') return;
     const { kind } = turn.route;
-    const native = kind === 'responses' || kind === 'compact';
-    moveIntoInput(body, withoutImageDetail(itemsOf(body.input), native ? 'typed-messages-only' : 'untyped-messages-too'));
+    moveIntoInput(
+      body,
+      withoutImageDetail(itemsOf(body.input), surfaceOf(kind) === 'native' ? 'typed-messages-only' : 'untyped-messages-too'),
+    );
     body.parallel_tool_calls = false;
     // Compact gets no `reasoning` beyond what the client or its key's policy set (F1.4, Q33).
-    if (kind !== 'compact' || isObject(body.reasoning)) body.reasoning = acrossAllTurns(body.reasoning);
+    if (!isCompaction(kind) || isObject(body.reasoning)) body.reasoning = acrossAllTurns(body.reasoning);
   },
   explain: explainInMode('lite', 'moves tools and instructions into input'),
 });

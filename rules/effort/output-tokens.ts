@@ -1,7 +1,7 @@
 // The key's output-token policy: a larger cap is refused, and a missing one is set to the key's maximum (CR1).
 
 import { isAbsent } from '../../proxy/turn/json.ts';
-import type { RouteKind } from '../../proxy/turn/kinds.ts';
+import { isCompaction, type RouteKind, surfaceOf } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
@@ -9,7 +9,7 @@ import { TURNS } from '../route-groups.ts';
 
 /** The members of the surface that hold a cap; the first is the one that is filled in. */
 const fieldsOf = (kind: RouteKind | undefined): readonly [string, ...string[]] =>
-  kind === 'chat' ? ['max_completion_tokens', 'max_tokens'] : ['max_output_tokens'];
+  surfaceOf(kind) === 'chat' ? ['max_completion_tokens', 'max_tokens'] : ['max_output_tokens'];
 
 /**
  * An omitted cap is set, since a model's own maximum may be above the key's. Where an account drops the field again (`drop_fields`), the
@@ -34,7 +34,7 @@ export const outputTokens = rule({
       }
       if (asked > policy.max) throw new Refusal('output_tokens_not_allowed', { param });
     }
-    if (omitted && turn.route.kind !== 'compact') body[fields[0]] = policy.max;
+    if (omitted && !isCompaction(turn.route.kind)) body[fields[0]] = policy.max;
   },
   explain({ key }) {
     if (!key) return undefined;

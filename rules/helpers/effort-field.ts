@@ -2,7 +2,7 @@
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
-import type { RouteKind } from '../../proxy/turn/kinds.ts';
+import { type RouteKind, surfaceOf } from '../../proxy/turn/kinds.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
 export interface EffortField {
@@ -30,4 +30,4 @@ const CHAT: EffortField = {
 };
 
 /** On Chat it is the field of the client's own body: the policy runs before the translation. */
-export const effortFieldOf = (kind: RouteKind | undefined): EffortField => (kind === 'chat' ? CHAT : RESPONSES);
+export const effortFieldOf = (kind: RouteKind | undefined): EffortField => (surfaceOf(kind) === 'chat' ? CHAT : RESPONSES);

@@ -1,6 +1,8 @@
 // Input audio is well-formed, of a known format, and not too large (F1.2, Q24, Q33).
+
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
+import { surfaceOf } from '../../proxy/turn/kinds.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { decodedBytes } from '../helpers/base64.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
@@ -13,7 +15,7 @@ export const audio = rule({
   name: 'audio',
   routes: COMPATIBLE_TURNS,
   request({ body }, { route, limits }) {
-    const member = route.kind === 'chat' ? 'messages' : 'input';
+    const member = surfaceOf(route.kind) === 'chat' ? 'messages' : 'input';
     for (const { part, path } of audioParts(body[member], member)) refuseAudio(part.input_audio, `${path}.input_audio`, limits.audio_bytes);
   },
 });

@@ -2,6 +2,7 @@
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent, isList } from '../../proxy/turn/json.ts';
+import { surfaceOf } from '../../proxy/turn/kinds.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
@@ -12,7 +13,7 @@ export const inputLists = rule({
   name: 'input-lists',
   routes: NON_COMPACT_RESPONSES,
   request({ body }, { route }) {
-    if (route.kind === 'public-responses' && typeof body.input === 'string') body.input = [userMessage(body.input)];
+    if (surfaceOf(route.kind) === 'public' && typeof body.input === 'string') body.input = [userMessage(body.input)];
     needList(body, 'input');
     needList(body, 'tools');
   },

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
+import { surfaceOf } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
@@ -15,7 +16,7 @@ export const strictSchemas = rule({
   name: 'strict-schemas',
   routes: COMPATIBLE_TURNS,
   request({ body }, { route }) {
-    if (route.kind === 'chat') refuseChatFormat(body);
+    if (surfaceOf(route.kind) === 'chat') refuseChatFormat(body);
     else refuseTextFormat(body);
     refuseParameters(body);
   },

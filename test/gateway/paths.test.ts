@@ -118,7 +118,7 @@ for (const path of WEBSOCKETS) {
     client.write(headOf('GET', path));
     const answer = await client.answer();
     assert.equal(answer.status, 426);
-    assert.equal(answer.headers.upgrade, 'websocket');
+    assert.deepEqual([answer.headers.upgrade, answer.headers.connection], ['websocket', 'Upgrade'], 'RFC 9110');
     assert.equal(answer.json.error.code, 'websocket_upgrade_required');
     client.write(headOf('GET', path, { authorization: undefined }));
     assert.equal((await client.answer()).status, 401);
@@ -140,5 +140,7 @@ test('an upgrade in a Pool that serves no websockets yet is refused with 426, so
   client.write(headOf('GET', '/v1/responses', UPGRADE));
   const answer = await client.answer();
   assert.equal(answer.status, 426);
+  assert.deepEqual([answer.headers.upgrade, answer.headers.connection], ['websocket', 'Upgrade'], 'RFC 9110');
   assert.equal(answer.json.error.code, 'websocket_upgrade_required');
+  assert.equal(answer.json.error.message, 'This Pool or route takes no websocket. POST on the same path works.');
 });

@@ -80,8 +80,9 @@ export class HttpClient implements TurnClient {
   }
 
   sink(): Sink {
-    if (this.#turn.surface.name === 'native') return new SseSink(this.#response);
-    return this.#streams ? new PublicSseSink(this.#response, this.#turn) : new CollectSink(this.#turn, this);
+    const { surface } = this.#turn;
+    if (!this.#streams && surface.collects) return new CollectSink(this.#turn, this);
+    return surface.numbersEvents ? new PublicSseSink(this.#response, this.#turn) : new SseSink(this.#response);
   }
 
   answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {
