@@ -1,5 +1,6 @@
 // The rows of a turn's attempts, in order. A row exists before its attempt ends, so that a turn which ends inside it has it.
 import type { AttemptRow } from '../../store/rows.ts';
+import type { Clock } from '../clock.ts';
 import { errorClassOf } from '../turn/error-class.ts';
 import type { Failure, FailureCause } from '../turn/failure.ts';
 import { safeParam } from '../turn/sanitise.ts';
@@ -16,16 +17,16 @@ export interface AttemptEnd {
 export class AttemptLog {
   readonly rows: AttemptRow[] = [];
   readonly #requestId: string;
-  readonly #now: () => number;
+  readonly #clock: Pick<Clock, 'now'>;
 
-  constructor(requestId: string, now: () => number) {
+  constructor(requestId: string, clock: Pick<Clock, 'now'>) {
     this.#requestId = requestId;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** @param account the account's label. @returns completes the row */
   begin(account: string, cause: AttemptCause): (end: AttemptEnd) => void {
-    const at = this.#now();
+    const at = this.#clock.now();
     const open: AttemptRow = {
       request_id: this.#requestId,
       ordinal: this.rows.length,
@@ -43,7 +44,7 @@ export class AttemptLog {
         ...open,
         status: status ?? null,
         error_class: (failure && errorClassOf(failure)) ?? null,
-        duration_ms: this.#now() - at,
+        duration_ms: this.#clock.now() - at,
         upstream_error_param: failure ? safeParam(failure.error.param) : null,
       };
     };

@@ -31,6 +31,8 @@ export interface AttemptOptions {
   readonly observers: AttemptObservers;
   /** Headers of the gateway's own on the answer. */
   readonly ownHeaders: Readonly<Record<string, string>>;
+  /** Called once, before the attempt resolves. */
+  readonly ended: (attempted: Attempted) => void;
 }
 
 export interface Attempted {
@@ -99,9 +101,11 @@ class Attempt implements ReplyContext {
     if (this.#settled) return;
     this.#settled = true;
     this.#cancelGone();
-    const { request } = this.#options;
+    const { request, ended } = this.#options;
     this.#endUpload();
-    this.#resolve({ verdict, status: this.#status, authorization: request.headers.authorization });
+    const attempted = { verdict, status: this.#status, authorization: request.headers.authorization };
+    ended(attempted);
+    this.#resolve(attempted);
     const failure = failureOf(verdict);
     if (failure) this.observers.failed(failure);
   };

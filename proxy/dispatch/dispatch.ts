@@ -1,20 +1,23 @@
 // Dispatch: takes an admission slot, then runs one turn's attempts at accounts; keeps the retry budget of each Pool (Q4, Q6).
 import type { Admission, Slot } from '../admission/admission.ts';
 import { clientGone, NO_ATTEMPTS } from '../turn/turn-result.ts';
+import { CiphertextRecovery } from './ciphertext-recovery.ts';
 import type { Dispatched, DispatchRequest } from './dispatch-request.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
-export interface DispatchOptions extends Omit<TurnServices, 'budget'> {
+export interface DispatchOptions extends TurnServices {
   readonly admission: Admission;
 }
 
 export class Dispatch {
   readonly #options: DispatchOptions;
   readonly #budgets = new Map<string, RetryBudget>();
+  readonly #recovery: CiphertextRecovery;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
+    this.#recovery = new CiphertextRecovery(options.continuity, options.selection);
   }
 
   /**
@@ -36,7 +39,7 @@ export class Dispatch {
       budget = new RetryBudget();
       this.#budgets.set(id, budget);
     }
-    return new TurnAttempts({ ...this.#options, budget }, request, slot).run();
+    return new TurnAttempts(this.#options, request, { slot, budget, recovery: this.#recovery }).run();
   }
 
   #gone(): Dispatched {

@@ -21,7 +21,7 @@ import { clientGone } from '../turn/turn-result.ts';
 import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
 import { type Attempted, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
-import { CiphertextRecovery, type Recoverable } from './ciphertext-recovery.ts';
+import type { CiphertextRecovery, Recoverable } from './ciphertext-recovery.ts';
 import type { Upload } from './client.ts';
 import { clientError } from './client-error.ts';
 import { composeJson, composeStream } from './compose.ts';
@@ -37,10 +37,16 @@ export interface TurnServices {
   readonly continuity: Continuity;
   readonly observers: ReplyObservers;
   readonly counters: Counters;
-  /** Of the turn's Pool. */
-  readonly budget: RetryBudget;
   /** Headers of the gateway's own on every answer that an account gave. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
+}
+
+/** What one turn has beside the services. */
+export interface TurnResources {
+  readonly slot: Slot;
+  /** Of the turn's Pool. */
+  readonly budget: RetryBudget;
+  readonly recovery: CiphertextRecovery;
 }
 
 /** `gone`: the client left. `none`: no account is left. */
@@ -60,25 +66,23 @@ export class TurnAttempts implements Recoverable, Confidential {
   resent = false;
   readonly #services: TurnServices;
   readonly #request: DispatchRequest;
-  readonly #slot: Slot;
+  readonly #resources: TurnResources;
   readonly #log: AttemptLog;
-  readonly #recovery: CiphertextRecovery;
   readonly #failures: Failure[] = [];
   /** The account of the last attempt, and why it was chosen. */
   #account: AccountConfig | undefined;
   #why: Why | null = null;
   #upload: Upload | undefined;
 
-  constructor(services: TurnServices, request: DispatchRequest, slot: Slot) {
+  constructor(services: TurnServices, request: DispatchRequest, resources: TurnResources) {
     const { turn, payload } = request;
     this.turn = turn;
     this.body = payload.kind === 'json' ? payload.work.body : {};
     this.sentBody = this.body;
     this.#services = services;
     this.#request = request;
-    this.#slot = slot;
-    this.#log = new AttemptLog(turn.id, () => turn.now());
-    this.#recovery = new CiphertextRecovery(services.continuity, services.selection);
+    this.#resources = resources;
+    this.#log = new AttemptLog(turn.id, turn);
   }
 
   /** Never rejects. One function for all that waits: each further one costs every turn a promise and a turn of the microtask queue. */
@@ -121,7 +125,7 @@ export class TurnAttempts implements Recoverable, Confidential {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
       end = { kind: 'refused', refusal: refusalOf(thrown) };
     }
-    this.#slot.release();
+    this.#resources.slot.release();
     return { attempts: { rows: this.#log.rows, account: this.#account?.label ?? null, why: this.#why }, end };
   }
 
@@ -139,21 +143,21 @@ export class TurnAttempts implements Recoverable, Confidential {
 
   #begin(): void {
     const { turn, client } = this.#request;
-    const { selection, counters, budget } = this.#services;
+    const { selection, counters } = this.#services;
     const onGone = (left: () => void): (() => void) => client.onGone(left);
-    this.demand = selection.demand({ turn, continuation: this.continuation, slot: this.#slot, onGone });
-    budget.turn(turn.now());
+    this.demand = selection.demand({ turn, continuation: this.continuation, slot: this.#resources.slot, onGone });
+    this.#resources.budget.turn(turn.now());
     counters.add('turns');
   }
 
   /** After a failure: the lease to go on with, undefined where one has to be chosen, or `none`. */
   async #next(failure: Failure, status: number | undefined, account: string): Promise<Choice | undefined> {
-    const { budget, counters } = this.#services;
+    const { counters } = this.#services;
     this.#failures.push(failure);
-    const recovered = this.#recovers(failure, account) ? await this.#recovery.next(this, failure, account) : undefined;
+    const recovered = this.#recovers(failure, account) ? await this.#resources.recovery.next(this, failure, account) : undefined;
     const again = recovered !== undefined || this.#mayRetry(failure, status);
     if (!again && !(await this.#rechecked(failure, status))) return 'none';
-    budget.retry(this.turn.now());
+    this.#resources.budget.retry(this.turn.now());
     counters.add('retries');
     return recovered;
   }
@@ -186,7 +190,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     });
   }
 
-  async #send(lease: Lease, cause: AttemptCause, own: AccountHeaders): Promise<Attempted> {
+  #send(lease: Lease, cause: AttemptCause, own: AccountHeaders): Promise<Attempted> {
     const { turn, client, payload, countOutput } = this.#request;
     const { account } = lease;
     const { counters, ownHeaders, continuity, observers } = this.#services;
@@ -205,7 +209,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     const observed = observers.of({ turn, account, continuation: this.continuation });
     counters.add('attempts');
     if (lease.isProbe) counters.add('probes');
-    const attempted = await attempt({
+    return attempt({
       turn,
       client,
       counters,
@@ -221,28 +225,29 @@ export class TurnAttempts implements Recoverable, Confidential {
       },
       observers: observed,
       ownHeaders: ownHeaders(turn),
+      ended: ({ verdict, status }) => {
+        const failure = failureOf(verdict);
+        complete({ status, failure });
+        if (failure && verdict.kind !== 'failed') noteErrorClass(turn, failure);
+      },
     });
-    const failure = failureOf(attempted.verdict);
-    complete({ status: attempted.status, failure });
-    if (failure && attempted.verdict.kind !== 'failed') noteErrorClass(turn, failure);
-    return attempted;
   }
 
   /** @param status the account's, where a reply came */
   #mayRetry(failure: Failure, status: number | undefined): boolean {
     const { turn, tried } = this;
-    const { selection, counters, budget } = this.#services;
+    const { selection, counters } = this.#services;
     if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#upload) return false;
     if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
     if (!selection.hasCandidate(this.demand, tried)) return false;
-    if (budget.allows(turn.now())) return true;
+    if (this.#resources.budget.allows(turn.now())) return true;
     counters.add('retries_withheld');
     return false;
   }
 
   /** Whether the failure is about ciphertext, and another attempt or the advice to restart answers it. */
   #recovers(failure: Failure, account: string): boolean {
-    return this.#request.payload.kind === 'json' && this.#recovery.helps(this, failure, account);
+    return this.#request.payload.kind === 'json' && this.#resources.recovery.helps(this, failure, account);
   }
 
   /** Before a turn is refused for exhausted quota, the accounts with old evidence alone are asked for their usage again (Q8). */

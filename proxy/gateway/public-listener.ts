@@ -132,7 +132,7 @@ export class PublicListener {
       return;
     }
     this.#running += 1;
-    void runner.run(turn, client).then(this.#ended);
+    void runner.run(turn, client, this.#ended);
   }
 
   readonly #ended = (): void => {

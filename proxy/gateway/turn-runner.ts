@@ -37,8 +37,8 @@ export class TurnRunner {
     this.#options = options;
   }
 
-  /** Never rejects. */
-  async run(turn: LiveTurn, client: TurnClient): Promise<void> {
+  /** Never rejects. @param ended called once, when the turn has left its row */
+  async run(turn: LiveTurn, client: TurnClient, ended: () => void): Promise<void> {
     let served: Served;
     let attempts = NO_ATTEMPTS;
     let reservation: Reservation | undefined;
@@ -70,6 +70,7 @@ export class TurnRunner {
       served = { kind: 'refused', refusal: refusalOf(thrown) };
     }
     this.#end(turn, client, served, attempts, reservation);
+    ended();
   }
 
   /** Ends a turn that no row of the route table serves; it leaves a row like any other (S5). */

@@ -278,6 +278,7 @@ describe('an attempt after its client left', () => {
       request: { method: 'POST', path: '/', headers: {}, body: '{}' },
       upload: undefined,
       ownHeaders: { 'x-request-id': 'req_1' },
+      ended: () => undefined,
     });
     return {
       client,
