@@ -1,4 +1,4 @@
-// An attempt whose credential was refused: renewed once and sent again, and what that says about the account (Q5, Q9).
+// An attempt with a refused credential: the credential is renewed once and the request sent again (Q5, Q9).
 import type { AttemptResult } from '../accounts/health/account-health.ts';
 import type { Failure } from '../turn/failure.ts';
 import type { AccountConfig } from '../turn/settings.ts';

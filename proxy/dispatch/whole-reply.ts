@@ -56,7 +56,7 @@ export class WholeReply implements ByteReader {
     if (this.#over) return;
     this.#over = true;
     if (failure === 'idle') this.#context.counters.add('upstream_idle_timeouts');
-    // The status alone describes a refusal whose body never came.
+    // The status alone describes a refusal without its body.
     if (this.#refused) this.#judge(NO_BODY);
     else this.#context.settle({ kind: 'failed', failure: carrierFailure(failure) });
   }

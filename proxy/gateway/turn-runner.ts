@@ -78,7 +78,7 @@ export class TurnRunner {
     this.#end(turn, client, { kind: 'refused', refusal }, NO_ATTEMPTS, undefined);
   }
 
-  /** Leaves the row of a request whose refusal was written to the socket itself. */
+  /** Leaves the row of a request after its refusal was written to the socket itself. */
   recordRefused(turn: LiveTurn, { status, loggedCode }: Refusal): void {
     this.#record(turn, { outcome: { kind: 'refused', shown: false }, status, code: loggedCode }, NO_ATTEMPTS, undefined);
   }

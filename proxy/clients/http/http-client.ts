@@ -23,7 +23,7 @@ export interface HttpClientOptions {
   readonly counters: Counters;
 }
 
-/** Methods whose requests have no body. */
+/** Methods without a request body. */
 const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
 export class HttpClient implements TurnClient {
