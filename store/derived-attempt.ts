@@ -6,7 +6,7 @@ const TOLERANCE_MS = 10;
 
 const SUCCESS = { ordinal: 0, cause: 'first', error_class: null, upstream_error_param: null } as const;
 
-/** Whether the row may stand for its attempt: that of a request that failed or was retried is never derived, even if it was lost. */
+/** Whether the attempt can be derived from the request's row. An attempt of a failed or retried request is never derived, even if its row was lost. */
 export const succeededAtOnce = ({ account, retries, status, outcome }: RequestRow): boolean =>
   account !== null && retries === 0 && status < 300 && outcome === 'completed';
 

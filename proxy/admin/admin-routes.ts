@@ -62,7 +62,7 @@ function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, u
 const warningsOf = (config: Config): readonly string[] =>
   checkUnused(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`);
 
-/** Routes whose status this version does not serve: `METHOD /path`. */
+/** Configured routes that this version does not implement yet, each as `METHOD /path`. */
 function notServedIn({ routes, wire }: Config): readonly string[] {
   const rows = new RouteTable(routes, wire).all.filter((route) => servedOf(route) === 'not yet');
   return rows.map(({ method, template }) => `${method} ${template}`);

@@ -129,7 +129,7 @@ export class EventReply implements EventReader {
     }
     const { refusalEvent } = turn.surface;
     if (refusalEvent && this.#held.release().some((held) => held.event.hasData)) this.#sink.renumber();
-    // Made before commit, when the turn lets go of the prompt, which the error may repeat.
+    // Made before commit: the error may repeat the prompt, and the turn releases the prompt at commit.
     const shown = data && this.#failureEvent(data);
     const replacement = failure && refusalEvent?.(failure, collectedError(failure, turn, known), known);
     this.#commit();
@@ -241,7 +241,7 @@ export class EventReply implements EventReader {
     return kind === 'cut' ? this.#context.turn.surface.brokenReplyCode : null;
   }
 
-  /** Nobody takes the events of a detached reply: it is cancelled. */
+  /** Cancels a detached reply whose kept events exceed their limit. */
   #cancel(): void {
     this.#context.sending().abort();
     this.#settle({ kind: 'gone', shown: true });

@@ -1,4 +1,4 @@
-// THE RUN OF A TURN: admission, rules, reservation, dispatch, and its one end. Whoever serves a turn returns how it ended; only this
+// THE RUN OF A TURN: admission, rules, reservation, dispatch, and its one end. Every handler returns how its turn ended; only this
 // file settles the usage, writes the row, and ends the client's answer.
 import type { Store } from '../../store/store.ts';
 import type { Admission } from '../admission/admission.ts';

@@ -38,7 +38,7 @@ export class Accounting {
 
   /**
    * Reserves the estimated usage of a turn, or returns the refusal `rate_limit_exceeded`. Runs after all refusals that cost nothing (Q4).
-   * @param request the body as the client sent it, before any rule edited it; undefined on routes whose body is not read
+   * @param request the client's body before any rule edited it; undefined if the route streams the body without parsing it
    */
   reserve(turn: AccountedTurn, request: Body | undefined): Refusal | Reservation {
     const reserved = this.#limits.reserve(turn.key, () => this.#estimate(turn, request));
@@ -83,7 +83,7 @@ export class Accounting {
     return this.#limits.states(key);
   }
 
-  /** Q19. A request whose body is not read uses no tokens. */
+  /** Estimates the usage of a turn before it runs (Q19). The estimate is zero if the route does not parse the body. */
   #estimate({ key, pool, model }: AccountedTurn, request: Body | undefined): Estimate {
     if (!request) return NO_USAGE;
     const input = inputTokens(request);

@@ -11,7 +11,7 @@ export class Reservation {
   readonly #reserved: Reserved;
   readonly #output = new VisibleOutput();
 
-  /** @param request the body as the client sent it, before any rule edited it; undefined on routes whose body is not read */
+  /** @param request the client's body before any rule edited it; undefined if the route streams the body without parsing it */
   constructor(request: Body | undefined, reserved: Reserved) {
     this.#request = request;
     this.#reserved = reserved;

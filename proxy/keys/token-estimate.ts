@@ -9,7 +9,7 @@ const AUDIO_TOKENS_PER_SECOND = 25;
 /** Of audio without a WAV header: 128 kbit/s. */
 const AUDIO_BYTES_PER_SECOND = 16_000;
 
-/** Members whose text a model reads. Ciphertext, file data, ids and tools are in other members. */
+/** Body members whose text counts as input tokens. Encrypted content, file data, ids and tool definitions do not count. */
 const TEXT_MEMBERS = [
   'instructions',
   'input',

@@ -7,7 +7,7 @@ import { type Ciphertexts, ciphertextOf, isReasoning } from './ciphertext.ts';
 
 export const CIPHERTEXT_REFUSED = 'invalid_encrypted_content';
 
-/** `move`: the whole turn to that account. `resend`: to the account that refused, with this body. `none`: the provider's error stands. */
+/** `move`: the whole turn to that account. `resend`: to the account that refused, with this body. `none`: the client gets the provider's error. */
 export type Recovery =
   | { readonly kind: 'move'; readonly account: string }
   | { readonly kind: 'resend'; readonly body: Body }

@@ -35,7 +35,7 @@ export class ReplyEvent {
     return into;
   }
 
-  /** Lets go of the bytes, so that an idle stream holds none. */
+  /** Releases the bytes, so that an idle stream holds none. */
   clear(): void {
     this.bytes = NO_BYTES;
   }

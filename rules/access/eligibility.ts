@@ -12,5 +12,5 @@ export const eligibility = rule({
     const retryAfterMs = turn.recoversIn();
     throw retryAfterMs === undefined ? plainRefusal('no_eligible_account') : new Refusal('no_eligible_account', { retryAfterMs });
   },
-  explain: ({ live }) => live && (live.mode ? 'lets it by: a source is routable' : 'refuses: 503 no_eligible_account'),
+  explain: ({ live }) => live && (live.mode ? 'passes: a source is routable' : 'refuses: 503 no_eligible_account'),
 });

@@ -9,5 +9,5 @@ export const imagePermission = rule({
   admit(turn) {
     if (!turn.pool.allow_image_generation) throw new Refusal('image_generation_disabled');
   },
-  explain: ({ pool }) => (pool.allow_image_generation ? 'lets image requests by' : 'refuses image requests: 403'),
+  explain: ({ pool }) => (pool.allow_image_generation ? 'allows image requests' : 'refuses image requests: 403'),
 });

@@ -18,8 +18,8 @@ export const modelAccess = rule({
     return found instanceof Promise ? found.then((late) => setModel(turn, late)) : setModel(turn, found);
   },
   explain({ key, model }) {
-    if (model === undefined) return key?.models && `lets by: ${key.models.join(', ') || 'nothing'}`;
-    return key?.models?.includes(model) === false ? 'refuses: 403 model_not_allowed' : `lets ${model} by, where the Pool knows it`;
+    if (model === undefined) return key?.models && `allows: ${key.models.join(', ') || 'nothing'}`;
+    return key?.models?.includes(model) === false ? 'refuses: 403 model_not_allowed' : `allows ${model} if the Pool has it`;
   },
 });
 

@@ -90,7 +90,7 @@ test('a model without a key is explained for every Pool, a key without a model f
     ],
   );
   const [key] = (await explained(context, FILE, '--key', 'ci')).turns;
-  assert.deepEqual([key.model, key.mode, key.rules['model-access']], [null, null, 'lets by: model-a, model-b, gone']);
+  assert.deepEqual([key.model, key.mode, key.rules['model-access']], [null, null, 'allows: model-a, model-b, gone']);
 });
 
 test('an unknown key is an error with the nearest id', async (context) => {

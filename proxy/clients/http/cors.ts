@@ -1,4 +1,4 @@
-// Cross-origin requests of web pages (CORS) to /v1: answers preflights, and lets a page of a listed origin read the answers.
+// Cross-origin requests of web pages (CORS) to /v1: answers preflights, and allows pages of listed origins to read the answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteTable } from '../../turn/route-table.ts';
 import { pathOf } from './framing.ts';

@@ -41,7 +41,7 @@ test('[AU1] absent, malformed and unknown credentials get the very same answer',
   assert.equal(new Set(answers).size, 1);
 });
 
-test('[AU2] /mcp has a credential of its own, so this rule lets it by', () => {
+test('[AU2] /mcp has a credential of its own, so this rule passes it', () => {
   const turn = turnOf();
   assert.equal(refusalOn({ ...turn, headers: {}, route: { ...turn.route, family: 'mcp', kind: 'mcp' } }), undefined);
 });
