@@ -12,6 +12,7 @@ import type {
   RequestRow,
   UsageRow,
 } from './rows.ts';
+import { addUsage } from './usage-sums.ts';
 
 /** What a second row of the same key does: it is ignored, replaces the first, is added to it, or replaces the fields that it has. */
 type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';
@@ -202,16 +203,7 @@ export const usage = table<UsageRow>('usage', {
   key: ['key_id', 'pool', 'day'],
   onConflict: 'add',
   tracked: true,
-  add(sum, row) {
-    sum.requests += row.requests;
-    sum.unknown += row.unknown;
-    sum.input_tokens += row.input_tokens;
-    sum.cached_input_tokens += row.cached_input_tokens;
-    sum.output_tokens += row.output_tokens;
-    sum.cost_nanos += row.cost_nanos;
-    sum.held_tokens += row.held_tokens;
-    sum.held_nanos += row.held_nanos;
-  },
+  add: addUsage,
   columns: {
     key_id: text((row) => row.key_id),
     pool: text((row) => row.pool),

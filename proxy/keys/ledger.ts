@@ -1,7 +1,8 @@
 // The ledger: settled usage per key, Pool and day, in memory for reads and in the store to last (D5, Q18).
 import type { Store } from '../../store/store.ts';
+import { addUsage } from '../../store/usage-sums.ts';
 import type { Clock } from '../clock.ts';
-import { addTo, noTotals, type Totals } from './usage-totals.ts';
+import { noTotals, type Totals } from './usage-totals.ts';
 
 export const DAY_MS = 86_400_000;
 
@@ -68,7 +69,7 @@ export class Ledger {
   #addTo(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
     const days = all.get(id);
     const last = days?.at(-1);
-    if (last?.day === day) addTo(last.totals, totals);
+    if (last?.day === day) addUsage(last.totals, totals);
     else this.#openDay(all, id, day, totals);
   }
 
@@ -77,7 +78,7 @@ export class Ledger {
     const first = this.#firstDay(KEPT_DAYS);
     const days = (all.get(id) ?? []).filter((one) => one.day >= first);
     const known = days.find((one) => one.day === day);
-    if (known) addTo(known.totals, totals);
+    if (known) addUsage(known.totals, totals);
     all.set(id, [...days.filter((one) => one.day !== day), known ?? { day, totals: { ...totals } }]);
   }
 
@@ -87,7 +88,7 @@ export class Ledger {
     const last = days.at(-1);
     if (count === 1 && last?.day === first) return last.totals;
     const sum = noTotals();
-    for (const { day, totals } of days) if (day >= first) addTo(sum, totals);
+    for (const { day, totals } of days) if (day >= first) addUsage(sum, totals);
     return sum;
   }
 

@@ -1,8 +1,8 @@
 // Totals of turns: counts, tokens and cost, summed over keys, Pools and days (D5, Q18).
-import type { UsageRow } from '../../store/store.ts';
+import type { UsageSums } from '../../store/usage-sums.ts';
 import type { ModelConfig } from '../turn/settings.ts';
 
-export type Totals = { -readonly [Field in Exclude<keyof UsageRow, 'key_id' | 'pool' | 'day'>]: number };
+export type Totals = UsageSums;
 
 export const noTotals = (): Totals => ({
   requests: 0,
@@ -14,18 +14,6 @@ export const noTotals = (): Totals => ({
   held_tokens: 0,
   held_nanos: 0,
 });
-
-/** Written out for speed: every turn runs it more than once. */
-export function addTo(totals: Totals, more: Readonly<Totals>): void {
-  totals.requests += more.requests;
-  totals.unknown += more.unknown;
-  totals.input_tokens += more.input_tokens;
-  totals.cached_input_tokens += more.cached_input_tokens;
-  totals.output_tokens += more.output_tokens;
-  totals.cost_nanos += more.cost_nanos;
-  totals.held_tokens += more.held_tokens;
-  totals.held_nanos += more.held_nanos;
-}
 
 /** Tokens of one turn; null is unknown. */
 export interface Tokens {
