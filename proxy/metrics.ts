@@ -30,6 +30,15 @@ export const COUNTERS = {
   quota_reads: 'Usage reads of accounts',
   quota_read_failures: 'Usage reads that brought no answer that could be used',
   quota_rechecks: 'Turns that waited for a usage read before they were refused',
+  upstream_frames_dropped: 'Events of accounts that were no JSON object, on public websockets',
+  websockets_accepted: 'Client websockets that were accepted',
+  websocket_frames_ignored: 'Client frames of a type that is not served',
+  websocket_frames_refused: 'Client frames refused because too many waited behind a running turn',
+  websocket_frames_too_large: 'Client websockets closed for an oversized frame',
+  websocket_frames_invalid: 'Client websockets closed for a binary frame or invalid UTF-8',
+  websocket_idle_timeouts: 'Client websockets closed because they were idle',
+  upstream_websockets: 'Websockets opened to accounts',
+  upstream_websocket_refusals: 'Websocket upgrades that accounts refused',
   server_errors: 'Unforeseen failures answered with a fixed 500',
 } as const;
 

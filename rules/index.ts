@@ -29,6 +29,7 @@ import { closingError } from './reply/closing-error.ts';
 import { fillOutput } from './reply/fill-output.ts';
 import { hideQuota } from './reply/hide-quota.ts';
 import { publicModel } from './reply/public-model.ts';
+import { turnMetadata } from './reply/turn-metadata.ts';
 import { usage } from './reply/usage.ts';
 import { customTools } from './tools/custom-tools.ts';
 import { lowerSchemas } from './tools/lower-schemas.ts';
@@ -50,7 +51,8 @@ export const RULES: readonly Rule[] = [
   closingError, // reply: after every rule that edits events
   agentEvents, // reply: after usage, which reads the provider's events
   hideQuota, // reply: the same on native streams
-  publicModel, // reply: the same
+  turnMetadata, // reply: before hideQuota, which edits the headers of what it makes
+  publicModel, // reply: after usage too
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
 
   modelAccess, // the model before the content of the body (Q4)

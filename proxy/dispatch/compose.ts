@@ -17,7 +17,9 @@ export interface Composition {
 
 /** A request with a JSON body, edited by rules. */
 export function composeJson(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
-  const out = outgoing(turn, account, { ...body });
+  const out = outgoing(turn, account, 'http', { ...body });
+  // A websocket client gets events, whatever its frame says.
+  if (turn.client === 'websocket') out.body.stream = true;
   turn.rules.attempt(out);
   trim(out);
   const { headers } = out;
@@ -33,9 +35,18 @@ export function composeJson(body: Body, { turn, account, own, trim }: Compositio
   };
 }
 
+/** A `response.create` frame, and the headers of the upgrade for a connection that has to be opened for it. */
+export function composeFrame(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
+  const out = outgoing(turn, account, 'websocket', { ...body });
+  turn.rules.attempt(out);
+  trim(out);
+  const frame = Buffer.from(JSON.stringify({ type: 'response.create', ...out.body }));
+  return { method: 'GET', path: out.path, headers: Object.assign(out.headers, own), body: frame };
+}
+
 /** A request with a body that is passed on unread; rules see an empty body. @param upload null for methods without a body */
 export function composeStream(upload: Readable | null, { turn, account, own, trim }: Composition): CarrierRequest {
-  const out = outgoing(turn, account, {});
+  const out = outgoing(turn, account, 'http', {});
   const { headers } = out;
   const { 'content-length': length, 'content-encoding': coding } = turn.headers;
   headers['accept-encoding'] = 'identity';
@@ -47,9 +58,9 @@ export function composeStream(upload: Readable | null, { turn, account, own, tri
   return { method: turn.method, path: pathOf(turn), headers: Object.assign(headers, own), body: upload };
 }
 
-function outgoing(turn: LiveTurn, account: AccountConfig, body: Body): Outgoing {
+function outgoing(turn: LiveTurn, account: AccountConfig, carrier: Outgoing['carrier'], body: Body): Outgoing {
   const headers = turn.surface.requestHeaders(turn.headers, turn.wire);
-  return { account, carrier: 'http', path: turn.route.upstream, headers, body };
+  return { account, carrier, path: turn.route.upstream, headers, body };
 }
 
 /** The account-side path with its parameters and the query string as they came. Query strings are not logged (Q15). */

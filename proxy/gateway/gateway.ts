@@ -10,7 +10,7 @@ import { Log } from '../log.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { Generation } from './generation.ts';
-import { turnHost, turnRunner } from './handlers.ts';
+import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
 import { PublicListener } from './public-listener.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
@@ -62,6 +62,14 @@ export class Gateway {
       host: turnHost(this.services),
       runner: turnRunner(this.services),
       counters: this.services.counters,
+      clock: this.services.clock,
+      heartbeat: this.services.heartbeat,
+      ownHeaders: (turn) => ownHeaders(turn, this.services),
+      speaks: (pool, { accounts }) =>
+        pool.assignments.some(({ account: id }) => {
+          const account = accounts.get(id);
+          return account !== undefined && this.services.websockets.has(account);
+        }),
     });
     this.follower = new ConfigFollower(this, loaded);
     this.#admin = new AdminServer(adminRoutes(this));

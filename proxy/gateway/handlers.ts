@@ -24,6 +24,7 @@ export function turnRunner(services: Services): TurnRunner {
       continuity,
       observers: new ReplyObservers([continuity.observer, usage.observer]),
       counters,
+      websockets: services.websockets,
       ownHeaders: (turn) => ownHeaders(turn, services),
     }),
     answers: {
@@ -36,7 +37,7 @@ export function turnRunner(services: Services): TurnRunner {
 }
 
 /** Headers of the gateway's own on every answer that an account gave (Q1, Q14). */
-function ownHeaders(turn: LiveTurn, { models }: Services): Record<string, string> {
+export function ownHeaders(turn: LiveTurn, { models }: Services): Record<string, string> {
   const own: Record<string, string> = { 'x-request-id': turn.id };
   if (turn.kind?.served === 'dispatch' && turn.kind.model && turn.surface.agentProtocol) {
     own['x-models-etag'] = models.etag(turn.pool, turn.key);

@@ -38,6 +38,7 @@ export interface DispatchedKind {
 export type Kind = AnsweredKind | DispatchedKind;
 
 const HTTP: readonly Connection[] = ['http'];
+const BOTH: readonly Connection[] = ['http', 'websocket'];
 /** In the contract, and not served by this version. */
 const NOT_YET: readonly Connection[] = [];
 
@@ -67,7 +68,7 @@ export const KINDS = {
   /** `GET …/models` of the backend surface. */
   catalog: { ...answered, surface: 'native', methods: ['GET'], over: HTTP },
   /** Native Responses, over HTTP and websocket. */
-  responses: { ...turn, surface: 'native', methods: ['POST', 'WS'], over: HTTP },
+  responses: { ...turn, surface: 'native', methods: ['POST', 'WS'], over: BOTH },
   /** Native compaction. */
   compact: { ...turn, surface: 'native', methods: ['POST'], over: NOT_YET, reply: 'whole', retry: 'before head', locality: false },
   /** Native image proxy. */
@@ -87,7 +88,7 @@ export const KINDS = {
   /** `GET /v1/models`. */
   models: { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** `/v1/responses`, over HTTP and websocket. */
-  'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], over: HTTP },
+  'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], over: BOTH },
   /** `GET /v1/usage`. */
   'key-usage': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** `POST /v1/files`. */

@@ -134,6 +134,8 @@ export interface Head {
   readonly status: number;
   /** What goes to the client. */
   readonly headers: Record<string, string>;
+  /** Whether an event of this type came before commit; only where the client is connected by a websocket. */
+  holds?: (type: string) => boolean;
 }
 
 /** One reply event. A rule that returns the same object forwards its bytes; any other object is encoded again. */

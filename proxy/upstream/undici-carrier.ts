@@ -6,7 +6,7 @@ import type { CarrierFailure } from '../turn/failure.ts';
 import type { Headers } from '../turn/turn.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, TurnCarrier } from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
-import { IdleTimeouts, Timed } from './idle-timeouts.ts';
+import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
 import { EventTooLarge, SseSplitter } from './sse-splitter.ts';
 
 export interface UndiciTimeouts {
@@ -24,7 +24,7 @@ export class UndiciCarrier implements TurnCarrier {
   constructor(baseUrl: string, timeouts: UndiciTimeouts) {
     const { origin, pathname } = new URL(baseUrl);
     this.#base = pathname.replace(/\/$/, '');
-    this.#waits = { head: new IdleTimeouts(timeouts.firstByteMs), data: new IdleTimeouts(timeouts.idleMs) };
+    this.#waits = waitsOf(timeouts);
     // A fixed number of connections would queue streams silently; admission is the gateway's. So are the timeouts: undici's count a
     // slow reader as a silent provider, and cost every turn a timer.
     this.#pool = new Pool(origin, {
@@ -57,12 +57,6 @@ export class UndiciCarrier implements TurnCarrier {
   destroy(): Promise<void> {
     return this.#pool.destroy();
   }
-}
-
-/** The timeouts, by what is awaited. */
-interface Waits {
-  readonly head: IdleTimeouts;
-  readonly data: IdleTimeouts;
 }
 
 class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
@@ -140,7 +134,7 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   }
 
   #wait(what: keyof Waits | undefined): void {
-    if (this.#waiting) this.#waits[this.#waiting].forget(this);
+    this.endWait();
     this.#waiting = what;
     if (what) this.#waits[what].watch(this);
   }

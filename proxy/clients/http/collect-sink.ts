@@ -1,14 +1,17 @@
 // The sink of a client that did not ask for a stream: the reply is collected and leaves as one JSON answer (Q15).
 import type { Client, Sink } from '../../dispatch/client.ts';
-import { LIFECYCLE, TERMINAL_TYPES } from '../../dispatch/hold.ts';
+import { LIFECYCLE } from '../../dispatch/hold.ts';
 import { isObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
+import { TERMINAL_TYPES } from '../../turn/terminal-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 
 export class CollectSink implements Sink {
   readonly wants = TERMINAL_TYPES;
   readonly drops = LIFECYCLE;
+  readonly collects = true;
+  readonly objectsOnly = false;
   readonly shown = false;
   readonly #turn: LiveTurn;
   readonly #client: Client;

@@ -14,6 +14,8 @@ const LAST_CHUNK = `0${CRLF}${CRLF}`;
 export class SseSink implements Sink {
   readonly wants = NOTHING;
   readonly drops = NOTHING;
+  readonly collects = false;
+  readonly objectsOnly = false;
   protected readonly response: ServerResponse;
   /** Whether the answer is chunked; its chunks are framed here. */
   #chunked = false;
