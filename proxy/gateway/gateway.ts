@@ -64,6 +64,7 @@ export class Gateway {
       counters: this.services.counters,
       clock: this.services.clock,
       heartbeat: this.services.heartbeat,
+      digest: opened.key.digest('turns'),
       ownHeaders: (turn) => ownHeaders(turn, this.services),
       speaks: (pool, { accounts }) =>
         pool.assignments.some(({ account: id }) => {

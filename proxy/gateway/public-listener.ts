@@ -9,6 +9,7 @@ import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections
 import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
 import { BODY_MALFORMED, BodyGuard } from '../clients/http/request-body.ts';
 import type { Clock } from '../clock.ts';
+import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { Counters } from '../metrics.ts';
 import { endConnectionAfter } from '../node-internals.ts';
@@ -29,6 +30,7 @@ export interface PublicListenerOptions {
   readonly counters: Counters;
   readonly clock: Clock;
   readonly heartbeat: Heartbeat;
+  readonly digest: KeyedDigest;
   readonly ownHeaders: WebsocketsOptions['ownHeaders'];
   readonly speaks: WebsocketsOptions['speaks'];
 }

@@ -29,6 +29,7 @@ const TIMEOUTS: Timeouts = {
   client_header_ms: 15_000,
   client_body_idle_ms: 30_000,
   websocket_idle_timeout_ms: 1_800_000,
+  websocket_resume_ms: 30_000,
   upstream_connect_ms: 10_000,
   upstream_first_byte_ms: 300_000,
   upstream_idle_ms: 280_000,

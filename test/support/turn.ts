@@ -75,6 +75,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
       audio_bytes: options.audioBytes ?? 52_428_800,
       file_bytes: 26_214_400,
       upload_bytes: 104_857_600,
+      websocket_resume_bytes: 4_194_304,
       upstream_event_bytes: 67_108_864,
     },
     key,

@@ -43,8 +43,7 @@ export interface ConnectionOptions {
 }
 
 export class WebsocketConnection {
-  /** Its upstream websocket. A turn that goes on without the connection takes it along. */
-  upstreamSocket = new SocketSlot();
+  #upstreamSocket = new SocketSlot();
   readonly #options: ConnectionOptions;
   readonly #waiting: { readonly frame: Frame; readonly bytes: number }[] = [];
   #waitingBytes = 0;
@@ -65,6 +64,24 @@ export class WebsocketConnection {
     ws.on('message', (data: Buffer, isBinary) => this.#frame(data, isBinary));
     ws.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
     ws.on('close', () => this.#closed());
+  }
+
+  /** Its upstream websocket. */
+  get upstreamSocket(): SocketSlot {
+    return this.#upstreamSocket;
+  }
+
+  /** Gives its upstream websocket to a turn that goes on without the connection. */
+  handOver(): SocketSlot {
+    const socket = this.#upstreamSocket;
+    this.#upstreamSocket = new SocketSlot();
+    return socket;
+  }
+
+  /** Takes the upstream websocket of such a turn, in place of its own. */
+  takeOver(socket: SocketSlot): void {
+    this.#upstreamSocket.close();
+    this.#upstreamSocket = socket;
   }
 
   /** Whether frames can be sent. */
@@ -92,7 +109,7 @@ export class WebsocketConnection {
     this.#options.socket.once('drain', resume);
   }
 
-  /** Calls `closed` when the connection is gone; the function it returns cancels that. */
+  /** Calls `closed` when the connection is gone. Returns the undo. */
   onClosed(closed: () => void): () => void {
     const { ws } = this.#options;
     ws.once('close', closed);
@@ -157,7 +174,13 @@ export class WebsocketConnection {
     for (let frame: Frame | undefined = first; frame && this.isOpen; frame = this.#next()) await this.#options.serve(frame, this);
     this.#running = false;
     this.#activeAt = this.#options.clock.now();
-    if (this.#ending) this.close(this.#ending.code, this.#ending.reason);
+    if (!this.isOpen) this.#closeUpstream();
+    else if (this.#ending) this.close(this.#ending.code, this.#ending.reason);
+  }
+
+  /** Unless a turn takes it along that goes on without the connection. */
+  #closeUpstream(): void {
+    queueMicrotask(() => this.#running || this.#upstreamSocket.close());
   }
 
   #next(): Frame | undefined {
@@ -178,8 +201,7 @@ export class WebsocketConnection {
     this.#cancelIdle();
     this.#releaseArriving();
     this.#waiting.length = 0;
-    // A turn that runs on without its client has taken it.
-    if (!this.#running) this.upstreamSocket.close();
+    this.#closeUpstream();
   }
 
   /** Frames of either direction are activity, and a turn that runs is; pings are not. */

@@ -9,36 +9,44 @@ import type { Frame, WebsocketConnection } from './connection.ts';
 import { errorFrame } from './error-frame.ts';
 import { FrameSink } from './frame-sink.ts';
 import { PublicFrameSink } from './public-frame-sink.ts';
+import type { TurnLog } from './turn-log.ts';
 import { TurnOutput } from './turn-output.ts';
 
 export class FrameClient implements TurnClient {
   readonly streams = true;
   readonly upstreamSocket: SocketSlot;
+  protected readonly output: TurnOutput;
   readonly #turn: LiveTurn;
-  readonly #frame: Frame;
-  readonly #connection: WebsocketConnection;
-  readonly #output: TurnOutput;
+  /** Released when it was read: a turn takes longer than its dispatch. */
+  #frame: Frame | undefined;
+  #connection: WebsocketConnection | undefined;
+  #unwatch: () => void = () => undefined;
+  #gone = false;
+  readonly #left = new Set<() => void>();
 
-  constructor(turn: LiveTurn, frame: Frame, connection: WebsocketConnection) {
+  /** @param log of a turn that its client may come back for */
+  constructor(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, log?: TurnLog) {
     this.upstreamSocket = connection.upstreamSocket;
+    this.output = new TurnOutput(connection, log);
     this.#turn = turn;
     this.#frame = frame;
-    this.#connection = connection;
-    this.#output = new TurnOutput(connection);
+    this.connect(connection);
   }
 
   get shown(): boolean {
-    return this.#output.shown;
+    return this.output.shown;
   }
 
   get gone(): boolean {
-    return !this.#connection.isOpen;
+    return this.#gone;
   }
 
-  /** The frame without its type. @throws Refusal */
+  /** The frame without its type, once. @throws Refusal */
   async json(): Promise<Body> {
-    if (this.#frame instanceof Refusal) throw this.#frame;
-    const { type: _, ...body } = this.#frame;
+    const frame = this.#frame;
+    this.#frame = undefined;
+    if (!frame || frame instanceof Refusal) throw frame ?? new Error('the frame was read before');
+    const { type: _, ...body } = frame;
     return body;
   }
 
@@ -47,7 +55,7 @@ export class FrameClient implements TurnClient {
   }
 
   sink(): Sink {
-    return this.#turn.surface.numbersEvents ? new PublicFrameSink(this.#output) : new FrameSink(this.#output);
+    return this.#turn.surface.numbersEvents ? new PublicFrameSink(this.output) : new FrameSink(this.output);
   }
 
   /** A whole answer of an account: its refusal, or a response that it did not stream. */
@@ -58,7 +66,7 @@ export class FrameClient implements TurnClient {
 
   /** After a part of the reply was sent, the connection ends instead. */
   refuse(refusal: Refusal): void {
-    if (this.shown) this.#output.breakOff();
+    if (this.shown) this.output.breakOff();
     else this.#send(frameOf(refusal));
   }
 
@@ -67,16 +75,46 @@ export class FrameClient implements TurnClient {
   }
 
   onGone(left: () => void): () => void {
-    if (this.gone) {
+    if (this.#gone) {
       left();
       return () => undefined;
     }
-    return this.#connection.onClosed(left);
+    this.#left.add(left);
+    return () => this.#left.delete(left);
+  }
+
+  /** Undefined while the turn runs without its client. */
+  protected get connection(): WebsocketConnection | undefined {
+    return this.#connection;
+  }
+
+  protected connect(connection: WebsocketConnection): void {
+    this.#connection = connection;
+    if (!connection.isOpen) this.disconnected(connection);
+    else this.#unwatch = connection.onClosed(() => this.disconnected(connection));
+  }
+
+  protected disconnect(): void {
+    this.#unwatch();
+    this.#connection = undefined;
+  }
+
+  /** The connection is gone. */
+  protected disconnected(_connection: WebsocketConnection): void {
+    this.leave();
+  }
+
+  /** The client will not see the rest of its turn. */
+  protected leave(): void {
+    this.#gone = true;
+    const left = [...this.#left];
+    this.#left.clear();
+    for (const each of left) each();
   }
 
   #send(frame: string): void {
-    this.#output.write('error', frame);
-    this.#output.flush();
+    this.output.write('error', frame);
+    this.output.flush();
   }
 }
 

@@ -57,6 +57,7 @@ export class FrameSink implements Sink {
       if (last instanceof Refusal) this.#output.write('error', frameOf(last));
       else this.event(last);
     }
+    this.#output.ended(kind);
     this.flush();
     // Without a terminal event the client would wait for one.
     if (kind === 'cut' && !closing.some((last) => last instanceof Refusal)) this.#output.breakOff();
