@@ -57,6 +57,19 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes }: Tur
   return { events, response };
 }
 
+/** The events of a frame with `generate: false`: an empty response, which can be an anchor. */
+export function simulatePrewarm(body: JsonObject, { ids, now }: TurnContext): readonly JsonObject[] {
+  const running = responseOf(body, ids.next('resp'), now);
+  return [
+    { type: 'response.created', sequence_number: 0, response: running },
+    {
+      type: 'response.completed',
+      sequence_number: 1,
+      response: { ...running, status: 'completed', completed_at: Math.floor(now / 1000) },
+    },
+  ];
+}
+
 /**
  * The response while it runs, with every member of the public API. It repeats the settings of the request, but not its bulk
  * (instructions, input, tools, metadata).
