@@ -33,6 +33,13 @@ export class UpgradeRefusal extends Error {
     this.text = body;
     this.json = objectOf(body);
   }
+
+  /** The error of its body. */
+  get error(): JsonObject {
+    const error = this.json?.error;
+    if (!isObject(error)) throw new Error(`no error in ${this.text.slice(0, 200)}`);
+    return error;
+  }
 }
 
 /** How the server ended the connection; 1006 where no close frame came. */
