@@ -3,17 +3,24 @@
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import type { WireCase } from './case.ts';
+import type { Over } from './exchange.ts';
 
 const ENCRYPTED = 'reasoning.encrypted_content';
 
-/** The whole body that must arrive at the account, where the client sent `body`. */
-export function expectedDispatch({ kind, changes, model }: WireCase, body: JsonObject): Json {
+/** The marker of Lite in a frame. */
+const MARKER_ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
+
+/** The whole body that must arrive at the account, where the client sent `body`; in a frame it has the marker of Lite. */
+export function expectedDispatch({ kind, changes, model }: WireCase, body: JsonObject, over: Over): Json {
   const expected: Record<string, Json | undefined> = { ...body, ...changes };
   // Nulls count as absent (Q15).
   for (const list of ['input', 'tools']) if (expected[list] === null) delete expected[list];
   if (model.mode?.effective === 'lite') inLite(expected);
   expected.reasoning = reasoningOf(expected.reasoning, model.mode?.effective === 'lite');
   expected.include = includeOf(expected.include);
+  if (over === 'websocket' && model.mode?.effective === 'lite') {
+    expected.client_metadata = { ...(expected.client_metadata as JsonObject | null | undefined), [MARKER_ENTRY]: 'true' };
+  }
   if (isPublic(kind)) Object.assign(expected, { stream: true, store: false });
   return JSON.parse(JSON.stringify(expected)) as Json;
 }
