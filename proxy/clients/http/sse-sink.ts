@@ -17,6 +17,8 @@ export class SseSink implements Sink {
   protected readonly response: ServerResponse;
   /** Whether the answer is chunked; its chunks are framed here. */
   #chunked = false;
+  /** The head was made and not sent: it leaves with the first chunk, or alone where a flush finds no chunk. */
+  #headWaits = false;
   #parts: Buffer[] = [];
   /** Adjacent events of one buffer leave as one slice. */
   #run: Buffer | undefined;
@@ -34,6 +36,7 @@ export class SseSink implements Sink {
   open(status: number, headers: Readonly<Record<string, string>>): void {
     this.response.writeHead(status, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', ...headers });
     this.#chunked = takeOverChunking(this.response);
+    this.#headWaits = true;
   }
 
   raw(event: ReplyEvent): void {
@@ -58,6 +61,8 @@ export class SseSink implements Sink {
   flush(): boolean {
     this.#endRun();
     const parts = this.#parts;
+    if (parts.length === 0 && this.#headWaits) this.response.flushHeaders();
+    this.#headWaits = false;
     if (parts.length === 0) return !this.response.writableNeedDrain;
     this.#parts = [];
     return this.response.write(this.#chunked ? chunkOf(parts) : Buffer.concat(parts));
