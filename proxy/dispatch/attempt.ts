@@ -136,7 +136,7 @@ class Attempt implements ReplyContext {
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') return this.#refuseEncoded(status, headers);
     const { client } = this.#options;
     const head = this.#headOf(status, headers);
-    const streams = status < 300 && (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
+    const streams = status === 200 && (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
     const reply = streams ? new EventReply(head, client.sink(), this) : new WholeReply(headers, head, client, this);
     this.#reply = reply;
     return reply;

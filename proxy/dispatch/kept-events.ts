@@ -1,6 +1,7 @@
 // The events of a detached reply: kept in order up to a limit, replayed to the next sink, and from then on passed to it.
 import type { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
+import { replyText } from '../turn/reply-text.ts';
 import type { Event, Head, Outcome } from '../turn/turn.ts';
 import type { DetachedReply, Sink } from './client.ts';
 
@@ -60,7 +61,7 @@ export class KeptEvents implements Sink, DetachedReply {
   }
 
   event(event: Event): void {
-    this.#pass((sink) => sink.event(event), this.#sink ? 0 : JSON.stringify(event.data).length);
+    this.#pass((sink) => sink.event(event), this.#sink ? 0 : replyText(event.data).length);
   }
 
   renumber(): void {

@@ -4,6 +4,7 @@ import type { Sink } from '../../dispatch/client.ts';
 import { takeOverChunking } from '../../node-internals.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
+import { replyText } from '../../turn/reply-text.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -51,7 +52,7 @@ export class SseSink implements Sink {
   }
 
   event(event: Event): void {
-    this.write(`event: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`);
+    this.write(`event: ${event.type}\ndata: ${replyText(event.data)}\n\n`);
   }
 
   renumber(): void {
