@@ -17,6 +17,8 @@ const STREAM =
   'data: {"type":"response.output_text.delta","sequence_number":0,"delta":"a"}\n\n' +
   `data: {"type":"response.completed","sequence_number":1,"response":${RESPONSE}}\n\n`;
 
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n';
 /** JSON that can be parsed, and not written again by recursion. */
 const DEEP = '['.repeat(20_000) + ']'.repeat(20_000);
 /** A reply whose model is rewritten for public clients. */
@@ -77,11 +79,11 @@ describe('bytes that are strange', () => {
       [200],
       [200],
     ],
-    '100 that nobody asked for': [
-      `HTTP/1.1 100 Continue\r\n\r\n${crudeAnswer(200, RESPONSE)}`,
-      [502, 'upstream_error'],
-      [502, 'upstream_error'],
-    ],
+    '100 that nobody asked for': [CONTINUE + crudeAnswer(200, RESPONSE), [200], [200]],
+    '100 that nobody asked for before a stream': [CONTINUE + crudeAnswer(200, STREAM, event), [200], [200]],
+    '100 before a refusal': [CONTINUE + crudeAnswer(422, '{"error":{"code":"bad_request"}}'), [422], [422]],
+    'sixteen interim answers': [(CONTINUE + EARLY_HINTS).repeat(8) + crudeAnswer(200, RESPONSE), [200], [200]],
+    'interim answers without end': [CONTINUE.repeat(17) + crudeAnswer(200, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
     '101 to another protocol': [
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n',
       [502, 'upstream_error'],
