@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { Cors } from '../clients/http/cors.ts';
 import { checkFraming, pathOf } from '../clients/http/framing.ts';
+import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/header-limits.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections.ts';
 import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
@@ -65,8 +66,8 @@ export class PublicListener {
       requireHostHeader: false,
       noDelay: true,
     });
-    // The bytes of headers are limited. A limit on their number would drop the rest silently, and one of those might frame the body.
-    this.#server.maxHeadersCount = 0;
+    // Node drops further headers silently, and one of those might frame the body: a request with one too many is refused.
+    this.#server.maxHeadersCount = limits.header_count + 1;
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
     this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#connect(request, socket));
@@ -118,6 +119,11 @@ export class PublicListener {
     const { generation: current, runner, counters } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken) return;
+    if (isHeadTooLarge(request, current().config.limits)) {
+      counters.add('headers_too_large');
+      this.#refuseBytes(connection.socket, HEADERS_TOO_LARGE, requestId(this.#options.host.now()));
+      return;
+    }
     connection.latest = response;
     // The closing of a connection says all that its errors say.
     response.on('error', ignore);
