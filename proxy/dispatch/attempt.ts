@@ -156,7 +156,7 @@ class Attempt implements ReplyContext {
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') return this.#refuseEncoded(status, headers);
     const { client } = this.#options;
     const head = this.#headOf(status, headers);
-    const streams = status < 300 && (this.#options.slot !== undefined || isEventStream(headers));
+    const streams = status === 200 && (this.#options.slot !== undefined || isEventStream(headers));
     const reply = streams ? new EventReply(head, client.sink(), this) : new WholeReply(headers, head, client, this);
     this.#reply = reply;
     return reply;

@@ -2,6 +2,7 @@
 import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from '../turn/failure.ts';
 import { isObject, type JsonObject } from '../turn/json.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { replyText } from '../turn/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../turn/turn.ts';
 import type { ByteReader } from '../upstream/carrier.ts';
 import type { Client } from './client.ts';
@@ -65,8 +66,9 @@ export class WholeReply implements ByteReader {
     this.#over = true;
   }
 
+  /** Only 200 announces an answer (Q3). */
   get #refused(): boolean {
-    return this.#head.status >= 300;
+    return this.#head.status !== 200;
   }
 
   #judge(body: Buffer): void {
@@ -94,28 +96,26 @@ export class WholeReply implements ByteReader {
       return;
     }
     // Turns of the compatible surface go out as streams: one body is an answer only to a client that did not ask for a stream.
-    if (!relaysWholeAnswers && (!json || this.#client.streams)) {
+    if (!json || (!relaysWholeAnswers && this.#client.streams)) {
       settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
     committed();
-    if (json && !failure) observers.answer(json);
-    const close = this.#answer(text, body, json, failure);
-    const outcome = { kind: json ? outcomeOf(json) : 'completed', shown: true } as const;
+    if (!failure) observers.answer(json);
+    const close = this.#answer(text, json, failure);
+    const outcome = { kind: outcomeOf(json), shown: true } as const;
     const code = failure ? loggedCode(failure.error.code) : null;
     settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
   }
 
   /** @param failure a refusal that a native client gets as the provider's answer */
-  #answer(text: string, body: Buffer, json: JsonObject | undefined, failure: Failure | undefined): CloseReply {
+  #answer(text: string, json: JsonObject, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
-    const shown = json && failure ? turn.surface.failureEvent(json, failure, known) : json;
-    const answer = shown && turn.rules.answer(shown);
+    const answer = turn.rules.answer(failure ? turn.surface.failureEvent(json, failure, known) : json);
     const { status, headers } = this.#head;
     // Text leaves in one piece with its head; bytes do not.
-    const unchanged = json ? text : body;
-    const out = answer === json || answer === undefined ? unchanged : JSON.stringify(answer);
+    const out = answer === json ? text : replyText(answer);
     return () => this.#client.answer(status, headers, out);
   }
 }

@@ -68,6 +68,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' },
     limits: {
       header_bytes: 32768,
+      header_count: 200,
       request_body_bytes: 75_497_472,
       compressed_body_bytes: 33_554_432,
       expansion_ratio: 200,
