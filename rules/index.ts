@@ -19,6 +19,10 @@ import { servingMode } from './dialect/serving-mode.ts';
 import { effortAlias } from './effort/effort-alias.ts';
 import { effortPolicy } from './effort/effort-policy.ts';
 import { outputTokens } from './effort/output-tokens.ts';
+import { imageAnswer } from './images/image-answer.ts';
+import { imageModel } from './images/image-model.ts';
+import { imageParameters } from './images/image-parameters.ts';
+import { imageRequest } from './images/image-request.ts';
 import { audio } from './input/audio.ts';
 import { inputLists } from './input/input-lists.ts';
 import { itemReferences } from './input/item-references.ts';
@@ -48,6 +52,7 @@ export const RULES: readonly Rule[] = [
   imagePermission, // before the body is read (F6.1)
 
   markerHeader, // before liteMarker adds ours (F2.4)
+  imageAnswer, // reply: after fillOutput, which may bring the image
   closingError, // reply: after every rule that edits events
   agentEvents, // reply: after usage, which reads the provider's events
   hideQuota, // reply: the same on native streams
@@ -56,8 +61,11 @@ export const RULES: readonly Rule[] = [
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
 
   modelAccess, // the model before the content of the body (Q4)
+  imageModel, // the same for images, whose model may be in no catalog (A10)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)
   unsupportedParameters, // before the shapes of supported ones
+  imageParameters, // as the client wrote them
+  imageRequest, // before every rule that reads a Responses body
   inputLists, // every rule below gets lists
   remoteMcp, // before toolTypes, whose refusal of the same tools says less
   webSearchNames, // before toolTypes and toolChoice, which know the plain name alone

@@ -24,4 +24,13 @@ export const NON_COMPACT_RESPONSES = RESPONSES_TURNS.filter((name) => !isCompact
 
 export const PUBLIC_RESPONSES = turnsWhere(({ surface }) => surface === 'public');
 
-export const IMAGES: readonly RouteKind[] = ['image', 'public-image'];
+/** Image requests of native clients, which pass on as they came. */
+export const NATIVE_IMAGES: readonly RouteKind[] = ['image'];
+
+/** Image requests that become Responses work. */
+export const TRANSLATED_IMAGES: readonly RouteKind[] = ['public-image', 'public-image-edit'];
+
+export const IMAGES: readonly RouteKind[] = [...NATIVE_IMAGES, ...TRANSLATED_IMAGES];
+
+/** Everything that the backend's Responses destination serves. */
+export const RESPONSES_WORK: readonly RouteKind[] = [...TURNS, ...TRANSLATED_IMAGES];

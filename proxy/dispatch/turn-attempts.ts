@@ -121,7 +121,7 @@ export class TurnAttempts implements Recoverable, Confidential {
               ({ attempted, result } = await renewCredential(attempted, lease.account, this.#services.credentials, resend));
             } else result = resultOf(attempted);
           } finally {
-            lease.end(result);
+            lease.end(isForeignModel(result, turn) ? 'neutral' : result);
           }
           const { verdict, status } = attempted;
           if (verdict.kind === 'failed') recovered = await this.#next(verdict.failure, status, lease.account.id);
@@ -303,3 +303,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     return { kind: 'ended', ending: clientGone(shown) };
   }
 }
+
+/** The account lacks a model that need not be in any catalog: a client could name one that no account has, and cool them all. */
+const isForeignModel = (result: AttemptResult, { kind }: DispatchRequest['turn']): boolean =>
+  typeof result === 'object' && result.cause === 'model' && !kind.model;

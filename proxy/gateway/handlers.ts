@@ -63,6 +63,7 @@ export function turnHost({ capacity, clock, counters, log, models }: Services): 
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
     findModel: (pool, id) => models.find(pool, id),
+    presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
     fault: (thrown, requestId) => {
       counters.add('server_errors');

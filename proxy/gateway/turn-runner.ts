@@ -50,7 +50,7 @@ export class TurnRunner {
       if (isDispatched(turn)) {
         let payload: Payload;
         let request: Body | undefined;
-        if (turn.kind.payload === 'json') {
+        if (turn.kind.payload !== 'stream') {
           const work = { body: await client.json() };
           request = { ...work.body };
           const ruling = turn.rules.request(work);

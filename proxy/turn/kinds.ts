@@ -21,8 +21,11 @@ export interface DispatchedKind {
   readonly surface: SurfaceName;
   readonly methods: readonly string[];
   readonly over: readonly Connection[];
-  /** `json`: read, run through the rules, sent once per attempt. `stream`: passed on unread, so that it can be sent once. */
-  readonly payload: 'json' | 'stream';
+  /**
+   * `json`: read, run through the rules, sent once per attempt. `form`: the same with a multipart form, which rules see as JSON and replace
+   * with JSON. `json or form`: either, sent as it came. `stream`: passed on unread, so that it can be sent once.
+   */
+  readonly payload: 'json' | 'form' | 'json or form' | 'stream';
   /** `events`: a stream, or one body for clients that want one. `whole`: one body, checked before it is shown. `piped`: passed on unread. */
   readonly reply: 'events' | 'whole' | 'piped';
   /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be paid for). */
@@ -64,6 +67,9 @@ const passed = {
   continues: false,
 } as const;
 
+/** Names a model that need not be in the catalog: a model of the catalog hosts it. */
+const hosted = { ...turn, model: false, locality: false, continues: false } as const;
+
 export const KINDS = {
   /** `GET …/models` of the backend surface. */
   catalog: { ...answered, surface: 'native', methods: ['GET'], over: HTTP },
@@ -71,8 +77,8 @@ export const KINDS = {
   responses: { ...turn, surface: 'native', methods: ['POST', 'WS'], over: BOTH },
   /** Native compaction. */
   compact: { ...turn, surface: 'native', methods: ['POST'], over: NOT_YET, reply: 'whole', retry: 'before head', locality: false },
-  /** Native image proxy. */
-  image: { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
+  /** Native image proxy; its body is read for the model that it names (A10, AU5). */
+  image: { ...hosted, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json or form' },
   /** Chat Completions, on /v1 and as a backend alias. */
   chat: { ...turn, surface: 'chat', methods: ['POST'], over: NOT_YET, continues: false },
   /** Exact pass-through rows: control plane and key sets. */
@@ -101,8 +107,10 @@ export const KINDS = {
   'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'], over: NOT_YET },
   /** `POST /v1/audio/transcriptions`. */
   'public-transcription': { ...passed, surface: 'public', methods: ['POST'], over: NOT_YET, reply: 'whole' },
-  /** `POST /v1/images/generations` and `/edits`. */
-  'public-image': { ...turn, surface: 'public', methods: ['POST'], over: NOT_YET, model: false, locality: false, continues: false },
+  /** `POST /v1/images/generations`. */
+  'public-image': { ...hosted, surface: 'public', methods: ['POST'], over: HTTP },
+  /** `POST /v1/images/edits`. */
+  'public-image-edit': { ...hosted, surface: 'public', methods: ['POST'], over: HTTP, payload: 'form' },
   /** The operators' metadata endpoint. */
   mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'], over: NOT_YET },
 } as const satisfies Record<string, Kind>;

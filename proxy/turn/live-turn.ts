@@ -6,7 +6,7 @@ import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
 import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
-import type { Headers, ModelView, Route, SafeFields, Turn } from './turn.ts';
+import type { Headers, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -23,6 +23,7 @@ export interface TurnHost {
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  presenceOf(pool: PoolConfig, id: string): Presence;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
   /** Reports an unexpected error of the turn with this id. Never throws. */
@@ -131,6 +132,10 @@ export class LiveTurn implements Turn {
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {
     return this.#host.findModel(this.pool, id);
+  }
+
+  presenceOf(id: string): Presence {
+    return this.#host.presenceOf(this.pool, id);
   }
 
   recoversIn(): number | undefined {

@@ -7,12 +7,12 @@ import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { withoutImageDetail } from '../helpers/image-detail.ts';
-import { TURNS } from '../route-groups.ts';
+import { RESPONSES_WORK } from '../route-groups.ts';
 
 /** Applied to its own result it changes nothing (F2.10). Compact bodies are rewritten before their own projection (F2.15). */
 export const liteRewrite = rule({
   name: 'lite-rewrite',
-  routes: TURNS,
+  routes: RESPONSES_WORK,
   request({ body }, turn) {
     if (turn.model?.mode?.effective !== 'lite') return;
     const { kind } = turn.route;

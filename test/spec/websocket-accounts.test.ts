@@ -228,8 +228,7 @@ test('a half-open account is found by its missing pongs, and the turn that it he
   await other.upstream.arrived(1);
   for (let i = 0; i < 3; i++) {
     time.advance(25_000);
-    socket.ping();
-    await socket.pong();
+    await socket.ping();
   }
   assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
   assert.deepEqual(

@@ -5,7 +5,7 @@ import { Refusal } from '../../proxy/turn/refusal.ts';
 import type { Rule } from '../../proxy/turn/rule.ts';
 import { Chains, type Phase, RuleRun } from '../../proxy/turn/rule-chain.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
-import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
+import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Presence, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
 
 export interface TurnOptions {
   readonly kind?: RouteKind;
@@ -14,6 +14,8 @@ export interface TurnOptions {
   readonly pool?: Partial<PoolConfig>;
   /** The turn's model; its id defaults to the body's `model`. */
   readonly model?: Partial<ModelView>;
+  /** Of models other than the turn's; default: absent. */
+  readonly presence?: Readonly<Record<string, Presence>>;
   readonly client?: 'http' | 'websocket';
   readonly audioBytes?: number;
 }
@@ -83,6 +85,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     pool: { ...POOL, ...options.pool },
     identify: () => key,
     findModel: (id) => (id === model.id ? model : undefined),
+    presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),
     recoversIn: () => undefined,
     model,
     note: (field, value) => {
