@@ -104,6 +104,7 @@ class Attempt implements ReplyContext {
     const { websocketCarrier } = upstream;
     this.#reused = websocketCarrier.isOpen(slot);
     if (this.#reused) this.#authorization = slot.authorization;
+    else this.counters.add('upstream_websockets');
     return websocketCarrier.send(request, this.turn.limits.upstream_event_bytes, slot, handler);
   }
 
@@ -156,7 +157,9 @@ class Attempt implements ReplyContext {
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') return this.#refuseEncoded(status, headers);
     const { client } = this.#options;
     const head = this.#headOf(status, headers);
-    const streams = status === 200 && (this.#options.slot !== undefined || isEventStream(headers));
+    const { slot } = this.#options;
+    if (slot && status !== 200) this.counters.add('upstream_websocket_refusals');
+    const streams = status === 200 && (slot !== undefined || isEventStream(headers));
     const reply = streams ? new EventReply(head, client.sink(), this) : new WholeReply(headers, head, client, this);
     this.#reply = reply;
     return reply;

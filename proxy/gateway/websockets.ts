@@ -82,9 +82,9 @@ export class Websockets {
     return this.#open.size;
   }
 
-  /** Bytes that were written to clients and not taken yet. */
+  /** Bytes that clients have not taken yet, and those that are kept for clients that may come back. */
   get heldBytes(): number {
-    let bytes = 0;
+    let bytes = this.#turns.keptBytes;
     for (const connection of this.#open.keys()) bytes += connection.heldBytes;
     return bytes;
   }

@@ -50,8 +50,12 @@ export class ResumableClient extends FrameClient implements Resumable {
     return this.connection === undefined;
   }
 
-  get delivered(): readonly JsonObject[] {
-    return this.#log.delivered();
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get sentItems(): readonly JsonObject[] {
+    return this.#log.sentItems();
   }
 
   /** Bytes that are kept while the client is gone. */
