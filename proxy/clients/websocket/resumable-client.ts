@@ -83,7 +83,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   }
 
   /** The turn has left its row. It is kept for a client that has not seen its end. */
-  ended(): void {
+  override ended(): void {
     this.#isOver = true;
     this.#setOver();
     this.#finish();
@@ -146,6 +146,7 @@ export class ResumableClient extends FrameClient implements Resumable {
 
   #forget(): void {
     this.#cancelWindow();
+    if (this.#isOver) this.disconnect();
     this.#socket?.close();
     this.#socket = undefined;
     this.#options.forget(this);
