@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
+import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
@@ -60,6 +61,22 @@ const marked: JsonObject = {
   client_metadata: { turn_id: canary('turn') },
 };
 
+/** A picture with a mark behind its head, of which the first nine bytes leave the mark's base64 as it is. */
+const PICTURE = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n.', 'latin1'), Buffer.from(canary('image'))]);
+
+/** All that a provider's error might repeat. */
+const WISH = `${PROMPT} with ${canary('arguments')}`;
+
+/** The parts of an image edit, each with marks in all of its texts. The model is one that no catalog has. */
+const imageForm = formOf([
+  { name: 'model', value: canary('image-model') },
+  { name: 'prompt', value: WISH },
+  { name: 'image', value: PICTURE, filename: canary('image-name'), type: 'image/png' },
+  { name: 'mask', value: PICTURE, filename: canary('mask-name'), type: `image/${MARK}` },
+]);
+const form = { body: imageForm, headers: { 'content-type': FORM_TYPE } } as const;
+const picture = { model: canary('image-model'), prompt: WISH, user: canary('user') };
+
 interface Request {
   readonly method?: string;
   readonly path: string;
@@ -75,6 +92,21 @@ const ROUTES: Readonly<Record<string, Request>> = {
   'a native stream': { path: '/backend-api/agent/responses', body: turnBody('', marked), dispatched: true },
   'a native answer': { path: '/backend-api/agent/responses', body: turnBody('', { ...marked, stream: false }), dispatched: true },
   'the native alias': { path: '/backend-api/agent/v1/responses', body: turnBody('', marked), dispatched: true },
+  'an image': { path: '/v1/images/generations', body: picture, dispatched: true },
+  'an edited image': { path: '/v1/images/edits', ...form, dispatched: true },
+  'a native image': { path: '/backend-api/agent/images/generations', body: picture, dispatched: true },
+  'a native edited image': { path: '/backend-api/agent/images/edits', ...form, dispatched: true },
+  'an image with a wrong parameter': { path: '/v1/images/generations', body: { ...picture, [canary('parameter')]: canary('value') } },
+  'an edit with a part of another name': {
+    path: '/v1/images/edits',
+    ...form,
+    body: formOf([
+      { name: 'model', value: 'm' },
+      { name: canary('part'), value: PICTURE, filename: canary('part-name') },
+    ]),
+  },
+  'a form that is cut': { path: '/v1/images/edits', ...form, body: imageForm.subarray(0, -40) },
+  'a form without a boundary': { path: '/v1/images/edits', ...form, headers: { 'content-type': `multipart/form-data; x=${MARK}` } },
   'the public models': { path: '/v1/models' },
   'the native models': { path: '/backend-api/agent/models', headers: { 'if-none-match': canary('etag') } },
   'a forwarded row': { path: '/backend-api/meter/agent-identities/jwks' },
@@ -182,7 +214,7 @@ before(async () => {
     config: (draft) => {
       draft.limits = { request_body_bytes: 100_000 };
       draft.log = { level: 'debug' };
-      draft.pools = draft.accounts.map(({ id }: { id: string }) => ({ id, assignments: [{ account: id }] }));
+      draft.pools = draft.accounts.map(({ id }: { id: string }) => ({ id, image_host_model: 'model-a', assignments: [{ account: id }] }));
       draft.keys = draft.accounts.map(({ id }: { id: string }, index: number) => ({
         id,
         pool: id,
