@@ -6,6 +6,10 @@ import { eligibility } from './access/eligibility.ts';
 import { imagePermission } from './access/image-permission.ts';
 import { modelAccess } from './access/model-access.ts';
 import { routeStatus } from './access/route-status.ts';
+import { compactionAnswer } from './compaction/compaction-answer.ts';
+import { compactionProjection } from './compaction/compaction-projection.ts';
+import { compactionReplay } from './compaction/compaction-replay.ts';
+import { compactionTrigger } from './compaction/compaction-trigger.ts';
 import { backendShape } from './dialect/backend-shape.ts';
 import { dialectShape } from './dialect/dialect-shape.ts';
 import { dropFields } from './dialect/drop-fields.ts';
@@ -59,6 +63,7 @@ export const RULES: readonly Rule[] = [
   turnMetadata, // reply: before hideQuota, which edits the headers of what it makes
   publicModel, // reply: after usage too
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
+  compactionAnswer, // reply: after usage, which reads the provider's answer
 
   modelAccess, // the model before the content of the body (Q4)
   imageModel, // the same for images, whose model may be in no catalog (A10)
@@ -67,6 +72,8 @@ export const RULES: readonly Rule[] = [
   imageParameters, // as the client wrote them
   imageRequest, // before every rule that reads a Responses body
   inputLists, // every rule below gets lists
+  compactionTrigger, // its place, before the shape of other items
+  compactionReplay, // names items of input by their index, so before itemReferences
   remoteMcp, // before toolTypes, whose refusal of the same tools says less
   webSearchNames, // before toolTypes and toolChoice, which know the plain name alone
   toolTypes, // the type, before the shape of that type
@@ -90,6 +97,7 @@ export const RULES: readonly Rule[] = [
   liftInstructions, // Full only
   liteRewrite, // Lite only
   backendShape, // after every rule that edits reasoning and include
+  compactionProjection, // per attempt; after the Lite rewrite (F2.15), and before an account drops what it refuses
   modelMapping, // per attempt
   dropFields, // per attempt, before the marker, which no setting may remove
   liteMarker, // per attempt, the last edit

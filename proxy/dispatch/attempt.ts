@@ -10,7 +10,9 @@ import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, St
 import type { SocketSlot } from '../upstream/socket-slot.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { SWITCHING_PROTOCOLS } from '../upstream/websocket-carrier.ts';
+import { isChecked } from './checked-answer.ts';
 import type { Client, Upload } from './client.ts';
+import { CollectedReply } from './collected-reply.ts';
 import { EventReply } from './event-reply.ts';
 import { PipedReply } from './piped-reply.ts';
 import type { ReplyContext } from './reply-context.ts';
@@ -66,7 +68,7 @@ class Attempt implements ReplyContext {
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
-  #reply: EventReply | WholeReply | PipedReply | undefined;
+  #reply: EventReply | CollectedReply | WholeReply | PipedReply | undefined;
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
@@ -160,9 +162,14 @@ class Attempt implements ReplyContext {
     const { slot } = this.#options;
     if (slot && status !== 200) this.counters.add('upstream_websocket_refusals');
     const streams = status === 200 && (slot !== undefined || isEventStream(headers));
-    const reply = streams ? new EventReply(head, client.sink(), this) : new WholeReply(headers, head, client, this);
+    const reply = streams ? this.#eventReader(head) : new WholeReply(headers, head, client, this);
     this.#reply = reply;
     return reply;
+  }
+
+  #eventReader(head: Head): EventReply | CollectedReply {
+    const { client } = this.#options;
+    return isChecked(this.turn) ? new CollectedReply({ head, client, context: this }) : new EventReply(head, client.sink(), this);
   }
 
   #pipedReader(status: number, headers: Headers): StreamReader | ByteReader {

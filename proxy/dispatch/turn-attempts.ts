@@ -33,7 +33,7 @@ import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-reques
 import { failureOf } from './reply-context.ts';
 import type { ReplyObservers } from './reply-observers.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import { anchorNotFound, TurnSocket } from './turn-socket.ts';
+import { anchorNotFound, type TurnSocket, turnSocketOf } from './turn-socket.ts';
 
 export interface TurnServices {
   readonly selection: Selection;
@@ -78,15 +78,15 @@ export class TurnAttempts implements Recoverable, Confidential {
   #account: AccountConfig | undefined;
   #why: Why | null = null;
   #upload: Upload | undefined;
-  /** Undefined for a client that is connected by HTTP. */
+  /** Undefined for a turn that goes over HTTP. */
   readonly #socket: TurnSocket | undefined;
 
   constructor(services: TurnServices, request: DispatchRequest, resources: TurnResources) {
-    const { turn, payload, client } = request;
+    const { turn, payload } = request;
     this.turn = turn;
     this.body = payload.kind === 'json' ? payload.work.body : {};
     this.sentBody = this.body;
-    this.#socket = client.upstreamSocket && new TurnSocket(client.upstreamSocket, services.websockets, this.body);
+    this.#socket = turnSocketOf(request, services.websockets);
     this.#services = services;
     this.#request = request;
     this.#resources = resources;
@@ -164,7 +164,7 @@ export class TurnAttempts implements Recoverable, Confidential {
 
   /** A turn that continues nothing stays at the account of the live socket, as long as that can take it. */
   #preferLive(continuation: Continuation): Continuation {
-    const live = this.#socket?.slot.account;
+    const live = this.#request.client.upstreamSocket?.account;
     return live === undefined || continuation.soft !== undefined ? continuation : { ...continuation, soft: live };
   }
 
@@ -227,7 +227,7 @@ export class TurnAttempts implements Recoverable, Confidential {
       request = composeStream(this.#upload?.stream ?? null, composition);
     }
     const complete = this.#log.begin(account.label, cause);
-    const keepResponse = slot && ((id: string): void => slot.keepResponse(id));
+    const keepResponse = slot && ((id: string): void => slot.keepResponse(id, turn.model?.mode?.effective));
     const observed = observers.of({ turn, account, continuation: this.continuation, keepResponse });
     counters.add('attempts');
     if (lease.isProbe) counters.add('probes');

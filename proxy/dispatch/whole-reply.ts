@@ -1,10 +1,11 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then judged as a whole.
-import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from '../turn/failure.ts';
+import { type CarrierFailure, carrierFailure, type Failure, loggedCode, statusFailure } from '../turn/failure.ts';
 import { isObject, type JsonObject } from '../turn/json.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
 import { replyText } from '../turn/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../turn/turn.ts';
 import type { ByteReader } from '../upstream/carrier.ts';
+import { failureIn, isChecked, isFailure, settleChecked } from './checked-answer.ts';
 import type { Client } from './client.ts';
 import type { CloseReply, ReplyContext } from './reply-context.ts';
 
@@ -89,7 +90,11 @@ export class WholeReply implements ByteReader {
     }
     const text = body.toString('utf8');
     const json = parsed(text);
-    const failure = json && isFailure(json) ? inBandFailure(json, turn.now()) : undefined;
+    if (isChecked(turn)) {
+      settleChecked(json, text, { head: this.#head, client: this.#client, context: this.#context });
+      return;
+    }
+    const failure = failureIn(json, turn);
     const { relaysWholeAnswers } = turn.surface;
     if (failure && (!relaysWholeAnswers || retryable(failure))) {
       settle({ kind: 'failed', failure });
@@ -128,9 +133,6 @@ function parsed(text: string): JsonObject | undefined {
     return undefined;
   }
 }
-
-/** `"error": null` is no error (Q15). */
-const isFailure = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
 
 const outcomeOf = (json: JsonObject): OutcomeKind => {
   if (isFailure(json)) return 'failed';

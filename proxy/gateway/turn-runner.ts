@@ -10,6 +10,7 @@ import type { CloseReply } from '../dispatch/reply-context.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import type { Log } from '../log.ts';
+import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
@@ -53,6 +54,8 @@ export class TurnRunner {
         if (turn.kind.payload !== 'stream') {
           const work = { body: await client.json() };
           request = { ...work.body };
+          const { asCompaction } = turn.kind;
+          if (asCompaction && asksForCompaction(request)) turn.become(asCompaction);
           const ruling = turn.rules.request(work);
           if (ruling) await ruling;
           payload = { kind: 'json', work };

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
@@ -76,6 +76,7 @@ const imageForm = formOf([
 ]);
 const form = { body: imageForm, headers: { 'content-type': FORM_TYPE } } as const;
 const picture = { model: canary('image-model'), prompt: WISH, user: canary('user') };
+const compacted = [...(marked.input as Json[]), { type: 'compaction_trigger' }];
 
 interface Request {
   readonly method?: string;
@@ -107,6 +108,18 @@ const ROUTES: Readonly<Record<string, Request>> = {
   },
   'a form that is cut': { path: '/v1/images/edits', ...form, body: imageForm.subarray(0, -40) },
   'a form without a boundary': { path: '/v1/images/edits', ...form, headers: { 'content-type': `multipart/form-data; x=${MARK}` } },
+  'a native compaction': { path: '/backend-api/agent/responses/compact', body: { model: 'model-a', ...marked }, dispatched: true },
+  'the alias of it': { path: '/backend-api/agent/v1/responses/compact', body: { model: 'model-a', ...marked }, dispatched: true },
+  'an explicit compaction': { path: '/v1/responses', body: { model: 'model-a', ...marked, input: compacted }, dispatched: true },
+  'a streamed compaction': {
+    path: '/v1/responses',
+    body: { model: 'model-a', ...marked, input: compacted, stream: true },
+    dispatched: true,
+  },
+  'a wrong replay': {
+    path: '/v1/responses',
+    body: { model: 'model-a', ...marked, input: [{ type: 'compaction', encrypted_content: canary('sealed'), [canary('member')]: 1 }] },
+  },
   'the public models': { path: '/v1/models' },
   'the native models': { path: '/backend-api/agent/models', headers: { 'if-none-match': canary('etag') } },
   'a forwarded row': { path: '/backend-api/meter/agent-identities/jwks' },
@@ -184,6 +197,9 @@ const FAILURES: Readonly<Record<string, Scripted>> = {
   'a failed JSON answer': (account) => replyJson({ id: canary('response'), status: 'failed', error: echo(account) }),
   'a stream that breaks off': () => [replyEvents([created, delta, delta]), { kind: 'cut', at: { events: 2 }, how: 'reset' }],
   'a stream without an end': () => replyEvents([created, delta]),
+  'a compaction that is marked': () =>
+    replyJson({ output: [{ type: 'compaction', encrypted_content: canary('completion') }] }, { headers: theirs }),
+  'a compaction without content': () => replyJson({ output: [{ type: 'compaction', id: canary('completion') }] }, { headers: theirs }),
   'an event that is no JSON': () => replyBytes(`data: {"type":"response.completed","a":"${canary('completion')}\n\n`),
   'no answer': () => 'reset before headers',
   'a coded answer': () => replyBytes(PROMPT, { headers: { 'content-encoding': 'gzip' } }),

@@ -31,6 +31,16 @@ export const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
     { over: 'sse', path: PUBLIC },
     { over: 'websocket', path: PUBLIC },
   ],
+  compact: [
+    { over: 'json', path: `${NATIVE}/compact` },
+    { over: 'json', path: `${ALIAS}/compact` },
+  ],
+  // Its trigger is added to the body of the case. Without an anchor a frame goes out over HTTP too (F3.6).
+  'public-compact': [
+    { over: 'json', path: PUBLIC },
+    { over: 'sse', path: PUBLIC },
+    { over: 'websocket', path: PUBLIC },
+  ],
 };
 
 /** A turn's answer, whatever carried it. */

@@ -1,11 +1,11 @@
 // Runs a case table over real sockets: what reached the account and what came back, on every endpoint of the case's kind.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import { asList, type Json, type JsonObject } from '../../../proxy/turn/json.ts';
 import { bearerOf } from '../gateway.ts';
 import type { WireCase } from './case.ts';
 import { type Answer, ENDPOINTS, type Endpoint, Exchange } from './exchange.ts';
-import { expectedDispatch, isPublic } from './expected-dispatch.ts';
+import { expectedDispatch, isCompact, isPublic } from './expected-dispatch.ts';
 import { TableGateway } from './table-gateway.ts';
 
 const DESTINATION = '/backend-api/agent/responses';
@@ -108,7 +108,8 @@ async function asked(gateway: TableGateway, exchange: Exchange, one: WireCase, e
 
 function ask(gateway: TableGateway, exchange: Exchange, one: WireCase, endpoint: Endpoint, body: JsonObject): Promise<Answer> {
   gateway.gate.upstream.clear();
-  return exchange.ask(endpoint, body, gateway.authorization(one));
+  const sent = one.kind === 'public-compact' ? { ...body, input: [...asList(body.input), { type: 'compaction_trigger' }] } : body;
+  return exchange.ask(endpoint, sent, gateway.authorization(one));
 }
 
 /** Member names that no rule ever sees: the body is refused as it is parsed. */
@@ -156,9 +157,11 @@ async function arrival(
   assertWhole(answer, endpoint, one);
   const [turn, ...others] = gateway.gate.upstream.turns();
   assert.equal(others.length, 0);
-  assert.deepEqual([turn?.method, turn?.path], [endpoint.over === 'websocket' ? 'WS' : 'POST', DESTINATION]);
+  const compact = isCompact(one.kind);
+  const asFrame = endpoint.over === 'websocket' && !compact;
+  assert.deepEqual([turn?.method, turn?.path], [asFrame ? 'WS' : 'POST', compact ? `${DESTINATION}/compact` : DESTINATION]);
   assert.equal(turn?.headers.authorization, `Bearer ${bearerOf('north')}`);
-  const hasHeader = one.model.mode?.effective === 'lite' && endpoint.over !== 'websocket';
+  const hasHeader = one.model.mode?.effective === 'lite' && !asFrame;
   assert.equal(turn.headers[MARKER], hasHeader ? 'true' : undefined);
   return turn.json as JsonObject;
 }
@@ -167,7 +170,7 @@ function assertWhole({ headers, events, text }: Answer, { over }: Endpoint, { ki
   assert.ok(![...headers.keys()].some((name) => name.includes('lite')), 'no marker in the answer');
   assert.ok(!text.includes(MARKER) && !text.includes(ENTRY), 'nor in its events');
   if (over === 'json') {
-    assert.equal(events[0]?.object, 'response', text);
+    assert.equal(events[0]?.object, kind === 'compact' ? 'response.compaction' : 'response', text);
     return;
   }
   const hasMark = over === 'sse' && isPublic(kind);
