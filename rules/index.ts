@@ -6,6 +6,7 @@ import { eligibility } from './access/eligibility.ts';
 import { imagePermission } from './access/image-permission.ts';
 import { modelAccess } from './access/model-access.ts';
 import { routeStatus } from './access/route-status.ts';
+import { requestCompression } from './compression/request-compression.ts';
 import { backendShape } from './dialect/backend-shape.ts';
 import { dialectShape } from './dialect/dialect-shape.ts';
 import { dropFields } from './dialect/drop-fields.ts';
@@ -80,6 +81,7 @@ export const RULES: readonly Rule[] = [
   lowerSchemas, // before Lite moves the tools
   effortAlias, // after the policy has distinguished minimal from low
   liftInstructions, // Full only
+  requestCompression, // after the last refusal, so that no refused turn pays for it; before Lite, whose own items hold no outputs (F7)
   liteRewrite, // Lite only
   backendShape, // after every rule that edits reasoning and include
   modelMapping, // per attempt

@@ -52,6 +52,7 @@ export class TurnRunner {
         let request: Body | undefined;
         if (turn.kind.payload === 'json') {
           const work = { body: await client.json() };
+          turn.bodyBytes = client.bodyBytes;
           request = { ...work.body };
           const ruling = turn.rules.request(work);
           if (ruling) await ruling;

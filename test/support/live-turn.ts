@@ -59,6 +59,8 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       after: (ms, run) => clock.after(ms, run),
       findModel: (_pool, id) => (id === model?.id ? model : undefined),
       recoversIn: () => undefined,
+      countTokens: async () => undefined,
+      pause: async () => undefined,
       fault: (thrown) => void faults.push(thrown),
     },
   );

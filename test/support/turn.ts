@@ -16,6 +16,9 @@ export interface TurnOptions {
   readonly model?: Partial<ModelView>;
   readonly client?: 'http' | 'websocket';
   readonly audioBytes?: number;
+  readonly countTokens?: Turn['countTokens'];
+  /** The decoded size of the body. Default 0. */
+  readonly bodyBytes?: number;
 }
 
 export const POOL: PoolConfig = {
@@ -82,6 +85,9 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     identify: () => key,
     findModel: (id) => (id === model.id ? model : undefined),
     recoversIn: () => undefined,
+    bodyBytes: options.bodyBytes ?? 0,
+    countTokens: options.countTokens ?? (async () => undefined),
+    pause: async () => undefined,
     model,
     note: (field, value) => {
       noted[field] = value;

@@ -28,6 +28,7 @@ const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
 export class HttpClient implements TurnClient {
   #streams = false;
+  #bodyBytes = 0;
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -44,6 +45,10 @@ export class HttpClient implements TurnClient {
 
   get streams(): boolean {
     return this.#streams;
+  }
+
+  get bodyBytes(): number {
+    return this.#bodyBytes;
   }
 
   /** Whether anything of an answer was sent. */
@@ -65,6 +70,7 @@ export class HttpClient implements TurnClient {
     const bytes = await readBody(request, { limits, timeouts, guard: this.#guard, counters: this.#counters, begin });
     const body = parseBody(bytes);
     this.#streams = body.stream === true;
+    this.#bodyBytes = bytes.length;
     return body;
   }
 

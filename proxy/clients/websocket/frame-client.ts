@@ -27,6 +27,10 @@ export class FrameClient implements TurnClient {
     this.#output = new TurnOutput(connection);
   }
 
+  get bodyBytes(): number {
+    return this.#frame instanceof Refusal ? 0 : this.#frame.bytes;
+  }
+
   get shown(): boolean {
     return this.#output.shown;
   }
@@ -38,7 +42,7 @@ export class FrameClient implements TurnClient {
   /** The frame without its type. @throws Refusal */
   async json(): Promise<Body> {
     if (this.#frame instanceof Refusal) throw this.#frame;
-    const { type: _, ...body } = this.#frame;
+    const { type: _, ...body } = this.#frame.json;
     return body;
   }
 
