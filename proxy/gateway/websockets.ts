@@ -5,13 +5,13 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { ClientConnection } from '../clients/http/client-connection.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { endRaw } from '../clients/http/raw-refusal.ts';
-import type { BodyGuard } from '../clients/http/request-body.ts';
 import { type BrokenLimit, CLOSE, type Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
 import { FrameClient } from '../clients/websocket/frame-client.ts';
 import { ResumableClient } from '../clients/websocket/resumable-client.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Heartbeat } from '../heartbeat.ts';
+import type { MemoryGuard } from '../memory-guard.ts';
 import type { Counters } from '../metrics.ts';
 import { ResumableTurns } from '../sessions/resumable-turns.ts';
 import { sessionOf } from '../sessions/session.ts';
@@ -36,7 +36,7 @@ export interface WebsocketsOptions {
   readonly heartbeat: Heartbeat;
   /** Of what identifies a turn. */
   readonly digest: KeyedDigest;
-  readonly guard: BodyGuard;
+  readonly guard: MemoryGuard;
   readonly running: RunningTurns;
   /** Headers of the gateway's own on the answer to an upgrade. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
