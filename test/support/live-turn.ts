@@ -64,6 +64,8 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       presenceOf: (_pool, id) => (id === model?.id ? 'routable' : 'absent'),
       recoversIn: () => undefined,
       replyMemory: { guard: new MemoryGuard(), counters: new Counters() },
+      countTokens: async () => undefined,
+      pause: async () => undefined,
       fault: (thrown) => void faults.push(thrown),
     },
   );

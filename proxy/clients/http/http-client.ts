@@ -32,6 +32,7 @@ const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
 export class HttpClient implements TurnClient {
   #streams = false;
+  #bodyBytes = 0;
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -48,6 +49,10 @@ export class HttpClient implements TurnClient {
 
   get streams(): boolean {
     return this.#streams;
+  }
+
+  get bodyBytes(): number {
+    return this.#bodyBytes;
   }
 
   /** Whether anything of an answer was sent. */
@@ -70,8 +75,10 @@ export class HttpClient implements TurnClient {
     const options = { limits, timeouts, guard: this.#guard, counters: this.#counters, begin };
     if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
     checkMediaType(contentType);
-    const body = parseBody(await readBody(request, options));
+    const bytes = await readBody(request, options);
+    const body = parseBody(bytes);
     this.#streams = body.stream === true;
+    this.#bodyBytes = bytes.length;
     return body;
   }
 
