@@ -6,6 +6,7 @@ import { type PoolUsageOptions, poolUsageAnswers } from '../answers/pool-usage.t
 import { Dispatch } from '../dispatch/dispatch.ts';
 import { ReplyObservers } from '../dispatch/reply-observers.ts';
 import { placeOf } from '../log.ts';
+import { MemoryGuard } from '../memory-guard.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import type { Services } from './services.ts';
 import { TurnRunner } from './turn-runner.ts';
@@ -66,6 +67,7 @@ export function turnHost({ capacity, clock, counters, log, models, tokens }: Ser
     findModel: (pool, id) => models.find(pool, id),
     presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
+    replyMemory: { guard: new MemoryGuard(), counters },
     countTokens: (texts) => tokens.count(texts),
     pause: () => setImmediate(),
     fault: (thrown, requestId) => {

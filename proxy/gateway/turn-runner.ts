@@ -110,6 +110,7 @@ export class TurnRunner {
     } catch (thrown) {
       turn.fault(thrown);
     }
+    turn.held.releaseAll();
     this.#record(turn, ending, attempts, reservation);
   }
 

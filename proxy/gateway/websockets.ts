@@ -5,9 +5,9 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { ClientConnection } from '../clients/http/client-connection.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { endRaw } from '../clients/http/raw-refusal.ts';
-import type { BodyGuard } from '../clients/http/request-body.ts';
 import { type BrokenLimit, CLOSE, type Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Heartbeat } from '../heartbeat.ts';
+import type { MemoryGuard } from '../memory-guard.ts';
 import { clientHeaders } from '../turn/headers.ts';
 import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
@@ -22,7 +22,7 @@ export interface WebsocketsOptions extends FrameTurnsOptions {
   readonly generation: () => Generation;
   readonly host: TurnHost;
   readonly heartbeat: Heartbeat;
-  readonly guard: BodyGuard;
+  readonly guard: MemoryGuard;
   /** Headers of the gateway's own on the answer to an upgrade. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
   /** Whether an account of the Pool speaks websocket. */

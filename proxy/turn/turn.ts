@@ -148,6 +148,8 @@ export interface Turn {
   /** Set by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void;
+  /** Counts bytes of the reply that a rule keeps until the turn ends. Throws where the turn may hold no more: its reply breaks off. */
+  holdReply(bytes: number): void;
 }
 
 /** The parsed request body, edited once, before an account is chosen. */
@@ -178,6 +180,8 @@ export interface Head {
 export interface Event {
   readonly type: string;
   readonly data: JsonObject;
+  /** Bytes of the event as it came; absent where the gateway made it. */
+  readonly size?: number;
 }
 
 export type OutcomeKind = 'completed' | 'incomplete' | 'failed' | 'cut' | 'client_gone' | 'refused';

@@ -1,6 +1,7 @@
 // The client of one turn over HTTP: its body, its answer or stream, and the signal that it left.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
+import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { isForm } from '../../turn/media-type.ts';
@@ -13,7 +14,7 @@ import { parseBody } from './json-body.ts';
 import { readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
-import { type BodyGuard, readBody } from './request-body.ts';
+import { readBody } from './request-body.ts';
 import { SseSink } from './sse-sink.ts';
 import { checkUpload, openUpload } from './upload.ts';
 import { writeAnswer, writeRefusal } from './write-answer.ts';
@@ -22,7 +23,7 @@ export interface HttpClientOptions {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The memory limit over the bodies of all clients. */
-  readonly guard: BodyGuard;
+  readonly guard: MemoryGuard;
   readonly counters: Counters;
 }
 
@@ -35,7 +36,7 @@ export class HttpClient implements TurnClient {
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #guard: BodyGuard;
+  readonly #guard: MemoryGuard;
   readonly #counters: Counters;
 
   constructor(turn: LiveTurn, { request, response, guard, counters }: HttpClientOptions) {

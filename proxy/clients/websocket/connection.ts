@@ -2,13 +2,13 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../clock.ts';
+import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Limits } from '../../turn/settings.ts';
 import type { Body } from '../../turn/turn.ts';
 import { SocketSlot } from '../../upstream/socket-slot.ts';
 import { parseBody } from '../http/json-body.ts';
-import type { BodyGuard } from '../http/request-body.ts';
 
 /** Close codes of RFC 6455, and of its registry. */
 export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;
@@ -34,7 +34,7 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   /** The memory limit over the bodies of all clients. */
-  readonly guard: BodyGuard;
+  readonly guard: MemoryGuard;
   /** Runs the turn of a frame. Never rejects. */
   readonly serve: (frame: Frame, connection: WebsocketConnection) => Promise<void>;
   /** Answers a frame that gets no turn. */
