@@ -44,6 +44,10 @@ export const COUNTERS = {
   detached_turns_too_large: 'Detached turns that were ended for the size of what they held',
   upstream_websockets: 'Websockets opened to accounts',
   upstream_websocket_refusals: 'Websocket upgrades that accounts refused',
+  token_counts: 'Token counts of compressed tool outputs that came in time',
+  token_counts_late: 'Token counts that did not come in time',
+  token_counts_refused: 'Token counts refused because too many were waiting, or their thread had just ended',
+  token_threads_ended: 'Threads for token counts that ended by a fault',
   server_errors: 'Unforeseen failures answered with a fixed 500',
 } as const;
 

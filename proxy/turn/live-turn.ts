@@ -26,6 +26,8 @@ export interface TurnHost {
   presenceOf(pool: PoolConfig, id: string): Presence;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
+  countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
+  pause(): Promise<void>;
   /** Reports an unexpected error of the turn with this id. Never throws. */
   fault(thrown: unknown, requestId: string): void;
 }
@@ -63,6 +65,7 @@ export class LiveTurn implements Turn {
   /** What rules noted: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
+  bodyBytes = 0;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   readonly #keyOf: Arrival['keyOf'];
   readonly #host: TurnHost;
@@ -151,6 +154,14 @@ export class LiveTurn implements Turn {
 
   recoversIn(): number | undefined {
     return this.model && this.#host.recoversIn(this.pool, this.model.id);
+  }
+
+  countTokens(texts: readonly string[]): Promise<readonly number[] | undefined> {
+    return this.#host.countTokens(texts);
+  }
+
+  pause(): Promise<void> {
+    return this.#host.pause();
   }
 
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void {

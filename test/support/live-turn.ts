@@ -61,6 +61,8 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       findModel: (_pool, id) => (id === model?.id ? model : undefined),
       presenceOf: (_pool, id) => (id === model?.id ? 'routable' : 'absent'),
       recoversIn: () => undefined,
+      countTokens: async () => undefined,
+      pause: async () => undefined,
       fault: (thrown) => void faults.push(thrown),
     },
   );

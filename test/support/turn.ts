@@ -18,6 +18,9 @@ export interface TurnOptions {
   readonly presence?: Readonly<Record<string, Presence>>;
   readonly client?: 'http' | 'websocket';
   readonly audioBytes?: number;
+  readonly countTokens?: Turn['countTokens'];
+  /** The decoded size of the body. Default 0. */
+  readonly bodyBytes?: number;
 }
 
 export const POOL: PoolConfig = {
@@ -87,6 +90,9 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     findModel: (id) => (id === model.id ? model : undefined),
     presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),
     recoversIn: () => undefined,
+    bodyBytes: options.bodyBytes ?? 0,
+    countTokens: options.countTokens ?? (async () => undefined),
+    pause: async () => undefined,
     model,
     note: (field, value) => {
       noted[field] = value;

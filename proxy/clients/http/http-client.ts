@@ -31,6 +31,7 @@ const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
 export class HttpClient implements TurnClient {
   #streams = false;
+  #bodyBytes = 0;
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -47,6 +48,10 @@ export class HttpClient implements TurnClient {
 
   get streams(): boolean {
     return this.#streams;
+  }
+
+  get bodyBytes(): number {
+    return this.#bodyBytes;
   }
 
   /** Whether anything of an answer was sent. */
@@ -71,6 +76,7 @@ export class HttpClient implements TurnClient {
     checkMediaType(contentType);
     const body = parseBody(await readBody(request, options));
     this.#streams = body.stream === true;
+    this.#bodyBytes = bytes.length;
     return body;
   }
 

@@ -20,7 +20,7 @@ const MAX_WAITING = 8;
 const FULL_BYTES = 1_048_576;
 
 /** A `response.create` frame; a refusal where its bytes are no JSON object. */
-export type Frame = Body | Refusal;
+export type Frame = { readonly json: Body; readonly bytes: number } | Refusal;
 
 /** How the connection was ended by a limit of its own. */
 export type BrokenLimit = 'idle' | 'frame_too_large';
@@ -158,7 +158,7 @@ export class WebsocketConnection {
     }
     this.#activeAt = clock.now();
     const frame = parsed(data);
-    if (!(frame instanceof Refusal) && frame.type !== 'response.create') counters.add('websocket_frames_ignored');
+    if (!(frame instanceof Refusal) && frame.json.type !== 'response.create') counters.add('websocket_frames_ignored');
     else if (!this.#running) void this.#run(frame);
     else if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes + data.length > limits.request_body_bytes) {
       counters.add('websocket_frames_refused');
@@ -222,7 +222,7 @@ export class WebsocketConnection {
 
 function parsed(data: Buffer): Frame {
   try {
-    return parseBody(data);
+    return { json: parseBody(data), bytes: data.length };
   } catch (thrown) {
     if (thrown instanceof Refusal) return thrown;
     throw thrown;

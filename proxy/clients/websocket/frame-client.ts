@@ -19,6 +19,7 @@ export class FrameClient implements TurnClient {
   readonly #turn: LiveTurn;
   /** Released when it was read: a turn takes longer than its dispatch. */
   #frame: Frame | undefined;
+  #bodyBytes = 0;
   #connection: WebsocketConnection | undefined;
   #unwatch: () => void = () => undefined;
   #gone = false;
@@ -31,6 +32,10 @@ export class FrameClient implements TurnClient {
     this.#turn = turn;
     this.#frame = frame;
     this.connect(connection);
+  }
+
+  get bodyBytes(): number {
+    return this.#bodyBytes;
   }
 
   get shown(): boolean {
@@ -46,7 +51,8 @@ export class FrameClient implements TurnClient {
     const frame = this.#frame;
     this.#frame = undefined;
     if (!frame || frame instanceof Refusal) throw frame ?? new Error('the frame was read before');
-    const { type: _, ...body } = frame;
+    this.#bodyBytes = frame.bytes;
+    const { type: _, ...body } = frame.json;
     return body;
   }
 

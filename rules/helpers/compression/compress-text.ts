@@ -13,7 +13,8 @@ const WORTHWHILE = 0.95;
 /** The first line of every result. */
 const COMPRESSED = /^\[compressed (?:search results|diff|log): /;
 /** What native clients write above the output of a command: its exit code, its duration. */
-const COMMAND_HEADER = /^(?:(?:Chunk ID|Wall time|Exit code|Process exited with code|Process running with session ID|Original token count|Total output lines)[^\n]*\n){1,8}(?:Output:\n)?\n?/;
+const COMMAND_HEADER =
+  /^(?:(?:Chunk ID|Wall time|Exit code|Process exited with code|Process running with session ID|Original token count|Total output lines)[^\n]*\n){1,8}(?:Output:\n)?\n?/;
 /** Members of a JSON text that hold the output of a command. */
 const OUTPUT_MEMBERS: ReadonlySet<string> = new Set(['output', 'stdout', 'stderr', 'aggregated_output']);
 

@@ -34,7 +34,10 @@ export function compressDiff(lines: readonly string[]): readonly string[] | unde
 /** Where the hunk ends whose header is at `at`; undefined where its lines are not those that the header counts. */
 function hunkEnd(lines: readonly string[], at: number): { readonly at: number; readonly columns: number } | undefined {
   const [, signs = '', ranges = '', added = '1'] = HUNK.exec(lines[at] as string) ?? [];
-  const olds = ranges.trim().split(' ').map((range) => Number(/,(\d+)/.exec(range)?.[1] ?? 1));
+  const olds = ranges
+    .trim()
+    .split(' ')
+    .map((range) => Number(/,(\d+)/.exec(range)?.[1] ?? 1));
   const columns = signs.length - 1;
   if (columns < 1 || olds.length !== columns) return undefined;
   let news = Number(added);

@@ -110,6 +110,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
       /^(?=.{1,240}$)(?=.*\b(?:passed|ran|result|results|summary|tests?|total|completed|finished|build|done|suites?)\b)(?=.*(?:\d+ (?:tests? )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?) ?[:=] ?\d)).*$/i,
     counts: /(\d+) (?:tests? )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?) ?[:=] ?(\d+)/gi,
     failure: /^\s*(?:\[?(?:FAIL|FAILED|FAILURE|ERROR|FATAL)\]?\b|[✖✗✘×❌●]|not ok\b|\d+\) \S|Error: |error: )|^\S+ (?:FATAL|ERROR)\b/,
-    progress: /^\s*(?:[✔✓√] |ok \S|(?:PASS|PASSED|OK)\b|\[(?:PASS|PASSED|OK|INFO|DEBUG|TRACE)\] )|^(?:\S+ ){0,3}(?:INFO|DEBUG|TRACE)\b|(?:\.\.\.|:| -) ?(?:ok|OK|PASS|PASSED|passed)(?: \([^)]*\))?$/,
+    progress:
+      /^\s*(?:[✔✓√] |ok \S|(?:PASS|PASSED|OK)\b|\[(?:PASS|PASSED|OK|INFO|DEBUG|TRACE)\] )|^(?:\S+ ){0,3}(?:INFO|DEBUG|TRACE)\b|(?:\.\.\.|:| -) ?(?:ok|OK|PASS|PASSED|passed)(?: \([^)]*\))?$/,
   },
 ];

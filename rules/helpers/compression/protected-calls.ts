@@ -42,6 +42,12 @@ export function isProtected(call: JsonObject | undefined): boolean {
   }
 }
 
+/** Characters that the check of a call reads. */
+export function lengthOfCall(call: JsonObject | undefined): number {
+  const text = call?.arguments ?? call?.input;
+  return typeof text === 'string' ? text.length : 0;
+}
+
 function isProtectedName({ name, namespace }: JsonObject): boolean {
   if (!isText(name) || PROTECTED_TOOLS.has(name)) return true;
   return [name, namespace].some((text) => isText(text) && wordsOf(text).some((word) => RETRIEVAL_WORDS.has(word)));

@@ -199,10 +199,10 @@ class ShellReader {
     for (let c = this.#take(); c !== "'"; c = this.#take()) {
       if (c !== '\\') text += c;
       else {
-        const escape = this.#take();
+        const code = this.#take();
         // An octal, hexadecimal or control escape could spell any name.
-        if (/[0-7xuUc]/.test(escape)) throw new Unreadable();
-        text += { n: '\n', t: '\t', r: '\r' }[escape] ?? escape;
+        if (/[0-7xuUc]/.test(code)) throw new Unreadable();
+        text += { n: '\n', t: '\t', r: '\r' }[code] ?? code;
       }
     }
     return text;

@@ -51,14 +51,13 @@ function callOf(item: JsonObject, calls: Identifiers, answered: Identifiers): Js
   if (answered.isAmbiguous(item.call_id)) return undefined;
   const named = identifiers.map((member) => item[member]);
   if (named.some((identifier) => calls.isAmbiguous(identifier))) return undefined;
-  const [call, ...others] = new Set(named.flatMap((identifier) => calls.holder(identifier) ?? []));
+  const [call, ...others] = new Set(named.map((identifier) => calls.holder(identifier)).filter((holder) => holder !== undefined));
   return call && others.length === 0 && answers.includes(call.type as string) ? call : undefined;
 }
 
 const shapeOf = ({ type }: JsonObject): OutputShape | undefined => (typeof type === 'string' ? own(OUTPUTS, type) : undefined);
 
-const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
-  Object.hasOwn(table, name) ? table[name] : undefined;
+const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined => (Object.hasOwn(table, name) ? table[name] : undefined);
 
 /** Which item published an identifier; null for one that several items did. */
 class Identifiers {
