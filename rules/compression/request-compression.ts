@@ -4,8 +4,9 @@ import { isList } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { compressText } from '../helpers/compression/compress-text.ts';
-import { mapTexts, textLength } from '../helpers/compression/output-texts.ts';
+import { textsOf, withTexts } from '../helpers/compression/output-texts.ts';
 import { isProtected, lengthOfCall } from '../helpers/compression/protected-calls.ts';
+import type { Steps } from '../helpers/compression/steps.ts';
 import { toolOutputs } from '../helpers/compression/tool-calls.ts';
 import { TURNS } from '../route-groups.ts';
 
@@ -56,7 +57,8 @@ class Compression {
     const result = input.slice();
     let candidates = 0;
     for (const { index, item, call } of toolOutputs(input)) {
-      const length = textLength(item);
+      const texts = textsOf(item);
+      const length = sum(texts.map((text) => text.length));
       if (length < SHORTEST_OUTPUT) continue;
       counts.outputs++;
       await this.#pauseBefore(length + lengthOfCall(call));
@@ -64,7 +66,7 @@ class Compression {
       else if (isProtected(call)) counts.protected++;
       else {
         candidates++;
-        result[index] = this.#compressed(item);
+        result[index] = await this.#compressed(item, texts);
       }
     }
     if (counts.outputs > 0) this.#noteSavings();
@@ -80,23 +82,30 @@ class Compression {
   }
 
   /** The item as it came where its scan fails (F7.5). */
-  #compressed(item: JsonObject): JsonObject {
-    const changes: [before: string, after: string][] = [];
+  async #compressed(item: JsonObject, texts: readonly string[]): Promise<JsonObject> {
     try {
-      const shorter = mapTexts(item, (text) => {
-        const compressed = compressText(text);
-        if (compressed !== text) changes.push([text, compressed]);
-        return compressed;
-      });
-      if (shorter !== item) this.#counts.compressed++;
-      for (const [before, after] of changes) {
-        this.#before.push(before);
-        this.#after.push(after);
+      const shorter: string[] = [];
+      for (const text of texts) shorter.push(await this.#inSteps(compressText(text)));
+      const changed = texts.flatMap((text, i) => (shorter[i] === text ? [] : [i]));
+      if (changed.length === 0) return item;
+      this.#counts.compressed++;
+      for (const i of changed) {
+        this.#before.push(texts[i] as string);
+        this.#after.push(shorter[i] as string);
       }
-      return shorter;
+      return withTexts(item, shorter);
     } catch {
       this.#counts.errors++;
       return item;
+    }
+  }
+
+  async #inSteps<Result>(steps: Steps<Result>): Promise<Result> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      this.#scanned = 0;
+      await this.#turn.pause();
     }
   }
 

@@ -5,6 +5,7 @@ import { isObject } from '../../../proxy/turn/json.ts';
 import { compressDiff } from './diff.ts';
 import { compressLog } from './log.ts';
 import { compressSearch } from './search-results.ts';
+import type { Steps } from './steps.ts';
 
 /** A text with more lines is left as it is: the time that one text may take is bounded. */
 const MOST_LINES = 30_000;
@@ -19,16 +20,16 @@ const COMMAND_HEADER =
 const OUTPUT_MEMBERS: ReadonlySet<string> = new Set(['output', 'stdout', 'stderr', 'aggregated_output']);
 
 /** The text itself where nothing can be left out. */
-export function compressText(text: string): string {
-  if (text.startsWith('{')) return compressJson(text);
+export function* compressText(text: string): Steps<string> {
+  if (text.startsWith('{')) return yield* compressJson(text);
   const header = COMMAND_HEADER.exec(text)?.[0] ?? '';
   const output = text.slice(header.length);
-  const compressed = compressOutput(output);
+  const compressed = yield* compressOutput(output);
   return compressed === undefined ? text : header + compressed;
 }
 
 /** `{"output": …, "metadata": …}`: the form in which some clients send what a command printed. */
-function compressJson(text: string): string {
+function* compressJson(text: string): Steps<string> {
   let parsed: Json;
   try {
     parsed = JSON.parse(text) as Json;
@@ -36,19 +37,24 @@ function compressJson(text: string): string {
     return text;
   }
   if (!isObject(parsed)) return text;
-  let changed = false;
-  const members = Object.entries(parsed).map(([name, value]) => {
-    const compressed = OUTPUT_MEMBERS.has(name) && typeof value === 'string' ? compressOutput(value) : undefined;
-    changed ||= compressed !== undefined;
-    return [name, compressed ?? value] as const;
-  });
-  return changed ? JSON.stringify(Object.fromEntries(members)) : text;
+  const changed: Record<string, string> = {};
+  for (const name of OUTPUT_MEMBERS) {
+    const value = Object.hasOwn(parsed, name) ? parsed[name] : undefined;
+    const compressed = typeof value === 'string' ? yield* compressOutput(value) : undefined;
+    if (compressed !== undefined) changed[name] = compressed;
+  }
+  return Object.keys(changed).length > 0 ? JSON.stringify({ ...parsed, ...changed }) : text;
 }
 
-function compressOutput(text: string): string | undefined {
+function* compressOutput(text: string): Steps<string | undefined> {
   if (COMPRESSED.test(text) || hasMoreLines(text, MOST_LINES)) return undefined;
+  const hasHunk = text.startsWith('@@') || text.includes('\n@@');
   const lines = text.split('\n');
-  const compressed = (compressDiff(lines) ?? compressSearch(lines) ?? compressLog(lines))?.join('\n');
+  const shorter =
+    (hasHunk ? yield* compressDiff(lines) : undefined) ??
+    (yield* compressSearch(lines, text.includes('\0'))) ??
+    (yield* compressLog(lines));
+  const compressed = shorter?.join('\n');
   return compressed !== undefined && compressed.length <= text.length * WORTHWHILE ? compressed : undefined;
 }
 

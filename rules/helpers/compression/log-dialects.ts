@@ -107,7 +107,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
   {
     name: 'other tools',
     summary:
-      /^(?=.{1,240}$)(?=.*\b(?:passed|ran|result|results|summary|tests?|total|completed|finished|build|done|suites?)\b)(?=.*(?:\d+ (?:tests? )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?) ?[:=] ?\d)).*$/i,
+      /^(?=.*\b(?:passed|ran|result|results|summary|tests?|total|completed|finished|build|done|suites?)\b)(?=.*(?:\d+ (?:tests? )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?) ?[:=] ?\d)).*$/i,
     counts: /(\d+) (?:tests? )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?) ?[:=] ?(\d+)/gi,
     failure: /^\s*(?:\[?(?:FAIL|FAILED|FAILURE|ERROR|FATAL)\]?\b|[✖✗✘×❌●]|not ok\b|\d+\) \S|Error: |error: )|^\S+ (?:FATAL|ERROR)\b/,
     progress:

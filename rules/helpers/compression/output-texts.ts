@@ -5,22 +5,27 @@ import { isList, isObject, mapList } from '../../../proxy/turn/json.ts';
 const TEXT_PARTS: ReadonlySet<Json | undefined> = new Set(['input_text', 'output_text', 'text']);
 const PRINTED = ['stdout', 'stderr'] as const;
 
-/** The same item where `change` returned every text as it was. */
-export function mapTexts(item: JsonObject, change: (text: string) => string): JsonObject {
+/** In the order of the item. */
+export function textsOf(item: JsonObject): readonly string[] {
+  const texts: string[] = [];
+  mapTexts(item, (text) => {
+    texts.push(text);
+    return text;
+  });
+  return texts;
+}
+
+/** @param texts one for each of `textsOf` */
+export function withTexts(item: JsonObject, texts: readonly string[]): JsonObject {
+  let next = 0;
+  return mapTexts(item, () => texts[next++] as string);
+}
+
+function mapTexts(item: JsonObject, change: (text: string) => string): JsonObject {
   const { output } = item;
   if (output === undefined) return item;
   const changed = mapOutput(output, change);
   return changed === output ? item : { ...item, output: changed };
-}
-
-/** Characters in all texts of the item. */
-export function textLength(item: JsonObject): number {
-  let length = 0;
-  mapTexts(item, (text) => {
-    length += text.length;
-    return text;
-  });
-  return length;
 }
 
 function mapOutput(output: Json, change: (text: string) => string): Json {

@@ -1,20 +1,36 @@
 // Compresses search results (F7.3): matches are grouped under their file, and what their texts repeat is left out.
 
 import { isPathLike } from './path-like.ts';
+import { isStep, type Steps } from './steps.ts';
+
+/** A match, or a line of its context. */
+interface Result {
+  readonly path: string;
+  /** What follows the path: `12:text`, `12:5:text`, or `12-text` for a line of context. */
+  readonly rest: string;
+  /** Where the text begins in `rest`. */
+  readonly textAt: number;
+  readonly hasColumn: boolean;
+  readonly isMatch: boolean;
+}
 
 /** One line of the results. */
-type Line =
-  /** `rest` is what follows the path: `12:text`, `12:5:text`, or `12-text` for a line of context. */
-  { readonly path: string; readonly rest: string; readonly isMatch: boolean } | { readonly path: undefined; readonly text: string };
+type Line = Result | { readonly path: undefined; readonly text: string };
 
-/** `12:`, `12:5:` or `12-` in front of the text. */
-const PLACE = /^(\d{1,9})(?::(\d{1,9}))?([:-])/;
+const MOST_DIGITS = 9;
+/** Dashes of a line of context that may be the one behind its path. */
+const MOST_DASHES = 32;
+const COLON = 58;
+const DASH = 45;
 const FEWEST_MATCHES = 4;
 /** The share of lines that must be results. */
 const LEAST_SHARE = 2 / 3;
 const SAMPLE_LINES = 48;
-/** Matches of one file that keep their text; of further ones the places remain. */
-const TEXTS_PER_FILE = 24;
+/** Matches of one file that keep their text, in a short and in the rest of a long list of results; of further ones the places remain. */
+const TEXTS_PER_FILE = 20;
+const LATER_TEXTS_PER_FILE = 3;
+/** Results behind this one are the rest of a long list. */
+const FIRST_RESULTS = 120;
 const LONGEST_TEXT = 400;
 const KEPT_HEAD = 240;
 const KEPT_TAIL = 80;
@@ -22,40 +38,40 @@ const KEPT_TAIL = 80;
 const FAILURE = /\b(?:error|errors|fail|fails|failed|failure|failures|fatal|panic|panicked|exception|warning|assert\w*)\b/i;
 
 /** Undefined where the lines are no search results, or are malformed. */
-export function compressSearch(lines: readonly string[]): readonly string[] | undefined {
-  const results = lines.some((line) => line.includes('\0')) ? nulResults(lines) : (flatResults(lines) ?? headedResults(lines));
-  return results && ['[compressed search results: the matches of a file stand below its path]', ...grouped(results)];
+export function* compressSearch(lines: readonly string[], hasNul: boolean): Steps<readonly string[] | undefined> {
+  const results = hasNul ? yield* nulResults(lines) : ((yield* flatResults(lines)) ?? (yield* headedResults(lines)));
+  return results && (yield* grouped(results));
 }
 
 /** `path NUL line[:column]: text` in every line; one malformed line, and the text is none (F7.3). */
-function nulResults(lines: readonly string[]): readonly Line[] | undefined {
+function* nulResults(lines: readonly string[]): Steps<readonly Line[] | undefined> {
   const results: Line[] = [];
   let matches = 0;
-  for (const line of lines) {
+  for (const [i, line] of lines.entries()) {
+    if (isStep(i)) yield;
     const nul = line.indexOf('\0');
     if (nul === -1) {
       if (line !== '' && line !== '--') return undefined;
       results.push({ path: undefined, text: line });
       continue;
     }
-    const [path, rest] = [line.slice(0, nul), line.slice(nul + 1)];
-    const place = PLACE.exec(rest);
-    if (path.trim() === '' || !place || rest.includes('\0')) return undefined;
-    const isMatch = place[3] === ':';
-    if (isMatch) matches++;
-    results.push({ path, rest, isMatch });
+    const result = resultOf(line, nul);
+    if (!result || result.path.trim() === '' || result.rest.includes('\0')) return undefined;
+    if (result.isMatch) matches++;
+    results.push(result);
   }
   return matches >= FEWEST_MATCHES ? results : undefined;
 }
 
 /** `path:line[:column]: text`, and `path-line-text` for the context of such a path. */
-function flatResults(lines: readonly string[]): readonly Line[] | undefined {
+function* flatResults(lines: readonly string[]): Steps<readonly Line[] | undefined> {
   const sample = lines.slice(0, SAMPLE_LINES);
-  if (sample.filter((line) => flatMatch(line) !== undefined).length === 0) return undefined;
+  if (!sample.some((line) => flatMatch(line) !== undefined)) return undefined;
   const matched: (Line | undefined)[] = [];
   const paths = new Set<string>();
   let before: string | undefined;
-  for (const line of lines) {
+  for (const [i, line] of lines.entries()) {
+    if (isStep(i)) yield;
     const match = flatMatch(line, before);
     if (match?.path !== undefined) {
       before = match.path;
@@ -63,50 +79,78 @@ function flatResults(lines: readonly string[]): readonly Line[] | undefined {
     }
     matched.push(match);
   }
-  const results = lines.map((line, i): Line => matched[i] ?? contextLine(line, paths) ?? { path: undefined, text: line });
+  const results: Line[] = [];
+  for (const [i, line] of lines.entries()) {
+    if (isStep(i)) yield;
+    results.push(matched[i] ?? contextLine(line, paths) ?? { path: undefined, text: line });
+  }
   return areResults(results) ? results : undefined;
 }
 
 /** @param before the path of the line before, which most often is this line's too */
-function flatMatch(line: string, before?: string): Line | undefined {
-  if (before !== undefined && line.startsWith(before) && line[before.length] === ':') {
-    const rest = line.slice(before.length + 1);
-    if (PLACE.exec(rest)?.[3] === ':') return { path: before, rest, isMatch: true };
+function flatMatch(line: string, before?: string): Result | undefined {
+  if (before !== undefined && line.charCodeAt(before.length) === COLON && line.startsWith(before)) {
+    const result = resultOf(line, before.length);
+    if (result?.isMatch) return result;
   }
-  const colon = line.indexOf(':', /^[A-Za-z]:[\\/]/.test(line) ? 2 : 0);
-  if (colon < 1 || !isDigit(line.charCodeAt(colon + 1))) return undefined;
-  const [path, rest] = [line.slice(0, colon), line.slice(colon + 1)];
-  return PLACE.exec(rest)?.[3] === ':' && isPathLike(path) ? { path, rest, isMatch: true } : undefined;
+  // The colon of a drive is no separator.
+  const colon = line.indexOf(':', line[1] === ':' && /[\\/]/.test(line[2] ?? '') ? 2 : 0);
+  const result = colon < 1 ? undefined : resultOf(line, colon);
+  return result?.isMatch && isPathLike(result.path) ? result : undefined;
 }
 
 /** A path may hold any number of `-9-` itself: the known paths decide. */
-function contextLine(line: string, paths: ReadonlySet<string>): Line | undefined {
-  const places = /-(?=\d{1,9}-)/g;
-  for (let tries = 0; tries < 8; tries++) {
-    const at = places.exec(line)?.index;
-    if (at === undefined) return undefined;
-    const path = line.slice(0, at);
-    if (paths.has(path)) return { path, rest: line.slice(at + 1), isMatch: false };
+function contextLine(line: string, paths: ReadonlySet<string>): Result | undefined {
+  let at = line.indexOf('-');
+  for (let tries = 0; at !== -1 && tries < MOST_DASHES; tries++) {
+    if (isDigit(line.charCodeAt(at + 1)) && paths.has(line.slice(0, at))) return resultOf(line, at);
+    at = line.indexOf('-', at + 1);
   }
   return undefined;
 }
 
 /** A path on a line of its own, and the lines of its matches below it. */
-function headedResults(lines: readonly string[]): readonly Line[] | undefined {
+function* headedResults(lines: readonly string[]): Steps<readonly Line[] | undefined> {
+  const isHeading = (i: number): boolean => {
+    const line = lines[i] as string;
+    return line !== '' && !isDigit(line.charCodeAt(0)) && placed('', lines[i + 1] ?? '') !== undefined && isPathLike(line);
+  };
+  if (!lines.slice(0, SAMPLE_LINES).some((_, i) => isHeading(i))) return undefined;
   let path: string | undefined;
-  let headings = 0;
-  const results = lines.flatMap((line, i): readonly Line[] => {
-    const place = PLACE.exec(line);
-    if (path !== undefined && place) return [{ path, rest: line, isMatch: place[3] === ':' }];
-    if (PLACE.test(lines[i + 1] ?? '') && isPathLike(line)) {
-      path = line;
-      headings++;
-      return [];
+  const results: Line[] = [];
+  for (const [i, line] of lines.entries()) {
+    if (isStep(i)) yield;
+    const result = path === undefined ? undefined : placed(path, line);
+    if (result) results.push(result);
+    else if (isHeading(i)) path = line;
+    else {
+      path = undefined;
+      results.push({ path, text: line });
     }
-    path = undefined;
-    return [{ path: undefined, text: line }];
-  });
-  return headings > 0 && areResults(results) ? results : undefined;
+  }
+  return areResults(results) ? results : undefined;
+}
+
+/** The result in a line whose path ends at `separator`. */
+const resultOf = (line: string, separator: number): Result | undefined =>
+  isDigit(line.charCodeAt(separator + 1)) ? placed(line.slice(0, separator), line.slice(separator + 1)) : undefined;
+
+/** Reads `12:`, `12:5:` or `12-` in front of the text. */
+function placed(path: string, rest: string): Result | undefined {
+  const line = digitsFrom(rest, 0);
+  const mark = rest.charCodeAt(line);
+  if (line === 0 || (mark !== COLON && mark !== DASH)) return undefined;
+  const isMatch = mark === COLON;
+  const column = isMatch ? digitsFrom(rest, line + 1) : line + 1;
+  const hasColumn = column > line + 1 && rest.charCodeAt(column) === COLON;
+  return { path, rest, textAt: hasColumn ? column + 1 : line + 1, hasColumn, isMatch };
+}
+
+/** The end of a number of at most nine digits; `from` itself where there is none. */
+function digitsFrom(text: string, from: number): number {
+  let end = from;
+  while (isDigit(text.charCodeAt(end))) end++;
+  return end - from > MOST_DIGITS ? from : end;
 }
 
 function areResults(results: readonly Line[]): boolean {
@@ -121,20 +165,21 @@ function areResults(results: readonly Line[]): boolean {
   return matches >= FEWEST_MATCHES && matches >= all * LEAST_SHARE;
 }
 
-type Result = Extract<Line, { readonly path: string }>;
-
 /** Lines that are no results stay where they are, and end the group before them. Blank lines between groups go. */
-function grouped(results: readonly Line[]): readonly string[] {
-  const out: string[] = [];
+function* grouped(results: readonly Line[]): Steps<readonly string[]> {
+  const out = ['[compressed search results: the matches of a file are below its path]'];
   let group: Result[] = [];
+  let seen = 0;
   const flush = (): void => {
-    out.push(...groupText(group));
+    out.push(...groupText(group, seen <= FIRST_RESULTS ? TEXTS_PER_FILE : LATER_TEXTS_PER_FILE));
     group = [];
   };
   for (const [i, line] of results.entries()) {
+    if (isStep(i)) yield;
     if (line.path !== undefined) {
       if (group[0] && group[0].path !== line.path) flush();
       group.push(line);
+      seen++;
     } else if (line.text !== '' || i === results.length - 1) {
       // The separator of two pieces of one file stays in its group.
       flush();
@@ -145,7 +190,8 @@ function grouped(results: readonly Line[]): readonly string[] {
   return out;
 }
 
-function groupText(group: readonly Result[]): readonly string[] {
+/** @param most how many matches keep their text */
+function groupText(group: readonly Result[], most: number): readonly string[] {
   const [first] = group;
   if (!first) return [];
   if (group.length === 1) return [`${first.path}:${shortened(first.rest)}`];
@@ -157,16 +203,16 @@ function groupText(group: readonly Result[]): readonly string[] {
     if (shown) out.push(`${shown.places.join(',')}:${shortened(shown.text)}`);
     shown = undefined;
   };
-  for (const { rest, isMatch } of group) {
-    const [place = '', line = '', column] = PLACE.exec(rest) ?? [];
-    const text = rest.slice(place.length);
-    if (texts >= TEXTS_PER_FILE && group.length > TEXTS_PER_FILE && !FAILURE.test(text)) {
-      if (isMatch) further.push(column === undefined ? line : `${line}:${column}`);
-    } else if (isMatch && column === undefined && shown?.text === text) shown.places.push(line);
+  for (const { rest, textAt, hasColumn, isMatch } of group) {
+    const place = rest.slice(0, textAt - 1);
+    const text = rest.slice(textAt);
+    if (texts >= most && !FAILURE.test(text)) {
+      if (isMatch) further.push(place);
+    } else if (isMatch && !hasColumn && shown?.text === text) shown.places.push(place);
     else {
       show();
       if (isMatch) texts++;
-      if (isMatch && column === undefined) shown = { places: [line], text };
+      if (isMatch && !hasColumn) shown = { places: [place], text };
       else out.push(shortened(rest));
     }
   }
