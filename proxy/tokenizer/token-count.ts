@@ -28,7 +28,7 @@ export function tokensOf(text: string, inTime: () => boolean): number | undefine
 function pieceEnd(text: string, from: number): number {
   const end = from + PIECE;
   if (end >= text.length) return text.length;
-  const line = text.slice(end, end + REST_OF_LINE).search(/\n(?=\S)/);
+  const line = text.slice(end, end + REST_OF_LINE).search(/\n(?=[ \t]*[^\s/])/);
   if (line !== -1) return end + line + 1;
   // Not between the halves of one character.
   return /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') ? end + 1 : end;

@@ -88,12 +88,13 @@ class Compression {
       for (const text of texts) shorter.push(await this.#inSteps(compressText(text)));
       const changed = texts.flatMap((text, i) => (shorter[i] === text ? [] : [i]));
       if (changed.length === 0) return item;
+      const compressed = withTexts(item, shorter);
       this.#counts.compressed++;
       for (const i of changed) {
         this.#before.push(texts[i] as string);
         this.#after.push(shorter[i] as string);
       }
-      return withTexts(item, shorter);
+      return compressed;
     } catch {
       this.#counts.errors++;
       return item;

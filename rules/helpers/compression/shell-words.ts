@@ -172,6 +172,7 @@ class ShellReader {
       for (let c = this.#take(); c !== '}'; c = this.#take()) {
         if (c === '\\') this.#take();
         else if (c === "'") this.#until("'");
+        else if (c === '"') this.#doubleQuoted(depth + 1);
       }
     } else while (/\w/.test(this.#peek())) this.#at++;
   }
