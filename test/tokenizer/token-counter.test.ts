@@ -91,3 +91,13 @@ test('a counter that is closed while it counts gives up', async () => {
   await made.tokens.close();
   assert.equal(await hanging, undefined);
 });
+
+test('a thread without work for ten minutes is ended, and the next count starts another one at once', async () => {
+  await using made = counterOf(FAILING);
+  assert.deepEqual(await made.tokens.count(['abc']), [3]);
+  assert.equal(made.clock.pending, 1);
+  await made.clock.advance(600_000);
+  assert.equal(made.counters.values.token_threads_ended, 0);
+  assert.equal(made.clock.pending, 0);
+  assert.deepEqual(await made.tokens.count(['abcd']), [4]);
+});
