@@ -14,16 +14,16 @@ export interface TokenCounterOptions {
 }
 
 /** Longest wait for a count, with the start of the thread. */
-const DEADLINE_MS = 2_000;
+const DEADLINE_MS = 5_000;
 /** A thread without an answer for this long is ended: its tasks end themselves well before. */
-const STUCK_MS = 10_000;
+const STUCK_MS = 15_000;
 /** Tasks, and characters of their texts, that may wait. */
 const MOST_TASKS = 64;
 const MOST_CHARACTERS = 16_777_216;
 /** Before another thread is started after one that failed. */
 const RESTART_MS = 10_000;
 const MEMORY_MB = 512;
-/** A thread without work for this long is ended: its vocabulary takes about 100 MB. */
+/** A thread without work for this long is ended: it holds about 90 MB. */
 const IDLE_MS = 600_000;
 
 interface Waiting {
