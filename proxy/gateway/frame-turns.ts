@@ -55,7 +55,7 @@ export class FrameTurns {
     this.#last.get(connection)?.acknowledged();
     this.#last.delete(connection);
     const identified = this.#identified(turn, frame);
-    const found = identified && !(frame instanceof Refusal) && this.#resumable.find(identified.session, identified.identity, frame);
+    const found = identified && !(frame instanceof Refusal) && this.#resumable.find(identified.session, identified.identity, frame.json);
     if (found) {
       this.#last.set(connection, found.turn);
       await found.turn.attach(connection, found.items);
@@ -87,7 +87,7 @@ export class FrameTurns {
   #identified(turn: LiveTurn, frame: Frame): Identified | undefined {
     if (frame instanceof Refusal || !turn.surface.agentProtocol) return undefined;
     const session = sessionOf(turn.headers, turn.wire);
-    const identity = session === undefined ? undefined : identityOf(frame, this.#options.digest);
+    const identity = session === undefined ? undefined : identityOf(frame.json, this.#options.digest);
     if (session === undefined || !identity) return undefined;
     try {
       turn.rules.admit();

@@ -74,7 +74,8 @@ export class HttpClient implements TurnClient {
     const options = { limits, timeouts, guard: this.#guard, counters: this.#counters, begin };
     if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
     checkMediaType(contentType);
-    const body = parseBody(await readBody(request, options));
+    const bytes = await readBody(request, options);
+    const body = parseBody(bytes);
     this.#streams = body.stream === true;
     this.#bodyBytes = bytes.length;
     return body;
