@@ -19,7 +19,6 @@ export class FrameClient implements TurnClient {
   readonly #turn: LiveTurn;
   /** Released when it was read: a turn takes longer than its dispatch. */
   #frame: Frame | undefined;
-  #bodyBytes = 0;
   #connection: WebsocketConnection | undefined;
   #unwatch: () => void = () => undefined;
   #gone = false;
