@@ -22,6 +22,9 @@ export const RESPONSES_TURNS = turnsWhere(({ surface }) => surface !== 'chat');
 
 export const NON_COMPACT_RESPONSES = RESPONSES_TURNS.filter((name) => !isCompaction(name));
 
+/** Turns of Chat Completions, on `/v1` and under the backend's path. */
+export const CHAT_TURNS = turnsWhere(({ surface }) => surface === 'chat');
+
 export const PUBLIC_RESPONSES = turnsWhere(({ surface }) => surface === 'public');
 
 export const IMAGES: readonly RouteKind[] = ['image', 'public-image'];

@@ -111,7 +111,7 @@ export class WholeReply implements ByteReader {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
     const shown = json && failure ? turn.surface.failureEvent(json, failure, known) : json;
-    const answer = shown && turn.rules.answer(shown);
+    const answer = shown && turn.answerOf(shown);
     const { status, headers } = this.#head;
     // Text leaves in one piece with its head; bytes do not.
     const unchanged = json ? text : body;

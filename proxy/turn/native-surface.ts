@@ -13,7 +13,6 @@ export const nativeSurface: Surface = {
   answerHeaders: nativeAnswerHeaders,
   agentProtocol: true,
   collects: false,
-  numbersEvents: false,
   relaysWholeAnswers: true,
   refusalEvent: undefined,
   brokenReply: 'cut',

@@ -14,7 +14,6 @@ export const publicSurface: Surface = {
   answerHeaders: publicAnswerHeaders,
   agentProtocol: false,
   collects: true,
-  numbersEvents: true,
   relaysWholeAnswers: false,
   brokenReply: 'close',
   brokenReplyCode: 'server_error',

@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, isText } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
+import { grammarFault, unknownMember } from '../helpers/custom-format.ts';
 import { declaredTools } from '../helpers/declared-tools.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
@@ -53,12 +54,10 @@ const isCaller = (value: Json): boolean => value === 'direct' || value === 'prog
 /** Unconstrained text, or a lark or regex grammar. */
 function formatFault(format: Json | undefined): string | undefined {
   if (!isObject(format)) return '.format';
-  const { type, syntax, definition } = format;
+  const { type } = format;
   if (type !== 'text' && type !== 'grammar') return '.format.type';
-  if (type === 'grammar') {
-    if (syntax !== 'lark' && syntax !== 'regex') return '.format.syntax';
-    if (!isText(definition)) return '.format.definition';
-  }
+  const fault = type === 'grammar' ? grammarFault(format) : undefined;
+  if (fault !== undefined) return `.format${fault}`;
   const members = type === 'text' ? TEXT_MEMBERS : GRAMMAR_MEMBERS;
   const unknown = Object.keys(format).find((member) => !members.has(member));
   return unknown === undefined ? undefined : `.format${unknownMember(unknown)}`;
@@ -66,6 +65,3 @@ function formatFault(format: Json | undefined): string | undefined {
 
 const TEXT_MEMBERS: ReadonlySet<string> = new Set(['type']);
 const GRAMMAR_MEMBERS: ReadonlySet<string> = new Set(['type', 'syntax', 'definition']);
-
-/** An unknown key is named where it looks like a field's name, as in the public API; any other text of a client is not repeated. */
-const unknownMember = (member: string): string => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(member) ? `.${member}` : '');

@@ -53,7 +53,7 @@ export class CollectSink implements Sink {
     if (outcome.kind === 'failed') throw refusal();
     const { response } = terminal.data;
     if (!isObject(response)) throw new Refusal('upstream_error');
-    this.#answer = JSON.stringify(this.#turn.rules.answer(response));
+    this.#answer = JSON.stringify(this.#turn.answerOf(response));
   }
 
   close(_closing: readonly (Event | Refusal)[], _outcome: Outcome): void {

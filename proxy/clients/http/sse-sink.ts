@@ -12,8 +12,8 @@ const CRLF = '\r\n';
 const LAST_CHUNK = `0${CRLF}${CRLF}`;
 
 export class SseSink implements Sink {
-  readonly wants = NOTHING;
-  readonly drops = NOTHING;
+  readonly wants: ReadonlySet<string> = NOTHING;
+  readonly drops: ReadonlySet<string> = NOTHING;
   protected readonly response: ServerResponse;
   /** Whether the answer is chunked; its chunks are framed here. */
   #chunked = false;
@@ -84,8 +84,13 @@ export class SseSink implements Sink {
   }
 
   protected write(text: string): void {
+    this.append(Buffer.from(text));
+  }
+
+  /** Bytes that stay as they are until they are flushed. */
+  protected append(bytes: Buffer): void {
     this.#endRun();
-    this.#parts.push(Buffer.from(text));
+    this.#parts.push(bytes);
   }
 
   #endRun(): void {
