@@ -22,6 +22,8 @@ export interface WireCase {
   readonly title: string;
   readonly kind: RouteKind;
   readonly body: JsonObject;
+  /** Of a row of Responses in Chat's shape: the body of Responses that stands for the same, to which `changes` apply. */
+  readonly equivalent?: JsonObject;
   readonly key: KeyPolicy;
   readonly model: ModelShape;
   readonly audioBytes: number | undefined;

@@ -7,7 +7,7 @@ import type { WireCase } from './case.ts';
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 /** The whole body that must arrive at the account, where the client sent `body`. */
-export function expectedDispatch({ kind, changes, model }: WireCase, body: JsonObject): Json {
+export function expectedDispatch({ kind, changes, model }: WireCase, body: JsonObject): JsonObject {
   const expected: Record<string, Json | undefined> = { ...body, ...changes };
   // Nulls count as absent (Q15).
   for (const list of ['input', 'tools']) if (expected[list] === null) delete expected[list];
@@ -15,10 +15,11 @@ export function expectedDispatch({ kind, changes, model }: WireCase, body: JsonO
   expected.reasoning = reasoningOf(expected.reasoning, model.mode?.effective === 'lite');
   expected.include = includeOf(expected.include);
   if (isPublic(kind)) Object.assign(expected, { stream: true, store: false });
-  return JSON.parse(JSON.stringify(expected)) as Json;
+  return JSON.parse(JSON.stringify(expected)) as JsonObject;
 }
 
-export const isPublic = (kind: RouteKind): boolean => kind === 'public-responses';
+/** Of the compatible surface: its turns go out as streams (Q15). */
+export const isPublic = (kind: RouteKind): boolean => kind === 'public-responses' || kind === 'chat';
 
 /** F2.5 to F2.8, for the cases that are not about the rewrite itself: those have the tools item in what they expect. */
 function inLite(expected: Record<string, Json | undefined>): void {

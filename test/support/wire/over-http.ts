@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import { bearerOf, eventsOf, type Reply } from '../gateway.ts';
 import type { WireCase } from './case.ts';
+import { withChatDefaults } from './chat-shape.ts';
 import { expectedDispatch, isPublic } from './expected-dispatch.ts';
 import { TableGateway } from './table-gateway.ts';
 
@@ -19,6 +20,8 @@ interface Endpoint {
 const NATIVE = '/backend-api/agent/responses';
 const ALIAS = '/backend-api/agent/v1/responses';
 const PUBLIC = '/v1/responses';
+const CHAT = '/v1/chat/completions';
+const CHAT_ALIAS = '/backend-api/agent/v1/chat/completions';
 const MARKER = 'x-internal-agent-responses-lite';
 
 /** Of each kind that is served over HTTP; the tests of other routes cover the rows of other kinds. */
@@ -32,7 +35,16 @@ const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
     { over: 'json', path: PUBLIC },
     { over: 'sse', path: PUBLIC },
   ],
+  chat: [
+    { over: 'json', path: CHAT },
+    { over: 'sse', path: CHAT },
+    { over: 'sse', path: CHAT_ALIAS },
+  ],
 };
+
+/** Rows of Chat that pass one rule alone say nothing of the whole translation. */
+const isWhole = ({ kind, body, refusal, equivalent, changes }: WireCase): boolean =>
+  kind !== 'chat' || refusal !== undefined || equivalent !== undefined || (body.messages !== undefined && 'input' in changes);
 
 export interface TableOptions {
   readonly over?: readonly Over[];
@@ -44,7 +56,7 @@ export interface TableOptions {
 
 /** One suite for each audio limit of the table. */
 export function testOverHttp(title: string, table: readonly WireCase[], options: TableOptions = {}): void {
-  const served = table.filter(({ kind }) => ENDPOINTS[kind] !== undefined);
+  const served = table.filter((one) => ENDPOINTS[one.kind] !== undefined && isWhole(one));
   for (const audioBytes of new Set(served.map((one) => one.audioBytes))) {
     const cases = served.filter((one) => one.audioBytes === audioBytes);
     describe(audioBytes === undefined ? title : `${title}, of ${audioBytes} bytes at most`, () => testOn(cases, audioBytes, options));
@@ -69,8 +81,12 @@ function testOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
         if (refusal) refused.push({ id: assertRefused(gateway, reply, refusal), code: refusal.code });
         else {
           const arrived = arrival(gateway, one, endpoint, reply);
-          assert.deepEqual(arrived, expectedDispatch(one, sent));
-          if (endpoint === endpoints.at(-1) && options.again !== 'differs') await assertSettled(gateway, one, endpoint, arrived);
+          assert.deepEqual(
+            arrived,
+            one.equivalent ? withChatDefaults(expectedDispatch(one, { ...one.equivalent, ...model })) : expectedDispatch(one, sent),
+          );
+          if (one.kind !== 'chat' && endpoint === endpoints.at(-1) && options.again !== 'differs')
+            await assertSettled(gateway, one, endpoint, arrived);
         }
       }
     });
@@ -128,7 +144,7 @@ async function assertSettled(gateway: TableGateway, one: WireCase, endpoint: End
 function arrival({ gate }: TableGateway, one: WireCase, endpoint: Endpoint, reply: Reply): JsonObject {
   assert.equal(reply.status, 200, reply.text);
   if (endpoint.over === 'sse') assertStream(reply, one);
-  else assert.equal(reply.json?.object, 'response', reply.text);
+  else assert.equal(reply.json?.object, one.kind === 'chat' ? 'chat.completion' : 'response', reply.text);
   assert.ok(![...reply.headers.keys()].some((name) => name.includes('lite')), 'no marker in the answer');
   const [turn, ...others] = gate.upstream.turns();
   assert.equal(others.length, 0);
@@ -141,6 +157,12 @@ function arrival({ gate }: TableGateway, one: WireCase, endpoint: Endpoint, repl
 function assertStream(reply: Reply, { kind }: WireCase): void {
   assert.match(reply.headers.get('content-type') ?? '', /^text\/event-stream/);
   const events = eventsOf(reply.text);
+  if (kind === 'chat') {
+    assert.equal(events.at(-1)?.data, '[DONE]');
+    const last = events.findLast(({ data }) => data.choices?.length > 0);
+    assert.equal(typeof last?.data.choices[0].finish_reason, 'string');
+    return;
+  }
   const terminal = events.at(isPublic(kind) ? -2 : -1)?.event ?? '';
   assert.ok(['response.completed', 'response.incomplete'].includes(terminal), terminal);
   if (isPublic(kind)) assert.equal(events.at(-1)?.data, '[DONE]');
