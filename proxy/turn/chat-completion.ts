@@ -51,16 +51,22 @@ export function finishReason({ status, incomplete_details: details }: JsonObject
 /** Null where the provider states no usage; a count that it does not state is null or missing, and never zero (Q18). */
 export function chatUsage(usage: Json | undefined): JsonObject | null {
   if (!isObject(usage)) return null;
-  const { input_tokens, output_tokens, total_tokens, input_tokens_details: input, output_tokens_details: output } = usage;
-  const sum = typeof input_tokens === 'number' && typeof output_tokens === 'number' ? input_tokens + output_tokens : null;
+  const prompt = countOf(usage.input_tokens);
+  const completion = countOf(usage.output_tokens);
+  const { input_tokens_details: input, output_tokens_details: output } = usage;
   return {
-    prompt_tokens: input_tokens ?? null,
-    completion_tokens: output_tokens ?? null,
-    total_tokens: total_tokens ?? sum,
-    ...(isObject(input) ? { prompt_tokens_details: input } : {}),
-    ...(isObject(output) ? { completion_tokens_details: output } : {}),
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: countOf(usage.total_tokens) ?? (prompt === null || completion === null ? null : prompt + completion),
+    ...(isObject(input) ? { prompt_tokens_details: countsIn(input) } : {}),
+    ...(isObject(output) ? { completion_tokens_details: countsIn(output) } : {}),
   };
 }
+
+const countOf = (value: Json | undefined): number | null => (typeof value === 'number' ? value : null);
+
+const countsIn = (details: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(details).filter(([, value]) => typeof value === 'number'));
 
 /** The two kinds of tool calls in Chat: the words of each. */
 export const CALLS = {
@@ -101,12 +107,15 @@ function messageOf(output: readonly Json[]): JsonObject {
   };
 }
 
-function callIn(item: JsonObject): Json[] {
-  const { type, call_id: id, name } = item;
+function callIn(item: JsonObject): JsonObject[] {
+  const { type, name } = item;
   if (!isCall(type)) return [];
   const { type: wrapper, member } = CALLS[type];
-  return [{ id, type: wrapper, [wrapper]: { name, [member]: item[member] } } as Json];
+  return [{ id: callId(item), type: wrapper, [wrapper]: { name, [member]: item[member] } }];
 }
+
+/** What the client names in the result of the call. */
+export const callId = ({ call_id, id }: JsonObject): Json | undefined => call_id ?? id;
 
 function joined(said: readonly Said[], wanted: Said['type']): string | null {
   const texts = said.flatMap(({ type, text }) => (type === wanted ? [text] : []));

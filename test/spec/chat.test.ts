@@ -210,6 +210,10 @@ describe('an answer', () => {
         { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
       ],
       [{ input_tokens: 5 }, { prompt_tokens: 5, completion_tokens: null, total_tokens: null }],
+      [
+        { input_tokens: '5', output_tokens: [7], input_tokens_details: { cached_tokens: 1, note: 'odd' } },
+        { prompt_tokens: null, completion_tokens: null, total_tokens: null, prompt_tokens_details: { cached_tokens: 1 } },
+      ],
       [null, null],
       [undefined, null],
     ];

@@ -1,7 +1,7 @@
 // The SSE stream of Chat Completions: Responses events become chunks, their deltas without being parsed (D4, F1.9, Q24).
 import type { ServerResponse } from 'node:http';
 import { LIFECYCLE } from '../../dispatch/hold.ts';
-import { CALLS, chatUsage, completionName, finishReason, isCall, saidIn, statedByProvider } from '../../turn/chat-completion.ts';
+import { CALLS, callId, chatUsage, completionName, finishReason, isCall, saidIn, statedByProvider } from '../../turn/chat-completion.ts';
 import { asList, isObject, type Json, type JsonObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
@@ -139,13 +139,14 @@ export class ChatSseSink extends SseSink {
     this.write(this.#chunks.role(content));
   }
 
-  #open({ type, call_id, name }: JsonObject, index: Json | undefined): Call | undefined {
+  #open(item: JsonObject, index: Json | undefined): Call | undefined {
+    const { type, name } = item;
     if (!isCall(type)) return undefined;
     this.#begin(null);
     const place = this.#calls.size;
     const call = { chunk: this.#chunks.callDelta(place, type), written: false };
     this.#calls.set(index, call);
-    this.write(this.#chunks.call(place, type, call_id, name));
+    this.write(this.#chunks.call(place, type, callId(item), name));
     return call;
   }
 
