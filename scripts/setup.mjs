@@ -12,8 +12,8 @@ import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endAs, launch } from './launch.mjs';
 
-/** The oldest Node that runs poolgate: what current undici needs. */
-export const OLDEST_NODE = '22.19.0';
+/** The oldest Node that runs poolgate: its HTTP servers choose which upgrades they accept. */
+export const OLDEST_NODE = '24.9.0';
 
 /** The packages with a build step. Install scripts of other packages never run. */
 export const BUILT_PACKAGES = ['sqlite3', 'esbuild'];

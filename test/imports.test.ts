@@ -49,7 +49,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   accounts: ['admission', 'config', 'models', 'turn', 'upstream'],
   answers: ['accounts', 'keys', 'models', 'turn'],
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
-  clients: ['dispatch', 'turn', 'upstream'],
+  clients: ['dispatch', 'sessions', 'turn', 'upstream'],
   admin: ['accounts', 'config', 'models', 'turn'],
   gateway: [
     'accounts',

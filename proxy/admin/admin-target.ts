@@ -27,6 +27,10 @@ export interface AdminTarget {
     readonly store: Pick<Store, 'attempts' | 'flush' | 'requests' | 'stats'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };
+  readonly websockets: {
+    readonly count: number;
+    readonly heldBytes: number;
+  };
   /** Unix milliseconds. */
   now(): number;
 }

@@ -7,8 +7,12 @@ import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { Confidential } from '../turn/sanitise.ts';
 import type { Head, Headers } from '../turn/turn.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, StreamReader } from '../upstream/carrier.ts';
+import type { SocketSlot } from '../upstream/socket-slot.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
+import { SWITCHING_PROTOCOLS } from '../upstream/websocket-carrier.ts';
+import { isChecked } from './checked-answer.ts';
 import type { Client, Upload } from './client.ts';
+import { CollectedReply } from './collected-reply.ts';
 import { EventReply } from './event-reply.ts';
 import { PipedReply } from './piped-reply.ts';
 import type { ReplyContext } from './reply-context.ts';
@@ -22,6 +26,8 @@ export interface AttemptOptions {
   readonly counters: Counters;
   readonly upstream: Upstream;
   readonly request: CarrierRequest;
+  /** Where the request goes out as a frame: the websocket of its client's connection. */
+  readonly slot: SocketSlot | undefined;
   /** The request's body, where it is passed on unread. */
   readonly upload: Upload | undefined;
   readonly known: Confidential;
@@ -39,17 +45,17 @@ export interface Attempted {
   readonly verdict: Verdict;
   /** The status of the account's reply, where one came. */
   readonly status: number | undefined;
-  /** The credential that the request carried. */
+  /** The credential that the request carried; over a live socket that of its upgrade. */
   readonly authorization: string | undefined;
+  readonly over: 'http' | 'websocket';
+  /** Whether it went over a socket that was open already. */
+  readonly reused: boolean;
 }
 
 /** Never rejects. */
 export function attempt(options: AttemptOptions): Promise<Attempted> {
   return new Promise((resolve) => new Attempt(options, resolve).start());
 }
-
-/** Of a detached reply: a client that does not come back costs no more memory than this. */
-const DETACHED_BYTES = 4_194_304;
 
 class Attempt implements ReplyContext {
   readonly turn: LiveTurn;
@@ -62,8 +68,10 @@ class Attempt implements ReplyContext {
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
-  #reply: EventReply | WholeReply | PipedReply | undefined;
+  #reply: EventReply | CollectedReply | WholeReply | PipedReply | undefined;
   #status: number | undefined;
+  #authorization: string | undefined;
+  #reused = false;
   #cancelGone: () => void = () => undefined;
   #settled = false;
 
@@ -80,19 +88,26 @@ class Attempt implements ReplyContext {
   }
 
   start(): void {
-    const { client, upstream, request, upload } = this.#options;
+    const { client, upload } = this.#options;
     this.#cancelGone = client.onGone(() => this.#gone());
     if (this.#settled) return;
-    this.#sending = this.#pipes
-      ? upstream.streamCarrier.send(
-          request,
-          this.#handler((status, headers) => this.#pipedReader(status, headers)),
-        )
-      : upstream.carrier.send(
-          request,
-          this.#handler((status, headers) => this.#turnReader(status, headers)),
-        );
+    this.#sending = this.#send();
     upload?.refused.catch((thrown) => this.#uploadRefused(thrown));
+  }
+
+  #send(): Sending {
+    const { upstream, request, slot } = this.#options;
+    if (this.#pipes) {
+      const handler = this.#handler((status, headers) => this.#pipedReader(status, headers));
+      return upstream.streamCarrier.send(request, handler);
+    }
+    const handler = this.#handler((status, headers) => this.#turnReader(status, headers));
+    if (!slot) return upstream.carrier.send(request, handler);
+    const { websocketCarrier } = upstream;
+    this.#reused = websocketCarrier.isOpen(slot);
+    if (this.#reused) this.#authorization = slot.authorization;
+    else this.counters.add('upstream_websockets');
+    return websocketCarrier.send(request, this.turn.limits.upstream_event_bytes, slot, handler);
   }
 
   readonly sending = (): Sending => this.#sending as Sending;
@@ -101,9 +116,15 @@ class Attempt implements ReplyContext {
     if (this.#settled) return;
     this.#settled = true;
     this.#cancelGone();
-    const { request, ended } = this.#options;
+    const { request, ended, slot } = this.#options;
     this.#endUpload();
-    const attempted = { verdict, status: this.#status, authorization: request.headers.authorization };
+    const attempted: Attempted = {
+      verdict,
+      status: this.#status,
+      authorization: this.#authorization ?? request.headers.authorization,
+      over: slot ? 'websocket' : 'http',
+      reused: this.#reused,
+    };
     ended(attempted);
     this.#resolve(attempted);
     const failure = failureOf(verdict);
@@ -119,10 +140,12 @@ class Attempt implements ReplyContext {
   #handler<Reader>(read: (status: number, headers: Headers) => Reader): ReplyHandler<Reader | ByteReader> {
     return {
       head: (status, headers) => {
+        // An accepted upgrade says no more than the status of a reply of events.
+        const replied = status === SWITCHING_PROTOCOLS ? 200 : status;
         try {
-          this.#status = status;
-          this.observers.head(status, headers);
-          return read(status, headers);
+          this.#status = replied;
+          this.observers.head(replied, headers);
+          return read(replied, headers);
         } catch (thrown) {
           this.#faulted(thrown);
           return DISCARD;
@@ -136,10 +159,17 @@ class Attempt implements ReplyContext {
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') return this.#refuseEncoded(status, headers);
     const { client } = this.#options;
     const head = this.#headOf(status, headers);
-    const streams = status < 300 && (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
-    const reply = streams ? new EventReply(head, client.sink(), this) : new WholeReply(headers, head, client, this);
+    const { slot } = this.#options;
+    if (slot && status !== 200) this.counters.add('upstream_websocket_refusals');
+    const streams = status === 200 && (slot !== undefined || isEventStream(headers));
+    const reply = streams ? this.#eventReader(head) : new WholeReply(headers, head, client, this);
     this.#reply = reply;
     return reply;
+  }
+
+  #eventReader(head: Head): EventReply | CollectedReply {
+    const { client } = this.#options;
+    return isChecked(this.turn) ? new CollectedReply({ head, client, context: this }) : new EventReply(head, client.sink(), this);
   }
 
   #pipedReader(status: number, headers: Headers): StreamReader | ByteReader {
@@ -205,16 +235,17 @@ class Attempt implements ReplyContext {
   }
 
   #gone(): void {
-    const { client } = this.#options;
     const reply = this.#reply;
     // The pipe distinguishes a client that left from an account that died, and ends both sides.
     if (reply instanceof PipedReply) return;
-    if (reply instanceof EventReply && reply.committed && client.detaches?.(reply.detach(DETACHED_BYTES))) return;
     this.#sending?.abort();
     reply?.abandon();
     this.settle({ kind: 'gone', shown: reply?.shown ?? false });
   }
 }
+
+const isEventStream = (headers: Headers): boolean =>
+  (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
 
 /** The reader of a reply that is of no use any more. */
 const DISCARD: ByteReader = { reads: 'bytes', data: () => undefined, end: () => undefined, fail: () => undefined };

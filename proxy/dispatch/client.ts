@@ -4,13 +4,18 @@ import type { Readable } from 'node:stream';
 import type { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { Body, Event, Outcome } from '../turn/turn.ts';
+import type { SocketSlot } from '../upstream/socket-slot.ts';
 
 type AnswerHeaders = Readonly<Record<string, string>>;
 
 /** Writes a reply of events in the client's encoding: SSE, one collected JSON answer, websocket frames. */
 export interface Sink {
   /** Event types that it needs parsed, beside those that rules want. */
-  readonly wants: ReadonlySet<string>;
+  readonly wants: Pick<ReadonlySet<string>, 'has'>;
+  /** Whether it makes one answer of the reply: its client gets no failure event, but a refusal. */
+  readonly collects: boolean;
+  /** Whether an event that is no JSON object is dropped, as if it had not been sent (F1.10). */
+  readonly objectsOnly: boolean;
   /** Event types that it does not write: they are not parsed, whatever rules want. */
   readonly drops: ReadonlySet<string>;
   /** Whether anything reached the client that cannot be taken back. */
@@ -59,13 +64,9 @@ export interface PipeOptions {
   readonly endUpload: () => void;
 }
 
-/** A reply that lost its client: it goes on and keeps its events until another sink takes them. */
-export interface DetachedReply {
-  /** Replays what was kept, then passes the rest on as it comes. */
-  attach(sink: Sink): void;
-}
-
 export interface Client {
+  /** The upstream websocket of its connection, where it is connected by one. */
+  readonly upstreamSocket?: SocketSlot;
   /** Whether it asked for a stream. */
   readonly streams: boolean;
   /** Made when a reply of events begins. */
@@ -74,13 +75,11 @@ export interface Client {
   answer(status: number, headers: AnswerHeaders, body: Buffer | string): void;
   /** Pipes a reply to the client. */
   pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd>;
-  /** Calls `left` once when the client leaves before its answer is complete; the function it returns cancels that. */
-  onGone(left: () => void): () => void;
   /**
-   * Whether the reply goes on without the client, which may come back for it (Q29). Asked when the client left after commit; a
-   * client without this method ends its turn by leaving.
+   * Calls `left` once when the client leaves before its answer is complete; the function it returns cancels that. A client that may
+   * come back for its reply has not left while its connection is down (Q29).
    */
-  detaches?(reply: DetachedReply): boolean;
+  onGone(left: () => void): () => void;
 }
 
 /** The client of one turn as its runner sees it. */
@@ -89,7 +88,7 @@ export interface TurnClient extends Client {
   readonly shown: boolean;
   /** Whether the client left. */
   readonly gone: boolean;
-  /** Reads the JSON body. @throws Refusal */
+  /** Reads the body that the route's kind takes: JSON, or a form as JSON. @throws Refusal */
   json(): Promise<Body>;
   /** Checks the headers of a body that is passed on unread; what it returns starts reading it. Null where there is no body. @throws Refusal */
   upload(): (() => Upload) | null;

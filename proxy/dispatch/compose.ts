@@ -1,10 +1,12 @@
 // The request of one attempt: path, headers and body as this account gets them.
 import type { Readable } from 'node:stream';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import { isForm } from '../turn/media-type.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import type { AccountHeaders } from '../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../upstream/carrier.ts';
+import { encodeForm, encodeJson } from './encode-body.ts';
 
 export interface Composition {
   readonly turn: LiveTurn;
@@ -15,27 +17,34 @@ export interface Composition {
   readonly trim: (out: Outgoing) => void;
 }
 
-/** A request with a JSON body, edited by rules. */
+/** A request with a body that rules have read and edited. */
 export function composeJson(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
-  const out = outgoing(turn, account, { ...body });
+  const out = outgoing(turn, account, 'http', { ...body });
+  // A websocket client gets events, whatever its frame says.
+  if (turn.client === 'websocket') out.body.stream = true;
   turn.rules.attempt(out);
   trim(out);
   const { headers } = out;
   headers.accept ??= out.body.stream === true ? 'text/event-stream' : 'application/json';
-  headers['content-type'] = 'application/json';
+  const passed = turn.kind?.served === 'dispatch' && turn.kind.payload === 'json or form';
+  const { contentType, bytes } = passed && isForm(turn.headers['content-type']) ? encodeForm(out.body) : encodeJson(out.body);
+  headers['content-type'] = contentType;
   headers['accept-encoding'] = 'identity';
-  return {
-    method: 'POST',
-    path: out.path,
-    headers: Object.assign(headers, own),
-    // As bytes, which the connection holds until the reply is complete: it would hold a string beside its bytes.
-    body: Buffer.from(JSON.stringify(out.body)),
-  };
+  return { method: 'POST', path: passed ? out.path + turn.query : out.path, headers: Object.assign(headers, own), body: bytes };
+}
+
+/** A `response.create` frame, and the headers of the upgrade for a connection that has to be opened for it. */
+export function composeFrame(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
+  const out = outgoing(turn, account, 'websocket', { ...body });
+  turn.rules.attempt(out);
+  trim(out);
+  const frame = Buffer.from(JSON.stringify({ type: 'response.create', ...out.body }));
+  return { method: 'GET', path: out.path, headers: Object.assign(out.headers, own), body: frame };
 }
 
 /** A request with a body that is passed on unread; rules see an empty body. @param upload null for methods without a body */
 export function composeStream(upload: Readable | null, { turn, account, own, trim }: Composition): CarrierRequest {
-  const out = outgoing(turn, account, {});
+  const out = outgoing(turn, account, 'http', {});
   const { headers } = out;
   const { 'content-length': length, 'content-encoding': coding } = turn.headers;
   headers['accept-encoding'] = 'identity';
@@ -47,9 +56,9 @@ export function composeStream(upload: Readable | null, { turn, account, own, tri
   return { method: turn.method, path: pathOf(turn), headers: Object.assign(headers, own), body: upload };
 }
 
-function outgoing(turn: LiveTurn, account: AccountConfig, body: Body): Outgoing {
+function outgoing(turn: LiveTurn, account: AccountConfig, carrier: Outgoing['carrier'], body: Body): Outgoing {
   const headers = turn.surface.requestHeaders(turn.headers, turn.wire);
-  return { account, carrier: 'http', path: turn.route.upstream, headers, body };
+  return { account, carrier, path: turn.route.upstream, headers, body };
 }
 
 /** The account-side path with its parameters and the query string as they came. Query strings are not logged (Q15). */

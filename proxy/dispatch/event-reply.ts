@@ -1,14 +1,14 @@
 // A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
 import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode } from '../turn/failure.ts';
 import type { JsonObject } from '../turn/json.ts';
-import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { type ErrorBody, Refusal, RelayedRefusal, refusalOf } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
+import { endOf, type ReplyEnd } from '../turn/terminal-event.ts';
 import type { Event, Head, OutcomeKind } from '../turn/turn.ts';
 import type { EventReader } from '../upstream/carrier.ts';
-import type { DetachedReply, Sink } from './client.ts';
+import type { Sink } from './client.ts';
 import { collectedError } from './client-error.ts';
-import { endOf, HeldHead } from './hold.ts';
-import { KeptEvents } from './kept-events.ts';
+import { HeldHead } from './hold.ts';
 import { OutputFlow } from './output-flow.ts';
 import type { CloseReply, ReplyContext, Verdict } from './reply-context.ts';
 
@@ -20,12 +20,11 @@ export class EventReply implements EventReader {
   readonly maxEventBytes: number;
   readonly #context: ReplyContext;
   readonly #head: Head;
-  /** The client's sink; a KeptEvents once the reply is detached. */
-  #sink: Sink;
+  readonly #sink: Sink;
   #state: 'held' | 'relaying' | 'over' = 'held';
   readonly #held = new HeldHead();
   /** The kind of end that the terminal event announced. */
-  #end: 'completed' | 'incomplete' | 'failed' | undefined;
+  #end: ReplyEnd | undefined;
   /** What the account did wrong: a failure that was passed on, or a reply that broke off. */
   #failure: Failure | undefined;
   readonly #flow: OutputFlow;
@@ -37,6 +36,7 @@ export class EventReply implements EventReader {
     this.#head = head;
     this.#sink = sink;
     this.#flow = new OutputFlow(sink, { sending: context.sending, guarded: (work) => this.#guarded(work) });
+    if (turn.client === 'websocket') head.holds = (type) => this.#held.has(type);
     this.maxEventBytes = turn.limits.upstream_event_bytes;
     this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
   }
@@ -82,20 +82,13 @@ export class EventReply implements EventReader {
     this.#cancelTimer();
   }
 
-  /**
-   * Goes on without its client, after commit: its events are kept until another sink takes them.
-   * @param maxBytes past which the reply is cancelled
-   */
-  detach(maxBytes: number): DetachedReply {
-    const kept = new KeptEvents({ head: this.#head, maxBytes, overflow: () => this.#cancel() });
-    this.#sink = kept;
-    this.#flow.switchTo(kept);
-    return kept;
-  }
-
   #take(event: ReplyEvent): void {
     event.completeType();
-    const data = this.#observed(event);
+    const data = this.#observed(event) ?? (this.#sink.objectsOnly ? event.json() : undefined);
+    if (!data && this.#sink.objectsOnly) {
+      this.#context.counters.add('upstream_frames_dropped');
+      return;
+    }
     if (this.#state === 'held') {
       const end = endOf(event.type);
       if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return;
@@ -128,12 +121,24 @@ export class EventReply implements EventReader {
       return;
     }
     const { refusalEvent } = turn.surface;
+    const replacement = failure && refusalEvent?.(failure, collectedError(failure, turn, known), known);
+    if (replacement && turn.client === 'websocket') {
+      this.#refuse(failure, replacement);
+      return;
+    }
     if (refusalEvent && this.#held.release().some((held) => held.event.hasData)) this.#sink.renumber();
     // Made before commit: the error may repeat the prompt, and the turn releases the prompt at commit.
     const shown = data && this.#failureEvent(data);
-    const replacement = failure && refusalEvent?.(failure, collectedError(failure, turn, known), known);
     this.#commit();
     this.#relay(event, data, shown, replacement);
+  }
+
+  /** On a websocket the refusal is an error frame, which has a status, and the connection goes on (Q2). */
+  #refuse(failure: Failure, { data }: Event): void {
+    const { status } = collectedError(failure, this.#context.turn, this.#context.known);
+    const refusal = new RelayedRefusal(status, data.error as unknown as ErrorBody, loggedCode(failure.error.code));
+    this.#context.sending().abort();
+    this.#settle({ kind: 'refused', refusal, outcome: 'failed', failure });
   }
 
   #holdExpired(): void {
@@ -187,7 +192,7 @@ export class EventReply implements EventReader {
     else sink.event(mapped as Event);
   }
 
-  #ends(end: 'completed' | 'incomplete' | 'failed'): void {
+  #ends(end: ReplyEnd): void {
     if (this.#end !== undefined) return;
     this.#end = end;
     // Most replies end with the read that brought their terminal event.
@@ -198,7 +203,7 @@ export class EventReply implements EventReader {
   #failureEvent(data: JsonObject): JsonObject {
     const { turn, known } = this.#context;
     this.#failure = inBandFailure(data, turn.now());
-    return this.#sink.wants.has('error') ? data : turn.surface.failureEvent(data, this.#failure, known);
+    return this.#sink.collects ? data : turn.surface.failureEvent(data, this.#failure, known);
   }
 
   #linger(): void {
@@ -239,12 +244,6 @@ export class EventReply implements EventReader {
   #codeOf(kind: OutcomeKind): string | null {
     if (kind === 'failed') return this.#failure ? loggedCode(this.#failure.error.code) : 'upstream_error';
     return kind === 'cut' ? this.#context.turn.surface.brokenReplyCode : null;
-  }
-
-  /** Cancels a detached reply whose kept events exceed their limit. */
-  #cancel(): void {
-    this.#context.sending().abort();
-    this.#settle({ kind: 'gone', shown: true });
   }
 
   #guarded(work: () => void): void {

@@ -38,6 +38,10 @@ export class HeldHead {
     return true;
   }
 
+  has(type: string): boolean {
+    return this.#events.some(({ event }) => event.type === type);
+  }
+
   /** Hands the events over; it holds none afterwards. */
   release(): readonly HeldEvent[] {
     const events = this.#events;
@@ -45,17 +49,3 @@ export class HeldHead {
     return events;
   }
 }
-
-const TERMINAL = {
-  'response.completed': 'completed',
-  'response.incomplete': 'incomplete',
-  'response.failed': 'failed',
-  error: 'failed',
-} as const;
-
-/** The end of a reply that has this event in it; undefined for all other events. */
-export function endOf(type: string): 'completed' | 'incomplete' | 'failed' | undefined {
-  return Object.hasOwn(TERMINAL, type) ? TERMINAL[type as keyof typeof TERMINAL] : undefined;
-}
-
-export const TERMINAL_TYPES: ReadonlySet<string> = new Set(Object.keys(TERMINAL));

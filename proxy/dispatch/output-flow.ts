@@ -10,7 +10,7 @@ export interface OutputFlowOptions {
 
 export class OutputFlow {
   readonly #options: OutputFlowOptions;
-  #sink: Sink;
+  readonly #sink: Sink;
   #scheduled = false;
   #paused = false;
 
@@ -39,13 +39,7 @@ export class OutputFlow {
     if (sink.flush()) return;
     this.#paused = true;
     this.#options.sending().pause();
-    sink.onDrain(() => sink === this.#sink && this.#resume());
-  }
-
-  /** The reply goes to another sink; the account no longer waits for the former one. */
-  switchTo(sink: Sink): void {
-    this.#sink = sink;
-    this.#resume();
+    sink.onDrain(() => this.#resume());
   }
 
   #resume(): void {

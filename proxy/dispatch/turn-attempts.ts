@@ -19,17 +19,21 @@ import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import { clientGone } from '../turn/turn-result.ts';
 import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
+import type { CarrierRequest } from '../upstream/carrier.ts';
+import type { SocketSlot } from '../upstream/socket-slot.ts';
+import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import { type Attempted, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
 import type { CiphertextRecovery, Recoverable } from './ciphertext-recovery.ts';
 import type { Upload } from './client.ts';
 import { clientError } from './client-error.ts';
-import { composeJson, composeStream } from './compose.ts';
+import { composeFrame, composeJson, composeStream } from './compose.ts';
 import { isCredentialRefused, renewCredential, resultOf } from './credential-renewal.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-request.ts';
 import { failureOf } from './reply-context.ts';
 import type { ReplyObservers } from './reply-observers.ts';
 import type { RetryBudget } from './retry-budget.ts';
+import { anchorNotFound, type TurnSocket, turnSocketOf } from './turn-socket.ts';
 
 export interface TurnServices {
   readonly selection: Selection;
@@ -37,6 +41,7 @@ export interface TurnServices {
   readonly continuity: Continuity;
   readonly observers: ReplyObservers;
   readonly counters: Counters;
+  readonly websockets: WebsocketSupport;
   /** Headers of the gateway's own on every answer that an account gave. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
 }
@@ -73,12 +78,15 @@ export class TurnAttempts implements Recoverable, Confidential {
   #account: AccountConfig | undefined;
   #why: Why | null = null;
   #upload: Upload | undefined;
+  /** Undefined for a turn that goes over HTTP. */
+  readonly #socket: TurnSocket | undefined;
 
   constructor(services: TurnServices, request: DispatchRequest, resources: TurnResources) {
     const { turn, payload } = request;
     this.turn = turn;
     this.body = payload.kind === 'json' ? payload.work.body : {};
     this.sentBody = this.body;
+    this.#socket = turnSocketOf(request, services.websockets);
     this.#services = services;
     this.#request = request;
     this.#resources = resources;
@@ -92,7 +100,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     try {
       const body = this.#request.payload.kind === 'json' ? this.body : undefined;
       const resuming = this.#services.continuity.resume(turn, body);
-      this.continuation = resuming instanceof Promise ? await resuming : resuming;
+      this.continuation = this.#preferLive(resuming instanceof Promise ? await resuming : resuming);
       this.#begin();
       let recovered: Choice | undefined;
       while (!end) {
@@ -107,12 +115,13 @@ export class TurnAttempts implements Recoverable, Confidential {
           let attempted: Attempted;
           try {
             attempted = await this.#attempt(lease, this.resent ? 'resend' : (this.#failures.at(-1)?.cause ?? 'first'));
+            if (this.#socket?.sendsAgain(attempted, lease.account)) attempted = await this.#attempt(lease, 'resend');
             if (isCredentialRefused(attempted)) {
               const resend = this.#upload ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
               ({ attempted, result } = await renewCredential(attempted, lease.account, this.#services.credentials, resend));
             } else result = resultOf(attempted);
           } finally {
-            lease.end(result);
+            lease.end(isForeignModel(result, turn) ? 'neutral' : result);
           }
           const { verdict, status } = attempted;
           if (verdict.kind === 'failed') recovered = await this.#next(verdict.failure, status, lease.account.id);
@@ -148,6 +157,15 @@ export class TurnAttempts implements Recoverable, Confidential {
     this.demand = selection.demand({ turn, continuation: this.continuation, slot: this.#resources.slot, onGone });
     this.#resources.budget.turn(turn.now());
     counters.add('turns');
+    if (!this.#socket?.anchorIsGone) return;
+    selection.requirePinned(this.demand);
+    throw anchorNotFound();
+  }
+
+  /** A turn that continues nothing stays at the account of the live socket, as long as that can take it. */
+  #preferLive(continuation: Continuation): Continuation {
+    const live = this.#request.client.upstreamSocket?.account;
+    return live === undefined || continuation.soft !== undefined ? continuation : { ...continuation, soft: live };
   }
 
   /** After a failure: the lease to go on with, undefined where one has to be chosen, or `none`. */
@@ -186,7 +204,7 @@ export class TurnAttempts implements Recoverable, Confidential {
       if (!(own instanceof CredentialUnavailable)) return this.#send(lease, cause, own);
       const failure = unsentFailure(own.why);
       this.#log.begin(account.label, cause)({ status: undefined, failure });
-      return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined };
+      return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined, over: 'http', reused: false };
     });
   }
 
@@ -196,17 +214,21 @@ export class TurnAttempts implements Recoverable, Confidential {
     const { counters, ownHeaders, continuity, observers } = this.#services;
     const trim = (out: Outgoing): void => continuity.trim(out, this.continuation, turn.wire);
     const composition = { turn, account, own, trim };
-    let request: ReturnType<typeof composeJson>;
+    let request: CarrierRequest;
+    let slot: SocketSlot | undefined;
     if (payload.kind === 'json') {
       this.sentBody = continuity.fit(this.body, this.continuation, account.id);
-      request = composeJson(this.sentBody, composition);
+      const frame = this.#socket?.carries(account) ? composeFrame(this.sentBody, composition) : undefined;
+      if (frame && this.#socket?.fits((frame.body as Buffer).length)) slot = this.#socket.slot;
+      request = slot && frame ? frame : composeJson(this.sentBody, composition);
     } else {
       // Opened as late as this: the client is asked for its body when an account is there to take it.
       this.#upload = payload.open?.();
       request = composeStream(this.#upload?.stream ?? null, composition);
     }
     const complete = this.#log.begin(account.label, cause);
-    const observed = observers.of({ turn, account, continuation: this.continuation });
+    const keepResponse = slot && ((id: string): void => slot.keepResponse(id, turn.model?.mode?.effective));
+    const observed = observers.of({ turn, account, continuation: this.continuation, keepResponse });
     counters.add('attempts');
     if (lease.isProbe) counters.add('probes');
     return attempt({
@@ -215,10 +237,12 @@ export class TurnAttempts implements Recoverable, Confidential {
       counters,
       upstream: lease.upstream,
       request,
+      slot,
       upload: this.#upload,
       known: this,
       countOutput,
-      retryable: (failure) => this.#mayRetry(failure, failure.status) || this.#recovers(failure, account.id),
+      retryable: (failure) =>
+        this.#mayRetry(failure, failure.status) || this.#recovers(failure, account.id) || this.#socket?.isAtFault(failure) === true,
       committed: () => {
         lease.answered();
         observed.committed();
@@ -266,6 +290,8 @@ export class TurnAttempts implements Recoverable, Confidential {
     const param = safeParam(last.error.param);
     if (param !== null) turn.note('upstream_error_param', param);
     noteErrorClass(turn, last);
+    const anchorGone = this.#socket?.refusal(last);
+    if (anchorGone) return { kind: 'refused', refusal: anchorGone };
     const exhausted = last.cause === 'quota' && demand.hard === undefined ? this.#services.selection.refusal(demand) : undefined;
     if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
     const answer = clientError(this.#failures, turn, this);
@@ -277,3 +303,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     return { kind: 'ended', ending: clientGone(shown) };
   }
 }
+
+/** The account lacks a model that need not be in any catalog: a client could name one that no account has, and cool them all. */
+const isForeignModel = (result: AttemptResult, { kind }: DispatchRequest['turn']): boolean =>
+  typeof result === 'object' && result.cause === 'model' && !kind.model;

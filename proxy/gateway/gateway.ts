@@ -10,10 +10,11 @@ import { Log } from '../log.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { Generation } from './generation.ts';
-import { turnHost, turnRunner } from './handlers.ts';
+import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
 import { PublicListener } from './public-listener.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
+import type { Websockets } from './websockets.ts';
 
 export interface GatewayOptions {
   readonly loaded: LoadedConfig;
@@ -62,6 +63,15 @@ export class Gateway {
       host: turnHost(this.services),
       runner: turnRunner(this.services),
       counters: this.services.counters,
+      clock: this.services.clock,
+      heartbeat: this.services.heartbeat,
+      digest: opened.key.digest('turns'),
+      ownHeaders: (turn) => ownHeaders(turn, this.services),
+      speaks: (pool, { accounts }) =>
+        pool.assignments.some(({ account: id }) => {
+          const account = accounts.get(id);
+          return account !== undefined && this.services.websockets.has(account);
+        }),
     });
     this.follower = new ConfigFollower(this, loaded);
     this.#admin = new AdminServer(adminRoutes(this));
@@ -70,6 +80,10 @@ export class Gateway {
   /** The configuration that turns begin with now. */
   get loaded(): LoadedConfig {
     return this.#generation.loaded;
+  }
+
+  get websockets(): Websockets {
+    return this.#listener.websockets;
   }
 
   /** Unix milliseconds, by the injected clock. */

@@ -24,6 +24,7 @@ export function turnRunner(services: Services): TurnRunner {
       continuity,
       observers: new ReplyObservers([continuity.observer, usage.observer]),
       counters,
+      websockets: services.websockets,
       ownHeaders: (turn) => ownHeaders(turn, services),
     }),
     answers: {
@@ -36,7 +37,7 @@ export function turnRunner(services: Services): TurnRunner {
 }
 
 /** Headers of the gateway's own on every answer that an account gave (Q1, Q14). */
-function ownHeaders(turn: LiveTurn, { models }: Services): Record<string, string> {
+export function ownHeaders(turn: LiveTurn, { models }: Services): Record<string, string> {
   const own: Record<string, string> = { 'x-request-id': turn.id };
   if (turn.kind?.served === 'dispatch' && turn.kind.model && turn.surface.agentProtocol) {
     own['x-models-etag'] = models.etag(turn.pool, turn.key);
@@ -62,6 +63,7 @@ export function turnHost({ capacity, clock, counters, log, models }: Services): 
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
     findModel: (pool, id) => models.find(pool, id),
+    presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
     fault: (thrown, requestId) => {
       counters.add('server_errors');

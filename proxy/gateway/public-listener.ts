@@ -4,10 +4,14 @@ import type { AddressInfo, Socket } from 'node:net';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { Cors } from '../clients/http/cors.ts';
 import { checkFraming, pathOf } from '../clients/http/framing.ts';
+import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/header-limits.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections.ts';
 import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
 import { BODY_MALFORMED, BodyGuard } from '../clients/http/request-body.ts';
+import type { Clock } from '../clock.ts';
+import type { KeyedDigest } from '../encryption/digest.ts';
+import type { Heartbeat } from '../heartbeat.ts';
 import type { Counters } from '../metrics.ts';
 import { endConnectionAfter } from '../node-internals.ts';
 import { requestId } from '../request-id.ts';
@@ -16,13 +20,20 @@ import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
 import { type Match, NO_ROUTE } from '../turn/route-table.ts';
 import type { Generation } from './generation.ts';
+import { RunningTurns } from './running-turns.ts';
 import type { TurnRunner } from './turn-runner.ts';
+import { asksForWebsocket, Websockets, type WebsocketsOptions } from './websockets.ts';
 
 export interface PublicListenerOptions {
   readonly generation: () => Generation;
   readonly host: TurnHost;
   readonly runner: TurnRunner;
   readonly counters: Counters;
+  readonly clock: Clock;
+  readonly heartbeat: Heartbeat;
+  readonly digest: KeyedDigest;
+  readonly ownHeaders: WebsocketsOptions['ownHeaders'];
+  readonly speaks: WebsocketsOptions['speaks'];
 }
 
 const TIMEOUT_CHECK_MS = 1_000;
@@ -44,10 +55,8 @@ export class PublicListener {
   readonly #connections = new IdleConnections();
   readonly #bodies = new BodyGuard();
   readonly #cors: Cors;
-  /** The number of turns that run. A map of them, changed twice a turn, would cost a tenth of the turn in garbage. */
-  #running = 0;
-  /** Called when the last turn ends. */
-  #idle: (() => void) | undefined;
+  readonly #running = new RunningTurns();
+  readonly websockets: Websockets;
   #draining = false;
 
   constructor(options: PublicListenerOptions) {
@@ -64,11 +73,15 @@ export class PublicListener {
       // `checkFraming` refuses a missing Host in the shape of the error table.
       requireHostHeader: false,
       noDelay: true,
+      // All other upgrades are ignored, as if the request had not asked for one.
+      shouldUpgradeCallback: (request) => this.#upgrades(request),
     });
-    // The bytes of headers are limited. A limit on their number would drop the rest silently, and one of those might frame the body.
-    this.#server.maxHeadersCount = 0;
+    // Node drops further headers silently, and one of those might frame the body: a request with one too many is refused.
+    this.#server.maxHeadersCount = limits.header_count + 1;
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
+    this.websockets = new Websockets({ ...options, guard: this.#bodies, running: this.#running });
+    this.#server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
     this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#connect(request, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
     this.#server.on('connection', (socket: Socket) => this.#connections.watch(socket));
@@ -77,6 +90,7 @@ export class PublicListener {
   /** Takes what a new configuration says about open connections. */
   configure(): void {
     this.#server.headersTimeout = this.#options.generation().config.timeouts.client_header_ms;
+    this.websockets.configure();
   }
 
   /** Resolves with the address once connections are accepted. */
@@ -93,13 +107,15 @@ export class PublicListener {
   /** Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`. */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
+    this.websockets.drain();
     for (const { latest } of this.#connections) if (latest) endConnectionAfter(latest);
     const stopped = Promise.withResolvers<void>();
     const hardStop = setTimeout(() => {
       this.#server.closeAllConnections();
+      this.websockets.destroy();
       setTimeout(stopped.resolve, LAST_ROWS_MS);
     }, ms);
-    if (this.#running > 0) await Promise.race([new Promise<void>((resolve) => (this.#idle = resolve)), stopped.promise]);
+    await Promise.race([this.#running.idle(), stopped.promise]);
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const sweep = setInterval(() => this.#sweep(), SWEEP_MS);
     await Promise.race([closed, stopped.promise]);
@@ -118,6 +134,11 @@ export class PublicListener {
     const { generation: current, runner, counters } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken) return;
+    if (isHeadTooLarge(request, current().config.limits)) {
+      counters.add('headers_too_large');
+      this.#refuseBytes(connection.socket, HEADERS_TOO_LARGE, requestId(this.#options.host.now()));
+      return;
+    }
     connection.latest = response;
     // The closing of a connection says all that its errors say.
     response.on('error', ignore);
@@ -131,14 +152,21 @@ export class PublicListener {
       runner.refuse(turn, client, found.refusal);
       return;
     }
-    this.#running += 1;
-    void runner.run(turn, client, this.#ended);
+    this.#running.begin();
+    void runner.run(turn, client, this.#running.end);
   }
 
-  readonly #ended = (): void => {
-    this.#running -= 1;
-    if (this.#running === 0) this.#idle?.();
-  };
+  /** Whether the request becomes a websocket. One that does not is answered like any other. */
+  #upgrades(request: IncomingMessage): boolean {
+    if (!asksForWebsocket(request) || isHeadTooLarge(request, this.#options.generation().config.limits)) return false;
+    try {
+      checkFraming(request);
+    } catch {
+      return false;
+    }
+    const { route } = { route: undefined, ...this.#options.generation().routes.find('WS', pathOf(request.url ?? '')) };
+    return route !== undefined;
+  }
 
   #find(request: IncomingMessage, generation: Generation): Found {
     const { counters } = this.#options;

@@ -7,6 +7,7 @@ import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
+import { Heartbeat } from '../heartbeat.ts';
 import { Accounting } from '../keys/accounting.ts';
 import type { Log } from '../log.ts';
 import { Counters } from '../metrics.ts';
@@ -20,6 +21,7 @@ import { OwnCalls } from '../upstream/credentials/own-calls.ts';
 import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
 import { TokenVault } from '../upstream/credentials/token-vault.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
+import { WebsocketSupport } from '../upstream/websocket-support.ts';
 
 export interface ServicesOptions {
   readonly clock: Clock;
@@ -38,7 +40,9 @@ export class Services {
   readonly store: Store;
   readonly loaded: () => LoadedConfig;
   readonly counters = new Counters();
-  readonly upstreams = new Upstreams();
+  readonly heartbeat: Heartbeat;
+  readonly websockets: WebsocketSupport;
+  readonly upstreams: Upstreams;
   readonly catalog: Catalog;
   readonly models: ModelDirectory;
   readonly capacity: Capacity;
@@ -55,6 +59,9 @@ export class Services {
     this.log = log;
     this.store = store;
     this.loaded = loaded;
+    this.heartbeat = new Heartbeat(clock);
+    this.websockets = new WebsocketSupport(() => clock.now());
+    this.upstreams = new Upstreams(this.heartbeat);
     const { counters } = this;
     const upstream = (account: string): ReturnType<Upstreams['of']> => this.upstreams.of(account);
     this.catalog = new Catalog({

@@ -10,9 +10,10 @@ import type { CloseReply } from '../dispatch/reply-context.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import type { Log } from '../log.ts';
+import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
-import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
 import { isServed } from '../turn/served.ts';
 import type { Body } from '../turn/turn.ts';
 import { type Answer, type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/turn-result.ts';
@@ -45,14 +46,16 @@ export class TurnRunner {
     try {
       turn.rules.admit();
       const { kind, method } = turn.route;
-      if (method === 'WS') throw new Refusal('websocket_upgrade_required', { headers: { connection: 'Upgrade', upgrade: 'websocket' } });
+      if (method === 'WS' && turn.client === 'http') throw upgradeRequired();
       if (!isServed(kind, method)) throw new Refusal('unsupported_endpoint');
       if (isDispatched(turn)) {
         let payload: Payload;
         let request: Body | undefined;
-        if (turn.kind.payload === 'json') {
+        if (turn.kind.payload !== 'stream') {
           const work = { body: await client.json() };
           request = { ...work.body };
+          const { asCompaction } = turn.kind;
+          if (asCompaction && asksForCompaction(request)) turn.become(asCompaction);
           const ruling = turn.rules.request(work);
           if (ruling) await ruling;
           payload = { kind: 'json', work };

@@ -1,19 +1,29 @@
 // The HTTP listener of one account: each account has its own, so that one can refuse connections while the others answer.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 const LOOPBACK = '127.0.0.1';
 /** Longer than a gateway keeps idle connections: a provider that closes first would race with the gateway's next request. */
 const KEEP_ALIVE_MS = 75_000;
 
+/** What the listener hands on. */
+export interface ListenerHandlers {
+  onRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** Whether a request for an upgrade is one; else it is an ordinary request. */
+  upgrades(request: IncomingMessage): boolean;
+  onUpgrade(request: IncomingMessage, connection: Socket, head: Buffer): void;
+  /** Runs when the listener closes: the server knows nothing of upgraded connections. */
+  onClose(): void;
+}
+
 export class AccountListener {
-  readonly #onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly #handlers: ListenerHandlers;
   #server: Server | undefined;
   /** 0 until it first listened. */
   #port = 0;
 
-  constructor(onRequest: (request: IncomingMessage, response: ServerResponse) => void) {
-    this.#onRequest = onRequest;
+  constructor(handlers: ListenerHandlers) {
+    this.#handlers = handlers;
   }
 
   get url(): string {
@@ -27,7 +37,14 @@ export class AccountListener {
   /** Listens on a free port; after `close`, on the same port again. */
   async open(): Promise<void> {
     if (this.#server !== undefined) return;
-    const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, this.#onRequest);
+    const handlers = this.#handlers;
+    const options = {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      requestTimeout: 0,
+      shouldUpgradeCallback: (request: IncomingMessage) => handlers.upgrades(request),
+    };
+    const server = createServer(options, (request, response) => handlers.onRequest(request, response));
+    server.on('upgrade', (request, connection, head) => handlers.onUpgrade(request, connection as Socket, head));
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -44,6 +61,7 @@ export class AccountListener {
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
+      this.#handlers.onClose();
     });
   }
 }

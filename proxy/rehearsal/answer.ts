@@ -1,14 +1,25 @@
 // An answer of a simulated account before its delivery, and the faults that change its content.
 import type { Json, JsonObject } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
-import { type Fault, faultOf, type RefuseFault, type RefuseInsideFault, type ReplyFault } from './fault.ts';
+import { withBrokenItems, withBrokenOutput } from './compaction-fault.ts';
+import {
+  type CompactionFault,
+  type Fault,
+  faultOf,
+  type MalformedFault,
+  type RefuseFault,
+  type RefuseInsideFault,
+  type ReplyFault,
+} from './fault.ts';
 import { defaultErrorOf, errorOf, messageOf } from './provider-error.ts';
 
 export type AnswerBody =
   | {
       readonly kind: 'events';
+      /** Events before `response.created`: quota, metadata. */
+      readonly preamble: readonly Json[];
       readonly events: readonly Json[];
-      /** SSE comment lines before the first event. */
+      /** SSE comment lines before the first event; a websocket has none. */
       readonly comments: readonly string[];
     }
   | { readonly kind: 'bytes'; readonly bytes: Buffer };
@@ -20,8 +31,10 @@ export interface Answer {
   readonly body: AnswerBody;
 }
 
-/** The body of a `malformed` fault. */
-export const MALFORMED_JSON = '{"type":"response.output_text.delta","delta":';
+/** What a `malformed` fault sends in place of an event or a body. */
+export function malformedText({ as }: MalformedFault): string {
+  return as === 'array' ? '[]' : '{"type":"response.output_text.delta","delta":';
+}
 
 export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<string, string>> = {}): Answer {
   const bytes = Buffer.from(JSON.stringify(json));
@@ -31,9 +44,13 @@ export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<
 /** `response.created` and `response.in_progress`: a refusal inside a 200 follows them unless its fault says otherwise. */
 const LIFECYCLE_EVENTS = 2;
 
-export function eventsAnswer(events: readonly Json[], headers: Readonly<Record<string, string>>, comments: readonly string[] = []): Answer {
+export function eventsAnswer(
+  events: readonly Json[],
+  headers: Readonly<Record<string, string>>,
+  { preamble = [], comments = [] }: { readonly preamble?: readonly Json[]; readonly comments?: readonly string[] } = {},
+): Answer {
   const fixed = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
-  return { status: 200, headers: { ...fixed, ...headers }, body: { kind: 'events', events, comments } };
+  return { status: 200, headers: { ...fixed, ...headers }, body: { kind: 'events', preamble, events, comments } };
 }
 
 /** Applies the faults that change the content; faults of framing and delivery come later. `now`: Unix milliseconds. */
@@ -41,14 +58,17 @@ export function withContentFaults(answer: Answer, faults: readonly Fault[], now:
   const reply = faultOf(faults, 'reply');
   if (reply !== undefined) return scriptedAnswer(reply);
   const refusal = faultOf(faults, 'refuse');
-  if (refusal !== undefined) return refused(refusal, answer, now);
-  let changed = answer;
+  if (refusal !== undefined) return refusedAnswer(refusal, answer, now);
+  let changed = faultOf(faults, 'no-preamble') === undefined ? answer : withoutPreamble(answer);
   const inside = faultOf(faults, 'refuse-inside');
   if (inside !== undefined) changed = refusedInside(inside, changed);
   if (faultOf(faults, 'empty-output') !== undefined) changed = mapResponse(changed, (response) => ({ ...response, output: [] }));
+  const compaction = faultOf(faults, 'compaction');
+  if (compaction !== undefined) changed = withBrokenCompaction(compaction, changed);
   if (faultOf(faults, 'no-terminal') !== undefined) changed = withoutTerminal(changed);
-  if (faultOf(faults, 'malformed') !== undefined && changed.body.kind === 'bytes') {
-    changed = { ...changed, body: { kind: 'bytes', bytes: Buffer.from(MALFORMED_JSON) } };
+  const malformed = faultOf(faults, 'malformed');
+  if (malformed !== undefined && changed.body.kind === 'bytes') {
+    changed = { ...changed, body: { kind: 'bytes', bytes: Buffer.from(malformedText(malformed)) } };
   }
   return changed;
 }
@@ -66,7 +86,8 @@ function metadataHeaders({ headers }: Answer): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-type' && name !== 'cache-control'));
 }
 
-function refused(fault: RefuseFault, ordinary: Answer, now: number): Answer {
+/** An error answer in the provider's shape. `now`: Unix milliseconds. */
+export function refusedAnswer(fault: Omit<RefuseFault, 'kind'>, ordinary: Answer, now: number): Answer {
   const code = fault.code ?? defaultErrorOf(fault.status).code;
   const quota =
     fault.resetsIn === undefined
@@ -96,6 +117,15 @@ function refusedInside(fault: RefuseInsideFault, answer: Answer): Answer {
       ? { type: 'error', sequence_number: before.length, code, message, param: null, error: errorOf(500, code, message) }
       : { type: 'response.failed', sequence_number: before.length, response };
   return { ...answer, body: { ...answer.body, events: [...before, event] } };
+}
+
+function withBrokenCompaction(fault: CompactionFault, answer: Answer): Answer {
+  if (answer.body.kind === 'bytes') return mapResponse(answer, (response) => withBrokenOutput(response, fault));
+  return { ...answer, body: { ...answer.body, events: withBrokenItems(answer.body.events, fault) } };
+}
+
+function withoutPreamble(answer: Answer): Answer {
+  return answer.body.kind === 'events' ? { ...answer, body: { ...answer.body, preamble: [] } } : answer;
 }
 
 function withoutTerminal(answer: Answer): Answer {

@@ -1,31 +1,43 @@
 // Turns an answer into the steps of its delivery, with the faults of framing and delivery applied.
 
 import { isObject } from '../turn/json.ts';
-import { type Answer, MALFORMED_JSON } from './answer.ts';
-import { type Fault, faultOf, type ReplyPosition } from './fault.ts';
+import { type Answer, malformedText } from './answer.ts';
+import { type Fault, faultOf, type ReplyPosition, type StallFault } from './fault.ts';
 
 export type Step =
   | { readonly do: 'head' }
-  | { readonly do: 'write'; readonly bytes: Buffer }
+  /** `isPart`: more of the same event follows. */
+  | { readonly do: 'write'; readonly bytes: Buffer; readonly isPart?: boolean }
   /** Without `ms`: until released. */
   | { readonly do: 'wait'; readonly ms?: number }
+  /** The answer is whole. */
   | { readonly do: 'end' }
-  | { readonly do: 'close' }
-  | { readonly do: 'reset' };
+  | { readonly do: 'leave'; readonly how: Leaving };
+
+/** A FIN, a TCP RST; on a websocket also a close frame with a code, or open without another byte. */
+export type Leaving = 'close' | 'reset' | 'half-open' | { readonly code: number };
 
 const NEWLINES = { lf: '\n', cr: '\r', crlf: '\r\n' } as const;
 
-/** The steps of the answer, one write for each event. */
+/** The steps of an answer over HTTP, one write for each event. */
 export function stepsOf(answer: Answer, faults: readonly Fault[]): readonly Step[] {
   const writes = bodyOf(answer, faults).map((bytes): Step => ({ do: 'write', bytes }));
   let steps: readonly Step[] = [{ do: 'head' }, ...writes, { do: 'end' }];
   for (const fault of faults) {
-    if (fault.kind === 'cut') steps = [...splitAt(steps, fault.at)[0], { do: fault.how ?? 'close' }];
-    if (fault.kind === 'stall') {
-      const [before, after] = splitAt(steps, fault.at);
-      steps = [...before, { do: 'wait', ...(fault.ms === undefined ? {} : { ms: fault.ms }) }, ...after];
-    }
+    if (fault.kind === 'cut') steps = [...splitAt(steps, fault.at)[0], { do: 'leave', how: fault.how ?? 'close' }];
+    if (fault.kind === 'stall') steps = stalled(steps, fault);
   }
+  return slowed(steps, faults);
+}
+
+export function stalled(steps: readonly Step[], { at, ms }: StallFault): readonly Step[] {
+  const [before, after] = splitAt(steps, at);
+  return [...before, { do: 'wait', ...(ms === undefined ? {} : { ms }) }, ...after];
+}
+
+/** Applies pace and drip. */
+export function slowed(faultless: readonly Step[], faults: readonly Fault[]): readonly Step[] {
+  let steps = faultless;
   const pace = faultOf(faults, 'pace');
   if (pace !== undefined) steps = steps.flatMap((step): Step[] => (step.do === 'write' ? [{ do: 'wait', ms: pace.ms }, step] : [step]));
   const drip = faultOf(faults, 'drip');
@@ -39,17 +51,17 @@ function bodyOf(answer: Answer, faults: readonly Fault[]): readonly Buffer[] {
   const newline = NEWLINES[faultOf(faults, 'framing')?.newline ?? 'lf'];
   const broken = malformed === undefined ? -1 : (malformed.event ?? 3) - 1;
   const comments = answer.body.comments.map((comment) => `: ${comment}${newline}${newline}`).join('');
-  return answer.body.events.map((event, i) => {
+  return [...answer.body.preamble, ...answer.body.events].map((event, i) => {
     const type = isObject(event) && typeof event.type === 'string' ? `event: ${event.type}${newline}` : '';
-    const data = i === broken ? MALFORMED_JSON : JSON.stringify(event);
+    const data = malformed !== undefined && i === broken ? malformedText(malformed) : JSON.stringify(event);
     return Buffer.from(`${i === 0 ? comments : ''}${type}data: ${data}${newline}${newline}`);
   });
 }
 
 /** Splits the steps at a position; a write that spans the position is split too. */
-function splitAt(steps: readonly Step[], position: ReplyPosition): readonly [readonly Step[], readonly Step[]] {
+export function splitAt(steps: readonly Step[], position: ReplyPosition): readonly [readonly Step[], readonly Step[]] {
   const head = steps.findIndex((step) => step.do === 'head');
-  if (position === 'before-headers') return [steps.slice(0, head), steps.slice(head)];
+  if (position === 'before-headers') return [steps.slice(0, Math.max(head, 0)), steps.slice(Math.max(head, 0))];
   if (position === 'after-headers') return [steps.slice(0, head + 1), steps.slice(head + 1)];
   return 'events' in position ? afterEvents(steps, position.events) : afterBytes(steps, position.bytes);
 }
@@ -68,8 +80,8 @@ function afterBytes(steps: readonly Step[], bytes: number): readonly [readonly S
     if (step.bytes.length > room) {
       const [left, right] = [step.bytes.subarray(0, room), step.bytes.subarray(room)];
       return [
-        [...steps.slice(0, i), { do: 'write', bytes: left }],
-        [{ do: 'write', bytes: right }, ...steps.slice(i + 1)],
+        [...steps.slice(0, i), { ...step, bytes: left, isPart: true }],
+        [{ ...step, bytes: right }, ...steps.slice(i + 1)],
       ];
     }
     room -= step.bytes.length;
@@ -81,8 +93,10 @@ function withDrip(steps: readonly Step[], size: number, ms: number): readonly St
   return steps.flatMap((step) => {
     if (step.do !== 'write') return [step];
     const drops: Step[] = [];
-    for (let at = 0; at < step.bytes.length; at += size)
-      drops.push({ do: 'write', bytes: step.bytes.subarray(at, at + size) }, { do: 'wait', ms });
+    for (let at = 0; at < step.bytes.length; at += size) {
+      const isPart = at + size < step.bytes.length || step.isPart === true;
+      drops.push({ do: 'write', bytes: step.bytes.subarray(at, at + size), isPart }, { do: 'wait', ms });
+    }
     return drops;
   });
 }

@@ -1,7 +1,7 @@
 // The endpoints of the rehearsal provider: one table by method and path, and the answer of each.
 
 import type { JsonObject } from '../turn/json.ts';
-import { asString, isObject } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import type { WireWords } from '../turn/settings.ts';
 import { type Answer, eventsAnswer, jsonAnswer } from './answer.ts';
 import type { IdSequence } from './id-sequence.ts';
@@ -11,8 +11,10 @@ import type { ReceivedRequest } from './received-request.ts';
 import { checkTurn } from './request-checks.ts';
 import type { SampleCatalog } from './sample-models.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
+import { nativeImageAnswer } from './simulated-image.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
-import { simulateTurn, usageOf } from './simulated-turn.ts';
+import { simulatePrewarm, simulateTurn, usageOf } from './simulated-turn.ts';
+import { plainRefusal } from './upgrade-refusals.ts';
 
 /** A request, and all that its answer depends on. */
 export interface RequestContext {
@@ -23,23 +25,35 @@ export interface RequestContext {
   readonly ids: IdSequence;
   /** Unix milliseconds. */
   readonly now: number;
+  /** The responses of the websocket that a frame came on: they alone can be anchors. */
+  readonly anchors?: ReadonlySet<string>;
 }
 
 interface Endpoint {
   readonly answer: (context: RequestContext) => Answer;
   /** Counts as a turn of the account: the faults of its profile apply. */
   readonly isTurn: boolean;
+  /** Comes on a websocket, whose upgrade had the bearer. */
+  readonly isFrame?: boolean;
   /** Needs no bearer. A fault that prevents the answer also prevents its effect. */
   readonly isLogin?: boolean;
 }
 
 export type Endpoints = ReadonlyMap<string, Endpoint>;
 
-/** By `METHOD /path`, in the deployment's wire words. */
+/** The key of a request in the table of endpoints: `METHOD /path`, `UPGRADE /path` or `WS /path`. */
+export const endpointKey = ({ method, path, isUpgrade }: Pick<ReceivedRequest, 'method' | 'path' | 'isUpgrade'>): string =>
+  `${isUpgrade ? 'UPGRADE' : method} ${path}`;
+
+/** By endpoint key, in the deployment's wire words. */
 export function endpointsOf({ agent, meter }: WireWords): Endpoints {
   return new Map<string, Endpoint>([
     [`GET /backend-api/${agent}/models`, { answer: models, isTurn: false }],
     [`POST /backend-api/${agent}/responses`, { answer: responses, isTurn: true }],
+    [`UPGRADE /backend-api/${agent}/responses`, { answer: upgrade, isTurn: false }],
+    [`WS /backend-api/${agent}/responses`, { answer: frame, isTurn: true, isFrame: true }],
+    [`POST /backend-api/${agent}/images/generations`, { answer: (context) => image(context, 'generations'), isTurn: true }],
+    [`POST /backend-api/${agent}/images/edits`, { answer: (context) => image(context, 'edits'), isTurn: true }],
     [`POST /backend-api/${agent}/responses/compact`, { answer: compact, isTurn: true }],
     [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
     ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
@@ -71,9 +85,26 @@ function responses(context: RequestContext): Answer {
   const turn = simulateTurn(body, { account, ids, now, bytes: request.body.length });
   const headers = turnHeaders(context, body);
   if (body.stream !== true) return jsonAnswer(200, turn.response, headers);
-  return account.settings.profile?.sendsPreamble === true
-    ? eventsAnswer([...preamble(context, headers), ...turn.events], headers, ['a comment of the rehearsal provider'])
-    : eventsAnswer(turn.events, headers);
+  if (account.settings.profile?.sendsPreamble !== true) return eventsAnswer(turn.events, headers);
+  return eventsAnswer(turn.events, headers, {
+    preamble: preamble(context, headers),
+    comments: ['a comment of the rehearsal provider'],
+  });
+}
+
+/** The headers of a switch of protocols; the body is empty. */
+function upgrade(context: RequestContext): Answer {
+  if (context.account.settings.websocket === 'refused') return plainRefusal(426);
+  return { status: 101, headers: turnHeaders(context, {}), body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
+}
+
+function frame(context: RequestContext): Answer {
+  const { type, ...body } = checkedBody(context);
+  const { account, ids, now, request } = context;
+  const headers = turnHeaders(context, body);
+  const turnContext = { account, ids, now, bytes: request.body.length };
+  const events = body.generate === false ? simulatePrewarm(body, turnContext) : simulateTurn(body, turnContext).events;
+  return eventsAnswer(events, headers, { preamble: account.settings.profile?.sendsPreamble === false ? [] : preamble(context, headers) });
 }
 
 function compact(context: RequestContext): Answer {
@@ -90,15 +121,33 @@ function compact(context: RequestContext): Answer {
   return jsonAnswer(200, json, turnHeaders(context, body));
 }
 
+function image(context: RequestContext, route: 'generations' | 'edits'): Answer {
+  const { json, headers } = context.request;
+  const isForm = headers['content-type']?.startsWith('multipart/form-data') === true;
+  if (!isForm && !isObject(json)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
+  const body = isObject(json) ? json : undefined;
+  const answer = nativeImageAnswer(body, route, Math.floor(context.now / 1000));
+  return { ...answer, headers: { ...answer.headers, ...turnHeaders(context, body ?? {}) } };
+}
+
 /** The body of a turn that has passed the account's checks. @throws ProviderError */
-function checkedBody({ request, account, catalog, wire }: RequestContext): JsonObject {
+function checkedBody({ request, account, catalog, wire, anchors }: RequestContext): JsonObject {
   if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw new ProviderError(415, 'unsupported_content_encoding', 'The rehearsal provider accepts no encoded bodies.');
   }
   const body = request.json;
   if (!isObject(body)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
   if (account.settings.strict ?? true) {
-    checkTurn({ body, headers: request.headers, account, slugs: catalog.slugs, wire, isCompact: request.path.endsWith('/compact') });
+    const isCompact = request.path.endsWith('/compact');
+    checkTurn({
+      body,
+      headers: request.headers,
+      account,
+      slugs: catalog.slugs,
+      wire,
+      isCompact,
+      ...(anchors === undefined ? {} : { anchors }),
+    });
   }
   return body;
 }
@@ -109,7 +158,7 @@ function turnHeaders({ account, catalog, wire, ids, now }: RequestContext, body:
     ...quotaHeaders(account, wire.agent, now),
     [`x-${wire.agent}-turn-state`]: account.bind('ts', ids.nextNumber()),
     'x-models-etag': catalog.etag,
-    'openai-model': asString(body.model) ?? '',
+    ...(typeof body.model === 'string' ? { 'openai-model': body.model } : {}),
     'openai-processing-ms': '1',
     'openai-organization': account.bind('org', 'rehearsal'),
     'set-cookie': `rehearsal=${account.tag}; Path=/; HttpOnly`,
@@ -121,7 +170,7 @@ function preamble({ account, wire, now }: RequestContext, headers: Readonly<Reco
   const state = `x-${wire.agent}-turn-state`;
   const metadata = { 'x-models-etag': headers['x-models-etag'], 'openai-model': headers['openai-model'] };
   return [
-    { type: 'keepalive' },
+    ...(account.settings.profile?.sendsPreamble === true ? [{ type: 'keepalive' }] : []),
     quotaEvent(account, wire.agent, now),
     { type: `${wire.agent}.response.metadata`, headers: metadata },
     { type: 'response.metadata', headers: { [state]: headers[state] } },

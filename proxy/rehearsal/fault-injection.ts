@@ -1,11 +1,14 @@
 // Answers a request: the ordinary answer of its endpoint, with the faults that apply to it.
-import { isObject } from '../turn/json.ts';
+import { isAbsent, isObject } from '../turn/json.ts';
 import { type Answer, jsonAnswer, withContentFaults } from './answer.ts';
-import type { Endpoints, RequestContext } from './endpoints.ts';
-import type { Fault } from './fault.ts';
-import { readScript, ScriptError } from './fault-script.ts';
+import { type Endpoints, endpointKey, type RequestContext } from './endpoints.ts';
+import { type Fault, faultOf } from './fault.ts';
+import { readScript } from './fault-script.ts';
 import { errorOf, ProviderError } from './provider-error.ts';
 import type { ReceivedRequest } from './received-request.ts';
+import { anchorNotFound } from './request-checks.ts';
+import { ScriptError } from './script-words.ts';
+import { withUpgradeRefusal } from './upgrade-refusals.ts';
 
 type Faults = Fault | readonly Fault[] | undefined;
 
@@ -29,7 +32,9 @@ export async function answerWithFaults(
   try {
     const faults = await faultsOf(context, faultSource);
     const answer = ordinaryAnswer(context, endpoints, faults);
-    return { answer: withContentFaults({ ...answer, headers: { ...id, ...answer.headers } }, faults, context.now), faults };
+    const identified = { ...answer, headers: { ...id, ...answer.headers } };
+    const withFaults = context.request.isUpgrade ? withUpgradeRefusal : withContentFaults;
+    return { answer: withFaults(identified, faults, context.now), faults };
   } catch (error) {
     return { answer: jsonAnswer(...refusalOf(error), id), faults: [] };
   }
@@ -43,14 +48,20 @@ function refusalOf(error: unknown): [status: number, body: { error: ReturnType<t
 
 function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: readonly Fault[]): Answer {
   const { request, account, now } = context;
-  const endpoint = endpoints.get(`${request.method} ${request.path}`);
+  const endpoint = endpoints.get(endpointKey(request));
   if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context);
+  if (endpoint?.isFrame === true) {
+    if (faultOf(faults, 'anchor-lost') !== undefined && isAnchored(request)) throw anchorNotFound();
+    return endpoint.answer(context);
+  }
   if (!account.accepts(request.headers.authorization, now)) {
     throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
   }
   if (endpoint === undefined) throw new ProviderError(404, 'not_found', 'The rehearsal provider has no such path.');
   return endpoint.answer(context);
 }
+
+const isAnchored = ({ json }: ReceivedRequest): boolean => isObject(json) && !isAbsent(json.previous_response_id);
 
 const preventsAnswer = (fault: Fault): boolean =>
   fault.kind === 'refuse' || fault.kind === 'reply' || (fault.kind === 'stall' && fault.at === 'before-headers');

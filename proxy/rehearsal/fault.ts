@@ -1,7 +1,10 @@
 // The faults that the rehearsal provider can simulate, as plain data.
 import type { Json } from '../turn/json.ts';
 
-/** A position in a reply. Bytes count the body only; events count from 1; a position past the end is the end. */
+/**
+ * A position in a reply. Bytes count the body only; events count from 1; a position past the end is the end. On a websocket every frame
+ * counts as an event, those of the preamble too, bytes include the frames' heads, and both positions at the headers are before the first frame.
+ */
 export type ReplyPosition = 'before-headers' | 'after-headers' | { readonly events: number } | { readonly bytes: number };
 
 /** The body of a scripted reply. */
@@ -58,10 +61,12 @@ export interface StallFault {
   readonly ms?: number;
 }
 
-/** Makes one event (default the third), or the body of a JSON answer, invalid JSON. */
+/** Makes one event (default the third), or the body of a JSON answer, invalid JSON, or JSON that is no object. */
 export interface MalformedFault {
   readonly kind: 'malformed';
   readonly event?: number;
+  /** `array`: the data is `[]`. Default: no JSON. */
+  readonly as?: 'array';
 }
 
 /** Empties `output` in the terminal event's response, although items were streamed. */
@@ -69,7 +74,13 @@ export interface EmptyOutputFault {
   readonly kind: 'empty-output';
 }
 
-/** Ends the stream cleanly without its terminal event; a JSON answer stays `in_progress`. */
+/** Breaks a compaction: no item, two, one with a blank ciphertext, one without any. */
+export interface CompactionFault {
+  readonly kind: 'compaction';
+  readonly is: 'missing' | 'twice' | 'blank' | 'unsealed';
+}
+
+/** Ends the stream cleanly without its terminal event; a JSON answer stays `in_progress`; a websocket is closed with 1000. */
 export interface NoTerminalFault {
   readonly kind: 'no-terminal';
 }
@@ -93,7 +104,65 @@ export interface PaceFault {
   readonly ms: number;
 }
 
-/** Faults of one reply combine: content first, then framing, then delivery in the order given. */
+/** Leaves out the events before `response.created`. */
+export interface NoPreambleFault {
+  readonly kind: 'no-preamble';
+}
+
+/** Closes the websocket with a code, after `after` frames of the turn (default 0). */
+export interface CloseFault {
+  readonly kind: 'close';
+  readonly code: number;
+  readonly after?: number;
+}
+
+/** The websocket stays open, but sends nothing more after `after` frames of the turn (default 0): no pong and no close either. */
+export interface HalfOpenFault {
+  readonly kind: 'half-open';
+  readonly after?: number;
+}
+
+/** Refuses the turn with `websocket_connection_limit_reached`, and closes the websocket. */
+export interface ConnectionLimitFault {
+  readonly kind: 'connection-limit';
+}
+
+/** Refuses an anchored turn as if the anchor were unknown. */
+export interface AnchorLostFault {
+  readonly kind: 'anchor-lost';
+}
+
+/** Closes the websocket with 1009 in place of an answer. */
+export interface FrameTooLargeFault {
+  readonly kind: 'frame-too-large';
+}
+
+/** Sends one frame (default the third) as a binary frame. */
+export interface BinaryFrameFault {
+  readonly kind: 'binary-frame';
+  readonly event?: number;
+}
+
+/** Refuses the upgrade to a websocket as a provider does that has no websockets, or none for this account. */
+export interface RefuseUpgradeFault extends Omit<RefuseFault, 'kind'> {
+  readonly kind: 'refuse-upgrade';
+}
+
+/** Pauses before the upgrade is answered, for `ms` or until it is released. */
+export interface StallUpgradeFault {
+  readonly kind: 'stall-upgrade';
+  readonly ms?: number;
+}
+
+/** Resets the connection in place of an answer to the upgrade. */
+export interface ResetUpgradeFault {
+  readonly kind: 'reset-upgrade';
+}
+
+/**
+ * Faults of one reply combine: content first, then framing, then delivery in the order given. An upgrade takes the faults of upgrades alone;
+ * over HTTP the faults of websockets have no effect.
+ */
 export type Fault =
   | ReplyFault
   | RefuseFault
@@ -102,10 +171,21 @@ export type Fault =
   | StallFault
   | MalformedFault
   | EmptyOutputFault
+  | CompactionFault
   | NoTerminalFault
   | FramingFault
   | DripFault
-  | PaceFault;
+  | PaceFault
+  | NoPreambleFault
+  | CloseFault
+  | HalfOpenFault
+  | ConnectionLimitFault
+  | AnchorLostFault
+  | FrameTooLargeFault
+  | BinaryFrameFault
+  | RefuseUpgradeFault
+  | StallUpgradeFault
+  | ResetUpgradeFault;
 
 export function faultOf<K extends Fault['kind']>(faults: readonly Fault[], kind: K): Extract<Fault, { kind: K }> | undefined {
   return faults.find((fault): fault is Extract<Fault, { kind: K }> => fault.kind === kind);

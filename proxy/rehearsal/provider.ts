@@ -1,66 +1,50 @@
 // The rehearsal provider: an HTTP server that simulates the accounts of an upstream provider, and their failures.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Clock, systemClock } from '../clock.ts';
-import type { WireWords } from '../turn/settings.ts';
 import { AccountListener } from './account-listener.ts';
+import { AccountSockets } from './account-sockets.ts';
 import { deliver } from './delivery.ts';
 import { stepsOf } from './delivery-steps.ts';
-import { type Endpoints, endpointsOf } from './endpoints.ts';
-import { answerWithFaults, type FaultSource } from './fault-injection.ts';
-import { IdSequence } from './id-sequence.ts';
+import { type ExchangeOptions, Exchanges, type Recipient } from './exchanges.ts';
+import { HttpLine } from './http-line.ts';
 import type { Login } from './login.ts';
-import { PausedAnswers } from './paused-answers.ts';
-import { parseJson, type ReceivedRequest, type RequestEnd, readBody } from './received-request.ts';
-import { catalogOf, type SampleCatalog, sampleModels } from './sample-models.ts';
+import type { PausedAnswers } from './paused-answers.ts';
+import { type RequestEnd, readBody } from './received-request.ts';
+import { catalogOf, sampleModels } from './sample-models.ts';
 import { type RehearsalAccount, SimulatedAccount } from './simulated-account.ts';
 
-export const neutralWords: WireWords = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' };
-
-export interface ProviderOptions {
+export interface ProviderOptions extends ExchangeOptions {
   readonly accounts: readonly RehearsalAccount[];
-  /** Default: the neutral words. */
-  readonly wire?: WireWords;
-  readonly faultSource?: FaultSource;
-  /** Called with every request before it is answered. */
-  readonly observe?: (request: ReceivedRequest) => void;
-  readonly clock?: Clock;
-  /** Part of every id; needed where ids outlive the run. Default: none. */
-  readonly seed?: string;
 }
 
-interface RunningAccount {
-  readonly account: SimulatedAccount;
-  readonly catalog: SampleCatalog;
+interface RunningAccount extends Recipient {
   readonly listener: AccountListener;
+  readonly sockets: AccountSockets;
 }
 
 export class Provider {
-  /** Answers that a `stall` fault has paused. */
-  readonly paused = new PausedAnswers();
-  readonly #options: ProviderOptions;
-  readonly #wire: WireWords;
-  readonly #endpoints: Endpoints;
-  readonly #clock: Clock;
-  readonly #ids: IdSequence;
+  readonly #exchanges: Exchanges;
   readonly #accounts = new Map<string, RunningAccount>();
-  #received = 0;
 
   /** Use `startProvider`. */
   constructor(options: ProviderOptions) {
-    this.#options = options;
-    this.#wire = options.wire ?? neutralWords;
-    this.#endpoints = endpointsOf(this.#wire);
-    this.#clock = options.clock ?? systemClock;
-    this.#ids = new IdSequence(options.seed ?? '');
+    this.#exchanges = new Exchanges(options);
     for (const settings of options.accounts) {
-      const listener = new AccountListener((request, response) => void this.#serve(running, request, response));
-      const running: RunningAccount = {
-        account: new SimulatedAccount(settings),
-        catalog: catalogOf(settings.models ?? sampleModels),
-        listener,
-      };
+      const recipient = { account: new SimulatedAccount(settings), catalog: catalogOf(settings.models ?? sampleModels) };
+      const sockets = new AccountSockets(recipient, this.#exchanges);
+      const listener = new AccountListener({
+        onRequest: (request, response) => void this.#serve(running, request, response),
+        upgrades: ({ url = '', headers }) => headers.upgrade?.toLowerCase() === 'websocket' && this.#exchanges.upgrades(url),
+        onUpgrade: (request, connection, head) => void sockets.upgrade(request, connection, head),
+        onClose: () => sockets.terminate(),
+      });
+      const running = { ...recipient, listener, sockets };
       this.#accounts.set(settings.id, running);
     }
+  }
+
+  /** Answers that a `stall` fault has paused. */
+  get paused(): PausedAnswers {
+    return this.#exchanges.paused;
   }
 
   /** The base URL of an account, without trailing slash. */
@@ -73,6 +57,16 @@ export class Provider {
     const { login } = this.#running(account).account;
     if (login === undefined) throw new Error(`the rehearsal account ${account} has no login`);
     return login;
+  }
+
+  /** How many websockets of the account are open. */
+  socketsOf(account: string): number {
+    return this.#running(account).sockets.count;
+  }
+
+  /** Closes the account's websockets without a running turn. @returns how many */
+  closeSockets(account: string, code: number): number {
+    return this.#running(account).sockets.closeIdle(code);
   }
 
   /** Ends the account's connections and refuses new ones. */
@@ -116,46 +110,16 @@ export class Provider {
     response.on('error', () => undefined);
 
     const { body, isComplete } = await readBody(message);
-    const request = this.#receive(running, message, { body, isComplete, closed });
-    this.#options.observe?.(request);
+    const { method = '', url = '', headers, rawHeaders } = message;
+    const arrived = { method, url, headers, rawHeaders, body, isComplete, connection: 0, isUpgrade: false, closed };
+    const request = this.#exchanges.receive(running, arrived);
     if (!isComplete) return;
-    const { account, catalog } = running;
-    const context = { request, account, catalog, wire: this.#wire, ids: this.#ids, now: this.#clock.now() };
-    const { answer, faults } = await answerWithFaults(context, this.#endpoints, this.#options.faultSource);
-    await deliver(answer, stepsOf(answer, faults), {
-      response,
-      clock: this.#clock,
-      paused: this.paused,
-      account: account.id,
-      closed: connection.signal,
-      onCut: () => {
-        unfinished = 'cut';
-      },
-    });
-  }
-
-  #receive(
-    { account }: RunningAccount,
-    message: IncomingMessage,
-    rest: Pick<ReceivedRequest, 'body' | 'isComplete' | 'closed'>,
-  ): ReceivedRequest {
-    const [path = '', query = ''] = (message.url ?? '').split('?', 2);
-    const { method = '', headers, rawHeaders } = message;
-    const isTurn = this.#endpoints.get(`${method} ${path}`)?.isTurn === true;
-    this.#received += 1;
-    if (isTurn) account.turns += 1;
-    return {
-      account: account.id,
-      number: this.#received,
-      turn: isTurn ? account.turns : 0,
-      method,
-      path,
-      query,
-      headers,
-      rawHeaders,
-      json: parseJson(rest.body),
-      ...rest,
+    const { answer, faults } = await this.#exchanges.answer(running, request);
+    const onCut = (): void => {
+      unfinished = 'cut';
     };
+    const line = new HttpLine(response, answer, { closed: connection.signal, onCut });
+    await deliver(stepsOf(answer, faults), line, this.#exchanges.delivery(running, connection.signal));
   }
 }
 

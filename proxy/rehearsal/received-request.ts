@@ -12,14 +12,21 @@ export interface ReceivedRequest {
   readonly number: number;
   /** Counted from 1 over the turns of this account; 0 for a request that is no turn. */
   readonly turn: number;
+  /** `WS` for a frame. */
   readonly method: string;
+  /** The websocket of a frame, counted from 1 over the account's upgraded connections; 0 for a request over HTTP, and for an upgrade. */
+  readonly connection: number;
+  /** Asks for a websocket. */
+  readonly isUpgrade: boolean;
   /** Without the query. */
   readonly path: string;
   /** Without its question mark. */
   readonly query: string;
+  /** Those of its upgrade, for a frame. */
   readonly headers: IncomingHttpHeaders;
   /** Names and values alternate, as received. */
   readonly rawHeaders: readonly string[];
+  /** The text of a frame. */
   readonly body: Buffer;
   /** The parsed body; undefined where it is not JSON. */
   readonly json: Json | undefined;

@@ -16,7 +16,11 @@ export interface CheckedTurn {
   readonly wire: WireWords;
   /** A compact request needs neither reasoning nor streaming (F1.4), and its Lite form is not checked (F2.15). */
   readonly isCompact: boolean;
+  /** The responses of the websocket that the frame came on. */
+  readonly anchors?: ReadonlySet<string>;
 }
+
+const isFrame = ({ anchors }: CheckedTurn): boolean => anchors !== undefined;
 
 /** In the order of a provider's checks. */
 const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
@@ -27,6 +31,7 @@ const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
   refuseUnsupportedFields,
   refuseWrongStreamOrStore,
   refuseWrongDialect,
+  refuseWrongCompaction,
   refuseMissingReasoning,
   refuseForeignState,
   ({ body }) => {
@@ -57,10 +62,14 @@ function refuseUnknownModel({ body, slugs }: CheckedTurn): void {
 }
 
 /** Responses are not stored: an anchor is valid on a live websocket only. */
-function refuseAnchor({ body }: CheckedTurn): void {
-  if (!isAbsent(body.previous_response_id))
-    refuse('previous_response_id', 'Unsupported parameter: previous_response_id', 'unsupported_parameter');
+function refuseAnchor({ body, anchors }: CheckedTurn): void {
+  if (isAbsent(body.previous_response_id)) return;
+  if (anchors === undefined) refuse('previous_response_id', 'Unsupported parameter: previous_response_id', 'unsupported_parameter');
+  if (!anchors.has(asString(body.previous_response_id) ?? '')) throw anchorNotFound();
 }
+
+export const anchorNotFound = (): ProviderError =>
+  new ProviderError(400, 'previous_response_not_found', 'Previous response not found.', 'previous_response_id');
 
 /** Items are not stored either: a reference to one is not found. */
 function refuseStoredReference({ body }: CheckedTurn): void {
@@ -76,20 +85,18 @@ function refuseUnsupportedFields({ body, account }: CheckedTurn): void {
   if (field !== undefined) refuse(field, `Unsupported parameter: ${field}`, 'unsupported_parameter');
 }
 
-function refuseWrongStreamOrStore({ body, isCompact }: CheckedTurn): void {
+/** A frame streams whatever its `stream` says. */
+function refuseWrongStreamOrStore(turn: CheckedTurn): void {
+  const { body, isCompact } = turn;
   if (isCompact) return;
-  if (typeof body.stream !== 'boolean') refuse('stream', "'stream' must be set.");
+  if (!isFrame(turn) && typeof body.stream !== 'boolean') refuse('stream', "'stream' must be set.");
   if (body.store !== false) refuse('store', "'store' must be set to false.");
 }
 
-/** A Lite body has the marker header, and no other body has it (F2). */
-function refuseWrongDialect({ body, headers, wire, isCompact }: CheckedTurn): void {
-  const inBody = `ws_request_header_${wire.lite_marker.replaceAll('-', '_')}`;
-  if (isObject(body.client_metadata) && body.client_metadata[inBody] !== undefined) {
-    refuse(`client_metadata.${inBody}`, 'The Lite marker of websockets has no meaning over HTTP.');
-  }
-  const marker = headers[wire.lite_marker];
-  if (marker !== undefined && marker !== 'true') refuse('input', `The header ${wire.lite_marker} is 'true' or absent.`);
+/** A Lite body has the marker of its carrier, and no other body has it (F2). */
+function refuseWrongDialect(turn: CheckedTurn): void {
+  const { body, isCompact } = turn;
+  const marker = markerOf(turn);
   if (isCompact) return;
   const first = asList(body.input)[0];
   const prefix = isObject(first) && first.type === 'additional_tools' && first.role === 'developer' ? first : undefined;
@@ -98,6 +105,29 @@ function refuseWrongDialect({ body, headers, wire, isCompact }: CheckedTurn): vo
   if (!isAbsent(body.tools)) refuse('tools', 'A Lite request carries its tools inside its input.');
   if (!isAbsent(body.instructions)) refuse('instructions', 'A Lite request carries its instructions inside its input.');
   if (prefix === undefined) refuse('input.0', 'A Lite request begins with its tools.');
+}
+
+/** The marker: a header over HTTP, an entry of `client_metadata` on a websocket, and never the other one's. */
+function markerOf(turn: CheckedTurn): 'true' | undefined {
+  const { body, headers, wire } = turn;
+  const entry = `ws_request_header_${wire.lite_marker.replaceAll('-', '_')}`;
+  const inBody = isObject(body.client_metadata) ? body.client_metadata[entry] : undefined;
+  const inHead = headers[wire.lite_marker];
+  if (isFrame(turn)) {
+    if (inHead !== undefined) refuse('input', `The header ${wire.lite_marker} has no meaning on a websocket.`);
+    if (inBody === undefined || inBody === 'true') return inBody;
+    return refuse(`client_metadata.${entry}`, `The entry ${entry} is the text 'true' or absent.`);
+  }
+  if (inBody !== undefined) refuse(`client_metadata.${entry}`, 'The Lite marker of websockets has no meaning over HTTP.');
+  if (inHead === undefined || inHead === 'true') return inHead;
+  return refuse('input', `The header ${wire.lite_marker} is 'true' or absent.`);
+}
+
+/** The compact path takes the conversation alone, and answers in one piece. */
+function refuseWrongCompaction({ body, isCompact }: CheckedTurn): void {
+  if (!isCompact) return;
+  if (endsInTrigger(asList(body.input))) refuse('input', 'The compact path takes no compaction_trigger.');
+  if (body.stream === true) refuse('stream', 'The compact path does not stream.');
 }
 
 /** F1.4: every turn but compaction needs reasoning. */

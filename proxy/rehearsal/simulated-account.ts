@@ -18,6 +18,8 @@ export interface RehearsalAccount {
   readonly quota?: Quota;
   /** Default true: refuses what a strict provider refuses. False checks the credential only. */
   readonly strict?: boolean;
+  /** `refused`: answers every upgrade with 426. Default: speaks the Responses websocket. */
+  readonly websocket?: 'refused';
 }
 
 export class SimulatedAccount {

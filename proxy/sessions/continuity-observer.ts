@@ -8,8 +8,10 @@ import type { PinCache } from './pin-cache.ts';
 import { turnStateName, turnStateOf } from './turn-state.ts';
 
 export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): ReplyObserver {
-  const learnResponse = ({ turn, account }: ReplySource, id: Json | undefined): void => {
-    if (typeof id === 'string' && id !== '') pins.learn(pins.name('response', turn.pool.id, '', id), account.id);
+  const learnResponse = ({ turn, account, keepResponse }: ReplySource, id: Json | undefined): void => {
+    if (typeof id !== 'string' || id === '') return;
+    pins.learn(pins.name('response', turn.pool.id, '', id), account.id);
+    keepResponse?.(id);
   };
   const learnState = ({ turn, account }: ReplySource, value: string | undefined): void => {
     if (value !== undefined) pins.learn(pins.name('turn_state', turn.pool.id, '', value), account.id);

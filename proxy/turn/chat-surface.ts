@@ -8,6 +8,7 @@ import type { Surface } from './surface.ts';
 export const chatSurface: Surface = {
   ...publicSurface,
   name: 'chat',
+  numbersEvents: false,
   answer: chatCompletion,
 
   /** With the error as the stream's error chunk has it (F1.9); rules read the rest. */

@@ -7,9 +7,17 @@ import type { Headers } from './turn.ts';
 /**
  * Why a carrier returned no whole answer: `connect` (no connection), `connect_timeout` (none in time), `network` (the connection
  * died), `first_byte` (sent, no answer in time), `idle` (no next byte in time), `malformed` (not HTTP), `too_large` (an event or
- * answer past `limits.upstream_event_bytes`).
+ * answer past `limits.upstream_event_bytes`), `frame_too_large` (the account closed a websocket for the size of the turn's frame).
  */
-export type CarrierFailure = 'connect' | 'connect_timeout' | 'network' | 'first_byte' | 'idle' | 'malformed' | 'too_large';
+export type CarrierFailure =
+  | 'connect'
+  | 'connect_timeout'
+  | 'network'
+  | 'first_byte'
+  | 'idle'
+  | 'malformed'
+  | 'too_large'
+  | 'frame_too_large';
 
 /**
  * `connect`, `network`: no whole answer; `timeout`: sent, no answer in time; `credential`, `quota`, `rate`, `server`,
@@ -46,6 +54,8 @@ export interface Failure {
   readonly resetsAt: number | undefined;
   /** No connection, or no next byte, within its time limit. */
   readonly timedOut?: boolean;
+  /** The account refused the size of a websocket frame. */
+  readonly frameTooLarge?: boolean;
   /** The provider's answer, which a native client gets sanitised. */
   readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
 }
@@ -112,6 +122,7 @@ const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
   idle: 'network',
   malformed: 'malformed',
   too_large: 'malformed',
+  frame_too_large: 'request',
 };
 
 const NOTHING_STATED = { error: NO_ERROR, retryAfterMs: undefined, resetsAt: undefined, answer: undefined } as const;
@@ -119,7 +130,8 @@ const NOTHING_STATED = { error: NO_ERROR, retryAfterMs: undefined, resetsAt: und
 /** An attempt without a whole answer. */
 export function carrierFailure(failure: CarrierFailure): Failure {
   const timedOut = failure === 'connect_timeout' || failure === 'idle' ? { timedOut: true } : {};
-  return { cause: CARRIER_CAUSES[failure], status: undefined, ...NOTHING_STATED, ...timedOut };
+  const frameTooLarge = failure === 'frame_too_large' ? { frameTooLarge: true } : {};
+  return { cause: CARRIER_CAUSES[failure], status: undefined, ...NOTHING_STATED, ...timedOut, ...frameTooLarge };
 }
 
 /** An attempt that was not sent because it had no credential: the provider refused to issue one, or did not answer. */
@@ -129,7 +141,7 @@ export function unsentFailure(why: 'refused' | 'failed'): Failure {
     : { cause: 'connect', status: undefined, ...NOTHING_STATED };
 }
 
-/** An answer with a status of 300 or more. */
+/** An answer with any status but 200. */
 export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {
   const json = jsonOf(body);
   const error = errorIn(json);
@@ -143,19 +155,29 @@ export function statusFailure(status: number, headers: Headers, body: Buffer, no
   };
 }
 
-/** An `error` or `response.failed` event, or a whole answer of status 200 with an error in it. */
+/** An `error` or `response.failed` event, or a whole answer of status 200 with an error in it. An error frame states a status of its own. */
 export function inBandFailure(data: JsonObject, now: number): Failure {
   const error = errorIn(data);
-  return { cause: inBandCause(error), status: 200, error, retryAfterMs: undefined, resetsAt: resetsAt(data, now), answer: undefined };
+  const stated = number(data.status);
+  const refused = stated !== undefined && Number.isInteger(stated) && stated >= 400 && stated < 600;
+  return {
+    cause: refused ? causeOf(stated, error, data) : inBandCause(error),
+    status: refused ? stated : 200,
+    error,
+    retryAfterMs: undefined,
+    resetsAt: resetsAt(data, now),
+    answer: undefined,
+  };
 }
 
 function causeOf(status: number, error: ProviderError, json: JsonObject | undefined): FailureCause {
+  // No answer to a turn has these statuses, and HTTP ends at 599 (Q3).
+  if (status < 400 || status > 599) return 'malformed';
   if (CREDENTIAL_STATUSES.has(status)) return 'credential';
   // An unpaid account is as unusable as one with a refused credential, unless the error states an exhausted quota.
   if (status === 402) return isQuota(error) || hasReset(json) ? 'quota' : 'credential';
   if (status === 429) return isQuota(error) || hasReset(json) ? 'quota' : 'rate';
   if (status >= 500) return 'server';
-  if (status < 400) return 'malformed';
   if ((status === 400 || status === 404) && (MODEL_CODES.has(error.code ?? '') || error.param === 'model')) return 'model';
   return 'request';
 }
@@ -212,11 +234,15 @@ function resetsAt(json: JsonObject | undefined, now: number): number | undefined
 
 const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
 
-/** Seconds, or an HTTP date. */
+/** Whole seconds or an HTTP date, as RFC 9110 has them; of what a library may make of any other text, nothing is a wait. */
+const WHOLE_SECONDS = /^\d{1,10}$/;
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
+
+/** No limit of a provider lasts longer: a longer wait is a mistake, and is ignored like one that cannot be read. */
+const LONGEST_WAIT_MS = 31 * 86_400_000;
+
 function retryAfterMs(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  const wait = WHOLE_SECONDS.test(value) ? Number(value) * 1000 : HTTP_DATE.test(value) ? Date.parse(value) - now : Number.NaN;
+  return wait <= LONGEST_WAIT_MS ? Math.max(0, wait) : undefined;
 }

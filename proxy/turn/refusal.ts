@@ -158,6 +158,10 @@ export function plainRefusal(code: ErrorCode): Refusal {
   return made;
 }
 
+/** A request on a websocket row that cannot become a websocket: native clients then continue over HTTP at once. */
+export const upgradeRequired = (): Refusal =>
+  new Refusal('websocket_upgrade_required', { headers: { connection: 'Upgrade', upgrade: 'websocket' } });
+
 /** Asks the client to resend its full context. The header repeats the message in the deployment's word (F8.2). */
 export const restartRequired = (agent: string): Refusal =>
   new Refusal('continuation_requires_restart', { headers: { [`x-${agent}-recovery`]: 'restart_with_full_context' } });

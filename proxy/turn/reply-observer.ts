@@ -11,6 +11,8 @@ export interface ReplySource {
   readonly turn: LiveTurn;
   readonly account: AccountConfig;
   readonly continuation: Continuation;
+  /** Remembers a response that can be continued on the websocket it came over alone; undefined over HTTP. */
+  readonly keepResponse: ((id: string) => void) | undefined;
 }
 
 /** Sees the reply of every attempt as the account sent it, before rules and before commit. */

@@ -118,6 +118,7 @@ export interface WireWords {
 
 export interface Limits {
   readonly header_bytes: number;
+  readonly header_count: number;
   readonly request_body_bytes: number;
   readonly compressed_body_bytes: number;
   readonly expansion_ratio: number;
@@ -126,6 +127,8 @@ export interface Limits {
   readonly audio_bytes: number;
   readonly file_bytes: number;
   readonly upload_bytes: number;
+  /** Frames of one turn that are kept for a client that comes back for it (Q29). */
+  readonly websocket_resume_bytes: number;
   /** The largest single upstream event, JSON answer or collected reply that is held in memory. */
   readonly upstream_event_bytes: number;
 }
@@ -134,6 +137,8 @@ export interface Timeouts {
   readonly client_header_ms: number;
   readonly client_body_idle_ms: number;
   readonly websocket_idle_timeout_ms: number;
+  /** How long a turn goes on without the websocket of its client (Q29). */
+  readonly websocket_resume_ms: number;
   readonly upstream_connect_ms: number;
   readonly upstream_first_byte_ms: number;
   readonly upstream_idle_ms: number;

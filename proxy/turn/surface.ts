@@ -28,6 +28,8 @@ export interface Surface {
   readonly agentProtocol: boolean;
   /** Whether a client that did not ask for a stream gets the events collected as one answer (Q15). */
   readonly collects: boolean;
+  /** Whether a stream of Responses events has sequence numbers without gaps, and a marked end (Q2, Q17); else it passes as sent. */
+  readonly numbersEvents: boolean;
   /** Whether a whole JSON body is an answer to a turn, also where the client asked for a stream. */
   readonly relaysWholeAnswers: boolean;
   /**
@@ -46,6 +48,11 @@ export interface Surface {
    * relays what was sent. `collected` is the answer of a client that did not ask for a stream.
    */
   readonly refusalEvent: ((failure: Failure, collected: Refusal, known: Confidential) => Event) | undefined;
+  /**
+   * The events of a stream that shows an answer which was checked as a whole (F3.2). Absent on a surface whose clients get such an answer
+   * as one body.
+   */
+  readonly wholeAnswerEvents?: (answer: JsonObject) => readonly Event[];
   /** The client's answer where an account refused with a status and no other account is asked (Q3). */
   refusalOf(failure: Failure, options: AnswerHeaderOptions, known: Confidential): Refusal | RelayedAnswer;
 }

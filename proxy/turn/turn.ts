@@ -49,6 +49,12 @@ export interface ModelView {
   readonly mode: ModeDecision | undefined;
 }
 
+/**
+ * Where a Pool's catalog has a model. `absent`: no account lists it. `suppressed`: the operator removed it. `invisible`: only invisible
+ * accounts list it. `unroutable`: listed, but no source is routable now (503). Image routes distinguish these (A10).
+ */
+export type Presence = 'routable' | 'unroutable' | 'invisible' | 'suppressed' | 'absent';
+
 /** What rules see of the account of an attempt. */
 export interface AccountView {
   readonly id: string;
@@ -107,6 +113,8 @@ export interface Turn {
   identify(secret: string): KeyConfig | undefined;
   /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  /** Where the Pool's catalog has a model; reads no account. */
+  presenceOf(id: string): Presence;
   /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is in cooldown. */
   recoversIn(): number | undefined;
   /** Set by the rule that checks model access; later rules rely on it. */
@@ -134,6 +142,8 @@ export interface Head {
   readonly status: number;
   /** What goes to the client. */
   readonly headers: Record<string, string>;
+  /** Whether an event of this type came before commit; only where the client is connected by a websocket. */
+  holds?: (type: string) => boolean;
 }
 
 /** One reply event. A rule that returns the same object forwards its bytes; any other object is encoded again. */

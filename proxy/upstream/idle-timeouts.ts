@@ -9,6 +9,12 @@ export abstract class Timed {
   quietTicks = 0;
   before: Timed | undefined;
   after: Timed | undefined;
+  watchedBy: IdleTimeouts | undefined;
+
+  /** Ends the wait, if there is one. */
+  endWait(): void {
+    this.watchedBy?.forget(this);
+  }
 
   /** There was no sign of life for the whole timeout. */
   abstract timedOut(): void;
@@ -26,6 +32,7 @@ export class IdleTimeouts {
 
   watch(watched: Timed): void {
     watched.quietTicks = 0;
+    watched.watchedBy = this;
     watched.before = undefined;
     watched.after = this.#first;
     if (this.#first) this.#first.before = watched;
@@ -40,6 +47,7 @@ export class IdleTimeouts {
     if (after) after.before = before;
     watched.before = undefined;
     watched.after = undefined;
+    watched.watchedBy = undefined;
   }
 
   #tick(): void {
@@ -57,3 +65,14 @@ export class IdleTimeouts {
     }
   }
 }
+
+/** The waits of the replies of one carrier, by what is awaited. */
+export interface Waits {
+  readonly head: IdleTimeouts;
+  readonly data: IdleTimeouts;
+}
+
+export const waitsOf = (timeouts: { readonly firstByteMs: number; readonly idleMs: number }): Waits => ({
+  head: new IdleTimeouts(timeouts.firstByteMs),
+  data: new IdleTimeouts(timeouts.idleMs),
+});

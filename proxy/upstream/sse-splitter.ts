@@ -1,13 +1,11 @@
 // Splits an SSE byte stream into whole events and reads their type in the bytes, without parsing them.
 import { ReplyEvent } from '../turn/reply-event.ts';
+import { has, TypePeek } from './type-peek.ts';
 
 const LF = 10;
 const CR = 13;
 const SPACE = 32;
-const QUOTE = 34;
 const COLON = 58;
-const BACKSLASH = 92;
-const TYPE_PREFIX = '{"type":"';
 const LAST_LF = Buffer.from('\n');
 
 /** An event past the limit. */
@@ -29,7 +27,7 @@ export class SseSplitter {
   #awaitsLf = false;
   /** From the first CR on, every byte is examined; plain LF framing is found by memchr. */
   #anyCr = false;
-  #lastType = '';
+  readonly #types = new TypePeek();
 
   constructor(maxEventBytes: number, onEvent: (event: ReplyEvent) => void) {
     this.#maxEventBytes = maxEventBytes;
@@ -157,29 +155,9 @@ export class SseSplitter {
       line = next;
     }
     event.hasData = found;
-    const type = event.dataStart >= 0 ? this.#typeIn(bytes, event.dataStart, event.dataEnd) : undefined;
+    const type = event.dataStart >= 0 ? this.#types.typeIn(bytes, event.dataStart, event.dataEnd) : undefined;
     event.type = type ?? (found && nameStart >= 0 ? bytes.toString('latin1', nameStart, nameEnd) : '');
   }
-
-  /** The `type` of data that begins with that member, as all known providers write it; undefined for other data. */
-  #typeIn(bytes: Buffer, start: number, end: number): string | undefined {
-    if (!has(bytes, start, TYPE_PREFIX)) return undefined;
-    const from = start + TYPE_PREFIX.length;
-    // Most events have the type of the one before: comparing bytes is cheaper than making a string.
-    const last = this.#lastType;
-    if (last !== '' && has(bytes, from, last) && bytes[from + last.length] === QUOTE) return last;
-    let quote = from;
-    while (quote < end && bytes[quote] !== QUOTE && bytes[quote] !== BACKSLASH) quote++;
-    if (quote >= end || bytes[quote] !== QUOTE) return undefined;
-    this.#lastType = bytes.toString('latin1', from, quote);
-    return this.#lastType;
-  }
-}
-
-/** Whether the bytes at `at` are these characters. */
-function has(bytes: Buffer, at: number, characters: string): boolean {
-  for (let i = 0; i < characters.length; i++) if (bytes[at + i] !== characters.charCodeAt(i)) return false;
-  return true;
 }
 
 const isField = (bytes: Buffer, line: number, end: number, name: string): boolean =>

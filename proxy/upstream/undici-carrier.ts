@@ -1,12 +1,20 @@
 // Carries turns over HTTP with undici: one pool per account origin, without a limit on connections; splits SSE replies into events.
 import type { Dispatcher } from 'undici';
 import { Pool } from 'undici';
-import { releaseRawHeaders } from '../node-internals.ts';
+import { passContinue, releaseRawHeaders } from '../node-internals.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import type { Headers } from '../turn/turn.ts';
-import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, TurnCarrier } from './carrier.ts';
+import {
+  type ByteReader,
+  type CarrierRequest,
+  type EventReader,
+  MAX_INTERIM_ANSWERS,
+  type ReplyHandler,
+  type Sending,
+  type TurnCarrier,
+} from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
-import { IdleTimeouts, Timed } from './idle-timeouts.ts';
+import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
 import { EventTooLarge, SseSplitter } from './sse-splitter.ts';
 
 export interface UndiciTimeouts {
@@ -24,7 +32,7 @@ export class UndiciCarrier implements TurnCarrier {
   constructor(baseUrl: string, timeouts: UndiciTimeouts) {
     const { origin, pathname } = new URL(baseUrl);
     this.#base = pathname.replace(/\/$/, '');
-    this.#waits = { head: new IdleTimeouts(timeouts.firstByteMs), data: new IdleTimeouts(timeouts.idleMs) };
+    this.#waits = waitsOf(timeouts);
     // A fixed number of connections would queue streams silently; admission is the gateway's. So are the timeouts: undici's count a
     // slow reader as a silent provider, and cost every turn a timer.
     this.#pool = new Pool(origin, {
@@ -34,6 +42,7 @@ export class UndiciCarrier implements TurnCarrier {
       headersTimeout: 0,
       connect: { timeout: timeouts.connectMs },
     });
+    passContinue(this.#pool);
   }
 
   send(request: CarrierRequest, handler: ReplyHandler<EventReader | ByteReader>): Sending {
@@ -59,12 +68,6 @@ export class UndiciCarrier implements TurnCarrier {
   }
 }
 
-/** The timeouts, by what is awaited. */
-interface Waits {
-  readonly head: IdleTimeouts;
-  readonly data: IdleTimeouts;
-}
-
 class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   readonly #handler: ReplyHandler<EventReader | ByteReader>;
   readonly #waits: Waits;
@@ -74,6 +77,7 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   #controller: Dispatcher.DispatchController | undefined;
   /** Undefined before the request is sent, and after the end. */
   #waiting: keyof Waits | undefined;
+  #interim = 0;
   #paused = false;
   #over = false;
 
@@ -90,7 +94,12 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
-    if (this.#over || status < 200) return;
+    if (this.#over) return;
+    if (status < 200) {
+      this.#interim += 1;
+      if (this.#interim > MAX_INTERIM_ANSWERS) this.#fail('malformed');
+      return;
+    }
     releaseRawHeaders(controller);
     this.#wait('data');
     const reader = this.#handler.head(status, joined(headers));
@@ -140,7 +149,7 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   }
 
   #wait(what: keyof Waits | undefined): void {
-    if (this.#waiting) this.#waits[this.#waiting].forget(this);
+    this.endWait();
     this.#waiting = what;
     if (what) this.#waits[what].watch(this);
   }

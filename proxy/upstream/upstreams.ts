@@ -1,9 +1,21 @@
 // The connections to all accounts, kept through reloads of the configuration.
 import type { Config } from '../config/config.ts';
+import type { Heartbeat } from '../heartbeat.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { StreamCarrier, TurnCarrier } from './carrier.ts';
 import { PassThrough } from './pass-through.ts';
 import { UndiciCarrier, type UndiciTimeouts } from './undici-carrier.ts';
+import { WebsocketCarrier } from './websocket-carrier.ts';
+
+interface UpstreamOptions {
+  readonly identity: string;
+  readonly account: string;
+  /** Where the account is reached; a rehearsal account has its address from its provider. */
+  readonly url: string;
+  readonly baseUrl: string;
+  readonly timeouts: UndiciTimeouts;
+  readonly heartbeat: Heartbeat;
+}
 
 /** The connections to one account. */
 export class Upstream {
@@ -12,36 +24,47 @@ export class Upstream {
   readonly baseUrl: string;
   /** What the carriers depend on; another value needs new ones. */
   readonly identity: string;
-  readonly #url: string;
-  readonly #timeouts: UndiciTimeouts;
+  readonly #options: UpstreamOptions;
   #streamCarrier: PassThrough | undefined;
+  #websocketCarrier: WebsocketCarrier | undefined;
 
-  constructor(identity: string, url: string, baseUrl: string, timeouts: UndiciTimeouts) {
-    this.identity = identity;
-    this.baseUrl = baseUrl;
-    this.#url = url;
-    this.#timeouts = timeouts;
-    this.carrier = new UndiciCarrier(url, timeouts);
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
+    this.identity = options.identity;
+    this.baseUrl = options.baseUrl;
+    this.carrier = new UndiciCarrier(options.url, options.timeouts);
   }
 
   /** Created on first use: most accounts never get a pass-through row. */
   get streamCarrier(): StreamCarrier {
-    this.#streamCarrier ??= new PassThrough(this.#url, this.#timeouts);
+    this.#streamCarrier ??= new PassThrough(this.#options.url, this.#options.timeouts);
     return this.#streamCarrier;
+  }
+
+  get websocketCarrier(): WebsocketCarrier {
+    const { account, url, timeouts, heartbeat } = this.#options;
+    this.#websocketCarrier ??= new WebsocketCarrier({ account, baseUrl: url, heartbeat, ...timeouts });
+    return this.#websocketCarrier;
   }
 
   /** Idle connections end now, the others with their replies; resolves when all have ended. */
   async retire(): Promise<void> {
-    await Promise.all([this.carrier.close(), this.#streamCarrier?.close()]);
+    await Promise.all([this.carrier.close(), this.#streamCarrier?.close(), this.#websocketCarrier?.close()]);
   }
 
   async destroy(): Promise<void> {
+    this.#websocketCarrier?.destroy();
     await Promise.all([this.#streamCarrier?.destroy(), this.carrier.destroy()]);
   }
 }
 
 export class Upstreams {
+  readonly #heartbeat: Heartbeat;
   #byAccount = new Map<string, Upstream>();
+
+  constructor(heartbeat: Heartbeat) {
+    this.#heartbeat = heartbeat;
+  }
 
   /** Takes the accounts of a configuration. Resolves when the connections of removed and moved accounts have ended with their turns. */
   async configure(config: Config, urlOf: (account: AccountConfig) => string): Promise<void> {
@@ -52,7 +75,8 @@ export class Upstreams {
       const url = urlOf(account);
       const identity = JSON.stringify([url, timeouts]);
       const current = this.#byAccount.get(account.id);
-      next.set(account.id, current?.identity === identity ? current : new Upstream(identity, url, account.base_url, timeouts));
+      const options = { identity, account: account.id, url, baseUrl: account.base_url, timeouts, heartbeat: this.#heartbeat };
+      next.set(account.id, current?.identity === identity ? current : new Upstream(options));
     }
     const old = [...this.#byAccount].filter(([id, upstream]) => next.get(id) !== upstream);
     this.#byAccount = next;

@@ -3,9 +3,9 @@
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
-import { grammarFault, unknownMember } from '../helpers/custom-format.ts';
 import { isStrict, wrappedFunction } from '../helpers/executable-tools.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
+import { grammarFault } from '../helpers/grammar-fault.ts';
+import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
 import { CHAT_TURNS } from '../route-groups.ts';
 
 /** Runs after the checks of strict parameters, which name them in the wrapper (F5.7), and before their lowering. */

@@ -2,9 +2,9 @@
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, isText } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
-import { grammarFault, unknownMember } from '../helpers/custom-format.ts';
 import { declaredTools } from '../helpers/declared-tools.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
+import { grammarFault } from '../helpers/grammar-fault.ts';
+import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 /** Not on native routes: they refuse remote MCP tools only, over their websocket too (Q16). */

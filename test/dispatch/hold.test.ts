@@ -1,7 +1,8 @@
 // Which events are held before commit, and which end a reply.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endOf, isHeld, TERMINAL_TYPES } from '../../proxy/dispatch/hold.ts';
+import { isHeld } from '../../proxy/dispatch/hold.ts';
+import { endOf, TERMINAL_TYPES } from '../../proxy/turn/terminal-event.ts';
 
 for (const type of [
   'response.created',

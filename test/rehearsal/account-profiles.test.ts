@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
-import { neutralWords } from '../../proxy/rehearsal/provider.ts';
+import { neutralWords } from '../../proxy/rehearsal/exchanges.ts';
 import { rehearsalName, startProviderThread } from '../../proxy/rehearsal/provider-thread.ts';
 import { REHEARSAL_PROFILES } from '../../proxy/turn/settings.ts';
 import { startUpstream } from '../support/rehearsal.ts';

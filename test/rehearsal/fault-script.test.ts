@@ -1,7 +1,8 @@
 // The grammar of the fault script, and scripts inside requests.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readScript, ScriptError } from '../../proxy/rehearsal/fault-script.ts';
+import { readScript } from '../../proxy/rehearsal/fault-script.ts';
+import { ScriptError } from '../../proxy/rehearsal/script-words.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { ask, at, eventsOf, raw } from '../support/rehearsal-client.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -25,6 +26,8 @@ const understood: readonly (readonly [script: string, faults: unknown])[] = [
   ['stall after 10 bytes for 250 ms', [{ kind: 'stall', at: { bytes: 10 }, ms: 250 }]],
   ['malformed event', [{ kind: 'malformed' }]],
   ['malformed event 5', [{ kind: 'malformed', event: 5 }]],
+  ['compaction missing', [{ kind: 'compaction', is: 'missing' }]],
+  ['south: compaction twice; north: compaction unsealed', [{ kind: 'compaction', is: 'unsealed' }]],
   ['empty output + no terminal', [{ kind: 'empty-output' }, { kind: 'no-terminal' }]],
   [
     'cr framing+crlf framing',
@@ -36,6 +39,21 @@ const understood: readonly (readonly [script: string, faults: unknown])[] = [
   ['drip', [{ kind: 'drip', bytes: 1 }]],
   ['drip 4 bytes every 5 ms', [{ kind: 'drip', bytes: 4, ms: 5 }]],
   ['pace 20', [{ kind: 'pace', ms: 20 }]],
+  ['malformed event 5 as array', [{ kind: 'malformed', event: 5, as: 'array' }]],
+  ['no preamble', [{ kind: 'no-preamble' }]],
+  ['close 1011', [{ kind: 'close', code: 1011 }]],
+  ['close 4000 after 2 events', [{ kind: 'close', code: 4000, after: 2 }]],
+  ['half open', [{ kind: 'half-open' }]],
+  ['half open after 1 event', [{ kind: 'half-open', after: 1 }]],
+  ['connection limit + anchor lost', [{ kind: 'connection-limit' }, { kind: 'anchor-lost' }]],
+  ['frame too large', [{ kind: 'frame-too-large' }]],
+  ['binary frame', [{ kind: 'binary-frame' }]],
+  ['binary frame 4', [{ kind: 'binary-frame', event: 4 }]],
+  ['refuse upgrade 426', [{ kind: 'refuse-upgrade', status: 426 }]],
+  ['refuse upgrade 429 usage_limit_reached retry 3', [{ kind: 'refuse-upgrade', status: 429, code: 'usage_limit_reached', retryAfter: 3 }]],
+  ['stall upgrade', [{ kind: 'stall-upgrade' }]],
+  ['stall upgrade for 20 ms', [{ kind: 'stall-upgrade', ms: 20 }]],
+  ['reset upgrade', [{ kind: 'reset-upgrade' }]],
   ['steady', []],
   ['', undefined],
   ['south: refuse 503', undefined],
@@ -59,9 +77,19 @@ const refused = [
   'stall after headers for',
   'drip 0 bytes',
   'malformed',
+  'compaction',
+  'compaction late',
   'pace',
   'steady now',
   'cr',
+  'close',
+  'close 1006',
+  'close 200',
+  'half',
+  'frame',
+  'refuse upgrade',
+  'refuse upgrade 200',
+  'cut upgrade',
   'south: explode',
   'toString',
 ];

@@ -32,7 +32,7 @@ test('a stamp depends on the lockfile, the major version of Node and the machine
 });
 
 test('a Node that is new enough is used', () => {
-  assert.deepEqual(nodeFor('24.3.0', 'darwin-arm64', {}), { version: '24.3.0', bin: dirname(process.execPath), fromNpm: false });
+  assert.deepEqual(nodeFor('24.9.0', 'darwin-arm64', {}), { version: '24.9.0', bin: dirname(process.execPath), fromNpm: false });
 });
 
 test('an old Node on Linux is replaced by the one of scripts/node', () => {

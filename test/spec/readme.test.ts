@@ -8,7 +8,6 @@ import { promisify } from 'node:util';
 import { inspect } from '../../proxy/config/load.ts';
 import { Gateway } from '../../proxy/gateway/gateway.ts';
 import { Log } from '../../proxy/log.ts';
-import { kindsWhere } from '../../proxy/turn/kinds.ts';
 import { poolgate } from '../cli/run.ts';
 import { fileWith } from '../config/files.ts';
 import { Probes } from '../support/probes.ts';
@@ -89,8 +88,4 @@ test('the links of the README lead to files', () => {
   const targets = [...readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, target = '']) => target);
   assert.ok(targets.length > 5);
   for (const target of targets) assert.ok(existsSync(`${ROOT}/${target}`), target);
-});
-
-test('the statement of the README about websockets is correct', () => {
-  assert.equal(readme.includes('Websockets are answered with 426'), kindsWhere(({ over }) => over.includes('websocket')).length === 0);
 });

@@ -33,9 +33,9 @@ export class Inbox {
     this.queues.set(key, [...(this.queues.get(key) ?? []), ...scripts]);
   }
 
-  scriptFor({ account, path, turn }: ReceivedRequest): readonly Fault[] | undefined {
-    const queued = this.queues.get(turn > 0 ? `${account} turn` : `${account} ${path}`)?.shift();
-    const script = queued ?? (turn > 0 ? this.standing.get(account) : undefined);
+  scriptFor({ account, path, turn, isUpgrade }: ReceivedRequest): readonly Fault[] | undefined {
+    const key = turn > 0 ? 'turn' : isUpgrade ? 'upgrade' : path;
+    const script = this.queues.get(`${account} ${key}`)?.shift() ?? (turn > 0 || isUpgrade ? this.standing.get(account) : undefined);
     if (script === undefined) return undefined;
     if (typeof script === 'string') return readScript(script, account);
     return 'kind' in script ? [script] : script;

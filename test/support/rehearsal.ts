@@ -7,6 +7,7 @@ import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.t
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { WireWords } from '../../proxy/turn/settings.ts';
 import { type Arrival, Inbox, inTime, type Script } from './rehearsal-inbox.ts';
+import { until } from './until.ts';
 
 export type { Arrival, Script };
 
@@ -46,7 +47,12 @@ export class Upstream {
     this.inbox.queue(`${account} ${path}`, scripts);
   }
 
-  /** What every turn of the account gets once its queue is empty; `steady` ends it. */
+  /** The same for the account's next upgrades: `refuse upgrade 403`, `stall upgrade`. */
+  nextUpgrade(account: string, ...scripts: readonly Script[]): void {
+    this.inbox.queue(`${account} upgrade`, scripts);
+  }
+
+  /** What every turn and every upgrade of the account gets once its queue is empty; `steady` ends it. */
   always(account: string, script: Script): void {
     this.inbox.standing.set(account, script);
   }
@@ -59,6 +65,11 @@ export class Upstream {
   /** The turns among them. */
   turns(account?: string): readonly Arrival[] {
     return this.requests(account).filter(({ turn }) => turn > 0);
+  }
+
+  /** The upgrades among them. */
+  upgrades(account?: string): readonly Arrival[] {
+    return this.requests(account).filter(({ isUpgrade }) => isUpgrade);
   }
 
   /** Resolves with the turns as soon as there are that many. */
@@ -80,6 +91,21 @@ export class Upstream {
   /** Lets stalled answers go on: the account's, or all. */
   release(account?: string): void {
     this.provider.paused.release(account);
+  }
+
+  /** How many websockets of the account are open. */
+  socketsOf(account: string): number {
+    return this.provider.socketsOf(account);
+  }
+
+  /** Resolves as soon as the account has that many open websockets. */
+  async sockets(account: string, count: number): Promise<void> {
+    await until(`${count} websockets of ${account}`, () => this.socketsOf(account) === count || undefined);
+  }
+
+  /** Closes the account's websockets without a running turn. @returns how many */
+  closeSockets(account: string, code: number): number {
+    return this.provider.closeSockets(account, code);
   }
 
   /** The login of an account that has a token endpoint (`oauth`). */

@@ -1,5 +1,5 @@
 // A reply of an account without a gateway: the product's readers over a fake account, a fake client and a test clock.
-import type { Client, DetachedReply, PipeEnd, Sink } from '../../proxy/dispatch/client.ts';
+import type { Client, PipeEnd, Sink } from '../../proxy/dispatch/client.ts';
 import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply-context.ts';
 import { AttemptObservers } from '../../proxy/dispatch/reply-observers.ts';
 import { Counters } from '../../proxy/metrics.ts';
@@ -84,6 +84,8 @@ export interface SinkOptions {
   readonly shows?: boolean;
   /** Thrown by `conclude`. */
   readonly refuses?: Refusal;
+  /** Whether events that are no JSON object are dropped. */
+  readonly objectsOnly?: boolean;
 }
 
 /** What a sink was given, one line for each call. */
@@ -93,6 +95,8 @@ export class RecordingSink implements Sink {
   readonly views: Buffer[] = [];
   readonly wants: ReadonlySet<string>;
   readonly drops: ReadonlySet<string>;
+  readonly collects: boolean;
+  readonly objectsOnly: boolean;
   /** Set to false: the client is slow. */
   ready = true;
   resume: () => void = () => undefined;
@@ -102,6 +106,8 @@ export class RecordingSink implements Sink {
   constructor(options: SinkOptions = {}) {
     this.wants = new Set(options.wants);
     this.drops = new Set(options.drops);
+    this.collects = options.shows === false;
+    this.objectsOnly = options.objectsOnly ?? false;
     this.#options = options;
   }
 
@@ -171,21 +177,18 @@ export interface ClientOptions {
   readonly streams?: boolean;
   readonly sink?: Sink;
   /** Takes the reply after the client left; false: the client does not come back for it. */
-  readonly detaches?: (reply: DetachedReply) => boolean;
 }
 
 /** A client that keeps the answer it was given. */
 export class RecordingClient implements Client {
   readonly streams: boolean;
   readonly answers: RecordedAnswer[] = [];
-  readonly detaches?: (reply: DetachedReply) => boolean;
   readonly #sink: Sink;
   #left: (() => void) | undefined;
 
-  constructor({ streams = true, sink = new RecordingSink(), detaches }: ClientOptions = {}) {
+  constructor({ streams = true, sink = new RecordingSink() }: ClientOptions = {}) {
     this.streams = streams;
     this.#sink = sink;
-    if (detaches) this.detaches = detaches;
   }
 
   sink(): Sink {
@@ -241,6 +244,7 @@ export class RecordingContext implements ReplyContext {
       turn,
       account: account('north'),
       continuation: NOTHING,
+      keepResponse: undefined,
     });
   }
 

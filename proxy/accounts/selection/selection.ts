@@ -129,6 +129,13 @@ export class Selection {
     throw this.#noCandidate(demand, unavailableIn(index, tried));
   }
 
+  /** @throws Refusal `continuation_requires_restart` where the account of the hard pin left the Pool or must log in again (F8.2) */
+  requirePinned({ hard, turn, scope }: Demand): void {
+    if (hard === undefined) return;
+    const known = this.#loads.get(hard) !== undefined && this.#options.sources.serves(turn.pool, scope, hard);
+    if (!known || this.#options.health.availability(hard, scope) === 'reauth_required') throw restartRequired(turn.wire.agent);
+  }
+
   /** A hard pin never moves: it waits where its account is at its maximum, and fails where the account is unavailable (Q10). */
   #tryPinned(account: string, demand: Demand, tried: Tried): Lease | undefined {
     const availability = this.#availabilityAt(account, demand, tried);

@@ -1,14 +1,18 @@
 // The sink of a client that did not ask for a stream: the reply is collected and leaves as one JSON answer (Q15).
 import type { Client, Sink } from '../../dispatch/client.ts';
-import { LIFECYCLE, TERMINAL_TYPES } from '../../dispatch/hold.ts';
+import { LIFECYCLE } from '../../dispatch/hold.ts';
 import { isObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
+import { replyText } from '../../turn/reply-text.ts';
+import { TERMINAL_TYPES } from '../../turn/terminal-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 
 export class CollectSink implements Sink {
   readonly wants = TERMINAL_TYPES;
   readonly drops = LIFECYCLE;
+  readonly collects = true;
+  readonly objectsOnly = false;
   readonly shown = false;
   readonly #turn: LiveTurn;
   readonly #client: Client;
@@ -53,7 +57,7 @@ export class CollectSink implements Sink {
     if (outcome.kind === 'failed') throw refusal();
     const { response } = terminal.data;
     if (!isObject(response)) throw new Refusal('upstream_error');
-    this.#answer = JSON.stringify(this.#turn.answerOf(response));
+    this.#answer = replyText(this.#turn.answerOf(response));
   }
 
   close(_closing: readonly (Event | Refusal)[], _outcome: Outcome): void {

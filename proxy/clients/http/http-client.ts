@@ -5,12 +5,15 @@ import type { Counters } from '../../metrics.ts';
 import { isObject } from '../../turn/json.ts';
 import type { SurfaceName } from '../../turn/kinds.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import { isForm } from '../../turn/media-type.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
 import { ChatSseSink } from './chat-sse-sink.ts';
 import { CollectSink } from './collect-sink.ts';
 import { askForBody } from './expect-continue.ts';
+import { bodyOfForm } from './form-body.ts';
 import { parseBody } from './json-body.ts';
+import { readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
 import { type BodyGuard, readBody } from './request-body.ts';
@@ -72,14 +75,17 @@ export class HttpClient implements TurnClient {
     return this.#response.destroyed || (this.#request.socket.readableEnded && !this.#request.complete);
   }
 
-  /** Reads the JSON body. @throws Refusal */
+  /** Reads the body that the route's kind takes: JSON, or a form as JSON. @throws Refusal */
   async json(): Promise<Body> {
     const request = this.#request;
-    checkMediaType(request.headers['content-type']);
-    const { limits, timeouts } = this.#turn;
+    const contentType = request.headers['content-type'];
+    const { kind, limits, timeouts } = this.#turn;
+    const payload = kind?.served === 'dispatch' ? kind.payload : undefined;
     const begin = (): void => askForBody(request, this.#response);
-    const bytes = await readBody(request, { limits, timeouts, guard: this.#guard, counters: this.#counters, begin });
-    const body = parseBody(bytes);
+    const options = { limits, timeouts, guard: this.#guard, counters: this.#counters, begin };
+    if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
+    checkMediaType(contentType);
+    const body = parseBody(await readBody(request, options));
     this.#streams = body.stream === true;
     this.#includesUsage = isObject(body.stream_options) && body.stream_options.include_usage === true;
     return body;

@@ -3,11 +3,12 @@
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import { asList, isAbsent, isObject } from '../../../proxy/turn/json.ts';
 import type { WireCase } from './case.ts';
+import { isCompact } from './expected-dispatch.ts';
 
 /** The rows that Chat can express, with the bodies and the params of Chat. */
 export function onChat(table: readonly WireCase[]): readonly WireCase[] {
   return table.flatMap((row): WireCase[] => {
-    if (row.kind === 'chat' || row.kind === 'compact' || isAboutNative(row) || choosesUndeclared(row)) return [];
+    if (row.kind === 'chat' || isCompact(row.kind) || row.client === 'websocket' || isAboutNative(row) || choosesUndeclared(row)) return [];
     const body = chatBody(row.body);
     if (!body) return [];
     const refusal = row.refusal && { ...row.refusal, param: chatParam(row.refusal.param) };

@@ -1,0 +1,230 @@
+// One client websocket: its frames in order, one turn at a time, and how the connection ends (Q28).
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import type { Clock } from '../../clock.ts';
+import type { Counters } from '../../metrics.ts';
+import { Refusal } from '../../turn/refusal.ts';
+import type { Limits } from '../../turn/settings.ts';
+import type { Body } from '../../turn/turn.ts';
+import { SocketSlot } from '../../upstream/socket-slot.ts';
+import { parseBody } from '../http/json-body.ts';
+import type { BodyGuard } from '../http/request-body.ts';
+
+/** Close codes of RFC 6455, and of its registry. */
+export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;
+
+/** Frames that wait behind a running turn. */
+const MAX_WAITING = 8;
+
+/** Bytes written and not yet taken by the client: more stop the reply, which goes on when they are written. */
+const FULL_BYTES = 1_048_576;
+
+/** A `response.create` frame; a refusal where its bytes are no JSON object. */
+export type Frame = Body | Refusal;
+
+/** How the connection was ended by a limit of its own. */
+export type BrokenLimit = 'idle' | 'frame_too_large';
+
+export interface ConnectionOptions {
+  readonly ws: WebSocket;
+  readonly socket: Socket;
+  /** The idle window, as it was at the upgrade. */
+  readonly idleMs: number;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly counters: Counters;
+  /** The memory limit over the bodies of all clients. */
+  readonly guard: BodyGuard;
+  /** Runs the turn of a frame. Never rejects. */
+  readonly serve: (frame: Frame, connection: WebsocketConnection) => Promise<void>;
+  /** Answers a frame that gets no turn. */
+  readonly refuse: (refusal: Refusal, connection: WebsocketConnection) => void;
+  readonly limitBroken: (limit: BrokenLimit) => void;
+}
+
+export class WebsocketConnection {
+  #upstreamSocket = new SocketSlot();
+  readonly #options: ConnectionOptions;
+  readonly #waiting: { readonly frame: Frame; readonly bytes: number }[] = [];
+  #waitingBytes = 0;
+  /** Bytes of a frame that has not arrived whole. */
+  #arriving = 0;
+  #activeAt: number;
+  #running = false;
+  #ending: { readonly code: number; readonly reason: string } | undefined;
+  #cancelIdle: () => void;
+
+  constructor(options: ConnectionOptions) {
+    const { ws, socket, clock } = options;
+    this.#options = options;
+    this.#activeAt = clock.now();
+    this.#cancelIdle = this.#watchIdle(options.idleMs);
+    // Before the listener of ws, which delivers the frames that a chunk completes.
+    socket.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
+    ws.on('message', (data: Buffer, isBinary) => this.#frame(data, isBinary));
+    ws.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
+    ws.on('close', () => this.#closed());
+  }
+
+  /** Its upstream websocket. */
+  get upstreamSocket(): SocketSlot {
+    return this.#upstreamSocket;
+  }
+
+  /** Gives its upstream websocket to a turn that goes on without the connection. */
+  handOver(): SocketSlot {
+    const socket = this.#upstreamSocket;
+    this.#upstreamSocket = new SocketSlot();
+    return socket;
+  }
+
+  /** Takes the upstream websocket of such a turn, in place of its own. */
+  takeOver(socket: SocketSlot): void {
+    this.#upstreamSocket.close();
+    this.#upstreamSocket = socket;
+  }
+
+  /** Whether frames can be sent. */
+  get isOpen(): boolean {
+    return this.#options.ws.readyState === this.#options.ws.OPEN;
+  }
+
+  /** Bytes that the client has not taken yet. */
+  get heldBytes(): number {
+    return this.#options.ws.bufferedAmount;
+  }
+
+  /** Sends frames in one write. Returns false where the client is slow; `onDrain` then says when to go on. */
+  send(frames: readonly (string | Buffer)[]): boolean {
+    const { ws, socket, clock } = this.#options;
+    if (!this.isOpen) return true;
+    this.#activeAt = clock.now();
+    if (frames.length > 1) socket.cork();
+    for (const frame of frames) ws.send(frame, { binary: false });
+    if (frames.length > 1) socket.uncork();
+    return ws.bufferedAmount < FULL_BYTES;
+  }
+
+  onDrain(resume: () => void): void {
+    this.#options.socket.once('drain', resume);
+  }
+
+  /** Calls `closed` when the connection is gone. Returns the undo. */
+  onClosed(closed: () => void): () => void {
+    const { ws } = this.#options;
+    ws.once('close', closed);
+    return () => ws.off('close', closed);
+  }
+
+  /** Ends the connection at once: a reply broke off. */
+  close(code: number, reason = ''): void {
+    this.#ending = { code, reason };
+    this.#options.ws.close(code, reason);
+  }
+
+  /** Ends the connection when the running turn has ended. */
+  closeAfterTurn(code: number, reason: string): void {
+    if (!this.#running) this.close(code, reason);
+    else this.#ending ??= { code, reason };
+  }
+
+  terminate(): void {
+    this.#options.ws.terminate();
+  }
+
+  #arrived(bytes: number): void {
+    const { guard, limits, counters } = this.#options;
+    if (guard.take(bytes, limits.bodies_in_memory_bytes)) {
+      this.#arriving += bytes;
+      return;
+    }
+    counters.add('bodies_guard_refused');
+    this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
+  }
+
+  #releaseArriving(): void {
+    this.#options.guard.give(this.#arriving);
+    this.#arriving = 0;
+  }
+
+  #frame(data: Buffer, isBinary: boolean): void {
+    this.#releaseArriving();
+    if (this.#ending && !this.#running) return;
+    const { clock, counters, limits, refuse } = this.#options;
+    if (isBinary) {
+      counters.add('websocket_frames_invalid');
+      this.close(CLOSE.unsupportedData, 'frames are text');
+      return;
+    }
+    this.#activeAt = clock.now();
+    const frame = parsed(data);
+    if (!(frame instanceof Refusal) && frame.type !== 'response.create') counters.add('websocket_frames_ignored');
+    else if (!this.#running) void this.#run(frame);
+    else if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes + data.length > limits.request_body_bytes) {
+      counters.add('websocket_frames_refused');
+      refuse(new Refusal('rate_limit_exceeded', { message: `At most ${MAX_WAITING} frames can wait for the running turn to end.` }), this);
+    } else {
+      this.#waiting.push({ frame, bytes: data.length });
+      this.#waitingBytes += data.length;
+    }
+  }
+
+  async #run(first: Frame): Promise<void> {
+    this.#running = true;
+    for (let frame: Frame | undefined = first; frame && this.isOpen; frame = this.#next()) await this.#options.serve(frame, this);
+    this.#running = false;
+    this.#activeAt = this.#options.clock.now();
+    if (!this.isOpen) this.#closeUpstream();
+    else if (this.#ending) this.close(this.#ending.code, this.#ending.reason);
+  }
+
+  /** Unless a turn takes it along that goes on without the connection. */
+  #closeUpstream(): void {
+    queueMicrotask(() => this.#running || this.#upstreamSocket.close());
+  }
+
+  #next(): Frame | undefined {
+    const next = this.#waiting.shift();
+    this.#waitingBytes -= next?.bytes ?? 0;
+    return next?.frame;
+  }
+
+  #failed({ code }: NodeJS.ErrnoException): void {
+    const { counters, limitBroken } = this.#options;
+    if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') {
+      counters.add('websocket_frames_too_large');
+      limitBroken('frame_too_large');
+    } else if (code === 'WS_ERR_INVALID_UTF8') counters.add('websocket_frames_invalid');
+  }
+
+  #closed(): void {
+    this.#cancelIdle();
+    this.#releaseArriving();
+    this.#waiting.length = 0;
+    this.#closeUpstream();
+  }
+
+  /** Frames of either direction are activity, and a turn that runs is; pings are not. */
+  #watchIdle(ms: number): () => void {
+    const { clock, counters, idleMs, limitBroken } = this.#options;
+    return clock.after(ms, () => {
+      const left = this.#running ? idleMs : this.#activeAt + idleMs - clock.now();
+      if (left > 0) {
+        this.#cancelIdle = this.#watchIdle(left);
+        return;
+      }
+      counters.add('websocket_idle_timeouts');
+      limitBroken('idle');
+      this.close(CLOSE.goingAway, 'idle');
+    });
+  }
+}
+
+function parsed(data: Buffer): Frame {
+  try {
+    return parseBody(data);
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return thrown;
+    throw thrown;
+  }
+}

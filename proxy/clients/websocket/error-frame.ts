@@ -1,0 +1,25 @@
+// The error frame of what an account said: with a numeric status and the four keys, without which clients hang (Q2).
+import { inBandFailure } from '../../turn/failure.ts';
+import { isObject, type JsonObject } from '../../turn/json.ts';
+
+const STATUSES = { request: 400, model: 400, quota: 429, rate: 429 } as const;
+
+/** @param data an `error` event, or the body of a refusal. @param status of the refusal; an event may state its own */
+export function errorFrame(data: JsonObject, status?: number): JsonObject {
+  const { type: _, status: stated, error: nested, code = null, message = '', param = null, sequence_number: __, ...rest } = data;
+  const error: JsonObject = isObject(nested) ? nested : { code, message, param };
+  const frame = {
+    message: error.message ?? '',
+    type: error.type ?? 'server_error',
+    code: error.code ?? null,
+    param: error.param ?? null,
+  };
+  return { type: 'error', status: status ?? statusOf(data, stated), error: { ...error, ...frame }, ...(isObject(nested) ? rest : {}) };
+}
+
+function statusOf(data: JsonObject, stated: JsonObject['status']): number {
+  if (typeof stated === 'number' && Number.isInteger(stated) && stated >= 400 && stated < 600) return stated;
+  // Only the cause is read, which has no time in it.
+  const { cause } = inBandFailure(data, 0);
+  return cause in STATUSES ? STATUSES[cause as keyof typeof STATUSES] : 502;
+}

@@ -1,0 +1,133 @@
+// The client of one turn over a websocket: its frame, its reply as frames, and the signal that it left.
+import type { PipeEnd, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
+import { isObject, type JsonObject } from '../../turn/json.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import { frameOf, Refusal } from '../../turn/refusal.ts';
+import type { Body } from '../../turn/turn.ts';
+import type { SocketSlot } from '../../upstream/socket-slot.ts';
+import type { Frame, WebsocketConnection } from './connection.ts';
+import { errorFrame } from './error-frame.ts';
+import { FrameSink } from './frame-sink.ts';
+import { PublicFrameSink } from './public-frame-sink.ts';
+import type { TurnLog } from './turn-log.ts';
+import { TurnOutput } from './turn-output.ts';
+
+export class FrameClient implements TurnClient {
+  readonly streams = true;
+  readonly upstreamSocket: SocketSlot;
+  protected readonly output: TurnOutput;
+  readonly #turn: LiveTurn;
+  /** Released when it was read: a turn takes longer than its dispatch. */
+  #frame: Frame | undefined;
+  #connection: WebsocketConnection | undefined;
+  #unwatch: () => void = () => undefined;
+  #gone = false;
+  readonly #left = new Set<() => void>();
+
+  /** @param log of a turn that its client may come back for */
+  constructor(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, log?: TurnLog) {
+    this.upstreamSocket = connection.upstreamSocket;
+    this.output = new TurnOutput(connection, log);
+    this.#turn = turn;
+    this.#frame = frame;
+    this.connect(connection);
+  }
+
+  get shown(): boolean {
+    return this.output.shown;
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  /** The frame without its type, once. @throws Refusal */
+  async json(): Promise<Body> {
+    const frame = this.#frame;
+    this.#frame = undefined;
+    if (!frame || frame instanceof Refusal) throw frame ?? new Error('the frame was read before');
+    const { type: _, ...body } = frame;
+    return body;
+  }
+
+  upload(): (() => Upload) | null {
+    throw new Error('a frame is no upload');
+  }
+
+  sink(): Sink {
+    return this.#turn.surface.numbersEvents ? new PublicFrameSink(this.output) : new FrameSink(this.output);
+  }
+
+  /** A whole answer of an account: its refusal, or a response that it did not stream. */
+  answer(status: number, _headers: Readonly<Record<string, string>>, body: Buffer | string): void {
+    const json = objectIn(body);
+    this.#send(JSON.stringify(status < 400 ? { type: 'response.completed', response: json } : errorFrame(json, status)));
+  }
+
+  /** After a part of the reply was sent, the connection ends instead. */
+  refuse(refusal: Refusal): void {
+    if (this.shown) this.output.breakOff();
+    else this.#send(frameOf(refusal));
+  }
+
+  pipe(): Promise<PipeEnd> {
+    throw new Error('a websocket takes no bytes');
+  }
+
+  onGone(left: () => void): () => void {
+    if (this.#gone) {
+      left();
+      return () => undefined;
+    }
+    this.#left.add(left);
+    return () => this.#left.delete(left);
+  }
+
+  /** The turn has left its row: nothing of it stays with a connection that goes on for hours. */
+  ended(): void {
+    this.disconnect();
+  }
+
+  /** Undefined while the turn runs without its client. */
+  protected get connection(): WebsocketConnection | undefined {
+    return this.#connection;
+  }
+
+  protected connect(connection: WebsocketConnection): void {
+    this.#connection = connection;
+    if (!connection.isOpen) this.disconnected(connection);
+    else this.#unwatch = connection.onClosed(() => this.disconnected(connection));
+  }
+
+  protected disconnect(): void {
+    this.#unwatch();
+    this.#connection = undefined;
+  }
+
+  /** The connection is gone. */
+  protected disconnected(_connection: WebsocketConnection): void {
+    this.leave();
+  }
+
+  /** The client will not see the rest of its turn. */
+  protected leave(): void {
+    this.#gone = true;
+    const left = [...this.#left];
+    this.#left.clear();
+    for (const each of left) each();
+  }
+
+  #send(frame: string): void {
+    this.output.write('error', frame);
+    this.output.flush();
+  }
+}
+
+function objectIn(body: Buffer | string): JsonObject {
+  try {
+    const json: unknown = JSON.parse(body.toString());
+    return isObject(json) ? json : {};
+  } catch {
+    return {};
+  }
+}

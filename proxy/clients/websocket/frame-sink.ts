@@ -1,0 +1,70 @@
+// A reply as frames of a native client: the account's events as they came, less the framing of their stream.
+import type { Sink } from '../../dispatch/client.ts';
+import { frameOf, Refusal } from '../../turn/refusal.ts';
+import type { ReplyEvent } from '../../turn/reply-event.ts';
+import type { Event, Outcome } from '../../turn/turn.ts';
+import { errorFrame } from './error-frame.ts';
+import type { TurnOutput } from './turn-output.ts';
+
+const NOTHING: ReadonlySet<string> = new Set();
+/** Its frame needs a status, which only websockets have. */
+const ERROR: ReadonlySet<string> = new Set(['error']);
+
+export class FrameSink implements Sink {
+  readonly wants: Pick<ReadonlySet<string>, 'has'> = ERROR;
+  readonly drops = NOTHING;
+  readonly collects = false;
+  readonly objectsOnly: boolean = false;
+  readonly #output: TurnOutput;
+
+  constructor(output: TurnOutput) {
+    this.#output = output;
+  }
+
+  get shown(): boolean {
+    return this.#output.shown;
+  }
+
+  /** Frames have no head. */
+  open(): void {}
+
+  raw(event: ReplyEvent): void {
+    if (!event.hasData || event.isDone()) return;
+    const { bytes, dataStart, dataEnd } = event;
+    this.#output.write(event.type, dataStart >= 0 ? bytes.subarray(dataStart, dataEnd) : event.data());
+  }
+
+  event({ type, data }: Event): void {
+    this.#output.write(type, JSON.stringify(type === 'error' ? errorFrame(data) : data));
+  }
+
+  renumber(): void {
+    // Native clients get the account's own numbers (EV3).
+  }
+
+  flush(): boolean {
+    return this.#output.flush();
+  }
+
+  onDrain(resume: () => void): void {
+    this.#output.onDrain(resume);
+  }
+
+  conclude(): void {}
+
+  close(closing: readonly (Event | Refusal)[], { kind }: Outcome): void {
+    for (const last of closing) {
+      if (last instanceof Refusal) this.#output.write('error', frameOf(last));
+      else this.event(last);
+    }
+    this.#output.ended(kind);
+    this.flush();
+    // Without a terminal event the client would wait for one.
+    if (kind === 'cut' && !closing.some((last) => last instanceof Refusal)) this.#output.breakOff();
+  }
+
+  cut(): void {
+    this.flush();
+    this.#output.breakOff();
+  }
+}

@@ -1,0 +1,154 @@
+// The client of a native turn that may come back: the turn runs on without it for a while, and is handed to its next connection (Q29).
+import type { Clock } from '../../clock.ts';
+import type { Counters } from '../../metrics.ts';
+import type { Resumable } from '../../sessions/resumable-turns.ts';
+import type { TurnIdentity } from '../../sessions/turn-identity.ts';
+import type { JsonObject } from '../../turn/json.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { SocketSlot } from '../../upstream/socket-slot.ts';
+import { CLOSE, type Frame, type WebsocketConnection } from './connection.ts';
+import { FrameClient } from './frame-client.ts';
+import { TurnLog } from './turn-log.ts';
+
+export interface ResumableOptions {
+  readonly identity: TurnIdentity;
+  /** How long the turn runs, or is kept, without its client. */
+  readonly windowMs: number;
+  /** Most bytes of frames that are kept. */
+  readonly maxBytes: number;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly counters: Counters;
+  /** Called when the turn can no longer be resumed. */
+  readonly forget: (client: ResumableClient) => void;
+}
+
+export class ResumableClient extends FrameClient implements Resumable {
+  readonly identity: TurnIdentity;
+  readonly over: Promise<void>;
+  readonly #options: ResumableOptions;
+  readonly #log: TurnLog;
+  readonly #setOver: () => void;
+  #isOver = false;
+  /** Taken along while there is no connection. */
+  #socket: SocketSlot | undefined;
+  #cancelWindow: () => void = () => undefined;
+  /** Resolves when the connection that came back for the turn has to wait for it no more. */
+  #served: () => void = () => undefined;
+
+  constructor(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, options: ResumableOptions) {
+    const log = new TurnLog(options.maxBytes, () => this.#overflow());
+    super(turn, frame, connection, log);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.identity = options.identity;
+    this.over = promise;
+    this.#setOver = resolve;
+    this.#options = options;
+    this.#log = log;
+  }
+
+  get isDetached(): boolean {
+    return this.connection === undefined;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get sentItems(): readonly JsonObject[] {
+    return this.#log.sentItems();
+  }
+
+  /** Bytes that are kept while the client is gone. */
+  get keptBytes(): number {
+    return this.isDetached ? this.#log.bytes : 0;
+  }
+
+  /** The turn goes on over this connection. Resolves when the turn, or the connection, has ended. */
+  async attach(connection: WebsocketConnection, items: number): Promise<void> {
+    this.#cancelWindow();
+    this.#options.counters.add('turns_resumed');
+    const former = this.connection;
+    if (former) {
+      this.#leaveConnection(former);
+      former.close(CLOSE.goingAway, 'resumed by another connection');
+    }
+    if (this.#socket) connection.takeOver(this.#socket);
+    this.#socket = undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#served = resolve;
+    this.connect(connection);
+    this.output.attach(connection, items);
+    if (this.#isOver) this.#finish();
+    else await promise;
+  }
+
+  /** The turn has left its row. It is kept for a client that has not seen its end. */
+  override ended(): void {
+    this.#isOver = true;
+    this.#setOver();
+    this.#finish();
+  }
+
+  /** The client sent its next frame: it has seen the end of the turn. */
+  acknowledged(): void {
+    if (this.#isOver) this.#forget();
+  }
+
+  cancel(): void {
+    this.#forget();
+    this.leave();
+  }
+
+  protected override disconnected(connection: WebsocketConnection): void {
+    this.#leaveConnection(connection);
+    if (this.#isOver) return;
+    if (this.#log.isFull) {
+      this.cancel();
+      return;
+    }
+    this.#options.counters.add('turns_detached');
+    this.#startWindow();
+  }
+
+  #leaveConnection(connection: WebsocketConnection): void {
+    this.disconnect();
+    this.#socket = connection.handOver();
+    this.output.detach();
+    this.#served();
+  }
+
+  #finish(): void {
+    this.#served();
+    // A refusal must not meet the client again when it sends the turn in another way.
+    if (!this.output.isComplete || this.#log.isFull) this.#forget();
+    else this.#startWindow();
+  }
+
+  #startWindow(): void {
+    const { clock, windowMs } = this.#options;
+    this.#cancelWindow();
+    this.#cancelWindow = clock.after(windowMs, () => {
+      if (!this.#isOver) this.#options.counters.add('detached_turns_expired');
+      this.cancel();
+    });
+  }
+
+  /** With its client the turn goes on, and cannot be resumed; without, it is of no use any more. */
+  #overflow(): void {
+    if (!this.isDetached) {
+      this.#forget();
+      return;
+    }
+    this.#options.counters.add('detached_turns_too_large');
+    // Not in the middle of the event that was too much.
+    queueMicrotask(() => this.cancel());
+  }
+
+  #forget(): void {
+    this.#cancelWindow();
+    if (this.#isOver) this.disconnect();
+    this.#socket?.close();
+    this.#socket = undefined;
+    this.#options.forget(this);
+  }
+}

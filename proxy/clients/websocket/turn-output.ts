@@ -1,0 +1,86 @@
+// The frames of one turn on their way to its client: gathered, then sent in one write.
+import type { OutcomeKind } from '../../turn/turn.ts';
+import { CLOSE, type WebsocketConnection } from './connection.ts';
+import type { TurnLog } from './turn-log.ts';
+
+export class TurnOutput {
+  readonly #log: TurnLog | undefined;
+  /** Undefined while the turn runs without its client. */
+  #connection: WebsocketConnection | undefined;
+  #frames: (string | Buffer)[] = [];
+  #shown = false;
+  #outcome: OutcomeKind | undefined;
+  /** Lets a reply go on that waits for a slow client. */
+  #resume: (() => void) | undefined;
+
+  /** @param log of a turn that can be resumed */
+  constructor(connection: WebsocketConnection, log: TurnLog | undefined) {
+    this.#connection = connection;
+    this.#log = log;
+  }
+
+  /** Whether a frame of the turn was sent. */
+  get shown(): boolean {
+    return this.#shown;
+  }
+
+  /** Whether the client got, or can get, a whole reply. */
+  get isComplete(): boolean {
+    return this.#outcome === 'completed' || this.#outcome === 'incomplete';
+  }
+
+  write(type: string, frame: string | Buffer): void {
+    this.#log?.add(type, frame);
+    if (this.#connection) this.#frames.push(frame);
+    this.#shown = true;
+  }
+
+  /** False: the client is slow, and `onDrain` says when to go on. */
+  flush(): boolean {
+    const frames = this.#frames;
+    if (!this.#connection || frames.length === 0) return true;
+    this.#frames = [];
+    this.#log?.markSent();
+    return this.#connection.send(frames);
+  }
+
+  onDrain(resume: () => void): void {
+    if (!this.#connection) {
+      resume();
+      return;
+    }
+    this.#resume = resume;
+    this.#connection.onDrain(() => this.#drained());
+  }
+
+  /** The reply ended. */
+  ended(outcome: OutcomeKind): void {
+    this.#outcome = outcome;
+  }
+
+  /** Ends the connection, so that no client takes the reply for complete (Q17). */
+  breakOff(): void {
+    this.#outcome = 'cut';
+    this.#connection?.close(CLOSE.internalError, 'the reply broke off');
+  }
+
+  /** The client is gone, and the reply goes on. */
+  detach(): void {
+    this.#connection = undefined;
+    this.#frames = [];
+    this.#drained();
+  }
+
+  /** The client is back: it gets the turn from its beginning, without the items that it has, and then what comes. */
+  attach(connection: WebsocketConnection, items: number): void {
+    this.#connection = connection;
+    connection.send(this.#log?.framesAfter(items) ?? []);
+    this.#log?.markSent();
+  }
+
+  #drained(): void {
+    const resume = this.#resume;
+    this.#resume = undefined;
+    resume?.();
+  }
+}

@@ -1,0 +1,109 @@
+// The upstream websocket of one turn: whether the turn goes over it, and what follows where the socket is at fault (Q6, Q28).
+import type { Failure } from '../turn/failure.ts';
+import { Refusal } from '../turn/refusal.ts';
+import type { AccountConfig } from '../turn/settings.ts';
+import type { SocketSlot } from '../upstream/socket-slot.ts';
+import type { EffectiveMode } from '../upstream/upstream-socket.ts';
+import { saysNoWebsocket, type WebsocketSupport } from '../upstream/websocket-support.ts';
+import type { Attempted } from './attempt.ts';
+import type { DispatchRequest } from './dispatch-request.ts';
+
+/** The provider ends a connection after some time, and says so in place of an answer. */
+const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
+
+/** The largest frame that providers take. */
+export const MAX_FRAME_BYTES = 15_728_640;
+
+/** Undefined for a turn that goes over HTTP: its client does, or its kind goes out as frames only where it continues a response. */
+export function turnSocketOf({ turn, payload, client }: DispatchRequest, support: WebsocketSupport): TurnSocket | undefined {
+  const { upstreamSocket: slot } = client;
+  const body = payload.kind === 'json' ? payload.work.body : {};
+  const anchor = typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined;
+  const anchoredOnly = turn.kind.frames === 'anchored';
+  if (!slot || (anchoredOnly && anchor === undefined)) return undefined;
+  return new TurnSocket(slot, support, {
+    anchor,
+    anchorMode: anchoredOnly ? turn.model?.mode?.effective : undefined,
+    isPrewarm: body.generate === false,
+  });
+}
+
+interface SocketTurn {
+  readonly anchor: string | undefined;
+  /** The mode in which the anchor must have been made; undefined for any. */
+  readonly anchorMode: EffectiveMode;
+  readonly isPrewarm: boolean;
+}
+
+export class TurnSocket {
+  readonly slot: SocketSlot;
+  readonly #support: WebsocketSupport;
+  /** The response that the turn continues; it is valid on the live socket alone. */
+  readonly #anchor: string | undefined;
+  readonly #anchorMode: EffectiveMode;
+  readonly #isPrewarm: boolean;
+  #tooLarge = false;
+  #resent = false;
+
+  constructor(slot: SocketSlot, support: WebsocketSupport, { anchor, anchorMode, isPrewarm }: SocketTurn) {
+    this.slot = slot;
+    this.#support = support;
+    this.#anchor = anchor;
+    this.#anchorMode = anchorMode;
+    this.#isPrewarm = isPrewarm;
+  }
+
+  /** Whether the response that the turn continues is not on the live socket, and so nowhere. */
+  get anchorIsGone(): boolean {
+    return this.#anchor !== undefined && !this.slot.continues(this.#anchor, this.#anchorMode);
+  }
+
+  /** Whether an attempt at this account goes out as a frame. @throws Refusal where the turn has no meaning over HTTP, or on a new socket */
+  carries(account: AccountConfig): boolean {
+    const live = this.slot.at(account.id) !== undefined;
+    if (!live && this.#anchor !== undefined) throw anchorNotFound();
+    if (!this.#tooLarge && (live || this.#support.has(account))) return true;
+    if (this.#isPrewarm) {
+      throw new Refusal('websocket_upgrade_required', { message: 'No account of this Pool takes a turn without generation.' });
+    }
+    return false;
+  }
+
+  /** Whether a frame of this size goes out; if not, the turn goes over HTTP. @throws Refusal where it continues a response */
+  fits(bytes: number): boolean {
+    if (bytes <= MAX_FRAME_BYTES) return true;
+    this.#refuseSize();
+    return false;
+  }
+
+  /** Whether the socket is at fault, and not the account or the request. */
+  isAtFault({ error, frameTooLarge }: Failure): boolean {
+    return error.code === CONNECTION_LIMIT || frameTooLarge === true;
+  }
+
+  /** Whether the same turn goes to the same account again: over a new socket, or over HTTP. At most once. */
+  sendsAgain({ verdict, over, reused, status }: Attempted, account: AccountConfig): boolean {
+    if (verdict.kind !== 'failed' || over === 'http' || this.#resent) return false;
+    const { failure } = verdict;
+    if (failure.answer && saysNoWebsocket(failure.status)) this.#support.refused(account);
+    else if (failure.frameTooLarge) this.#refuseSize();
+    // An idle connection that died was found dead by the first turn that used it.
+    else if (!(failure.error.code === CONNECTION_LIMIT || (reused && status === undefined && failure.cause === 'network'))) return false;
+    this.slot.close();
+    this.#resent = this.#anchor === undefined;
+    return this.#resent;
+  }
+
+  /** The refusal in place of an account's failure, where the response that the turn continues is gone with its socket. */
+  refusal(last: Failure): Refusal | undefined {
+    if (this.#anchor === undefined || !(last.cause === 'network' || this.isAtFault(last))) return undefined;
+    return anchorNotFound();
+  }
+
+  #refuseSize(): void {
+    if (this.#anchor !== undefined) throw new Refusal('request_too_large');
+    this.#tooLarge = true;
+  }
+}
+
+export const anchorNotFound = (): Refusal => new Refusal('previous_response_not_found', { param: 'previous_response_id' });

@@ -1,0 +1,111 @@
+// One websocket of a simulated account. Answers are written to its connection as bytes, so that a fault can end them inside a frame.
+import type { Socket } from 'node:net';
+import { WebSocket } from 'ws';
+import { type Line, untilDone } from './delivery.ts';
+import type { Leaving } from './delivery-steps.ts';
+import { encodeFrame } from './frame-encoding.ts';
+import type { RequestEnd } from './received-request.ts';
+
+/** One turn on the websocket. */
+interface RunningTurn {
+  end(how: RequestEnd): void;
+}
+
+export class AccountSocket implements Line {
+  /** Counted from 1 over the account's websockets. */
+  readonly number: number;
+  /** The responses that can be anchors. */
+  readonly anchors = new Set<string>();
+  readonly #websocket: WebSocket;
+  readonly #connection: Socket;
+  readonly #closed = new AbortController();
+  /** Frames that wait for the end of a frame that is written in parts. */
+  readonly #waiting: Buffer[] = [];
+  #isInsideFrame = false;
+  #isSilent = false;
+  #isCut = false;
+  #turn: RunningTurn | undefined;
+
+  /** @param websocket sends no pongs of its own */
+  constructor(number: number, websocket: WebSocket, connection: Socket) {
+    this.number = number;
+    this.#websocket = websocket;
+    this.#connection = connection;
+    websocket.on('ping', (data: Buffer) => this.insert(encodeFrame('pong', data)));
+    // An error adds nothing to the `close` event that follows it.
+    websocket.on('error', () => undefined);
+    websocket.on('close', () => {
+      this.#closed.abort();
+      this.#turn?.end(this.#isCut ? 'cut' : 'left');
+    });
+  }
+
+  /** Aborts when the websocket has closed. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
+  get isBusy(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** Begins a turn; the promise says how it ended. */
+  begin(): Promise<RequestEnd> {
+    return new Promise((resolve) => {
+      this.#turn = {
+        end: (how) => {
+          this.#turn = undefined;
+          resolve(how);
+        },
+      };
+    });
+  }
+
+  /** Sends a frame between those of the running turn. */
+  insert(frame: Buffer): void {
+    if (this.#isSilent || this.#websocket.readyState !== WebSocket.OPEN) return;
+    if (this.#isInsideFrame) this.#waiting.push(frame);
+    else this.#connection.write(frame);
+  }
+
+  /** A websocket has no head. */
+  head(): void {}
+
+  write({ bytes, isPart = false }: { readonly bytes: Buffer; readonly isPart?: boolean }): boolean {
+    if (this.#connection.writableCorked === 0) this.#connection.cork();
+    let takesMore = this.#connection.write(bytes);
+    this.#isInsideFrame = isPart;
+    if (!isPart) for (const frame of this.#waiting.splice(0)) takesMore = this.#connection.write(frame);
+    return takesMore;
+  }
+
+  async flushed(): Promise<void> {
+    this.#connection.uncork();
+    if (this.#connection.writableLength > 0) await untilDone((done) => void this.#connection.write('', done), this.closed);
+  }
+
+  end(): void {
+    this.#connection.uncork();
+    this.#turn?.end('answered');
+  }
+
+  leave(how: Leaving): void {
+    if (how === 'half-open') {
+      this.#isSilent = true;
+      // Nothing that arrives is read as frames, so that neither a ping nor a close is answered; the end of the connection is noticed.
+      this.#connection.removeAllListeners('data');
+      this.#connection.on('data', () => undefined);
+      return;
+    }
+    this.#isCut = true;
+    if (how === 'close') this.#connection.destroy();
+    else if (how === 'reset') this.#connection.resetAndDestroy();
+    else this.#websocket.close(how.code);
+  }
+
+  /** Ends the connection without a close frame. */
+  terminate(): void {
+    this.#isCut = true;
+    this.#websocket.terminate();
+  }
+}

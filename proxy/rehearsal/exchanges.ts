@@ -1,0 +1,85 @@
+// What every exchange of a provider shares, over HTTP and on websockets: request numbers, observation, answers and the clock of deliveries.
+import { type Clock, systemClock } from '../clock.ts';
+import type { WireWords } from '../turn/settings.ts';
+import type { DeliveryContext } from './delivery.ts';
+import { type Endpoints, endpointKey, endpointsOf } from './endpoints.ts';
+import { answerWithFaults, type FaultSource, type FaultyAnswer } from './fault-injection.ts';
+import { IdSequence } from './id-sequence.ts';
+import { PausedAnswers } from './paused-answers.ts';
+import { parseJson, type ReceivedRequest } from './received-request.ts';
+import type { SampleCatalog } from './sample-models.ts';
+import type { SimulatedAccount } from './simulated-account.ts';
+
+export const neutralWords: WireWords = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' };
+
+export interface ExchangeOptions {
+  /** Default: the neutral words. */
+  readonly wire?: WireWords;
+  readonly faultSource?: FaultSource;
+  /** Called with every request before it is answered. */
+  readonly observe?: (request: ReceivedRequest) => void;
+  readonly clock?: Clock;
+  /** Part of every id; needed where ids outlive the run. Default: none. */
+  readonly seed?: string;
+}
+
+/** What a request goes to. */
+export interface Recipient {
+  readonly account: SimulatedAccount;
+  readonly catalog: SampleCatalog;
+}
+
+/** A request as its carrier reads it. */
+export interface ArrivedRequest extends Omit<ReceivedRequest, 'account' | 'number' | 'turn' | 'path' | 'query' | 'json'> {
+  readonly url: string;
+  /** Default: as its endpoint says. */
+  readonly isTurn?: boolean;
+}
+
+export class Exchanges {
+  /** Answers that a `stall` fault has paused. */
+  readonly paused = new PausedAnswers();
+  readonly #options: ExchangeOptions;
+  readonly #wire: WireWords;
+  readonly #endpoints: Endpoints;
+  readonly #clock: Clock;
+  readonly #ids: IdSequence;
+  #received = 0;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#wire = options.wire ?? neutralWords;
+    this.#endpoints = endpointsOf(this.#wire);
+    this.#clock = options.clock ?? systemClock;
+    this.#ids = new IdSequence(options.seed ?? '');
+  }
+
+  /** Whether a path speaks websocket. */
+  upgrades(url: string): boolean {
+    const [path = ''] = url.split('?', 1);
+    return this.#endpoints.has(endpointKey({ method: 'GET', path, isUpgrade: true }));
+  }
+
+  /** Numbers the request and shows it to the observer. */
+  receive({ account }: Recipient, { url, isTurn, ...arrived }: ArrivedRequest): ReceivedRequest {
+    const [path = '', query = ''] = url.split('?', 2);
+    const json = parseJson(arrived.body);
+    const counts = isTurn ?? this.#endpoints.get(endpointKey({ ...arrived, path }))?.isTurn === true;
+    this.#received += 1;
+    if (counts) account.turns += 1;
+    const request = { ...arrived, account: account.id, number: this.#received, turn: counts ? account.turns : 0, path, query, json };
+    this.#options.observe?.(request);
+    return request;
+  }
+
+  /** @param anchors the responses of the websocket that a frame came on */
+  answer({ account, catalog }: Recipient, request: ReceivedRequest, anchors?: ReadonlySet<string>): Promise<FaultyAnswer> {
+    const parts = { request, account, catalog, wire: this.#wire, ids: this.#ids, now: this.#clock.now() };
+    const context = anchors === undefined ? parts : { ...parts, anchors };
+    return answerWithFaults(context, this.#endpoints, this.#options.faultSource);
+  }
+
+  delivery({ account }: Recipient, closed: AbortSignal): DeliveryContext {
+    return { clock: this.#clock, paused: this.paused, account: account.id, closed };
+  }
+}

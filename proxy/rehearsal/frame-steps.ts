@@ -1,0 +1,85 @@
+// Turns the answer of a frame into the steps of its delivery on a websocket, with the faults of framing and delivery applied.
+import type { Json } from '../turn/json.ts';
+import { type Answer, malformedText } from './answer.ts';
+import { type Leaving, type Step, slowed, splitAt, stalled } from './delivery-steps.ts';
+import { type Fault, faultOf, type ReplyPosition } from './fault.ts';
+import { encodeFrame } from './frame-encoding.ts';
+import { errorOf } from './provider-error.ts';
+
+const LIMIT_REACHED: Json = {
+  type: 'error',
+  status: 400,
+  error: errorOf(400, 'websocket_connection_limit_reached', 'This websocket has reached its time limit; open a new one.'),
+};
+
+/** One write for each frame. */
+export function frameSteps(answer: Answer, faults: readonly Fault[]): readonly Step[] {
+  let steps: readonly Step[] = [...framesOf(answer, faults).map((bytes): Step => ({ do: 'write', bytes })), { do: 'end' }];
+  for (const fault of faults) {
+    if (fault.kind === 'stall') steps = stalled(steps, fault);
+    const leaving = leavingOf(fault);
+    if (leaving !== undefined) steps = left(steps, leaving);
+  }
+  return slowed(steps, faults);
+}
+
+interface LeavingAt {
+  readonly at: ReplyPosition;
+  readonly how: Leaving;
+}
+
+/** How and where the fault ends the websocket. */
+function leavingOf(fault: Fault): LeavingAt | undefined {
+  switch (fault.kind) {
+    case 'cut':
+      return { at: fault.at, how: fault.how ?? 'close' };
+    case 'close':
+      return { at: { events: fault.after ?? 0 }, how: { code: fault.code } };
+    case 'half-open':
+      return { at: { events: fault.after ?? 0 }, how: 'half-open' };
+    case 'frame-too-large':
+      return { at: { events: 0 }, how: { code: 1009 } };
+    case 'connection-limit':
+      return { at: { events: 1 }, how: { code: 1000 } };
+    case 'no-terminal':
+      return { at: { events: Number.POSITIVE_INFINITY }, how: { code: 1000 } };
+    default:
+      return undefined;
+  }
+}
+
+/** A turn is whole where the websocket ends after its last frame. */
+function left(steps: readonly Step[], { at, how }: LeavingAt): readonly Step[] {
+  const [before, after] = splitAt(steps, at);
+  const isWhole = after.every((step) => step.do !== 'write');
+  return [...before, ...(isWhole ? ([{ do: 'end' }] as const) : []), { do: 'leave', how }];
+}
+
+function framesOf({ status, headers, body }: Answer, faults: readonly Fault[]): readonly Buffer[] {
+  if (faultOf(faults, 'connection-limit') !== undefined) return [textFrame(LIMIT_REACHED)];
+  if (body.kind === 'events') return eventFrames([...body.preamble, ...body.events], faults);
+  const isScripted = faultOf(faults, 'reply') !== undefined;
+  return isScripted || status < 400 ? [encodeFrame('text', body.bytes)] : [textFrame(errorEvent(status, headers, body.bytes))];
+}
+
+function eventFrames(events: readonly Json[], faults: readonly Fault[]): readonly Buffer[] {
+  const malformed = faultOf(faults, 'malformed');
+  const binary = faultOf(faults, 'binary-frame');
+  return events.map((event, i) => {
+    const isMalformed = malformed !== undefined && i + 1 === (malformed.event ?? 3);
+    const text = Buffer.from(isMalformed ? malformedText(malformed) : JSON.stringify(event));
+    return encodeFrame(binary !== undefined && i + 1 === (binary.event ?? 3) ? 'binary' : 'text', text);
+  });
+}
+
+/** An error answer as a frame: numeric status, and the headers that a client acts on. */
+function errorEvent(status: number, { 'retry-after': wait }: Answer['headers'], body: Buffer): Json {
+  const { error } = JSON.parse(body.toString()) as { readonly error: Json };
+  return { type: 'error', status, error, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) };
+}
+
+export const textFrame = (json: Json): Buffer => encodeFrame('text', Buffer.from(JSON.stringify(json)));
+
+/** The frame that refuses what is no turn. */
+export const refusalFrame = (code: string, message: string): Buffer =>
+  textFrame({ type: 'error', status: 400, error: errorOf(400, code, message) });

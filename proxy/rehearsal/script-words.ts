@@ -1,0 +1,49 @@
+// The words of one fault in a fault script, read from left to right.
+
+/** The script breaks the grammar; the message quotes the clause. */
+export class ScriptError extends Error {
+  override readonly name = 'ScriptError';
+}
+
+export class WordReader {
+  readonly #words: readonly string[];
+  #at = 0;
+
+  constructor(text: string) {
+    this.#words = text.split(/\s+/).filter((word) => word !== '');
+  }
+
+  get atEnd(): boolean {
+    return this.#at === this.#words.length;
+  }
+
+  /** Reads the phrase where it comes next. */
+  take(phrase: string): boolean {
+    const wanted = phrase.split(' ');
+    if (!wanted.every((word, i) => this.#words[this.#at + i]?.toLowerCase() === word)) return false;
+    this.#at += wanted.length;
+    return true;
+  }
+
+  /** Reads the next word where it matches. */
+  match(pattern: RegExp): string | undefined {
+    const word = this.#words[this.#at];
+    if (word === undefined || !pattern.test(word)) return undefined;
+    this.#at += 1;
+    return word;
+  }
+
+  number(): number | undefined {
+    const word = this.match(/^\d{1,9}$/);
+    return word === undefined ? undefined : Number(word);
+  }
+
+  /** @throws ScriptError where no number comes next */
+  requiredNumber(): number {
+    return this.number() ?? syntaxError();
+  }
+}
+
+export function syntaxError(): never {
+  throw new ScriptError('syntax error');
+}

@@ -1,0 +1,76 @@
+// The turns of native websocket clients that a client can come back for, by session: running ones, and those that ended without it (Q29).
+import { type Clock, withDeadline } from '../clock.ts';
+import type { JsonObject } from '../turn/json.ts';
+import type { Body } from '../turn/turn.ts';
+import { itemsIn, type TurnIdentity } from './turn-identity.ts';
+
+export interface Resumable {
+  readonly identity: TurnIdentity;
+  /** Whether its client is gone. */
+  readonly isDetached: boolean;
+  /** Its finished items, as far as they were written to its client's connection. */
+  readonly sentItems: readonly JsonObject[];
+  /** Bytes that are kept while the client is gone. */
+  readonly keptBytes: number;
+  /** Whether it has left its row. */
+  readonly isOver: boolean;
+  /** Ends the turn, or forgets one that is over. */
+  cancel(): void;
+  /** Resolves when the turn has left its row. */
+  readonly over: Promise<void>;
+}
+
+/** A turn that a frame is an exact retry of, and the number of its finished items that the client has. */
+export interface Found<Turn> {
+  readonly turn: Turn;
+  readonly items: number;
+}
+
+/** The longest wait for turns that were cancelled. */
+const HANDOFF_MS = 5_000;
+
+export class ResumableTurns<Turn extends Resumable> {
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #bySession = new Map<string, Set<Turn>>();
+
+  constructor(clock: Pick<Clock, 'after'>) {
+    this.#clock = clock;
+  }
+
+  get keptBytes(): number {
+    let bytes = 0;
+    for (const turns of this.#bySession.values()) for (const turn of turns) bytes += turn.keptBytes;
+    return bytes;
+  }
+
+  add(session: string, turn: Turn): void {
+    const turns = this.#bySession.get(session) ?? new Set();
+    turns.add(turn);
+    this.#bySession.set(session, turns);
+  }
+
+  remove(session: string, turn: Turn): void {
+    const turns = this.#bySession.get(session);
+    turns?.delete(turn);
+    if (turns?.size === 0) this.#bySession.delete(session);
+  }
+
+  /** The turn that this frame is an exact retry of. */
+  find(session: string, identity: TurnIdentity, frame: Body): Found<Turn> | undefined {
+    for (const turn of this.#bySession.get(session) ?? []) {
+      const items = itemsIn(identity, frame, turn.identity, turn.sentItems);
+      if (items !== undefined) return { turn, items };
+    }
+    return undefined;
+  }
+
+  /** Before an edited turn starts: ends the turns that it replaces, and waits until they have, but not for long. */
+  async replace(session: string): Promise<number> {
+    const detached = [...(this.#bySession.get(session) ?? [])].filter(({ isDetached }) => isDetached);
+    const replaced = detached.filter(({ isOver }) => !isOver);
+    for (const turn of detached) turn.cancel();
+    if (replaced.length === 0) return 0;
+    await withDeadline(Promise.all(replaced.map(({ over }) => over)), this.#clock, HANDOFF_MS);
+    return replaced.length;
+  }
+}

@@ -1,0 +1,68 @@
+// The identity of a native websocket turn, by which a client that lost its connection finds its turn again (F8.4, Q29).
+import type { KeyedDigest } from '../encryption/digest.ts';
+import { canonicalJson, isList, isObject, type Json, type JsonObject } from '../turn/json.ts';
+import type { Body } from '../turn/turn.ts';
+
+/** Digests alone: nothing of a prompt is kept. */
+export interface TurnIdentity {
+  /** The client's own, shared by every frame of one tool loop. */
+  readonly turnId: string;
+  /** Of model, tools, tool choice, reasoning and text. */
+  readonly settings: string;
+  /** Of each item of `input`. */
+  readonly items: readonly string[];
+}
+
+/** Undefined for a frame without a turn id, and for a prewarm: such a turn ends with its connection. */
+export function identityOf({ client_metadata, generate, input, ...body }: Body, digest: KeyedDigest): TurnIdentity | undefined {
+  const turnId = isObject(client_metadata) ? client_metadata.turn_id : undefined;
+  if (typeof turnId !== 'string' || turnId === '' || generate === false) return undefined;
+  const { model, tools, tool_choice, reasoning, text } = body;
+  return {
+    turnId: digest.of(turnId),
+    settings: digest.of(JSON.stringify([model, tools, tool_choice, reasoning, text])),
+    items: isList(input) ? input.map((item) => digest.of(JSON.stringify(withoutNotes(item)))) : [],
+  };
+}
+
+/**
+ * The number of finished items of the interrupted turn that the retry has at its end. Undefined where the frame is no exact retry: its
+ * input has to end with the interrupted items, followed by the first of `sent`. Not by all of them: what was written to a connection
+ * that broke may not have reached the client.
+ */
+export function itemsIn(retry: TurnIdentity, { input }: Body, interrupted: TurnIdentity, sent: readonly JsonObject[]): number | undefined {
+  if (retry.turnId !== interrupted.turnId || retry.settings !== interrupted.settings) return undefined;
+  const items = isList(input) ? input : [];
+  for (let count = Math.min(sent.length, items.length); count >= 0; count--) {
+    const from = items.length - count;
+    if (echoes(items.slice(from), sent) && endsWith(retry.items.slice(0, from), interrupted.items)) return count;
+  }
+  return undefined;
+}
+
+const echoes = (items: readonly Json[], sent: readonly JsonObject[]): boolean =>
+  items.every((item, i) => canonicalJson(essence(item)) === canonicalJson(essence(sent[i] ?? null)));
+
+const endsWith = (list: readonly string[], end: readonly string[]): boolean =>
+  end.length <= list.length && end.every((one, i) => one === list[list.length - end.length + i]);
+
+/** Members that a client adds to its own items between two requests. */
+const isNote = (name: string): boolean => name === 'status' || name.startsWith('internal_');
+
+function withoutNotes(item: Json): Json {
+  if (!isObject(item) || !Object.keys(item).some(isNote)) return item;
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !isNote(name)));
+}
+
+/** Members that clients leave out when they send an item back. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['annotations', 'logprobs']);
+
+const isEmpty = (value: Json | undefined): boolean => value === null || value === undefined || (isList(value) && value.length === 0);
+
+/** What an item says, as the account sent it and as a client sends it back. */
+function essence(value: Json): Json {
+  if (isList(value)) return value.map(essence);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([name, member]) => !isEmpty(member) && !isNote(name) && !LEFT_OUT.has(name));
+  return Object.fromEntries(members.map(([name, member]) => [name, essence(member as Json)]));
+}

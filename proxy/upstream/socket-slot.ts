@@ -1,0 +1,44 @@
+// The upstream websocket of one client connection: reused by its turns while they stay at its account (Q28).
+import type { EffectiveMode, UpstreamSocket } from './upstream-socket.ts';
+
+/** Each connection to an account is a generation of its own: a response can be continued on the connection that it came over alone. */
+export class SocketSlot {
+  #socket: UpstreamSocket | undefined;
+  #account: string | undefined;
+
+  /** The account of the live socket; undefined where none is open. */
+  get account(): string | undefined {
+    return this.#socket?.isOpen ? this.#account : undefined;
+  }
+
+  /** The credential of the live socket's upgrade. */
+  get authorization(): string | undefined {
+    return this.#socket?.authorization;
+  }
+
+  /** The live socket at this account. */
+  at(account: string): UpstreamSocket | undefined {
+    return this.account === account ? this.#socket : undefined;
+  }
+
+  /** Whether a turn can continue this response: it came over the live socket. @param mode undefined for a response of any mode */
+  continues(responseId: string, mode?: EffectiveMode): boolean {
+    return this.#socket?.isOpen === true && this.#socket.hasResponse(responseId, mode);
+  }
+
+  keepResponse(id: string, mode: EffectiveMode): void {
+    this.#socket?.keepResponse(id, mode);
+  }
+
+  /** Takes a new socket; the former one is closed. */
+  replace(account: string, socket: UpstreamSocket): void {
+    this.close();
+    this.#account = account;
+    this.#socket = socket;
+  }
+
+  close(): void {
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+}

@@ -1,0 +1,168 @@
+// One websocket to an account: its upgrade, its frames, and the exchange that runs on it.
+import type { IncomingMessage } from 'node:http';
+import { WebSocket } from 'ws';
+import type { Heartbeat } from '../heartbeat.ts';
+import type { CarrierFailure } from '../turn/failure.ts';
+import type { Headers, ModeDecision } from '../turn/turn.ts';
+import { connectionFailure } from './connection-failure.ts';
+
+export interface UpstreamSocketOptions {
+  /** Absolute, http or https. */
+  readonly url: string;
+  /** Of the upgrade. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Longest time until the account has accepted or refused the upgrade. */
+  readonly connectMs: number;
+  /** A larger frame ends the connection with `too_large`. */
+  readonly maxFrameBytes: number;
+  readonly heartbeat: Heartbeat;
+}
+
+/** What runs on the socket: one turn at a time. */
+export interface SocketUser {
+  /** The account accepted the upgrade. */
+  opened(): void;
+  /** The account answered the upgrade with a status. The response is read by the user, or destroyed. */
+  refused(response: IncomingMessage): void;
+  frame(bytes: Buffer): void;
+  /** The connection ended, whoever ended it. */
+  ended(failure: CarrierFailure): void;
+}
+
+export type EffectiveMode = ModeDecision['effective'] | undefined;
+
+/** A frame was larger than the account accepts. */
+const FRAME_TOO_LARGE = 1009;
+/** Responses that are remembered. Clients continue the last one, or one shortly before it. */
+const MAX_RESPONSES = 1_024;
+
+export class UpstreamSocket {
+  /** The credential that the account accepted. */
+  readonly authorization: string | undefined;
+  readonly #ws: WebSocket;
+  /** The effective mode in which each was made. */
+  readonly #responses = new Map<string, EffectiveMode>();
+  #user: SocketUser | undefined;
+  /** Of the answer to the upgrade, until the first reply takes them. */
+  #headers: Headers = {};
+  #failure: CarrierFailure | undefined;
+
+  constructor({ url, headers, connectMs, maxFrameBytes, heartbeat }: UpstreamSocketOptions) {
+    this.authorization = headers.authorization;
+    const ws = new WebSocket(url.replace(/^http/, 'ws'), {
+      headers,
+      handshakeTimeout: connectMs,
+      maxPayload: maxFrameBytes,
+      perMessageDeflate: false,
+    });
+    this.#ws = ws;
+    ws.on('upgrade', ({ headers: answered }) => {
+      this.#headers = joined(answered);
+    });
+    ws.on('open', () => {
+      heartbeat.watch(ws);
+      this.#user?.opened();
+    });
+    ws.on('unexpected-response', (_request, response) => {
+      if (this.#user) this.#user.refused(response);
+      else response.destroy();
+    });
+    ws.on('message', (data: Buffer, isBinary) => {
+      if (!isBinary) this.#user?.frame(data);
+      else this.#end('malformed');
+    });
+    // 'close' follows every error.
+    ws.on('error', (error) => {
+      this.#failure ??= failureOf(error);
+    });
+    ws.on('close', (code) => {
+      const user = this.#user;
+      this.#user = undefined;
+      user?.ended(this.#failure ?? (code === FRAME_TOO_LARGE ? 'frame_too_large' : 'network'));
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#ws.readyState === WebSocket.OPEN;
+  }
+
+  get isBusy(): boolean {
+    return this.#user !== undefined;
+  }
+
+  /** The headers of the upgrade's answer, once: they belong to the first reply. */
+  takeHeaders(): Headers {
+    const headers = this.#headers;
+    this.#headers = {};
+    return headers;
+  }
+
+  /** Remembers a response that a later turn may continue on this connection. */
+  keepResponse(id: string, mode: EffectiveMode): void {
+    this.#responses.set(id, mode);
+    if (this.#responses.size <= MAX_RESPONSES) return;
+    const [oldest = ''] = this.#responses.keys();
+    this.#responses.delete(oldest);
+  }
+
+  /** @param mode undefined for a response of any mode */
+  hasResponse(id: string, mode?: EffectiveMode): boolean {
+    return this.#responses.has(id) && (mode === undefined || this.#responses.get(id) === mode);
+  }
+
+  use(user: SocketUser): void {
+    this.#user = user;
+  }
+
+  /** The user's exchange is over; the connection stays open for the next one. */
+  leave(): void {
+    this.#user = undefined;
+  }
+
+  send(frame: Buffer): void {
+    this.#ws.send(frame, { binary: false });
+  }
+
+  pause(): void {
+    this.#ws.pause();
+  }
+
+  resume(): void {
+    this.#ws.resume();
+  }
+
+  /** Ends the connection in order; it has no user, or loses it. */
+  close(): void {
+    this.#user = undefined;
+    this.#ws.close();
+  }
+
+  /** Ends the connection at once. Nothing is called afterwards. */
+  destroy(): void {
+    this.#user = undefined;
+    this.#ws.terminate();
+  }
+
+  onClose(closed: () => void): void {
+    this.#ws.once('close', closed);
+  }
+
+  #end(failure: CarrierFailure): void {
+    this.#failure = failure;
+    this.#ws.terminate();
+  }
+}
+
+function failureOf(error: NodeJS.ErrnoException): CarrierFailure {
+  const { code = '', message } = error;
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'too_large';
+  if (code.startsWith('WS_ERR_')) return 'malformed';
+  // ws has no code for it.
+  if (message.includes('handshake has timed out')) return 'connect_timeout';
+  return connectionFailure(error);
+}
+
+/** A repeated header as one value. */
+export function joined(headers: IncomingMessage['headers']): Headers {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
+}

@@ -1,0 +1,208 @@
+// Carries turns to an account as frames: over the live socket of the client's connection, or over a new one.
+import type { IncomingMessage } from 'node:http';
+import type { Heartbeat } from '../heartbeat.ts';
+import type { CarrierFailure } from '../turn/failure.ts';
+import { ReplyEvent } from '../turn/reply-event.ts';
+import { endOf } from '../turn/terminal-event.ts';
+import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending } from './carrier.ts';
+import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
+import type { SocketSlot } from './socket-slot.ts';
+import { TypePeek } from './type-peek.ts';
+import { joined, type SocketUser, UpstreamSocket } from './upstream-socket.ts';
+
+export interface WebsocketCarrierOptions {
+  readonly account: string;
+  readonly baseUrl: string;
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+  readonly heartbeat: Heartbeat;
+}
+
+/** The status of an accepted upgrade: the head of every reply of frames. */
+export const SWITCHING_PROTOCOLS = 101;
+
+export class WebsocketCarrier {
+  readonly #options: WebsocketCarrierOptions;
+  readonly #waits: Waits;
+  readonly #sockets = new Set<UpstreamSocket>();
+  #retired: (() => void) | undefined;
+
+  constructor(options: WebsocketCarrierOptions) {
+    this.#options = options;
+    this.#waits = waitsOf(options);
+  }
+
+  /** Whether the client's connection has an open socket of this account. */
+  isOpen(slot: SocketSlot): boolean {
+    const live = slot.at(this.#options.account);
+    return live !== undefined && this.#sockets.has(live);
+  }
+
+  /** @param request its body is the frame; its headers are those of the upgrade, should a connection have to be opened */
+  send(request: CarrierRequest, maxFrameBytes: number, slot: SocketSlot, handler: ReplyHandler<EventReader | ByteReader>): Sending {
+    const live = slot.at(this.#options.account);
+    const socket = live && this.#sockets.has(live) ? live : this.#open(request, maxFrameBytes, slot);
+    return new Exchange(socket, request.body as Buffer, handler, this.#waits);
+  }
+
+  /** Ends idle connections at once, and the others when their exchange is over. */
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) if (!socket.isBusy) socket.close();
+    if (this.#sockets.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#retired = resolve;
+    });
+  }
+
+  destroy(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #open({ path, headers }: CarrierRequest, maxFrameBytes: number, slot: SocketSlot): UpstreamSocket {
+    const { account, baseUrl, connectMs, heartbeat } = this.#options;
+    const socket = new UpstreamSocket({ url: baseUrl + path, headers, connectMs, maxFrameBytes, heartbeat });
+    this.#sockets.add(socket);
+    socket.onClose(() => {
+      this.#sockets.delete(socket);
+      if (this.#sockets.size === 0) this.#retired?.();
+    });
+    slot.replace(account, socket);
+    return socket;
+  }
+}
+
+/** One turn on a socket: its frame, then the reply's frames up to the terminal one. */
+class Exchange extends Timed implements Sending, SocketUser {
+  readonly #socket: UpstreamSocket;
+  readonly #frame: Buffer;
+  readonly #handler: ReplyHandler<EventReader | ByteReader>;
+  readonly #waits: Waits;
+  readonly #types = new TypePeek();
+  /** Reused for every frame. */
+  readonly #event = new ReplyEvent();
+  /** Set with the first frame of the reply. */
+  #reader: EventReader | ByteReader | undefined;
+  #paused = false;
+  #over = false;
+
+  constructor(socket: UpstreamSocket, frame: Buffer, handler: ReplyHandler<EventReader | ByteReader>, waits: Waits) {
+    super();
+    this.#socket = socket;
+    this.#frame = frame;
+    this.#handler = handler;
+    this.#waits = waits;
+    socket.use(this);
+    if (socket.isOpen) this.opened();
+  }
+
+  opened(): void {
+    this.#waits.head.watch(this);
+    this.#socket.send(this.#frame);
+  }
+
+  refused(response: IncomingMessage): void {
+    const { statusCode = 0, headers } = response;
+    // The account ignored the upgrade and answered with a page of its own.
+    if (statusCode < 300) {
+      this.#fail('malformed');
+      return;
+    }
+    const reader = this.#handler.head(statusCode, joined(headers));
+    this.#reader = reader;
+    if (reader.reads !== 'bytes') this.abort();
+    if (this.#over || reader.reads !== 'bytes') return;
+    this.#waits.data.watch(this);
+    response.on('data', (chunk: Buffer) => reader.data(chunk));
+    response.once('error', () => this.#fail('network'));
+    response.once('end', () => {
+      if (!this.#finish()) return;
+      this.#socket.destroy();
+      reader.end();
+    });
+  }
+
+  frame(bytes: Buffer): void {
+    this.quietTicks = 0;
+    const reader = this.#readerOf();
+    if (this.#over) return;
+    const event = this.#event;
+    event.bytes = bytes;
+    event.end = bytes.length;
+    event.dataStart = 0;
+    event.dataEnd = bytes.length;
+    event.hasData = true;
+    event.type = this.#types.typeIn(bytes, 0, bytes.length) ?? '';
+    event.completeType();
+    const last = endOf(event.type) !== undefined;
+    // Before the reader hears of it: the next turn may begin in the same moment.
+    if (last) this.#finish();
+    reader.event(event);
+    event.clear();
+    reader.delivered();
+    if (last) reader.end();
+  }
+
+  ended(failure: CarrierFailure): void {
+    this.#fail(failure);
+  }
+
+  pause(): void {
+    if (this.#over) return;
+    this.#paused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (this.#over) return;
+    this.#paused = false;
+    this.quietTicks = 0;
+    this.#socket.resume();
+  }
+
+  /** The protocol has no frame that cancels a turn. */
+  abort(): void {
+    if (this.#finish()) this.#socket.destroy();
+  }
+
+  timedOut(): void {
+    if (this.#paused) this.quietTicks = 0;
+    else this.#fail(this.#reader ? 'idle' : 'first_byte');
+  }
+
+  #readerOf(): EventReader {
+    if (!this.#reader) {
+      this.endWait();
+      this.#waits.data.watch(this);
+      this.#reader = this.#handler.head(SWITCHING_PROTOCOLS, this.#socket.takeHeaders());
+    }
+    // The reader of an attempt that failed inside `head`.
+    return this.#reader.reads === 'events' ? this.#reader : DISCARD;
+  }
+
+  #fail(failure: CarrierFailure): void {
+    if (!this.#finish()) return;
+    this.#socket.destroy();
+    (this.#reader ?? this.#handler).fail(failure);
+  }
+
+  #finish(): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    this.endWait();
+    // A paused socket would not see its end.
+    if (this.#paused) this.#socket.resume();
+    this.#socket.leave();
+    return true;
+  }
+}
+
+const nothing = (): void => undefined;
+const DISCARD: EventReader = {
+  reads: 'events',
+  maxEventBytes: 0,
+  event: nothing,
+  delivered: nothing,
+  end: nothing,
+  fail: nothing,
+};

@@ -1,0 +1,45 @@
+// Each turn on the backend websocket has one metadata event, with the models ETag that is authoritative for it (EV1, Q14).
+import { isObject, type JsonObject } from '../../proxy/turn/json.ts';
+import { rule, SKIP } from '../../proxy/turn/rule.ts';
+import type { Event, Head, Turn } from '../../proxy/turn/turn.ts';
+import { NATIVE_TURNS } from '../route-groups.ts';
+
+interface Metadata {
+  /** Headers of the gateway's own; set at commit. */
+  own: JsonObject;
+  sent: boolean;
+  /** Whether the account answers over HTTP. */
+  overHttp: boolean;
+}
+
+/** The account's own event is absorbed: its other headers stay. Further ones are dropped. */
+export const turnMetadata = rule<Metadata>({
+  name: 'turn-metadata',
+  routes: NATIVE_TURNS,
+  request: (_work, turn) => (turn.client === 'websocket' ? { own: {}, sent: false, overHttp: false } : SKIP),
+  attempt(out, memory) {
+    memory.overHttp = out.carrier === 'http';
+  },
+  head(head, memory, turn) {
+    memory.own = ownHeaders(head, turn, memory);
+    const type = `${turn.wire.agent}.response.metadata`;
+    if (head.holds?.(type)) return undefined;
+    memory.sent = true;
+    return [{ type, data: { type, headers: memory.own } }];
+  },
+  events: ['agent.response.metadata'],
+  event: (event, memory) => (memory.sent ? null : absorbed(event, memory)),
+});
+
+/** The turn state of an account that answers over HTTP is a header, which a frame has no other place for. */
+function ownHeaders({ headers }: Head, { wire }: Turn, { overHttp }: Metadata): JsonObject {
+  const names = ['x-models-etag', ...(overHttp ? [`x-${wire.agent}-turn-state`] : [])];
+  return Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+}
+
+function absorbed({ type, data }: Event, memory: Metadata): Event {
+  memory.sent = true;
+  const { headers } = data;
+  const kept = Object.entries(isObject(headers) ? headers : {}).filter(([name]) => !Object.hasOwn(memory.own, name.toLowerCase()));
+  return { type, data: { ...data, headers: { ...Object.fromEntries(kept), ...memory.own } } };
+}

@@ -1,0 +1,279 @@
+// The rehearsal provider on websockets: upgrades, turns, anchors, checks and what a test sees of them.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { startUpstream } from '../support/rehearsal.ts';
+import { at, typesOf } from '../support/rehearsal-client.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
+import { connect, refusedUpgrade, type TestSocket } from '../support/websocket.ts';
+
+const chatty = profileNamed('chatty') ?? assert.fail();
+const upstream = await startUpstream({
+  accounts: [
+    'north',
+    'south',
+    { id: 'lenient', strict: false },
+    { id: 'locked', credential: 'open-sesame' },
+    { id: 'plain', websocket: 'refused' },
+    { id: 'chatty', profile: chatty },
+  ],
+});
+after(() => upstream.close());
+
+const path = '/backend-api/agent/responses';
+const open = (account = 'north', headers: Readonly<Record<string, string>> = {}): Promise<TestSocket> =>
+  connect({ url: upstream.urlOf(account) }, path, { key: null, headers });
+const idOf = (frames: readonly JsonObject[]): Json => at(frames.at(-1), 'response', 'id') ?? assert.fail('no response id');
+const preamble = ['agent.rate_limits', 'agent.response.metadata', 'response.metadata'];
+
+test('an upgrade has the headers of a turn', async () => {
+  using socket = await open();
+  const { headers } = socket;
+  assert.ok(headers['x-agent-primary-used-percent']);
+  assert.match(headers['x-agent-turn-state'] as string, /^ts_/);
+  assert.ok(headers['x-models-etag'] && headers['x-request-id'] && headers['set-cookie'] && headers['openai-organization']);
+  assert.equal(headers['content-length'], undefined);
+});
+
+test('an upgrade needs the credential of its account', async () => {
+  const north = { url: upstream.urlOf('locked') };
+  const refusal = await refusedUpgrade(north, path, { key: 'wrong' });
+  assert.deepEqual([refusal.status, at(refusal.json, 'error', 'code')], [401, 'invalid_api_key']);
+  using socket = await connect(north, path, { key: 'open-sesame' });
+  assert.equal((await socket.turn(turnBody('hello'))).at(-1)?.type, 'response.completed');
+});
+
+test('an account without websockets refuses every upgrade with 426 and answers turns over HTTP', async () => {
+  const refusal = await refusedUpgrade({ url: upstream.urlOf('plain') }, path, { key: null });
+  assert.deepEqual([refusal.status, refusal.json], [426, { detail: 'Upgrade Required' }]);
+  const answer = await fetch(upstream.urlOf('plain') + path, { method: 'POST', body: JSON.stringify(turnBody('hello')) });
+  assert.equal(answer.status, 200);
+  await answer.text();
+});
+
+test('an upgrade on a path without websockets is an ordinary request', async () => {
+  const refusal = await refusedUpgrade({ url: upstream.urlOf('north') }, '/backend-api/agent/models', { key: null });
+  assert.equal(refusal.status, 200);
+});
+
+test('a turn has the events of SSE, behind quota, metadata and turn state', async () => {
+  using socket = await open();
+  const frames = await socket.turn(turnBody('say: hello there'));
+  assert.deepEqual(typesOf(frames).slice(0, 5), [...preamble, 'response.created', 'response.in_progress']);
+  assert.deepEqual(Object.keys(at(frames[1], 'headers') as JsonObject), ['x-models-etag', 'openai-model']);
+  assert.match(at(frames[2], 'headers', 'x-agent-turn-state') as string, /^ts_/);
+  assert.equal(frames.at(-1)?.type, 'response.completed');
+  assert.equal(at(frames.at(-1), 'response', 'output', 1, 'content', 0, 'text'), 'hello there');
+  assert.deepEqual(
+    frames.slice(3).map(({ sequence_number }) => sequence_number),
+    frames.slice(3).map((_, i) => i),
+  );
+});
+
+test('a large frame arrives whole', async () => {
+  using socket = await open();
+  const frames = await socket.turn(turnBody('write 20000 words'));
+  const text = at(frames.at(-1), 'response', 'output', 1, 'content', 0, 'text') as string;
+  assert.equal(text.split(' ').length, 20_000);
+});
+
+test('the profile decides on the preamble', async () => {
+  using socket = await open('chatty');
+  assert.deepEqual(typesOf(await socket.turn(turnBody('hello'))).slice(0, 4), ['keepalive', ...preamble]);
+  upstream.next('chatty', 'no preamble');
+  assert.equal((await socket.turn(turnBody('hello')))[0]?.type, 'response.created');
+});
+
+test('generate: false is answered with an empty response that can be an anchor', async () => {
+  using socket = await open();
+  const prewarm = await socket.turn(turnBody('hello', { generate: false }));
+  assert.deepEqual(typesOf(prewarm), [...preamble, 'response.created', 'response.completed']);
+  const completed = prewarm.at(-1);
+  assert.deepEqual([at(completed, 'response', 'output'), at(completed, 'response', 'usage')], [[], null]);
+  const frames = await socket.turn(turnBody('hello', { previous_response_id: idOf(prewarm) }));
+  assert.equal(at(frames.at(-1), 'response', 'previous_response_id'), idOf(prewarm));
+});
+
+test('an anchor is a whole response of the same websocket', async () => {
+  using first = await open();
+  using second = await open();
+  const id = idOf(await first.turn(turnBody('hello')));
+  const lost = {
+    type: 'error',
+    status: 400,
+    error: {
+      message: 'Previous response not found.',
+      type: 'invalid_request_error',
+      code: 'previous_response_not_found',
+      param: 'previous_response_id',
+    },
+  };
+  const anchored = turnBody('hello', { previous_response_id: id });
+  assert.deepEqual(await second.turn(anchored), [lost]);
+  assert.equal((await first.turn(anchored)).at(-1)?.type, 'response.completed');
+  upstream.next('north', 'anchor lost', 'anchor lost', 'refuse inside');
+  assert.deepEqual(await first.turn(anchored), [lost]);
+  assert.equal((await first.turn(turnBody('hello'))).at(-1)?.type, 'response.completed');
+  const failed = await first.turn(turnBody('hello'));
+  assert.deepEqual(await first.turn(turnBody('hello', { previous_response_id: idOf(failed) })), [lost]);
+});
+
+test('a turn that ends with a compaction trigger gets one compaction item', async () => {
+  using socket = await open();
+  const id = idOf(await socket.turn(turnBody('hello')));
+  const frames = await socket.turn(turnBody('', { previous_response_id: id, input: [{ type: 'compaction_trigger' }] }));
+  const output = at(frames.at(-1), 'response', 'output') as readonly JsonObject[];
+  assert.deepEqual(typesOf(output), ['compaction']);
+});
+
+const entry = 'client_metadata.ws_request_header_x_internal_agent_responses_lite';
+const marked = (value: Json): JsonObject => ({ client_metadata: { ws_request_header_x_internal_agent_responses_lite: value } });
+const prefix = { type: 'additional_tools', role: 'developer', tools: [] };
+const user = { role: 'user', content: 'hello' };
+
+interface Case {
+  readonly what: string;
+  readonly body: JsonObject;
+  readonly account?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Status, code and param; absent where the provider takes it. */
+  readonly refused?: readonly [status: number, code: string, param: string | null];
+}
+
+const { stream: _, ...withoutStream } = turnBody('hello');
+
+const cases: readonly Case[] = [
+  { what: 'no stream', body: withoutStream },
+  { what: 'an unknown model', body: turnBody('', { model: 'model-z' }), refused: [404, 'model_not_found', 'model'] },
+  {
+    what: 'an unknown anchor at an account that checks nothing',
+    body: turnBody('', { previous_response_id: 'resp_0' }),
+    account: 'lenient',
+  },
+  { what: 'a stored response', body: turnBody('', { store: true }), refused: [400, 'invalid_value', 'store'] },
+  { what: 'a Lite body with its marker', body: turnBody('', { input: [prefix, user], ...marked('true') }) },
+  { what: 'a Lite body without its marker', body: turnBody('', { input: [prefix, user] }), refused: [400, 'invalid_value', 'input.0'] },
+  { what: 'a marker on a Full body', body: turnBody('', marked('true')), refused: [400, 'invalid_value', 'input.0'] },
+  {
+    what: 'a marker of another value',
+    body: turnBody('', { input: [prefix, user], ...marked(true) }),
+    refused: [400, 'invalid_value', entry],
+  },
+  {
+    what: 'a Lite body whose marker is a header of the upgrade',
+    body: turnBody('', { input: [prefix, user] }),
+    headers: { 'x-internal-agent-responses-lite': 'true' },
+    refused: [400, 'invalid_value', 'input'],
+  },
+];
+
+for (const { what, body, account, headers, refused } of cases) {
+  test(`${what} is ${refused === undefined ? 'taken' : 'refused'} on a websocket`, async () => {
+    using socket = await open(account, headers);
+    const last = (await socket.turn(body)).at(-1);
+    if (refused === undefined) assert.equal(last?.type, 'response.completed');
+    else assert.deepEqual([last?.status, at(last, 'error', 'code'), at(last, 'error', 'param')], refused);
+    // A refusal leaves the websocket open.
+    assert.equal(
+      (await socket.turn(turnBody('hello', { model: 'model-z' }))).at(-1)?.type,
+      account === 'lenient' ? 'response.completed' : 'error',
+    );
+  });
+}
+
+test('a frame that is no turn is refused and does not count as one', async () => {
+  upstream.clear();
+  using socket = await open();
+  const refusals: (Json | undefined)[] = [];
+  for (const frame of ['no JSON', '[]', '{"type":"session.update"}']) {
+    socket.send(frame);
+    refusals.push(at(await socket.next(), 'status'));
+  }
+  socket.sendBytes(Buffer.from('{"type":"response.create"}'));
+  refusals.push(at(await socket.next(), 'status'));
+  assert.deepEqual(refusals, [400, 400, 400, 400]);
+  assert.equal(upstream.turns().length, 0);
+});
+
+test('one turn runs at a time: a frame that comes meanwhile is refused', async () => {
+  upstream.clear();
+  using socket = await open();
+  upstream.next('north', 'stall after 4 events');
+  socket.send({ type: 'response.create', ...turnBody('first') });
+  await upstream.stalled('north');
+  socket.send({ type: 'response.create', ...turnBody('second') });
+  const frames = await socket.rest();
+  assert.equal(at(frames.at(-1), 'error', 'code'), 'response_in_progress');
+  assert.equal(upstream.turns().length, 1);
+  upstream.release();
+  assert.equal((await socket.rest()).at(-1)?.type, 'response.completed');
+});
+
+test('turns and upgrades are recorded with the websocket that they came on', async () => {
+  await using observed = await startUpstream();
+  const open = () => connect({ url: observed.urlOf('north') }, `${path}?a=1`, { key: 'k', headers: { 'X-Mine': 'yes' } });
+  using first = await open();
+  using second = await open();
+  await second.turn(turnBody('one'));
+  await first.turn(turnBody('two'));
+  await second.turn(turnBody('three', { generate: false }));
+  const [upgrade] = observed.upgrades('north');
+  assert.deepEqual([upgrade?.method, upgrade?.turn, upgrade?.connection, upgrade?.isUpgrade, upgrade?.query], ['GET', 0, 0, true, 'a=1']);
+  assert.equal(await upgrade?.closed, 'answered');
+  const turns = observed.turns('north');
+  assert.deepEqual(
+    turns.map(({ method, turn, connection }) => [method, turn, connection]),
+    [
+      ['WS', 1, 2],
+      ['WS', 2, 1],
+      ['WS', 3, 2],
+    ],
+  );
+  assert.deepEqual(turns[0]?.json, { type: 'response.create', ...turnBody('one') });
+  assert.equal(turns[0]?.body.toString(), JSON.stringify(turns[0]?.json));
+  assert.deepEqual([turns[0]?.path, turns[0]?.headers.authorization, turns[0]?.headers['x-mine']], [path, 'Bearer k', 'yes']);
+  assert.ok(turns[0]?.rawHeaders.includes('X-Mine'));
+  assert.deepEqual(await Promise.all(turns.map(({ closed }) => closed)), ['answered', 'answered', 'answered']);
+});
+
+test('a turn whose client leaves is recorded as left', async () => {
+  upstream.clear();
+  const socket = await open();
+  upstream.next('north', 'stall after 4 events');
+  socket.send({ type: 'response.create', ...turnBody('hello') });
+  const [turn] = await upstream.arrived(1);
+  await upstream.stalled('north');
+  socket.terminate();
+  assert.equal(await turn?.closed, 'left');
+});
+
+test('a test counts the open websockets of an account and closes the idle ones', async () => {
+  upstream.clear();
+  const [idle, busy] = await Promise.all([open('south'), open('south')]);
+  assert.equal(upstream.socketsOf('south'), 2);
+  upstream.next('south', 'stall after 1 event');
+  busy.send({ type: 'response.create', ...turnBody('hello') });
+  await upstream.stalled('south');
+  assert.equal(upstream.closeSockets('south', 1001), 1);
+  assert.equal((await idle.closed).code, 1001);
+  await upstream.sockets('south', 1);
+  busy.terminate();
+  await upstream.sockets('south', 0);
+});
+
+test('an account that hangs up ends its websockets', async () => {
+  await using own = await startUpstream();
+  const socket = await connect({ url: own.urlOf('north') }, path, { key: null });
+  own.next('north', 'stall after 1 event');
+  socket.send({ type: 'response.create', ...turnBody('hello') });
+  const [turn] = await own.arrived(1);
+  await own.hangUp('north');
+  assert.deepEqual([(await socket.closed).code, await turn?.closed, own.socketsOf('north')], [1006, 'cut', 0]);
+});
+
+test('a frame above the limit of real providers closes the websocket with 1009', async () => {
+  const socket = await open();
+  socket.send(JSON.stringify({ type: 'response.create', ...turnBody('x'.repeat(15 * 1024 * 1024)) }));
+  assert.equal((await socket.closed).code, 1009);
+});
