@@ -1,10 +1,12 @@
 // What serves turns: the answers of the gateway's own, dispatch to accounts, and the runner over both.
+import { setImmediate } from 'node:timers/promises';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
 import { type PoolUsageOptions, poolUsageAnswers } from '../answers/pool-usage.ts';
 import { Dispatch } from '../dispatch/dispatch.ts';
 import { ReplyObservers } from '../dispatch/reply-observers.ts';
 import { placeOf } from '../log.ts';
+import { MemoryGuard } from '../memory-guard.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import type { Services } from './services.ts';
 import { TurnRunner } from './turn-runner.ts';
@@ -58,13 +60,16 @@ function poolUsage({ capacity, loaded, usage }: Services): PoolUsageOptions {
   };
 }
 
-export function turnHost({ capacity, clock, counters, log, models }: Services): TurnHost {
+export function turnHost({ capacity, clock, counters, log, models, tokens }: Services): TurnHost {
   return {
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
     findModel: (pool, id) => models.find(pool, id),
     presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
+    replyMemory: { guard: new MemoryGuard(), counters },
+    countTokens: (texts) => tokens.count(texts),
+    pause: () => setImmediate(),
     fault: (thrown, requestId) => {
       counters.add('server_errors');
       log.error('unexpected_error', { request_id: requestId, ...placeOf(thrown) });

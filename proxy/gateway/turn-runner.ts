@@ -53,6 +53,7 @@ export class TurnRunner {
         let request: Body | undefined;
         if (turn.kind.payload !== 'stream') {
           const work = { body: await client.json() };
+          turn.bodyBytes = client.bodyBytes;
           request = { ...work.body };
           const { asCompaction } = turn.kind;
           if (asCompaction && asksForCompaction(request)) turn.become(asCompaction);
@@ -109,6 +110,7 @@ export class TurnRunner {
     } catch (thrown) {
       turn.fault(thrown);
     }
+    turn.held.releaseAll();
     this.#record(turn, ending, attempts, reservation);
   }
 

@@ -18,6 +18,9 @@ export interface TurnOptions {
   readonly presence?: Readonly<Record<string, Presence>>;
   readonly client?: 'http' | 'websocket';
   readonly audioBytes?: number;
+  readonly countTokens?: Turn['countTokens'];
+  /** The decoded size of the body. Default 0. */
+  readonly bodyBytes?: number;
 }
 
 export const POOL: PoolConfig = {
@@ -80,13 +83,18 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
       upload_bytes: 104_857_600,
       websocket_resume_bytes: 4_194_304,
       upstream_event_bytes: 67_108_864,
+      replies_in_memory_bytes: 536_870_912,
     },
     key,
+    holdReply: () => undefined,
     pool: { ...POOL, ...options.pool },
     identify: () => key,
     findModel: (id) => (id === model.id ? model : undefined),
     presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),
     recoversIn: () => undefined,
+    bodyBytes: options.bodyBytes ?? 0,
+    countTokens: options.countTokens ?? (async () => undefined),
+    pause: async () => undefined,
     model,
     note: (field, value) => {
       noted[field] = value;

@@ -30,6 +30,7 @@ interface Call {
 export class ChatSseSink extends SseSink {
   override readonly wants = WANTS;
   override readonly drops = LIFECYCLE;
+  readonly #turn: LiveTurn;
   readonly #comments: IdleComments;
   readonly #chunks: ChatChunks;
   readonly #includeUsage: boolean;
@@ -46,6 +47,7 @@ export class ChatSseSink extends SseSink {
   /** @param includeUsage the client asked for a chunk with the usage (`stream_options.include_usage`) */
   constructor(response: ServerResponse, turn: LiveTurn, { includeUsage }: { readonly includeUsage: boolean }) {
     super(response);
+    this.#turn = turn;
     this.#includeUsage = includeUsage;
     this.#chunks = new ChatChunks(completionName(turn), { includeUsage });
     this.#comments = new IdleComments(turn, (comment) => {
@@ -144,7 +146,10 @@ export class ChatSseSink extends SseSink {
     if (!isCall(type)) return undefined;
     this.#begin(null);
     const place = this.#calls.size;
-    const call = { chunk: this.#chunks.callDelta(place, type), written: false };
+    const chunk = this.#chunks.callDelta(place, type);
+    // A provider may begin any number of calls.
+    this.#turn.holdReply(chunk.before.length + chunk.after.length);
+    const call = { chunk, written: false };
     this.#calls.set(index, call);
     this.write(this.#chunks.call(place, type, callId(item), name));
     return call;

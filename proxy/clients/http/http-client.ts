@@ -1,6 +1,7 @@
 // The client of one turn over HTTP: its body, its answer or stream, and the signal that it left.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
+import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
 import { isObject } from '../../turn/json.ts';
 import type { SurfaceName } from '../../turn/kinds.ts';
@@ -16,7 +17,7 @@ import { parseBody } from './json-body.ts';
 import { readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
-import { type BodyGuard, readBody } from './request-body.ts';
+import { readBody } from './request-body.ts';
 import { SseSink } from './sse-sink.ts';
 import { checkUpload, openUpload } from './upload.ts';
 import { writeAnswer, writeRefusal } from './write-answer.ts';
@@ -25,7 +26,7 @@ export interface HttpClientOptions {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The memory limit over the bodies of all clients. */
-  readonly guard: BodyGuard;
+  readonly guard: MemoryGuard;
   readonly counters: Counters;
 }
 
@@ -47,10 +48,11 @@ export class HttpClient implements TurnClient {
   #streams = false;
   /** Of Chat: whether the stream ends with the usage. */
   #includesUsage = false;
+  #bodyBytes = 0;
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #guard: BodyGuard;
+  readonly #guard: MemoryGuard;
   readonly #counters: Counters;
 
   constructor(turn: LiveTurn, { request, response, guard, counters }: HttpClientOptions) {
@@ -63,6 +65,10 @@ export class HttpClient implements TurnClient {
 
   get streams(): boolean {
     return this.#streams;
+  }
+
+  get bodyBytes(): number {
+    return this.#bodyBytes;
   }
 
   /** Whether anything of an answer was sent. */
@@ -85,9 +91,11 @@ export class HttpClient implements TurnClient {
     const options = { limits, timeouts, guard: this.#guard, counters: this.#counters, begin };
     if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
     checkMediaType(contentType);
-    const body = parseBody(await readBody(request, options));
+    const bytes = await readBody(request, options);
+    const body = parseBody(bytes);
     this.#streams = body.stream === true;
     this.#includesUsage = isObject(body.stream_options) && body.stream_options.include_usage === true;
+    this.#bodyBytes = bytes.length;
     return body;
   }
 

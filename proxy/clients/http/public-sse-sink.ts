@@ -7,6 +7,9 @@ import type { Event, Outcome } from '../../turn/turn.ts';
 import { IdleComments } from './idle-comments.ts';
 import { SseSink } from './sse-sink.ts';
 
+/** More than there are types of events. */
+const MAX_TYPES = 256;
+
 const NUMBERED = '"sequence_number"';
 
 export class PublicSseSink extends SseSink {
@@ -88,7 +91,8 @@ export class PublicSseSink extends SseSink {
     const known = type === '' ? undefined : this.#numbered.get(type);
     if (known !== undefined) return known;
     const found = bytes.subarray(start, end).includes(NUMBERED);
-    this.#numbered.set(type, found);
+    // Types are a provider's text, in any number.
+    if (this.#numbered.size < MAX_TYPES) this.#numbered.set(type, found);
     return found;
   }
 

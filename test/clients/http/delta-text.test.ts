@@ -13,7 +13,7 @@ interface Read {
 function read(stream: string, size = stream.length * 4): readonly Read[] {
   const found: Read[] = [];
   const delta = new DeltaText();
-  const splitter = new SseSplitter(1_000_000, (event) => {
+  const splitter = new SseSplitter({ hold: () => undefined, release: () => undefined }, (event) => {
     const text = delta.of(event);
     found.push({ text: text && (JSON.parse(`"${text.toString()}"`) as string), index: delta.outputIndexOf(event) });
   });
