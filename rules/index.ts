@@ -19,6 +19,9 @@ import { servingMode } from './dialect/serving-mode.ts';
 import { effortAlias } from './effort/effort-alias.ts';
 import { effortPolicy } from './effort/effort-policy.ts';
 import { outputTokens } from './effort/output-tokens.ts';
+import { fileInputs } from './files/file-inputs.ts';
+import { fileMetadata } from './files/file-metadata.ts';
+import { filePath } from './files/file-path.ts';
 import { audio } from './input/audio.ts';
 import { inputLists } from './input/input-lists.ts';
 import { itemReferences } from './input/item-references.ts';
@@ -55,6 +58,9 @@ export const RULES: readonly Rule[] = [
   publicModel, // reply: after usage too
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
 
+  fileMetadata, // requests without a model have no other checks
+  filePath,
+
   modelAccess, // the model before the content of the body (Q4)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)
   unsupportedParameters, // before the shapes of supported ones
@@ -69,7 +75,8 @@ export const RULES: readonly Rule[] = [
   strictSchemas, // roots as the client wrote them
   strictRepair, // below a root that strictSchemas accepted
   namespaceRestoration, // reads declared names before tools are moved
-  audio, // the last check that names items of input
+  audio, // before the files are looked up: it costs no read
+  fileInputs, // the last check that names items of input
   itemReferences, // after every check that names items of input by their index: it removes some
   reasoningContext, // before Lite forces its own
   dialectShape, // members that the dialects below edit

@@ -6,7 +6,7 @@ import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
 import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
-import type { Headers, ModelView, Route, SafeFields, Turn } from './turn.ts';
+import type { FileView, Headers, ModelView, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -23,6 +23,7 @@ export interface TurnHost {
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  findFile(pool: PoolConfig, id: string): FileView | undefined | Promise<FileView | undefined>;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
   /** Reports an unexpected error of the turn with this id. Never throws. */
@@ -61,6 +62,7 @@ export class LiveTurn implements Turn {
   /** What rules noted: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
+  fileOwner: string | undefined;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   readonly #keyOf: Arrival['keyOf'];
   readonly #host: TurnHost;
@@ -131,6 +133,10 @@ export class LiveTurn implements Turn {
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {
     return this.#host.findModel(this.pool, id);
+  }
+
+  findFile(id: string): FileView | undefined | Promise<FileView | undefined> {
+    return this.#host.findFile(this.pool, id);
   }
 
   recoversIn(): number | undefined {

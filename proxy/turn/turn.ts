@@ -49,6 +49,12 @@ export interface ModelView {
   readonly mode: ModeDecision | undefined;
 }
 
+/** A file as the turn's Pool knows it. */
+export interface FileView {
+  /** The account that has it. */
+  readonly account: string;
+}
+
 /** What rules see of the account of an attempt. */
 export interface AccountView {
   readonly id: string;
@@ -96,6 +102,8 @@ export interface Turn {
   /** How the client is connected. */
   readonly client: 'http' | 'websocket';
   readonly headers: Headers;
+  /** The parameters of its path. */
+  readonly params: Readonly<Record<string, string>>;
   /** Time of arrival, Unix milliseconds. Rules have no clock. */
   readonly at: number;
   readonly wire: WireWords;
@@ -107,10 +115,14 @@ export interface Turn {
   identify(secret: string): KeyConfig | undefined;
   /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  /** Looks a file of the Pool up; a promise only where memory does not know it. */
+  findFile(id: string): FileView | undefined | Promise<FileView | undefined>;
   /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is in cooldown. */
   recoversIn(): number | undefined;
   /** Set by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
+  /** The account that has the files of the request, which goes nowhere else (Q10). Set by the rules that check files. */
+  fileOwner: string | undefined;
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void;
 }
 

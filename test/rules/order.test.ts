@@ -22,6 +22,7 @@ const PAIRS: readonly string[] = [
   'remote-mcp > item-references: [Q15] items are removed when all refusals have named them by their index',
   'tool-types > item-references: [Q15] items are removed when all refusals have named them by their index',
   'audio > item-references: [Q15] items are removed when all refusals have named them by their index',
+  'file-inputs > item-references: [Q15] items are removed when all refusals have named them by their index',
   'remote-mcp > tool-types: [F1.3] the refusal of both surfaces comes first',
   'tool-types > custom-tools: [F5.2] the type before the shape of that type',
   'custom-tools > tool-names: [F5.2] names are compared where names are names',

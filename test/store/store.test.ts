@@ -244,16 +244,17 @@ for (const adapter of adapters) {
       }
       await store.audit.record(auditEntry({ at: 1 }));
       await store.flush();
-      assert.deepEqual(await store.purge({}), { requests: 0, attempts: 0, audit: 0, pins: 0, usage: 0 });
+      assert.deepEqual(await store.purge({}), { requests: 0, attempts: 0, audit: 0, pins: 0, usage: 0, files: 0 });
       assert.deepEqual(await store.purge({ requestsBefore: 1_200, pinsBefore: 1_000 }), {
         requests: 1_200,
         attempts: 1_200,
         audit: 0,
         pins: 1_000,
         usage: 0,
+        files: 0,
       });
       assert.deepEqual(ids(await store.requests.list({})), ['req_1202', 'req_1201', 'req_1200']);
-      assert.deepEqual(await store.purge({ auditBefore: 2 }), { requests: 0, attempts: 0, audit: 1, pins: 0, usage: 0 });
+      assert.deepEqual(await store.purge({ auditBefore: 2 }), { requests: 0, attempts: 0, audit: 1, pins: 0, usage: 0, files: 0 });
     });
 
     test('usage of one key, Pool and day adds up, whether it waits for the disk or is on it', async (context) => {

@@ -5,7 +5,7 @@ import { Refusal } from '../../proxy/turn/refusal.ts';
 import type { Rule } from '../../proxy/turn/rule.ts';
 import { Chains, type Phase, RuleRun } from '../../proxy/turn/rule-chain.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
-import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
+import type { AccountView, Body, Event, FileView, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
 
 export interface TurnOptions {
   readonly kind?: RouteKind;
@@ -16,6 +16,9 @@ export interface TurnOptions {
   readonly model?: Partial<ModelView>;
   readonly client?: 'http' | 'websocket';
   readonly audioBytes?: number;
+  readonly params?: Turn['params'];
+  /** The files of the Pool, by id. */
+  readonly files?: Readonly<Record<string, FileView>>;
 }
 
 export const POOL: PoolConfig = {
@@ -64,6 +67,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     route,
     client: options.client ?? 'http',
     headers: options.headers ?? {},
+    params: options.params ?? {},
     at: 0,
     wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' },
     limits: {
@@ -82,8 +86,10 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     pool: { ...POOL, ...options.pool },
     identify: () => key,
     findModel: (id) => (id === model.id ? model : undefined),
+    findFile: (id) => options.files?.[id],
     recoversIn: () => undefined,
     model,
+    fileOwner: undefined,
     note: (field, value) => {
       noted[field] = value;
     },
