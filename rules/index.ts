@@ -19,6 +19,7 @@ import { servingMode } from './dialect/serving-mode.ts';
 import { effortAlias } from './effort/effort-alias.ts';
 import { effortPolicy } from './effort/effort-policy.ts';
 import { outputTokens } from './effort/output-tokens.ts';
+import { fileForm } from './files/file-form.ts';
 import { fileInputs } from './files/file-inputs.ts';
 import { fileMetadata } from './files/file-metadata.ts';
 import { filePath } from './files/file-path.ts';
@@ -58,7 +59,8 @@ export const RULES: readonly Rule[] = [
   publicModel, // reply: after usage too
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
 
-  fileMetadata, // requests without a model have no other checks
+  fileForm, // requests without a model have no other checks
+  fileMetadata,
   filePath,
 
   modelAccess, // the model before the content of the body (Q4)

@@ -47,8 +47,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   sessions: ['encryption', 'turn'],
   upstream: ['config', 'encryption', 'turn'],
   accounts: ['admission', 'config', 'models', 'turn', 'upstream'],
-  answers: ['accounts', 'keys', 'models', 'turn'],
+  answers: ['accounts', 'files', 'keys', 'models', 'turn'],
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
+  files: ['dispatch', 'turn', 'upstream'],
   clients: ['dispatch', 'sessions', 'turn', 'upstream'],
   admin: ['accounts', 'config', 'models', 'turn'],
   gateway: [
@@ -60,6 +61,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'config',
     'dispatch',
     'encryption',
+    'files',
     'keys',
     'models',
     'rehearsal',

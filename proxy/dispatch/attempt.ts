@@ -1,6 +1,7 @@
 // One attempt at one account: sends the request, chooses by the head how the reply is read, and settles once.
 import type { Counters } from '../metrics.ts';
 import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
@@ -33,6 +34,8 @@ export interface AttemptOptions {
   readonly retryable: (failure: Failure) => boolean;
   readonly committed: () => void;
   readonly observers: AttemptObservers;
+  /** What the account's answer needs before the client gets it. */
+  readonly followUp: ((answer: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
   /** Headers of the gateway's own on the answer. */
   readonly ownHeaders: Readonly<Record<string, string>>;
   /** Called once, before the attempt resolves. */
@@ -63,6 +66,7 @@ class Attempt implements ReplyContext {
   readonly countOutput: (event: ReplyEvent) => void;
   readonly retryable: (failure: Failure) => boolean;
   readonly committed: () => void;
+  readonly followUp: ReplyContext['followUp'];
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
@@ -70,6 +74,8 @@ class Attempt implements ReplyContext {
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
+  /** Ends a follow-up that nobody waits for any more. */
+  #following: AbortController | undefined;
   #cancelGone: () => void = () => undefined;
   #settled = false;
 
@@ -81,6 +87,13 @@ class Attempt implements ReplyContext {
     this.countOutput = options.countOutput;
     this.retryable = options.retryable;
     this.committed = options.committed;
+    const { followUp } = options;
+    if (followUp) {
+      this.followUp = (answer) => {
+        this.#following = new AbortController();
+        return followUp(answer, this.#following.signal);
+      };
+    }
     this.#options = options;
     this.#resolve = resolve;
   }
@@ -113,6 +126,7 @@ class Attempt implements ReplyContext {
     if (this.#settled) return;
     this.#settled = true;
     this.#cancelGone();
+    this.#following?.abort();
     const { request, ended, slot } = this.#options;
     this.#endUpload();
     const attempted: Attempted = {

@@ -1,6 +1,7 @@
 // The client of one turn as dispatch sees it: a sink for a reply of events, an answer, a pipe, and the signal that it left.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { FormPart } from '../turn/form.ts';
 import type { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { Body, Event, Outcome } from '../turn/turn.ts';
@@ -90,6 +91,8 @@ export interface TurnClient extends Client {
   readonly gone: boolean;
   /** Reads the JSON body. @throws Refusal */
   json(): Promise<Body>;
+  /** Reads a multipart body that is held whole. @throws Refusal */
+  form(): Promise<readonly FormPart[]>;
   /** Checks the headers of a body that is passed on unread; what it returns starts reading it. Null where there is no body. @throws Refusal */
   upload(): (() => Upload) | null;
   /** Sends a refusal; after a part of an answer was sent, ends the connection instead. */

@@ -44,7 +44,10 @@ export function composeFrame(body: Body, { turn, account, own, trim }: Compositi
   return { method: 'GET', path: out.path, headers: Object.assign(out.headers, own), body: frame };
 }
 
-/** A request with a body that is passed on unread; rules see an empty body. @param upload null for methods without a body */
+/**
+ * A request with a body that is passed on unread, and its query string, which is not logged (Q15); rules see an empty body.
+ * @param upload null for methods without a body
+ */
 export function composeStream(upload: Readable | null, { turn, account, own, trim }: Composition): CarrierRequest {
   const out = outgoing(turn, account, 'http', {});
   const { headers } = out;
@@ -55,14 +58,14 @@ export function composeStream(upload: Readable | null, { turn, account, own, tri
   else if (turn.method === 'POST') headers['transfer-encoding'] = 'chunked';
   turn.rules.attempt(out);
   trim(out);
-  return { method: turn.method, path: pathOf(turn), headers: Object.assign(headers, own), body: upload };
+  return { method: turn.method, path: out.path + turn.query, headers: Object.assign(headers, own), body: upload };
 }
 
 function outgoing(turn: LiveTurn, account: AccountConfig, carrier: Outgoing['carrier'], body: Body): Outgoing {
   const headers = turn.surface.requestHeaders(turn.headers, turn.wire);
-  return { account, carrier, path: turn.route.upstream, headers, body };
+  return { account, carrier, path: pathOf(turn), headers, body };
 }
 
-/** The account-side path with its parameters and the query string as they came. Query strings are not logged (Q15). */
-const pathOf = ({ route, params, query }: LiveTurn): string =>
-  route.upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '') + query;
+/** The account-side path with its parameters as they came. */
+const pathOf = ({ route: { upstream }, params }: LiveTurn): string =>
+  upstream.includes('{') ? upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '') : upstream;

@@ -22,7 +22,7 @@ import { type AccountCredentials, type AccountHeaders, asUnavailable, Credential
 import type { CarrierRequest } from '../upstream/carrier.ts';
 import type { SocketSlot } from '../upstream/socket-slot.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
-import { type Attempted, attempt } from './attempt.ts';
+import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
 import type { CiphertextRecovery, Recoverable } from './ciphertext-recovery.ts';
 import type { Upload } from './client.ts';
@@ -30,6 +30,7 @@ import { clientError } from './client-error.ts';
 import { composeFrame, composeJson, composeStream } from './compose.ts';
 import { isCredentialRefused, renewCredential, resultOf } from './credential-renewal.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-request.ts';
+import type { FollowUps } from './follow-up.ts';
 import { failureOf } from './reply-context.ts';
 import type { ReplyObservers } from './reply-observers.ts';
 import type { RetryBudget } from './retry-budget.ts';
@@ -42,6 +43,8 @@ export interface TurnServices {
   readonly observers: ReplyObservers;
   readonly counters: Counters;
   readonly websockets: WebsocketSupport;
+  /** By kind. */
+  readonly followUps: FollowUps;
   /** Headers of the gateway's own on every answer that an account gave. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
 }
@@ -248,6 +251,7 @@ export class TurnAttempts implements Recoverable, Confidential {
         observed.committed();
       },
       observers: observed,
+      followUp: this.#followUp(lease),
       ownHeaders: ownHeaders(turn),
       ended: ({ verdict, status }) => {
         const failure = failureOf(verdict);
@@ -255,6 +259,14 @@ export class TurnAttempts implements Recoverable, Confidential {
         if (failure && verdict.kind !== 'failed') noteErrorClass(turn, failure);
       },
     });
+  }
+
+  #followUp({ account: { id: account }, upstream }: Lease): AttemptOptions['followUp'] {
+    const { turn, payload } = this.#request;
+    const followUp = turn.route.kind && this.#services.followUps[turn.route.kind];
+    if (!followUp || payload.kind !== 'json') return undefined;
+    const { work } = payload;
+    return (answer, signal) => followUp({ turn, account, upstream, work, answer, signal });
   }
 
   /** @param status the account's, where a reply came */

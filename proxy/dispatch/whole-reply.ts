@@ -80,7 +80,7 @@ export class WholeReply implements ByteReader {
   }
 
   #settle(body: Buffer): void {
-    const { turn, settle, retryable, committed, observers } = this.#context;
+    const { turn, settle, retryable, committed, observers, followUp } = this.#context;
     if (this.#refused) {
       settle({ kind: 'failed', failure: statusFailure(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
       return;
@@ -98,8 +98,30 @@ export class WholeReply implements ByteReader {
       settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
+    if (followUp && !json) {
+      settle({ kind: 'failed', failure: carrierFailure('malformed') });
+      return;
+    }
     committed();
     if (json && !failure) observers.answer(json);
+    if (followUp && json && !failure) this.#follow(followUp(json), json, text);
+    else this.#done(text, body, json, failure);
+  }
+
+  /** The client gets the answer when the follow-up is over. */
+  #follow(following: Promise<JsonObject>, json: JsonObject, text: string): void {
+    const { turn, settle } = this.#context;
+    following
+      .then((answer) => this.#done(answer === json ? text : JSON.stringify(answer), NO_BODY, answer, undefined))
+      .catch((thrown: unknown) => {
+        if (!(thrown instanceof Refusal)) turn.fault(thrown);
+        settle({ kind: 'refused', refusal: refusalOf(thrown) });
+      });
+  }
+
+  /** @param failure a refusal that a native client gets as the provider's answer */
+  #done(text: string, body: Buffer, json: JsonObject | undefined, failure: Failure | undefined): void {
+    const { settle } = this.#context;
     const close = this.#answer(text, body, json, failure);
     const outcome = { kind: json ? outcomeOf(json) : 'completed', shown: true } as const;
     const code = failure ? loggedCode(failure.error.code) : null;

@@ -7,6 +7,8 @@ import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
+import { Files } from '../files/files.ts';
+import { Finalisation } from '../files/finalisation.ts';
 import { Heartbeat } from '../heartbeat.ts';
 import { Accounting } from '../keys/accounting.ts';
 import type { Log } from '../log.ts';
@@ -50,6 +52,8 @@ export class Services {
   readonly accounting: Accounting;
   readonly credentials: Credentials;
   readonly continuity: Continuity;
+  readonly files: Files;
+  readonly finalisation: Finalisation;
   /** What other processes on the store write. */
   readonly changes: ChangeFeed;
   readonly #calls: OwnCalls;
@@ -90,6 +94,7 @@ export class Services {
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
     this.continuity = new Continuity({ store: store.pins, key, clock });
+    this.files = new Files(store.files, clock);
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
     this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
     this.credentials = new Credentials({
@@ -101,6 +106,10 @@ export class Services {
       onImported: (account) => this.#imported(account),
     });
     this.#calls = new OwnCalls({ credentials: this.credentials, loaded, upstream });
+    this.finalisation = new Finalisation({
+      post: (account, path, body, bounds) => this.#calls.post(account, path, body, bounds),
+      answerMs: () => loaded().config.timeouts.upstream_first_byte_ms,
+    });
   }
 
   /** The provider refuses all tokens of the account: health treats that like a refused turn (Q5). */

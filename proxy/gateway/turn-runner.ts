@@ -14,7 +14,7 @@ import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
 import { isServed } from '../turn/served.ts';
-import type { Body } from '../turn/turn.ts';
+import type { Body, Work } from '../turn/turn.ts';
 import { type Answer, type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/turn-result.ts';
 
 export interface TurnRunnerOptions {
@@ -50,9 +50,9 @@ export class TurnRunner {
       if (isDispatched(turn)) {
         let payload: Payload;
         let request: Body | undefined;
-        if (turn.kind.payload === 'json') {
-          const work = { body: await client.json() };
-          request = { ...work.body };
+        if (turn.kind.payload !== 'stream') {
+          const work: Work = turn.kind.payload === 'json' ? { body: await client.json() } : { body: {}, form: await client.form() };
+          if (turn.kind.metered) request = { ...work.body };
           const ruling = turn.rules.request(work);
           if (ruling) await ruling;
           payload = { kind: 'json', work };

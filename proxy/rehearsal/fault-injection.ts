@@ -54,6 +54,7 @@ function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: r
     if (faultOf(faults, 'anchor-lost') !== undefined && isAnchored(request)) throw anchorNotFound();
     return endpoint.answer(context);
   }
+  if (endpoint?.isOpen === true) return endpoint.answer(context);
   if (!account.accepts(request.headers.authorization, now)) {
     throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
   }

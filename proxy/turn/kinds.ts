@@ -21,14 +21,21 @@ export interface DispatchedKind {
   readonly surface: SurfaceName;
   readonly methods: readonly string[];
   readonly over: readonly Connection[];
-  /** `json`: read, run through the rules, sent once per attempt. `stream`: passed on unread, so that it can be sent once. */
-  readonly payload: 'json' | 'stream';
+  /**
+   * `json`: read, run through the rules, sent once per attempt. `file`: the same, of a multipart form that is held with the bytes of its
+   * file. `stream`: passed on unread, so that it can be sent once.
+   */
+  readonly payload: 'json' | 'file' | 'stream';
   /** `events`: a stream, or one body for clients that want one. `whole`: one body, checked before it is shown. `piped`: passed on unread. */
   readonly reply: 'events' | 'whole' | 'piped';
   /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be paid for). */
   readonly retry: 'before commit' | 'before head';
+  /** Whether a request without a body counts as an empty object. */
+  readonly emptyBody: boolean;
   /** Whether the request names a model of the catalog. */
   readonly model: boolean;
+  /** Whether its turns use tokens, so that a limit of the key reserves an estimate of them. */
+  readonly metered: boolean;
   /** Whether prompt-cache locality steers it (F8.3). */
   readonly locality: boolean;
   /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
@@ -49,7 +56,9 @@ const turn = {
   payload: 'json',
   reply: 'events',
   retry: 'before commit',
+  emptyBody: false,
   model: true,
+  metered: true,
   locality: true,
   continues: true,
 } as const;
@@ -59,7 +68,9 @@ const passed = {
   payload: 'stream',
   reply: 'piped',
   retry: 'before commit',
+  emptyBody: false,
   model: false,
+  metered: false,
   locality: false,
   continues: false,
 } as const;
@@ -78,9 +89,9 @@ export const KINDS = {
   /** Exact pass-through rows: control plane and key sets. */
   forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'], over: HTTP },
   /** `POST /backend-api/files`. */
-  'file-create': { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET, payload: 'json', reply: 'whole' },
+  'file-create': { ...passed, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json', reply: 'whole' },
   /** `POST /backend-api/files/{file_id}/uploaded`. */
-  'file-finish': { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
+  'file-finish': { ...passed, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json', emptyBody: true, reply: 'whole' },
   /** `POST /backend-api/transcribe`. */
   transcribe: { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
   /** The three usage paths of section C. */
@@ -92,13 +103,13 @@ export const KINDS = {
   /** `GET /v1/usage`. */
   'key-usage': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** `POST /v1/files`. */
-  'public-file-create': { ...passed, surface: 'public', methods: ['POST'], over: NOT_YET, reply: 'whole' },
+  'public-file-create': { ...passed, surface: 'public', methods: ['POST'], over: HTTP, payload: 'file', reply: 'whole' },
   /** `GET /v1/files`. */
-  'file-list': { ...answered, surface: 'public', methods: ['GET'], over: NOT_YET },
+  'file-list': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** `GET /v1/files/{file_id}`. */
-  'file-read': { ...answered, surface: 'public', methods: ['GET'], over: NOT_YET },
+  'file-read': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** File content and delete: the ownership check, then `unsupported_endpoint`. */
-  'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'], over: NOT_YET },
+  'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'], over: HTTP },
   /** `POST /v1/audio/transcriptions`. */
   'public-transcription': { ...passed, surface: 'public', methods: ['POST'], over: NOT_YET, reply: 'whole' },
   /** `POST /v1/images/generations` and `/edits`. */

@@ -1,4 +1,5 @@
 // The vocabulary of one turn: what rules see and edit of a request, its attempts, and its reply.
+import type { FormFile, FormPart } from './form.ts';
 import type { Json, JsonObject } from './json.ts';
 
 import type { RouteKind } from './kinds.ts';
@@ -129,6 +130,10 @@ export interface Turn {
 /** The parsed request body, edited once, before an account is chosen. */
 export interface Work {
   body: Body;
+  /** The parts of an uploaded form; its body is empty until a rule makes one of them. */
+  readonly form?: readonly FormPart[];
+  /** The file that is uploaded when an account has taken the body. */
+  file?: FormFile;
 }
 
 /** One attempt at one account. */

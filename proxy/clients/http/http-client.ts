@@ -2,15 +2,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
 import type { Counters } from '../../metrics.ts';
+import type { FormPart } from '../../turn/form.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
 import { CollectSink } from './collect-sink.ts';
 import { askForBody } from './expect-continue.ts';
 import { parseBody } from './json-body.ts';
+import { readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
-import { type BodyGuard, readBody } from './request-body.ts';
+import { type BodyGuard, type BodyOptions, readBody } from './request-body.ts';
 import { SseSink } from './sse-sink.ts';
 import { checkUpload, openUpload } from './upload.ts';
 import { writeAnswer, writeRefusal } from './write-answer.ts';
@@ -22,6 +24,9 @@ export interface HttpClientOptions {
   readonly guard: BodyGuard;
   readonly counters: Counters;
 }
+
+/** Room for the fields of a file upload, the headers of its parts and their delimiters. */
+const FORM_BYTES = 65_536;
 
 /** Methods without a request body. */
 const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
@@ -60,12 +65,18 @@ export class HttpClient implements TurnClient {
   async json(): Promise<Body> {
     const request = this.#request;
     checkMediaType(request.headers['content-type']);
-    const { limits, timeouts } = this.#turn;
-    const begin = (): void => askForBody(request, this.#response);
-    const bytes = await readBody(request, { limits, timeouts, guard: this.#guard, counters: this.#counters, begin });
-    const body = parseBody(bytes);
+    const bytes = await readBody(request, this.#bodyOptions());
+    const { kind } = this.#turn;
+    const body = bytes.length === 0 && kind?.served === 'dispatch' && kind.emptyBody ? {} : parseBody(bytes);
     this.#streams = body.stream === true;
     return body;
+  }
+
+  /** Reads the form of a file upload. @throws Refusal */
+  form(): Promise<readonly FormPart[]> {
+    const options = this.#bodyOptions();
+    const { limits } = options;
+    return readForm(this.#request, { ...options, limits: { ...limits, request_body_bytes: limits.file_bytes + FORM_BYTES } });
   }
 
   /** Checks the body's headers; what it returns starts reading the body. Null for a method without a body. @throws Refusal */
@@ -97,6 +108,12 @@ export class HttpClient implements TurnClient {
 
   pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd> {
     return pipeAnswer(reply, this.#response, options);
+  }
+
+  #bodyOptions(): BodyOptions {
+    const { limits, timeouts } = this.#turn;
+    const begin = (): void => askForBody(this.#request, this.#response);
+    return { limits, timeouts, guard: this.#guard, counters: this.#counters, begin };
   }
 
   onGone(left: () => void): () => void {

@@ -5,27 +5,9 @@ import { setImmediate } from 'node:timers/promises';
 import { MIMEType } from 'node:util';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Counters } from '../../metrics.ts';
+import type { FormPart } from '../../turn/form.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import { type BodyOptions, readBody } from './request-body.ts';
-
-export interface FormField {
-  readonly kind: 'field';
-  readonly name: string;
-  readonly value: string;
-}
-
-/** A part with a file name, or of the type application/octet-stream. */
-export interface FormFile {
-  readonly kind: 'file';
-  readonly name: string;
-  /** Without a path, as the client wrote it. Must not be logged; empty or missing where the client named none. */
-  readonly filename: string | undefined;
-  /** As the client stated it. */
-  readonly mediaType: string;
-  readonly bytes: Buffer;
-}
-
-export type FormPart = FormField | FormFile;
 
 /** Far more than any form of the API has. */
 export const MAX_PARTS = 128;
