@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
+import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
@@ -84,10 +85,36 @@ const ROUTES: Readonly<Record<string, Request>> = {
     path: '/v1/chat/completions',
     body: { model: 'model-a', messages: [{ role: 'user', content: PROMPT }] },
   },
-  'a multipart row': {
+  // The name of a file is stored (Q21), so these have none that is marked.
+  'a file upload': {
     path: '/v1/files',
-    body: `--b\r\ncontent-disposition: form-data; name="file"; filename="${canary('upload')}"\r\n\r\n${canary('bytes')}\r\n--b--\r\n`,
-    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    body: formOf([
+      { name: 'file', filename: 'a', type: MARK, value: canary('bytes') },
+      { name: 'purpose', value: 'user_data' },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file upload that is refused': {
+    path: '/v1/files',
+    body: formOf([
+      { name: 'file', filename: canary('upload'), value: canary('bytes') },
+      { name: 'purpose', value: canary('purpose').repeat(3) },
+      { name: canary('field'), value: canary('value') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file upload that breaks off': {
+    path: '/v1/files',
+    body: formOf([{ name: 'file', filename: canary('upload'), value: canary('bytes') }]).subarray(0, -20),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file': { path: '/backend-api/files', body: { file_name: 'a', file_size: 3, use_case: 'codex', note: canary('note') } },
+  'a file that is refused': { path: '/backend-api/files', body: { file_name: canary('upload'), file_size: canary('size') } },
+  'an unknown file': { path: `/v1/files/${canary('file-id')}` },
+  'the end of an unknown file': { method: 'POST', path: `/backend-api/files/${canary('file-id')}/uploaded` },
+  'a turn with an unknown file': {
+    path: '/v1/responses',
+    body: { model: 'model-a', input: [{ role: 'user', content: [{ type: 'input_file', file_id: canary('file-id') }] }] },
   },
   "the operators' endpoint": { path: '/mcp', body: { jsonrpc: '2.0', id: 1, method: canary('method') } },
   'an unknown path': { path: `/v1/${canary('path')}` },
@@ -255,6 +282,22 @@ test('a client that leaves in the middle leaves nothing but a row [S4]', async (
   leaving.abort();
   await assert.rejects(reply.then((answer) => answer.text()));
   gate.upstream.release();
+});
+
+test('the address of an upload is kept nowhere, and repeated in no error [S4] [C1]', async () => {
+  const account = accountOf(CASES.length);
+  const headers = { ...HEADERS, authorization: `Bearer ${keyOf(CASES.length)}`, 'content-type': FORM_TYPE };
+  const body = formOf([
+    { name: 'file', filename: 'a', value: 'b' },
+    { name: 'purpose', value: 'user_data' },
+  ]);
+  for (const host of ['http://127.0.0.1:9', `https://${canary('user')}:${canary('password')}@127.0.0.1`, `http://${MARK}.example`]) {
+    const address = `${host}/${canary('upload-path')}?signature=${canary('signature')}`;
+    gate.upstream.nextOn(account, '/backend-api/files', replyJson({ file_id: 'file_canary', upload_url: address, note: canary('note') }));
+    const { status, text } = await gate.send('/v1/files', { body, headers });
+    assert.equal(status, 502);
+    assert.ok(!text.includes(MARK));
+  }
 });
 
 /** Every form in which a text could have been kept. */
