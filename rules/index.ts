@@ -6,6 +6,12 @@ import { eligibility } from './access/eligibility.ts';
 import { imagePermission } from './access/image-permission.ts';
 import { modelAccess } from './access/model-access.ts';
 import { routeStatus } from './access/route-status.ts';
+import { forcedTranscriptionModel } from './audio/forced-transcription-model.ts';
+import { languageDetection } from './audio/language-detection.ts';
+import { transcriptionFields } from './audio/transcription-fields.ts';
+import { transcriptionLists } from './audio/transcription-lists.ts';
+import { transcriptionModel } from './audio/transcription-model.ts';
+import { transcriptionUsage } from './audio/transcription-usage.ts';
 import { backendShape } from './dialect/backend-shape.ts';
 import { dialectShape } from './dialect/dialect-shape.ts';
 import { dropFields } from './dialect/drop-fields.ts';
@@ -63,6 +69,12 @@ export const RULES: readonly Rule[] = [
   fileMetadata,
   filePath,
 
+  transcriptionFields, // a known field, before its value is checked
+  forcedTranscriptionModel,
+  transcriptionModel,
+  transcriptionLists,
+  languageDetection,
+
   modelAccess, // the model before the content of the body (Q4)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)
   unsupportedParameters, // before the shapes of supported ones
@@ -96,4 +108,5 @@ export const RULES: readonly Rule[] = [
   liteMarker, // per attempt, the last edit
   fullRejection, // replaces a refusal before dispatch answers it
   usage, // reply: first, so that it reads what the provider sent
+  transcriptionUsage, // reply: the same
 ];

@@ -25,3 +25,5 @@ export const NON_COMPACT_RESPONSES = RESPONSES_TURNS.filter((name) => !isCompact
 export const PUBLIC_RESPONSES = turnsWhere(({ surface }) => surface === 'public');
 
 export const IMAGES: readonly RouteKind[] = ['image', 'public-image'];
+
+export const TRANSCRIPTIONS: readonly RouteKind[] = ['transcribe', 'public-transcription'];

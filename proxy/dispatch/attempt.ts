@@ -107,9 +107,10 @@ class Attempt implements ReplyContext {
   }
 
   #send(): Sending {
-    const { upstream, request, slot } = this.#options;
-    if (this.#pipes) {
-      const handler = this.#handler((status, headers) => this.#pipedReader(status, headers));
+    const { upstream, request, slot, upload } = this.#options;
+    if (this.#pipes || upload) {
+      const read = this.#pipes ? this.#pipedReader : this.#wholeReader;
+      const handler = this.#handler((status, headers) => read.call(this, status, headers));
       return upstream.streamCarrier.send(request, handler);
     }
     const handler = this.#handler((status, headers) => this.#turnReader(status, headers));
@@ -167,11 +168,16 @@ class Attempt implements ReplyContext {
   }
 
   #turnReader(status: number, headers: Headers): EventReader | ByteReader {
-    if ((headers['content-encoding'] ?? 'identity') !== 'identity') return this.#refuseEncoded(status, headers);
-    const { client } = this.#options;
-    const head = this.#headOf(status, headers);
-    const streams = status < 300 && (this.#options.slot !== undefined || isEventStream(headers));
-    const reply = streams ? new EventReply(head, client.sink(), this) : new WholeReply(headers, head, client, this);
+    const streams = status < 300 && (this.#options.slot !== undefined || isEventStream(headers)) && isPlain(headers);
+    if (!streams) return this.#wholeReader(status, headers);
+    const reply = new EventReply(this.#headOf(status, headers), this.#options.client.sink(), this);
+    this.#reply = reply;
+    return reply;
+  }
+
+  #wholeReader(status: number, headers: Headers): ByteReader {
+    if (!isPlain(headers)) return this.#refuseEncoded(status, headers);
+    const reply = new WholeReply(headers, this.#headOf(status, headers), this.#options.client, this);
     this.#reply = reply;
     return reply;
   }
@@ -194,9 +200,7 @@ class Attempt implements ReplyContext {
       this.#sending?.abort();
       return DISCARD;
     }
-    const reply = new WholeReply(headers, head, client, this);
-    this.#reply = reply;
-    return reply;
+    return this.#wholeReader(status, headers);
   }
 
   #headOf(status: number, headers: Headers): Head {
@@ -247,6 +251,8 @@ class Attempt implements ReplyContext {
     this.settle({ kind: 'gone', shown: reply?.shown ?? false });
   }
 }
+
+const isPlain = (headers: Headers): boolean => (headers['content-encoding'] ?? 'identity') === 'identity';
 
 const isEventStream = (headers: Headers): boolean =>
   (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');

@@ -120,7 +120,7 @@ export class TurnAttempts implements Recoverable, Confidential {
             attempted = await this.#attempt(lease, this.resent ? 'resend' : (this.#failures.at(-1)?.cause ?? 'first'));
             if (this.#socket?.sendsAgain(attempted, lease.account)) attempted = await this.#attempt(lease, 'resend');
             if (isCredentialRefused(attempted)) {
-              const resend = this.#upload ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
+              const resend = this.#isSpent ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
               ({ attempted, result } = await renewCredential(attempted, lease.account, this.#services.credentials, resend));
             } else result = resultOf(attempted);
           } finally {
@@ -227,7 +227,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     } else {
       // Opened as late as this: the client is asked for its body when an account is there to take it.
       this.#upload = payload.open?.();
-      request = composeStream(this.#upload?.stream ?? null, composition);
+      request = composeStream(this.#upload, composition);
     }
     const complete = this.#log.begin(account.label, cause);
     const keepResponse = slot && ((id: string): void => slot.keepResponse(id));
@@ -269,11 +269,16 @@ export class TurnAttempts implements Recoverable, Confidential {
     return (answer, signal) => followUp({ turn, account, upstream, work, answer, signal });
   }
 
+  /** Whether the request has a body that can be sent once, and was (Q6). */
+  get #isSpent(): boolean {
+    return this.#upload?.isTaken() ?? false;
+  }
+
   /** @param status the account's, where a reply came */
   #mayRetry(failure: Failure, status: number | undefined): boolean {
     const { turn, tried } = this;
     const { selection, counters } = this.#services;
-    if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#upload) return false;
+    if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#isSpent) return false;
     if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
     if (!selection.hasCandidate(this.demand, tried)) return false;
     if (this.#resources.budget.allows(turn.now())) return true;

@@ -69,6 +69,12 @@ export class WholeReply implements ByteReader {
     return this.#head.status >= 300;
   }
 
+  /** A transcript in a text format, say. */
+  get #isText(): boolean {
+    const { kind } = this.#context.turn;
+    return kind?.served === 'dispatch' && kind.textAnswers && typeOf(this.#upstreamHeaders).startsWith('text/');
+  }
+
   #judge(body: Buffer): void {
     const { turn, settle } = this.#context;
     try {
@@ -94,7 +100,7 @@ export class WholeReply implements ByteReader {
       return;
     }
     // Turns of the compatible surface go out as streams: one body is an answer only to a client that did not ask for a stream.
-    if (!relaysWholeAnswers && (!json || this.#client.streams)) {
+    if (!relaysWholeAnswers && (json ? this.#client.streams : !this.#isText)) {
       settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
@@ -131,6 +137,7 @@ export class WholeReply implements ByteReader {
   /** @param failure a refusal that a native client gets as the provider's answer */
   #answer(text: string, body: Buffer, json: JsonObject | undefined, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
+    if (!json && this.#isText) this.#head.headers['content-type'] = typeOf(this.#upstreamHeaders);
     turn.rules.head(this.#head);
     const shown = json && failure ? turn.surface.failureEvent(json, failure, known) : json;
     const answer = shown && turn.rules.answer(shown);
@@ -141,6 +148,8 @@ export class WholeReply implements ByteReader {
     return () => this.#client.answer(status, headers, out);
   }
 }
+
+const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').trimStart().toLowerCase();
 
 function parsed(text: string): JsonObject | undefined {
   try {

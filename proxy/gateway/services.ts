@@ -18,6 +18,7 @@ import type { CatalogAnswer } from '../models/catalog-refresh.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
 import { Continuity } from '../sessions/continuity.ts';
 import { unsentFailure } from '../turn/failure.ts';
+import { UploadMeter } from '../upload-meter.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
 import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
@@ -42,6 +43,8 @@ export class Services {
   readonly store: Store;
   readonly loaded: () => LoadedConfig;
   readonly counters = new Counters();
+  /** What is held of uploads that stream through. */
+  readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;
   readonly websockets: WebsocketSupport;
   readonly upstreams: Upstreams;

@@ -50,13 +50,16 @@ export class TurnRunner {
       if (isDispatched(turn)) {
         let payload: Payload;
         let request: Body | undefined;
-        if (turn.kind.payload !== 'stream') {
-          const work: Work = turn.kind.payload === 'json' ? { body: await client.json() } : { body: {}, form: await client.form() };
+        const { payload: how } = turn.kind;
+        if (how === 'stream') payload = { kind: 'stream', open: client.upload() };
+        else if (how === 'multipart') payload = { kind: 'stream', open: await client.parts(turn.rules.parts()) };
+        else {
+          const work: Work = how === 'json' ? { body: await client.json() } : { body: {}, form: await client.form() };
           if (turn.kind.metered) request = { ...work.body };
           const ruling = turn.rules.request(work);
           if (ruling) await ruling;
           payload = { kind: 'json', work };
-        } else payload = { kind: 'stream', open: client.upload() };
+        }
         const reserved = this.#options.accounting.reserve(turn, request);
         if (reserved instanceof Refusal) throw reserved;
         reservation = reserved;

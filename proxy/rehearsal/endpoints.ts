@@ -13,6 +13,7 @@ import type { SampleCatalog } from './sample-models.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
 import { FILES, FINISH, UPLOADS } from './simulated-files.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
+import { transcript } from './simulated-transcript.ts';
 import { simulatePrewarm, simulateTurn, usageOf } from './simulated-turn.ts';
 import { plainRefusal } from './upgrade-refusals.ts';
 
@@ -30,7 +31,7 @@ export interface RequestContext {
 }
 
 interface Endpoint {
-  readonly answer: (context: RequestContext) => Answer;
+  readonly answer: (context: RequestContext) => Answer | Promise<Answer>;
   /** Counts as a turn of the account: the faults of its profile apply. */
   readonly isTurn: boolean;
   /** Comes on a websocket, whose upgrade had the bearer. */
@@ -72,6 +73,7 @@ export function endpointsOf({ agent, meter }: WireWords): Endpoints {
     [`POST /backend-api/${agent}/responses/compact`, { answer: compact, isTurn: true }],
     [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
     ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
+    ['POST /backend-api/transcribe', { answer: ({ request }) => transcript(request), isTurn: false }],
     ['POST /backend-api/files', { answer: createFile, isTurn: false }],
     [`POST ${FILES}*${FINISH}`, { answer: ({ account, request }) => account.files.finish(request), isTurn: false }],
     [`PUT ${UPLOADS}*`, { answer: ({ account, request }) => account.files.upload(request), isTurn: false, isOpen: true }],

@@ -23,13 +23,16 @@ export interface DispatchedKind {
   readonly over: readonly Connection[];
   /**
    * `json`: read, run through the rules, sent once per attempt. `file`: the same, of a multipart form that is held with the bytes of its
-   * file. `stream`: passed on unread, so that it can be sent once.
+   * file. `stream`: passed on unread, so that it can be sent once. `multipart`: the same, of a form whose parts rules
+   * read while it passes.
    */
-  readonly payload: 'json' | 'file' | 'stream';
+  readonly payload: 'json' | 'file' | 'stream' | 'multipart';
   /** `events`: a stream, or one body for clients that want one. `whole`: one body, checked before it is shown. `piped`: passed on unread. */
   readonly reply: 'events' | 'whole' | 'piped';
   /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be paid for). */
   readonly retry: 'before commit' | 'before head';
+  /** Whether an account's answer may be other than JSON, such as a transcript in a text format. */
+  readonly textAnswers: boolean;
   /** Whether a request without a body counts as an empty object. */
   readonly emptyBody: boolean;
   /** Whether the request names a model of the catalog. */
@@ -56,6 +59,7 @@ const turn = {
   payload: 'json',
   reply: 'events',
   retry: 'before commit',
+  textAnswers: false,
   emptyBody: false,
   model: true,
   metered: true,
@@ -68,12 +72,15 @@ const passed = {
   payload: 'stream',
   reply: 'piped',
   retry: 'before commit',
+  textAnswers: false,
   emptyBody: false,
   model: false,
   metered: false,
   locality: false,
   continues: false,
 } as const;
+
+const transcription = { ...passed, methods: ['POST'], over: HTTP, payload: 'multipart', reply: 'whole', textAnswers: true } as const;
 
 export const KINDS = {
   /** `GET …/models` of the backend surface. */
@@ -93,7 +100,7 @@ export const KINDS = {
   /** `POST /backend-api/files/{file_id}/uploaded`. */
   'file-finish': { ...passed, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json', emptyBody: true, reply: 'whole' },
   /** `POST /backend-api/transcribe`. */
-  transcribe: { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
+  transcribe: { ...transcription, surface: 'native' },
   /** The three usage paths of section C. */
   'pool-usage': { ...answered, surface: 'native', methods: ['GET'], over: HTTP },
   /** `GET /v1/models`. */
@@ -111,7 +118,7 @@ export const KINDS = {
   /** File content and delete: the ownership check, then `unsupported_endpoint`. */
   'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'], over: HTTP },
   /** `POST /v1/audio/transcriptions`. */
-  'public-transcription': { ...passed, surface: 'public', methods: ['POST'], over: NOT_YET, reply: 'whole' },
+  'public-transcription': { ...transcription, surface: 'public' },
   /** `POST /v1/images/generations` and `/edits`. */
   'public-image': { ...turn, surface: 'public', methods: ['POST'], over: NOT_YET, model: false, locality: false, continues: false },
   /** The operators' metadata endpoint. */

@@ -4,13 +4,18 @@ import { KINDS, type Kind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
-import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, WireWords } from './settings.ts';
+import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
 import type { FileView, Headers, ModelView, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
-  readonly config: { readonly wire: WireWords; readonly limits: Limits; readonly timeouts: Timeouts };
+  readonly config: {
+    readonly wire: WireWords;
+    readonly limits: Limits;
+    readonly timeouts: Timeouts;
+    readonly transcription: TranscriptionConfig;
+  };
   readonly loaded: { readonly bearers: ReadonlyMap<string, string> };
   readonly accounts: ReadonlyMap<string, AccountConfig>;
   readonly pools: ReadonlyMap<string, PoolConfig>;
@@ -91,6 +96,10 @@ export class LiveTurn implements Turn {
 
   get limits(): Limits {
     return this.generation.config.limits;
+  }
+
+  get transcription(): TranscriptionConfig {
+    return this.generation.config.transcription;
   }
 
   get timeouts(): Timeouts {

@@ -3,7 +3,16 @@ import type { FormFile, FormPart } from './form.ts';
 import type { Json, JsonObject } from './json.ts';
 
 import type { RouteKind } from './kinds.ts';
-import type { AdmissionClass, KeyConfig, Limits, PoolConfig, RouteStatus, ServingMode, WireWords } from './settings.ts';
+import type {
+  AdmissionClass,
+  KeyConfig,
+  Limits,
+  PoolConfig,
+  RouteStatus,
+  ServingMode,
+  TranscriptionConfig,
+  WireWords,
+} from './settings.ts';
 
 /** A request or attempt body: its top-level members may be replaced, what is nested is read only. */
 export interface Body {
@@ -109,6 +118,7 @@ export interface Turn {
   readonly at: number;
   readonly wire: WireWords;
   readonly limits: Limits;
+  readonly transcription: TranscriptionConfig;
   /** Throws until `identify` succeeded: a rule before authentication must not need them. */
   readonly key: KeyConfig;
   readonly pool: PoolConfig;

@@ -1,9 +1,10 @@
 // A turn's token usage, read from its terminal event or collected answer as the provider states it (Q18).
 
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
+import { tokenCount } from '../helpers/token-count.ts';
 import { TURNS } from '../route-groups.ts';
 
 interface Expected {
@@ -41,6 +42,3 @@ function noteUsage(response: JsonObject, expected: Expected, turn: Turn): void {
     if (count !== undefined) turn.note(field, count);
   }
 }
-
-const tokenCount = (value: Json | undefined): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

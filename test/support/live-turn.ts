@@ -40,7 +40,7 @@ const TIMEOUTS: Timeouts = {
 /** A turn after authentication; `faults` are the unforeseen errors that it reported. */
 export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: LiveTurn; readonly faults: Faults } {
   const { kind = 'responses', rules = RULES, clock = new HandClock(), headers = {}, pool, upstreamEventBytes } = options;
-  const { route, wire, limits, model } = turnOf({ kind, ...(options.model ? { model: options.model } : {}) });
+  const { route, wire, limits, model, transcription } = turnOf({ kind, ...(options.model ? { model: options.model } : {}) });
   const faults: unknown[] = [];
   const turn = new LiveTurn(
     { route, params: {}, client: 'http', method: route.method, headers, query: '', keyOf: () => KEY },
@@ -48,6 +48,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       config: {
         wire,
         limits: { ...limits, ...(upstreamEventBytes === undefined ? {} : { upstream_event_bytes: upstreamEventBytes }) },
+        transcription,
         timeouts: { ...TIMEOUTS, ...options.timeouts },
       },
       loaded: { bearers: new Map() },

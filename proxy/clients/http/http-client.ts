@@ -5,14 +5,17 @@ import type { Counters } from '../../metrics.ts';
 import type { FormPart } from '../../turn/form.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
+import type { PartReader } from '../../turn/rule.ts';
 import type { Body } from '../../turn/turn.ts';
+import type { UploadMeter } from '../../upload-meter.ts';
 import { CollectSink } from './collect-sink.ts';
 import { askForBody } from './expect-continue.ts';
+import { FormUpload } from './form-upload.ts';
 import { parseBody } from './json-body.ts';
-import { readForm } from './multipart-form.ts';
+import { boundaryOf, readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
-import { type BodyGuard, type BodyOptions, readBody } from './request-body.ts';
+import { type BodyGuard, type BodyOptions, decoderOf, readBody } from './request-body.ts';
 import { SseSink } from './sse-sink.ts';
 import { checkUpload, openUpload } from './upload.ts';
 import { writeAnswer, writeRefusal } from './write-answer.ts';
@@ -22,6 +25,8 @@ export interface HttpClientOptions {
   readonly response: ServerResponse;
   /** The memory limit over the bodies of all clients. */
   readonly guard: BodyGuard;
+  /** Measures what is held of uploads that stream through. */
+  readonly uploads: UploadMeter;
   readonly counters: Counters;
 }
 
@@ -37,13 +42,16 @@ export class HttpClient implements TurnClient {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #guard: BodyGuard;
+  readonly #uploads: UploadMeter;
   readonly #counters: Counters;
+  #form: FormUpload | undefined;
 
-  constructor(turn: LiveTurn, { request, response, guard, counters }: HttpClientOptions) {
+  constructor(turn: LiveTurn, { request, response, guard, uploads, counters }: HttpClientOptions) {
     this.#turn = turn;
     this.#request = request;
     this.#response = response;
     this.#guard = guard;
+    this.#uploads = uploads;
     this.#counters = counters;
   }
 
@@ -79,6 +87,32 @@ export class HttpClient implements TurnClient {
     return readForm(this.#request, { ...options, limits: { ...limits, request_body_bytes: limits.file_bytes + FORM_BYTES } });
   }
 
+  /** Reads a multipart body up to its file. @throws Refusal */
+  async parts(reader: Required<PartReader>): Promise<() => Upload> {
+    const request = this.#request;
+    const { limits, timeouts } = this.#turn;
+    const boundary = boundaryOf(request.headers['content-type']);
+    const decoder = decoderOf(request);
+    if (Number(request.headers['content-length'] ?? 0) > limits.upload_bytes) {
+      this.#counters.add('bodies_too_large');
+      throw new Refusal('request_too_large');
+    }
+    askForBody(request, this.#response);
+    const form = new FormUpload(request, {
+      boundary,
+      reader,
+      decoder: decoder?.(),
+      expansionRatio: limits.expansion_ratio,
+      bytes: limits.upload_bytes,
+      idleMs: timeouts.client_body_idle_ms,
+      counters: this.#counters,
+      meter: this.#uploads,
+    });
+    this.#form = form;
+    await form.ready();
+    return () => form.open();
+  }
+
   /** Checks the body's headers; what it returns starts reading the body. Null for a method without a body. @throws Refusal */
   upload(): (() => Upload) | null {
     const request = this.#request;
@@ -97,11 +131,13 @@ export class HttpClient implements TurnClient {
   }
 
   answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {
+    this.#form?.close();
     writeAnswer(this.#response, status, headers, body);
   }
 
   /** After a part of the answer was sent, the connection ends instead. */
   refuse(refusal: Refusal): void {
+    this.#form?.close();
     if (this.shown) this.#response.destroy();
     else writeRefusal(this.#response, refusal, this.#turn.id);
   }

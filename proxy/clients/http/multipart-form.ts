@@ -13,8 +13,8 @@ import { type BodyOptions, readBody } from './request-body.ts';
 export const MAX_PARTS = 128;
 export const MAX_FIELD_BYTES = 1_048_576;
 const MAX_NAME_LENGTH = 256;
-const MAX_PART_HEADER_BYTES = 16_384;
-const MAX_PART_HEADERS = 32;
+export const MAX_PART_HEADER_BYTES = 16_384;
+export const MAX_PART_HEADERS = 32;
 
 /** What is parsed before other work of the event loop gets its turn. */
 const SLICE_BYTES = 262_144;

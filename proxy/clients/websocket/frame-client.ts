@@ -54,6 +54,10 @@ export class FrameClient implements TurnClient {
     throw new Error('a frame is no form');
   }
 
+  parts(): Promise<never> {
+    throw new Error('a frame is no form');
+  }
+
   upload(): (() => Upload) | null {
     throw new Error('a frame is no upload');
   }
