@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 export const COUNTERS = {
   requests: 'Requests whose framing was accepted',
   framing_refused: 'Requests refused for their framing',
-  headers_too_large: 'Requests refused for oversized headers',
+  headers_too_large: 'Requests refused for the size or the number of their headers',
   header_timeouts: 'Connections closed because headers did not arrive in time',
   body_timeouts: 'Requests refused because their body stalled',
   bodies_too_large: 'Requests refused for their compressed or decoded size, or their expansion',

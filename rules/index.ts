@@ -12,6 +12,10 @@ import { transcriptionFields } from './audio/transcription-fields.ts';
 import { transcriptionLists } from './audio/transcription-lists.ts';
 import { transcriptionModel } from './audio/transcription-model.ts';
 import { transcriptionUsage } from './audio/transcription-usage.ts';
+import { compactionAnswer } from './compaction/compaction-answer.ts';
+import { compactionProjection } from './compaction/compaction-projection.ts';
+import { compactionReplay } from './compaction/compaction-replay.ts';
+import { compactionTrigger } from './compaction/compaction-trigger.ts';
 import { backendShape } from './dialect/backend-shape.ts';
 import { dialectShape } from './dialect/dialect-shape.ts';
 import { dropFields } from './dialect/drop-fields.ts';
@@ -29,6 +33,10 @@ import { fileForm } from './files/file-form.ts';
 import { fileInputs } from './files/file-inputs.ts';
 import { fileMetadata } from './files/file-metadata.ts';
 import { filePath } from './files/file-path.ts';
+import { imageAnswer } from './images/image-answer.ts';
+import { imageModel } from './images/image-model.ts';
+import { imageParameters } from './images/image-parameters.ts';
+import { imageRequest } from './images/image-request.ts';
 import { audio } from './input/audio.ts';
 import { inputLists } from './input/input-lists.ts';
 import { itemReferences } from './input/item-references.ts';
@@ -58,12 +66,14 @@ export const RULES: readonly Rule[] = [
   imagePermission, // before the body is read (F6.1)
 
   markerHeader, // before liteMarker adds ours (F2.4)
+  imageAnswer, // reply: after fillOutput, which may bring the image
   closingError, // reply: after every rule that edits events
   agentEvents, // reply: after usage, which reads the provider's events
   hideQuota, // reply: the same on native streams
   turnMetadata, // reply: before hideQuota, which edits the headers of what it makes
   publicModel, // reply: after usage too
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
+  compactionAnswer, // reply: after usage, which reads the provider's answer
 
   fileForm, // requests without a model have no other checks
   fileMetadata,
@@ -76,9 +86,14 @@ export const RULES: readonly Rule[] = [
   languageDetection,
 
   modelAccess, // the model before the content of the body (Q4)
+  imageModel, // the same for images, whose model may be in no catalog (A10)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)
   unsupportedParameters, // before the shapes of supported ones
+  imageParameters, // as the client wrote them
+  imageRequest, // before every rule that reads a Responses body
   inputLists, // every rule below gets lists
+  compactionTrigger, // its place, before the shape of other items
+  compactionReplay, // names items of input by their index, so before itemReferences
   remoteMcp, // before toolTypes, whose refusal of the same tools says less
   webSearchNames, // before toolTypes and toolChoice, which know the plain name alone
   toolTypes, // the type, before the shape of that type
@@ -103,6 +118,7 @@ export const RULES: readonly Rule[] = [
   liftInstructions, // Full only
   liteRewrite, // Lite only
   backendShape, // after every rule that edits reasoning and include
+  compactionProjection, // per attempt; after the Lite rewrite (F2.15), and before an account drops what it refuses
   modelMapping, // per attempt
   dropFields, // per attempt, before the marker, which no setting may remove
   liteMarker, // per attempt, the last edit

@@ -29,6 +29,10 @@ export interface AdminTarget {
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };
+  readonly websockets: {
+    readonly count: number;
+    readonly heldBytes: number;
+  };
   /** Unix milliseconds. */
   now(): number;
 }

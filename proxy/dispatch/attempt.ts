@@ -11,7 +11,9 @@ import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, St
 import type { SocketSlot } from '../upstream/socket-slot.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { SWITCHING_PROTOCOLS } from '../upstream/websocket-carrier.ts';
+import { isChecked } from './checked-answer.ts';
 import type { Client, Upload } from './client.ts';
+import { CollectedReply } from './collected-reply.ts';
 import { EventReply } from './event-reply.ts';
 import { PipedReply } from './piped-reply.ts';
 import type { ReplyContext } from './reply-context.ts';
@@ -70,7 +72,7 @@ class Attempt implements ReplyContext {
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
-  #reply: EventReply | WholeReply | PipedReply | undefined;
+  #reply: EventReply | CollectedReply | WholeReply | PipedReply | undefined;
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
@@ -118,6 +120,7 @@ class Attempt implements ReplyContext {
     const { websocketCarrier } = upstream;
     this.#reused = websocketCarrier.isOpen(slot);
     if (this.#reused) this.#authorization = slot.authorization;
+    else this.counters.add('upstream_websockets');
     return websocketCarrier.send(request, this.turn.limits.upstream_event_bytes, slot, handler);
   }
 
@@ -168,9 +171,12 @@ class Attempt implements ReplyContext {
   }
 
   #turnReader(status: number, headers: Headers): EventReader | ByteReader {
-    const streams = status < 300 && (this.#options.slot !== undefined || isEventStream(headers)) && isPlain(headers);
+    if (!isPlain(headers)) return this.#refuseEncoded(status, headers);
+    const { slot } = this.#options;
+    if (slot && status !== 200) this.counters.add('upstream_websocket_refusals');
+    const streams = status === 200 && (slot !== undefined || isEventStream(headers));
     if (!streams) return this.#wholeReader(status, headers);
-    const reply = new EventReply(this.#headOf(status, headers), this.#options.client.sink(), this);
+    const reply = this.#eventReader(this.#headOf(status, headers));
     this.#reply = reply;
     return reply;
   }
@@ -180,6 +186,11 @@ class Attempt implements ReplyContext {
     const reply = new WholeReply(headers, this.#headOf(status, headers), this.#options.client, this);
     this.#reply = reply;
     return reply;
+  }
+
+  #eventReader(head: Head): EventReply | CollectedReply {
+    const { client } = this.#options;
+    return isChecked(this.turn) ? new CollectedReply({ head, client, context: this }) : new EventReply(head, client.sink(), this);
   }
 
   #pipedReader(status: number, headers: Headers): StreamReader | ByteReader {

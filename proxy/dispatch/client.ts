@@ -94,7 +94,7 @@ export interface TurnClient extends Client {
   readonly shown: boolean;
   /** Whether the client left. */
   readonly gone: boolean;
-  /** Reads the JSON body. @throws Refusal */
+  /** Reads the body that the route's kind takes: JSON, or a form as JSON. @throws Refusal */
   json(): Promise<Body>;
   /** Reads a multipart body that is held whole. @throws Refusal */
   form(): Promise<readonly FormPart[]>;

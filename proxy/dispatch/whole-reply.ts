@@ -1,9 +1,11 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then judged as a whole.
-import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from '../turn/failure.ts';
+import { type CarrierFailure, carrierFailure, type Failure, loggedCode, statusFailure } from '../turn/failure.ts';
 import { isObject, type JsonObject } from '../turn/json.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { replyText } from '../turn/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../turn/turn.ts';
 import type { ByteReader } from '../upstream/carrier.ts';
+import { failureIn, isChecked, isFailure, settleChecked } from './checked-answer.ts';
 import type { Client } from './client.ts';
 import type { CloseReply, ReplyContext } from './reply-context.ts';
 
@@ -65,14 +67,9 @@ export class WholeReply implements ByteReader {
     this.#over = true;
   }
 
+  /** Only 200 announces an answer (Q3). */
   get #refused(): boolean {
-    return this.#head.status >= 300;
-  }
-
-  /** A transcript in a text format, say. */
-  get #isText(): boolean {
-    const { kind } = this.#context.turn;
-    return kind?.served === 'dispatch' && kind.textAnswers && typeOf(this.#upstreamHeaders).startsWith('text/');
+    return this.#head.status !== 200;
   }
 
   #judge(body: Buffer): void {
@@ -93,32 +90,49 @@ export class WholeReply implements ByteReader {
     }
     const text = body.toString('utf8');
     const json = parsed(text);
-    const failure = json && isFailure(json) ? inBandFailure(json, turn.now()) : undefined;
+    if (isChecked(turn)) {
+      settleChecked(json, text, { head: this.#head, client: this.#client, context: this.#context });
+      return;
+    }
+    const failure = failureIn(json, turn);
     const { relaysWholeAnswers } = turn.surface;
     if (failure && (!relaysWholeAnswers || retryable(failure))) {
       settle({ kind: 'failed', failure });
       return;
     }
     // Turns of the compatible surface go out as streams: one body is an answer only to a client that did not ask for a stream.
-    if (!relaysWholeAnswers && (json ? this.#client.streams : !this.#isText)) {
-      settle({ kind: 'failed', failure: carrierFailure('malformed') });
-      return;
-    }
-    if (followUp && !json) {
-      settle({ kind: 'failed', failure: carrierFailure('malformed') });
+    if (!json || (!relaysWholeAnswers && this.#client.streams)) {
+      if (!json && this.#isText) this.#passText(body);
+      else settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
     committed();
-    if (json && !failure) observers.answer(json);
-    if (followUp && json && !failure) this.#follow(followUp(json), json, text);
-    else this.#done(text, body, json, failure);
+    if (!failure) observers.answer(json);
+    if (followUp && !failure) this.#follow(followUp(json), json, text);
+    else this.#show(text, json, failure);
+  }
+
+  /** A transcript in a text format, say. */
+  get #isText(): boolean {
+    const { kind } = this.#context.turn;
+    return kind?.served === 'dispatch' && kind.textAnswers && typeOf(this.#upstreamHeaders).startsWith('text/');
+  }
+
+  #passText(body: Buffer): void {
+    const { turn, settle, committed } = this.#context;
+    const { status, headers } = this.#head;
+    committed();
+    headers['content-type'] = typeOf(this.#upstreamHeaders);
+    turn.rules.head(this.#head);
+    const ending = { outcome: { kind: 'completed', shown: true }, status, code: null } as const;
+    settle({ kind: 'done', ending, close: () => this.#client.answer(status, headers, body) });
   }
 
   /** The client gets the answer when the follow-up is over. */
   #follow(following: Promise<JsonObject>, json: JsonObject, text: string): void {
     const { turn, settle } = this.#context;
     following
-      .then((answer) => this.#done(answer === json ? text : JSON.stringify(answer), NO_BODY, answer, undefined))
+      .then((answer) => this.#show(answer === json ? text : JSON.stringify(answer), answer, undefined))
       .catch((thrown: unknown) => {
         if (!(thrown instanceof Refusal)) turn.fault(thrown);
         settle({ kind: 'refused', refusal: refusalOf(thrown) });
@@ -126,25 +140,22 @@ export class WholeReply implements ByteReader {
   }
 
   /** @param failure a refusal that a native client gets as the provider's answer */
-  #done(text: string, body: Buffer, json: JsonObject | undefined, failure: Failure | undefined): void {
+  #show(text: string, json: JsonObject, failure: Failure | undefined): void {
     const { settle } = this.#context;
-    const close = this.#answer(text, body, json, failure);
-    const outcome = { kind: json ? outcomeOf(json) : 'completed', shown: true } as const;
+    const close = this.#answer(text, json, failure);
+    const outcome = { kind: outcomeOf(json), shown: true } as const;
     const code = failure ? loggedCode(failure.error.code) : null;
     settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
   }
 
   /** @param failure a refusal that a native client gets as the provider's answer */
-  #answer(text: string, body: Buffer, json: JsonObject | undefined, failure: Failure | undefined): CloseReply {
+  #answer(text: string, json: JsonObject, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
-    if (!json && this.#isText) this.#head.headers['content-type'] = typeOf(this.#upstreamHeaders);
     turn.rules.head(this.#head);
-    const shown = json && failure ? turn.surface.failureEvent(json, failure, known) : json;
-    const answer = shown && turn.rules.answer(shown);
+    const answer = turn.rules.answer(failure ? turn.surface.failureEvent(json, failure, known) : json);
     const { status, headers } = this.#head;
     // Text leaves in one piece with its head; bytes do not.
-    const unchanged = json ? text : body;
-    const out = answer === json || answer === undefined ? unchanged : JSON.stringify(answer);
+    const out = answer === json ? text : replyText(answer);
     return () => this.#client.answer(status, headers, out);
   }
 }
@@ -159,9 +170,6 @@ function parsed(text: string): JsonObject | undefined {
     return undefined;
   }
 }
-
-/** `"error": null` is no error (Q15). */
-const isFailure = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
 
 const outcomeOf = (json: JsonObject): OutcomeKind => {
   if (isFailure(json)) return 'failed';

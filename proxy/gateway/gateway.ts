@@ -14,6 +14,7 @@ import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
 import { PublicListener } from './public-listener.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
+import type { Websockets } from './websockets.ts';
 
 export interface GatewayOptions {
   readonly loaded: LoadedConfig;
@@ -80,6 +81,10 @@ export class Gateway {
   /** The configuration that turns begin with now. */
   get loaded(): LoadedConfig {
     return this.#generation.loaded;
+  }
+
+  get websockets(): Websockets {
+    return this.#listener.websockets;
   }
 
   /** Unix milliseconds, by the injected clock. */

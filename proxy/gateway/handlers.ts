@@ -70,6 +70,7 @@ export function turnHost({ capacity, clock, counters, files, log, models }: Serv
     after: (ms, run) => clock.after(ms, run),
     findModel: (pool, id) => models.find(pool, id),
     findFile: (pool, id) => files.find(pool.id, id),
+    presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
     fault: (thrown, requestId) => {
       counters.add('server_errors');

@@ -10,6 +10,7 @@ import type { CloseReply } from '../dispatch/reply-context.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import type { Log } from '../log.ts';
+import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
@@ -50,12 +51,13 @@ export class TurnRunner {
       if (isDispatched(turn)) {
         let payload: Payload;
         let request: Body | undefined;
-        const { payload: how } = turn.kind;
+        const { payload: how, asCompaction, metered } = turn.kind;
         if (how === 'stream') payload = { kind: 'stream', open: client.upload() };
         else if (how === 'multipart') payload = { kind: 'stream', open: await client.parts(turn.rules.parts()) };
         else {
-          const work: Work = how === 'json' ? { body: await client.json() } : { body: {}, form: await client.form() };
-          if (turn.kind.metered) request = { ...work.body };
+          const work: Work = how === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
+          if (metered) request = { ...work.body };
+          if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
           const ruling = turn.rules.request(work);
           if (ruling) await ruling;
           payload = { kind: 'json', work };

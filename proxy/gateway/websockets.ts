@@ -82,9 +82,9 @@ export class Websockets {
     return this.#open.size;
   }
 
-  /** Bytes that were written to clients and not taken yet. */
+  /** Bytes that clients have not taken yet, and those that are kept for clients that may come back. */
   get heldBytes(): number {
-    let bytes = 0;
+    let bytes = this.#turns.keptBytes;
     for (const connection of this.#open.keys()) bytes += connection.heldBytes;
     return bytes;
   }
@@ -196,7 +196,7 @@ export class Websockets {
     if (client instanceof ResumableClient) upgrade.last = client;
     running.begin();
     await runner.run(turn, client, running.end);
-    if (client instanceof ResumableClient) client.ended();
+    client.ended();
     const expires = turn.identity?.key.expires_at;
     if (!turn.identity || (expires !== undefined && turn.now() >= expires)) connection.closeAfterTurn(CLOSE.policy, UNUSABLE_KEY);
   }
@@ -238,7 +238,9 @@ export class Websockets {
     } catch {
       // The row has no key then.
     }
-    this.#options.runner.refuse(turn, new FrameClient(turn, refusal, connection), refusal);
+    const client = new FrameClient(turn, refusal, connection);
+    this.#options.runner.refuse(turn, client, refusal);
+    client.ended();
   }
 
   /** Leaves a row for a connection that one of its limits ended (RM4). */

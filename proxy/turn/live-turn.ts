@@ -1,12 +1,12 @@
 // One turn from its arrival to its end: what rules see of it, and the metadata that they note.
 import { requestId } from '../request-id.ts';
-import { KINDS, type Kind } from './kinds.ts';
+import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
 import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
-import type { FileView, Headers, ModelView, Route, SafeFields, Turn } from './turn.ts';
+import type { FileView, Headers, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -29,6 +29,7 @@ export interface TurnHost {
   readonly after: (ms: number, run: () => void) => () => void;
   findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
   findFile(pool: PoolConfig, id: string): FileView | undefined | Promise<FileView | undefined>;
+  presenceOf(pool: PoolConfig, id: string): Presence;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
   /** Reports an unexpected error of the turn with this id. Never throws. */
@@ -53,9 +54,10 @@ const SURFACES: Readonly<Record<Kind['surface'], Surface>> = { native: nativeSur
 export class LiveTurn implements Turn {
   readonly id: string;
   readonly at: number;
-  readonly route: Route;
+  /** Its kind, the row below and the chain of `rules` belong together: `become` alone changes them. */
+  route: Route;
   /** The row of the route's kind in the table of kinds; undefined for a request outside the route table. */
-  readonly kind: Kind | undefined;
+  kind: Kind | undefined;
   readonly surface: Surface;
   readonly params: Readonly<Record<string, string>>;
   readonly client: 'http' | 'websocket';
@@ -63,7 +65,7 @@ export class LiveTurn implements Turn {
   readonly headers: Headers;
   readonly query: string;
   readonly generation: TurnConfiguration;
-  readonly rules: RuleRun;
+  rules: RuleRun;
   /** What rules noted: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
@@ -88,6 +90,16 @@ export class LiveTurn implements Turn {
     this.#keyOf = arrival.keyOf;
     this.#host = host;
     this.rules = new RuleRun(generation.chains.of(kind), this);
+  }
+
+  /**
+   * Goes on as a turn of another kind of the same surface, because its body asks for other work than its route's kind does. Called
+   * before the request phases of its rules. The row keeps the endpoint of the client.
+   */
+  become(kind: RouteKind): void {
+    this.route = { ...this.route, kind };
+    this.kind = KINDS[kind];
+    this.rules = new RuleRun(this.generation.chains.of(kind), this);
   }
 
   get wire(): WireWords {
@@ -146,6 +158,10 @@ export class LiveTurn implements Turn {
 
   findFile(id: string): FileView | undefined | Promise<FileView | undefined> {
     return this.#host.findFile(this.pool, id);
+  }
+
+  presenceOf(id: string): Presence {
+    return this.#host.presenceOf(this.pool, id);
   }
 
   recoversIn(): number | undefined {

@@ -124,6 +124,7 @@ export interface TranscriptionConfig {
 
 export interface Limits {
   readonly header_bytes: number;
+  readonly header_count: number;
   readonly request_body_bytes: number;
   readonly compressed_body_bytes: number;
   readonly expansion_ratio: number;

@@ -65,6 +65,12 @@ export interface FileView {
   readonly account: string;
 }
 
+/**
+ * Where a Pool's catalog has a model. `absent`: no account lists it. `suppressed`: the operator removed it. `invisible`: only invisible
+ * accounts list it. `unroutable`: listed, but no source is routable now (503). Image routes distinguish these (A10).
+ */
+export type Presence = 'routable' | 'unroutable' | 'invisible' | 'suppressed' | 'absent';
+
 /** What rules see of the account of an attempt. */
 export interface AccountView {
   readonly id: string;
@@ -128,6 +134,8 @@ export interface Turn {
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
   /** Looks a file of the Pool up; a promise only where memory does not know it. */
   findFile(id: string): FileView | undefined | Promise<FileView | undefined>;
+  /** Where the Pool's catalog has a model; reads no account. */
+  presenceOf(id: string): Presence;
   /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is in cooldown. */
   recoversIn(): number | undefined;
   /** Set by the rule that checks model access; later rules rely on it. */

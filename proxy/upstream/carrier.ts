@@ -5,6 +5,9 @@ import type { CarrierFailure } from '../turn/failure.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { Headers } from '../turn/turn.ts';
 
+/** Answers with a status of 1xx before the answer itself: they are skipped, and a reply with more of them than this is malformed. */
+export const MAX_INTERIM_ANSWERS = 16;
+
 export interface CarrierRequest {
   readonly method: string;
   /** Absolute path with any query, below the account's base URL. */

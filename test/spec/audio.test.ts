@@ -383,9 +383,9 @@ describe('an upload that streams', () => {
     assert.equal(await answered, 200);
     assert.ok(received > 48_000_000);
     const metrics = await (await fetch(`${taker.gate.adminUrl}/metrics`)).text();
-    const most = Number(/^poolgate_upload_held_bytes_max (\d+)$/m.exec(metrics)?.[1]);
+    const most = Number(/^poolgate_upload_bytes_held_max (\d+)$/m.exec(metrics)?.[1]);
     assert.ok(most > 0 && most <= 1_048_576, `${most} bytes were held`);
-    assert.match(metrics, /^poolgate_upload_held_bytes 0$/m, 'and nothing is held any more');
+    assert.match(metrics, /^poolgate_upload_bytes_held 0$/m, 'and nothing is held any more');
   });
 
   test('a client that leaves, or falls silent, at any boundary of the parts ends the request to the account', async () => {
@@ -425,7 +425,7 @@ describe('an upload that streams', () => {
       assert.equal(taker.gate.account('north').status, 'active');
       assert.equal(taker.gate.account('north').inFlight, 0);
       const metrics = await (await fetch(`${taker.gate.adminUrl}/metrics`)).text();
-      assert.match(metrics, /^poolgate_upload_held_bytes 0$/m);
+      assert.match(metrics, /^poolgate_upload_bytes_held 0$/m);
     }
   });
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
@@ -61,6 +61,23 @@ const marked: JsonObject = {
   client_metadata: { turn_id: canary('turn') },
 };
 
+/** A picture with a mark behind its head, of which the first nine bytes leave the mark's base64 as it is. */
+const PICTURE = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n.', 'latin1'), Buffer.from(canary('image'))]);
+
+/** All that a provider's error might repeat. */
+const WISH = `${PROMPT} with ${canary('arguments')}`;
+
+/** The parts of an image edit, each with marks in all of its texts. The model is one that no catalog has. */
+const imageForm = formOf([
+  { name: 'model', value: canary('image-model') },
+  { name: 'prompt', value: WISH },
+  { name: 'image', value: PICTURE, filename: canary('image-name'), type: 'image/png' },
+  { name: 'mask', value: PICTURE, filename: canary('mask-name'), type: `image/${MARK}` },
+]);
+const form = { body: imageForm, headers: { 'content-type': FORM_TYPE } } as const;
+const picture = { model: canary('image-model'), prompt: WISH, user: canary('user') };
+const compacted = [...(marked.input as Json[]), { type: 'compaction_trigger' }];
+
 interface Request {
   readonly method?: string;
   readonly path: string;
@@ -76,6 +93,33 @@ const ROUTES: Readonly<Record<string, Request>> = {
   'a native stream': { path: '/backend-api/agent/responses', body: turnBody('', marked), dispatched: true },
   'a native answer': { path: '/backend-api/agent/responses', body: turnBody('', { ...marked, stream: false }), dispatched: true },
   'the native alias': { path: '/backend-api/agent/v1/responses', body: turnBody('', marked), dispatched: true },
+  'an image': { path: '/v1/images/generations', body: picture, dispatched: true },
+  'an edited image': { path: '/v1/images/edits', ...form, dispatched: true },
+  'a native image': { path: '/backend-api/agent/images/generations', body: picture, dispatched: true },
+  'a native edited image': { path: '/backend-api/agent/images/edits', ...form, dispatched: true },
+  'an image with a wrong parameter': { path: '/v1/images/generations', body: { ...picture, [canary('parameter')]: canary('value') } },
+  'an edit with a part of another name': {
+    path: '/v1/images/edits',
+    ...form,
+    body: formOf([
+      { name: 'model', value: 'm' },
+      { name: canary('part'), value: PICTURE, filename: canary('part-name') },
+    ]),
+  },
+  'a form that is cut': { path: '/v1/images/edits', ...form, body: imageForm.subarray(0, -40) },
+  'a form without a boundary': { path: '/v1/images/edits', ...form, headers: { 'content-type': `multipart/form-data; x=${MARK}` } },
+  'a native compaction': { path: '/backend-api/agent/responses/compact', body: { model: 'model-a', ...marked }, dispatched: true },
+  'the alias of it': { path: '/backend-api/agent/v1/responses/compact', body: { model: 'model-a', ...marked }, dispatched: true },
+  'an explicit compaction': { path: '/v1/responses', body: { model: 'model-a', ...marked, input: compacted }, dispatched: true },
+  'a streamed compaction': {
+    path: '/v1/responses',
+    body: { model: 'model-a', ...marked, input: compacted, stream: true },
+    dispatched: true,
+  },
+  'a wrong replay': {
+    path: '/v1/responses',
+    body: { model: 'model-a', ...marked, input: [{ type: 'compaction', encrypted_content: canary('sealed'), [canary('member')]: 1 }] },
+  },
   'the public models': { path: '/v1/models' },
   'the native models': { path: '/backend-api/agent/models', headers: { 'if-none-match': canary('etag') } },
   'a forwarded row': { path: '/backend-api/meter/agent-identities/jwks' },
@@ -86,6 +130,46 @@ const ROUTES: Readonly<Record<string, Request>> = {
     body: { model: 'model-a', messages: [{ role: 'user', content: PROMPT }] },
   },
   // The name of a file is stored (Q21), so these have none that is marked.
+  'a transcription': {
+    path: '/v1/audio/transcriptions',
+    body: formOf([
+      { name: 'model', value: 'gpt-4o-transcribe' },
+      { name: 'prompt', value: canary('audio-prompt') },
+      { name: 'keywords[]', value: canary('keyword') },
+      { name: 'file', filename: canary('voice'), type: MARK, value: canary('sound') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a native transcription': {
+    path: '/backend-api/transcribe',
+    body: formOf([
+      { name: 'model', value: canary('audio-model') },
+      { name: canary('field'), value: canary('value') },
+      { name: 'file', filename: canary('voice'), value: canary('sound') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a transcription that is refused behind its file': {
+    path: '/v1/audio/transcriptions',
+    body: formOf([
+      { name: 'file', filename: canary('voice'), value: canary('sound') },
+      { name: 'model', value: canary('audio-model') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a transcription with a field of its own': {
+    path: '/v1/audio/transcriptions',
+    body: formOf([
+      { name: `${MARK} field`, value: canary('value') },
+      { name: 'file', filename: canary('voice'), value: canary('sound') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a transcription that breaks off': {
+    path: '/backend-api/transcribe',
+    body: formOf([{ name: 'file', filename: canary('voice'), value: canary('sound') }]).subarray(0, -20),
+    headers: { 'content-type': FORM_TYPE },
+  },
   'a file upload': {
     path: '/v1/files',
     body: formOf([
@@ -179,6 +263,9 @@ const FAILURES: Readonly<Record<string, Scripted>> = {
   'a failed JSON answer': (account) => replyJson({ id: canary('response'), status: 'failed', error: echo(account) }),
   'a stream that breaks off': () => [replyEvents([created, delta, delta]), { kind: 'cut', at: { events: 2 }, how: 'reset' }],
   'a stream without an end': () => replyEvents([created, delta]),
+  'a compaction that is marked': () =>
+    replyJson({ output: [{ type: 'compaction', encrypted_content: canary('completion') }] }, { headers: theirs }),
+  'a compaction without content': () => replyJson({ output: [{ type: 'compaction', id: canary('completion') }] }, { headers: theirs }),
   'an event that is no JSON': () => replyBytes(`data: {"type":"response.completed","a":"${canary('completion')}\n\n`),
   'no answer': () => 'reset before headers',
   'a coded answer': () => replyBytes(PROMPT, { headers: { 'content-encoding': 'gzip' } }),
@@ -209,7 +296,7 @@ before(async () => {
     config: (draft) => {
       draft.limits = { request_body_bytes: 100_000 };
       draft.log = { level: 'debug' };
-      draft.pools = draft.accounts.map(({ id }: { id: string }) => ({ id, assignments: [{ account: id }] }));
+      draft.pools = draft.accounts.map(({ id }: { id: string }) => ({ id, image_host_model: 'model-a', assignments: [{ account: id }] }));
       draft.keys = draft.accounts.map(({ id }: { id: string }, index: number) => ({
         id,
         pool: id,
@@ -282,6 +369,24 @@ test('a client that leaves in the middle leaves nothing but a row [S4]', async (
   leaving.abort();
   await assert.rejects(reply.then((answer) => answer.text()));
   gate.upstream.release();
+});
+
+test('a transcript is kept nowhere, and what an account says of a transcription is repeated in no error [S4] [D9]', async () => {
+  const account = accountOf(CASES.length);
+  const headers = { ...HEADERS, authorization: `Bearer ${keyOf(CASES.length)}`, 'content-type': FORM_TYPE };
+  const body = formOf([
+    { name: 'model', value: 'gpt-transcribe' },
+    { name: 'prompt', value: PROMPT },
+    { name: 'file', filename: canary('voice'), value: canary('sound') },
+  ]);
+  const ask = (path: string): ReturnType<TestGateway['send']> => gate.send(path, { body, headers });
+  for (const path of ['/v1/audio/transcriptions', '/backend-api/transcribe']) {
+    gate.upstream.nextOn(account, '/backend-api/transcribe', replyJson({ text: canary('transcript'), language: canary('language') }));
+    assert.ok((await ask(path)).text.includes(canary('transcript')));
+    gate.upstream.nextOn(account, '/backend-api/transcribe', replyJson({ error: echo(account) }, { status: 400, headers: theirs }));
+    const { text, headers: answered } = await ask(path);
+    for (const secret of NEVER_ANSWERED) assert.ok(!(text + JSON.stringify([...answered])).includes(secret), secret);
+  }
 });
 
 test('the address of an upload is kept nowhere, and repeated in no error [S4] [C1]', async () => {

@@ -61,6 +61,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       after: (ms, run) => clock.after(ms, run),
       findModel: (_pool, id) => (id === model?.id ? model : undefined),
       findFile: () => undefined,
+      presenceOf: (_pool, id) => (id === model?.id ? 'routable' : 'absent'),
       recoversIn: () => undefined,
       fault: (thrown) => void faults.push(thrown),
     },

@@ -5,7 +5,19 @@ import { Refusal } from '../../proxy/turn/refusal.ts';
 import type { Rule } from '../../proxy/turn/rule.ts';
 import { Chains, type Phase, RuleRun } from '../../proxy/turn/rule-chain.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
-import type { AccountView, Body, Event, FileView, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
+import type {
+  AccountView,
+  Body,
+  Event,
+  FileView,
+  Headers,
+  ModelView,
+  Outgoing,
+  Presence,
+  Route,
+  SafeFields,
+  Turn,
+} from '../../proxy/turn/turn.ts';
 
 export interface TurnOptions {
   readonly kind?: RouteKind;
@@ -14,6 +26,8 @@ export interface TurnOptions {
   readonly pool?: Partial<PoolConfig>;
   /** The turn's model; its id defaults to the body's `model`. */
   readonly model?: Partial<ModelView>;
+  /** Of models other than the turn's; default: absent. */
+  readonly presence?: Readonly<Record<string, Presence>>;
   readonly client?: 'http' | 'websocket';
   readonly audioBytes?: number;
   readonly params?: Turn['params'];
@@ -73,6 +87,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' },
     limits: {
       header_bytes: 32768,
+      header_count: 200,
       request_body_bytes: 75_497_472,
       compressed_body_bytes: 33_554_432,
       expansion_ratio: 200,
@@ -88,6 +103,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     identify: () => key,
     findModel: (id) => (id === model.id ? model : undefined),
     findFile: (id) => options.files?.[id],
+    presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),
     recoversIn: () => undefined,
     model,
     fileOwner: undefined,

@@ -4,12 +4,14 @@ import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispa
 import type { Counters } from '../../metrics.ts';
 import type { FormPart } from '../../turn/form.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import { isForm } from '../../turn/media-type.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { PartReader } from '../../turn/rule.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { UploadMeter } from '../../upload-meter.ts';
 import { CollectSink } from './collect-sink.ts';
 import { askForBody } from './expect-continue.ts';
+import { bodyOfForm } from './form-body.ts';
 import { FormUpload } from './form-upload.ts';
 import { parseBody } from './json-body.ts';
 import { boundaryOf, readForm } from './multipart-form.ts';
@@ -69,13 +71,17 @@ export class HttpClient implements TurnClient {
     return this.#response.destroyed || (this.#request.socket.readableEnded && !this.#request.complete);
   }
 
-  /** Reads the JSON body. @throws Refusal */
+  /** Reads the body that the route's kind takes: JSON, or a form as JSON. @throws Refusal */
   async json(): Promise<Body> {
     const request = this.#request;
-    checkMediaType(request.headers['content-type']);
-    const bytes = await readBody(request, this.#bodyOptions());
-    const { kind } = this.#turn;
-    const body = bytes.length === 0 && kind?.served === 'dispatch' && kind.emptyBody ? {} : parseBody(bytes);
+    const contentType = request.headers['content-type'];
+    const options = this.#bodyOptions();
+    const kind = this.#turn.kind?.served === 'dispatch' ? this.#turn.kind : undefined;
+    const { payload } = kind ?? {};
+    if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
+    checkMediaType(contentType);
+    const bytes = await readBody(request, options);
+    const body = bytes.length === 0 && kind?.emptyBody === true ? {} : parseBody(bytes);
     this.#streams = body.stream === true;
     return body;
   }

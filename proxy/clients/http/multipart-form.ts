@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-import { MIMEType } from 'node:util';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Counters } from '../../metrics.ts';
 import type { FormPart } from '../../turn/form.ts';
+import { mediaTypeOf } from '../../turn/media-type.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import { type BodyOptions, readBody } from './request-body.ts';
 
@@ -25,9 +25,6 @@ const LONGEST_PARSE_MS = 10_000;
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=?-]{1,70}$/;
 
 const malformed = (what: string): Refusal => new Refusal('invalid_request', { message: `The multipart body ${what}.` });
-
-/** Whether the Content-Type says that the body is a form. */
-export const isForm = (contentType: string | undefined): boolean => mediaTypeOf(contentType)?.essence === 'multipart/form-data';
 
 /**
  * Reads and parses the body of a multipart row within the limits of all bodies: size, compression, silence, memory.
@@ -121,12 +118,4 @@ function countParts(bytes: Buffer, boundary: string): number {
     count++;
   }
   return count;
-}
-
-function mediaTypeOf(contentType: string | undefined): MIMEType | undefined {
-  try {
-    return contentType === undefined ? undefined : new MIMEType(contentType);
-  } catch {
-    return undefined;
-  }
 }

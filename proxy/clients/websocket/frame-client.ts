@@ -91,6 +91,11 @@ export class FrameClient implements TurnClient {
     return () => this.#left.delete(left);
   }
 
+  /** The turn has left its row: nothing of it stays with a connection that goes on for hours. */
+  ended(): void {
+    this.disconnect();
+  }
+
   /** Undefined while the turn runs without its client. */
   protected get connection(): WebsocketConnection | undefined {
     return this.#connection;
