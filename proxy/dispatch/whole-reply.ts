@@ -83,7 +83,7 @@ export class WholeReply implements ByteReader {
   }
 
   #settle(body: Buffer): void {
-    const { turn, settle, retryable, committed, observers, followUp } = this.#context;
+    const { turn, settle, retryable, committed, observers } = this.#context;
     if (this.#refused) {
       settle({ kind: 'failed', failure: statusFailure(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
       return;
@@ -91,7 +91,7 @@ export class WholeReply implements ByteReader {
     const text = body.toString('utf8');
     const json = parsed(text);
     if (isChecked(turn)) {
-      settleChecked(json, text, { head: this.#head, client: this.#client, context: this.#context });
+      this.#check(json, text, body);
       return;
     }
     const failure = failureIn(json, turn);
@@ -102,17 +102,33 @@ export class WholeReply implements ByteReader {
     }
     // Turns of the compatible surface go out as streams: one body is an answer only to a client that did not ask for a stream.
     if (!json || (!relaysWholeAnswers && this.#client.streams)) {
-      if (!json && this.#isText) this.#passText(body);
-      else settle({ kind: 'failed', failure: carrierFailure('malformed') });
+      settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
     committed();
     if (!failure) observers.answer(json);
-    if (followUp && !failure) this.#follow(followUp(json), json, text);
-    else this.#show(text, json, failure);
+    const close = this.#answer(text, json, failure);
+    const outcome = { kind: outcomeOf(json), shown: true } as const;
+    const code = failure ? loggedCode(failure.error.code) : null;
+    settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
   }
 
-  /** A transcript in a text format, say. */
+  #check(json: JsonObject | undefined, text: string, body: Buffer): void {
+    const reply = { head: this.#head, client: this.#client, context: this.#context };
+    const { turn, settle, followUp } = this.#context;
+    if (!json && this.#isText) this.#passText(body);
+    else if (!json || !followUp || failureIn(json, turn)) settleChecked(json, text, reply);
+    else {
+      followUp(json)
+        .then((answer) => settleChecked(answer, answer === json ? text : JSON.stringify(answer), reply))
+        .catch((thrown: unknown) => {
+          if (!(thrown instanceof Refusal)) turn.fault(thrown);
+          settle({ kind: 'refused', refusal: refusalOf(thrown) });
+        });
+    }
+  }
+
+  /** Whether it is a transcript in a text format, say. */
   get #isText(): boolean {
     const { kind } = this.#context.turn;
     return kind?.served === 'dispatch' && kind.textAnswers && typeOf(this.#upstreamHeaders).startsWith('text/');
@@ -126,26 +142,6 @@ export class WholeReply implements ByteReader {
     turn.rules.head(this.#head);
     const ending = { outcome: { kind: 'completed', shown: true }, status, code: null } as const;
     settle({ kind: 'done', ending, close: () => this.#client.answer(status, headers, body) });
-  }
-
-  /** The client gets the answer when the follow-up is over. */
-  #follow(following: Promise<JsonObject>, json: JsonObject, text: string): void {
-    const { turn, settle } = this.#context;
-    following
-      .then((answer) => this.#show(answer === json ? text : JSON.stringify(answer), answer, undefined))
-      .catch((thrown: unknown) => {
-        if (!(thrown instanceof Refusal)) turn.fault(thrown);
-        settle({ kind: 'refused', refusal: refusalOf(thrown) });
-      });
-  }
-
-  /** @param failure a refusal that a native client gets as the provider's answer */
-  #show(text: string, json: JsonObject, failure: Failure | undefined): void {
-    const { settle } = this.#context;
-    const close = this.#answer(text, json, failure);
-    const outcome = { kind: outcomeOf(json), shown: true } as const;
-    const code = failure ? loggedCode(failure.error.code) : null;
-    settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
   }
 
   /** @param failure a refusal that a native client gets as the provider's answer */
