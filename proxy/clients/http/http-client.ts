@@ -35,6 +35,9 @@ export interface HttpClientOptions {
 /** Room for the fields of a file upload, the headers of its parts and their delimiters. */
 const FORM_BYTES = 65_536;
 
+/** What an upload that streams through may hold: its fields, and the buffers of its streams. */
+const STREAMED_BYTES = 1_048_576;
+
 /** Methods without a request body. */
 const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
@@ -86,11 +89,13 @@ export class HttpClient implements TurnClient {
     return body;
   }
 
-  /** Reads the form of a file upload. @throws Refusal */
-  form(): Promise<readonly FormPart[]> {
+  /** Reads the form of a file upload, whose bytes stay in memory until the turn ends. @throws Refusal */
+  async form(): Promise<readonly FormPart[]> {
     const options = this.#bodyOptions();
     const { limits } = options;
-    return readForm(this.#request, { ...options, limits: { ...limits, request_body_bytes: limits.file_bytes + FORM_BYTES } });
+    const parts = await readForm(this.#request, { ...options, limits: { ...limits, request_body_bytes: limits.file_bytes + FORM_BYTES } });
+    this.#hold(parts.reduce((sum, part) => sum + (part.kind === 'file' ? part.bytes.length : 0), 0));
+    return parts;
   }
 
   /** Reads a multipart body up to its file. @throws Refusal */
@@ -103,6 +108,7 @@ export class HttpClient implements TurnClient {
       this.#counters.add('bodies_too_large');
       throw new Refusal('request_too_large');
     }
+    this.#hold(STREAMED_BYTES);
     askForBody(request, this.#response);
     const form = new FormUpload(request, {
       boundary,
@@ -115,6 +121,7 @@ export class HttpClient implements TurnClient {
       meter: this.#uploads,
     });
     this.#form = form;
+    this.#response.once('close', () => form.close());
     await form.ready();
     return () => form.open();
   }
@@ -150,6 +157,16 @@ export class HttpClient implements TurnClient {
 
   pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd> {
     return pipeAnswer(reply, this.#response, options);
+  }
+
+  /** Counts bytes against the memory limit of all bodies until the turn has ended. @throws Refusal `server_is_overloaded` */
+  #hold(bytes: number): void {
+    if (!this.#guard.take(bytes, this.#turn.limits.bodies_in_memory_bytes)) {
+      this.#counters.add('bodies_guard_refused');
+      throw new Refusal('server_is_overloaded');
+    }
+    if (this.#response.destroyed) this.#guard.give(bytes);
+    else this.#response.once('close', () => this.#guard.give(bytes));
   }
 
   #bodyOptions(): BodyOptions {
