@@ -16,6 +16,7 @@ import { compactionAnswer } from './compaction/compaction-answer.ts';
 import { compactionProjection } from './compaction/compaction-projection.ts';
 import { compactionReplay } from './compaction/compaction-replay.ts';
 import { compactionTrigger } from './compaction/compaction-trigger.ts';
+import { requestCompression } from './compression/request-compression.ts';
 import { backendShape } from './dialect/backend-shape.ts';
 import { dialectShape } from './dialect/dialect-shape.ts';
 import { dropFields } from './dialect/drop-fields.ts';
@@ -116,6 +117,7 @@ export const RULES: readonly Rule[] = [
   lowerSchemas, // before Lite moves the tools
   effortAlias, // after the policy has distinguished minimal from low
   liftInstructions, // Full only
+  requestCompression, // after the last refusal, so that no refused turn pays for it; before Lite, whose own items hold no outputs (F7)
   liteRewrite, // Lite only
   backendShape, // after every rule that edits reasoning and include
   compactionProjection, // per attempt; after the Lite rewrite (F2.15), and before an account drops what it refuses

@@ -101,6 +101,8 @@ class Attempt implements ReplyContext {
   }
 
   start(): void {
+    // Of an earlier attempt.
+    this.turn.held.releaseAll();
     const { client, upload } = this.#options;
     this.#cancelGone = client.onGone(() => this.#gone());
     if (this.#settled) return;

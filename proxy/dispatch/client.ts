@@ -96,6 +96,8 @@ export interface TurnClient extends Client {
   readonly gone: boolean;
   /** Reads the body that the route's kind takes: JSON, or a form as JSON. @throws Refusal */
   json(): Promise<Body>;
+  /** Decoded size of that body; 0 before it was read. */
+  readonly bodyBytes: number;
   /** Reads a multipart body that is held whole. @throws Refusal */
   form(): Promise<readonly FormPart[]>;
   /**

@@ -1,5 +1,6 @@
 // A reply of events to a turn whose answer is checked as a whole: nothing is relayed, and its end is judged as one answer (F3.5, Q27).
 import { type CarrierFailure, carrierFailure, inBandFailure } from '../turn/failure.ts';
+import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
 import { isList, isObject, type Json, type JsonObject } from '../turn/json.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import { endOf } from '../turn/terminal-event.ts';
@@ -13,13 +14,12 @@ const ITEM_DONE = 'response.output_item.done';
 
 export class CollectedReply implements EventReader {
   readonly reads = 'events';
-  readonly maxEventBytes: number;
+  readonly memory: HeldBytes;
   /** Nothing of it is shown before its turn is over. */
   readonly shown = false;
   readonly #reply: CheckedReply;
   /** Finished items in the order of their output index; one without an index takes the next place. */
   readonly #items = new Map<number, Json>();
-  #bytes = 0;
   /** The response of the terminal event. */
   #response: JsonObject | undefined;
   #ended = false;
@@ -28,22 +28,33 @@ export class CollectedReply implements EventReader {
 
   constructor(reply: CheckedReply) {
     this.#reply = reply;
-    this.maxEventBytes = reply.context.turn.limits.upstream_event_bytes;
+    this.memory = reply.context.turn.held;
   }
 
   event(event: ReplyEvent): void {
     if (this.#over || this.#ended) return;
+    try {
+      this.#take(event);
+    } catch (thrown) {
+      if (!(thrown instanceof TooMuchHeld)) throw thrown;
+      this.#exceeded();
+    }
+  }
+
+  /** @throws TooMuchHeld */
+  #take(event: ReplyEvent): void {
+    if (event.type === '') this.memory.allow(PARSED_COPIES * event.length);
     event.completeType();
     const { observers, counters } = this.#reply.context;
     const observed = observers.wants(event.type);
     const end = endOf(event.type);
     if (!observed && end === undefined && event.type !== ITEM_DONE) return;
     counters.add('events_parsed');
+    this.memory.allow(PARSED_COPIES * event.length);
     const data = event.json();
     if (data && observed) observers.event(event.type, data);
-    if (event.type === ITEM_DONE || end !== undefined) this.#bytes += event.length;
-    if (this.#bytes > this.maxEventBytes) this.#exceeded();
-    else if (event.type === ITEM_DONE) this.#keep(data);
+    if (event.type === ITEM_DONE || end !== undefined) this.memory.hold(event.length);
+    if (event.type === ITEM_DONE) this.#keep(data);
     else if (end === 'failed') this.#failed(data);
     else if (end !== undefined) this.#ends(data);
   }

@@ -1,5 +1,6 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then judged as a whole.
 import { type CarrierFailure, carrierFailure, type Failure, loggedCode, statusFailure } from '../turn/failure.ts';
+import { PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
 import { isObject, type JsonObject } from '../turn/json.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
 import { replyText } from '../turn/reply-text.ts';
@@ -23,7 +24,6 @@ export class WholeReply implements ByteReader {
   /** As the account sent it. */
   readonly #upstreamHeaders: Headers;
   readonly #head: Head;
-  readonly #maxBytes: number;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #over = false;
@@ -33,13 +33,12 @@ export class WholeReply implements ByteReader {
     this.#client = client;
     this.#upstreamHeaders = upstreamHeaders;
     this.#head = head;
-    this.#maxBytes = this.#refused ? MAX_ERROR_BYTES : context.turn.limits.upstream_event_bytes;
   }
 
   data(chunk: Buffer): void {
     if (this.#over) return;
     this.#bytes += chunk.length;
-    if (this.#bytes <= this.#maxBytes) {
+    if (this.#holds(chunk.length)) {
       this.#chunks.push(chunk);
       return;
     }
@@ -70,6 +69,20 @@ export class WholeReply implements ByteReader {
   /** Only 200 announces an answer (Q3). */
   get #refused(): boolean {
     return this.#head.status !== 200;
+  }
+
+  /** Whether there is room for a part of the body that has come, and for the copies of what came so far. */
+  #holds(bytes: number): boolean {
+    if (this.#refused) return this.#bytes <= MAX_ERROR_BYTES;
+    const { held } = this.#context.turn;
+    try {
+      held.hold(bytes);
+      held.allow(PARSED_COPIES * this.#bytes);
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof TooMuchHeld) return false;
+      throw thrown;
+    }
   }
 
   #judge(body: Buffer): void {

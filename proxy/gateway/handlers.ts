@@ -1,4 +1,5 @@
 // What serves turns: the answers of the gateway's own, dispatch to accounts, and the runner over both.
+import { setImmediate } from 'node:timers/promises';
 import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
@@ -7,6 +8,7 @@ import { Dispatch } from '../dispatch/dispatch.ts';
 import { ReplyObservers } from '../dispatch/reply-observers.ts';
 import { fileFollowUps } from '../files/file-follow-ups.ts';
 import { placeOf } from '../log.ts';
+import { MemoryGuard } from '../memory-guard.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import type { Services } from './services.ts';
 import { TurnRunner } from './turn-runner.ts';
@@ -64,7 +66,7 @@ function poolUsage({ capacity, loaded, usage }: Services): PoolUsageOptions {
   };
 }
 
-export function turnHost({ capacity, clock, counters, files, log, models }: Services): TurnHost {
+export function turnHost({ capacity, clock, counters, files, log, models, tokens }: Services): TurnHost {
   return {
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
@@ -72,6 +74,9 @@ export function turnHost({ capacity, clock, counters, files, log, models }: Serv
     findFile: (pool, id) => files.find(pool.id, id),
     presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
+    replyMemory: { guard: new MemoryGuard(), counters },
+    countTokens: (texts) => tokens.count(texts),
+    pause: () => setImmediate(),
     fault: (thrown, requestId) => {
       counters.add('server_errors');
       log.error('unexpected_error', { request_id: requestId, ...placeOf(thrown) });

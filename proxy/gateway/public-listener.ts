@@ -8,10 +8,11 @@ import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/header-limits
 import { HttpClient } from '../clients/http/http-client.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections.ts';
 import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
-import { BODY_MALFORMED, BodyGuard } from '../clients/http/request-body.ts';
+import { BODY_MALFORMED } from '../clients/http/request-body.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Heartbeat } from '../heartbeat.ts';
+import { MemoryGuard } from '../memory-guard.ts';
 import type { Counters } from '../metrics.ts';
 import { endConnectionAfter } from '../node-internals.ts';
 import { requestId } from '../request-id.ts';
@@ -55,7 +56,7 @@ export class PublicListener {
   readonly #options: PublicListenerOptions;
   readonly #server: Server;
   readonly #connections = new IdleConnections();
-  readonly #bodies = new BodyGuard();
+  readonly #bodies = new MemoryGuard();
   readonly #cors: Cors;
   readonly #running = new RunningTurns();
   readonly websockets: Websockets;

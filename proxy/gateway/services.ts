@@ -17,6 +17,7 @@ import { Catalog } from '../models/catalog.ts';
 import type { CatalogAnswer } from '../models/catalog-refresh.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
 import { Continuity } from '../sessions/continuity.ts';
+import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/failure.ts';
 import { UploadMeter } from '../upload-meter.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
@@ -57,6 +58,7 @@ export class Services {
   readonly continuity: Continuity;
   readonly files: Files;
   readonly finalisation: Finalisation;
+  readonly tokens: TokenCounter;
   /** What other processes on the store write. */
   readonly changes: ChangeFeed;
   readonly #calls: OwnCalls;
@@ -98,6 +100,7 @@ export class Services {
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
     this.continuity = new Continuity({ store: store.pins, key, clock });
     this.files = new Files(store.files, clock);
+    this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
     this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
     this.credentials = new Credentials({

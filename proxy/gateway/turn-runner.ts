@@ -56,6 +56,7 @@ export class TurnRunner {
         else if (how === 'multipart') payload = { kind: 'stream', open: await client.parts(turn.rules.parts()) };
         else {
           const work: Work = how === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
+          turn.bodyBytes = client.bodyBytes;
           if (metered) request = { ...work.body };
           if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
           const ruling = turn.rules.request(work);
@@ -111,6 +112,7 @@ export class TurnRunner {
     } catch (thrown) {
       turn.fault(thrown);
     }
+    turn.held.releaseAll();
     this.#record(turn, ending, attempts, reservation);
   }
 

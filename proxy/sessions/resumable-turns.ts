@@ -64,6 +64,11 @@ export class ResumableTurns<Turn extends Resumable> {
     return undefined;
   }
 
+  /** Ends the turns whose client is gone. */
+  endDetached(): void {
+    for (const turns of [...this.#bySession.values()]) for (const turn of [...turns]) if (turn.isDetached) turn.cancel();
+  }
+
   /** Before an edited turn starts: ends the turns that it replaces, and waits until they have, but not for long. */
   async replace(session: string): Promise<number> {
     const detached = [...(this.#bySession.get(session) ?? [])].filter(({ isDetached }) => isDetached);

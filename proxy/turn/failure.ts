@@ -6,8 +6,8 @@ import type { Headers } from './turn.ts';
 
 /**
  * Why a carrier returned no whole answer: `connect` (no connection), `connect_timeout` (none in time), `network` (the connection
- * died), `first_byte` (sent, no answer in time), `idle` (no next byte in time), `malformed` (not HTTP), `too_large` (an event or
- * answer past `limits.upstream_event_bytes`), `frame_too_large` (the account closed a websocket for the size of the turn's frame).
+ * died), `first_byte` (sent, no answer in time), `idle` (no next byte in time), `malformed` (not HTTP), `too_large` (the
+ * reply needs more memory than it may have), `frame_too_large` (the account closed a websocket for the size of the turn's frame).
  */
 export type CarrierFailure =
   | 'connect'

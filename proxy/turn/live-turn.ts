@@ -1,5 +1,6 @@
 // One turn from its arrival to its end: what rules see of it, and the metadata that they note.
 import { requestId } from '../request-id.ts';
+import { HeldBytes, type ReplyMemory } from './held-bytes.ts';
 import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
@@ -32,6 +33,10 @@ export interface TurnHost {
   presenceOf(pool: PoolConfig, id: string): Presence;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
+  /** What all turns hold of their replies. */
+  readonly replyMemory: ReplyMemory;
+  countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
+  pause(): Promise<void>;
   /** Reports an unexpected error of the turn with this id. Never throws. */
   fault(thrown: unknown, requestId: string): void;
 }
@@ -66,10 +71,13 @@ export class LiveTurn implements Turn {
   readonly query: string;
   readonly generation: TurnConfiguration;
   rules: RuleRun;
+  /** What is in memory of the reply. */
+  readonly held: HeldBytes;
   /** What rules noted: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
   fileOwner: string | undefined;
+  bodyBytes = 0;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   readonly #keyOf: Arrival['keyOf'];
   readonly #host: TurnHost;
@@ -89,6 +97,7 @@ export class LiveTurn implements Turn {
     this.generation = generation;
     this.#keyOf = arrival.keyOf;
     this.#host = host;
+    this.held = new HeldBytes(host.replyMemory, generation.config.limits);
     this.rules = new RuleRun(generation.chains.of(kind), this);
   }
 
@@ -168,8 +177,20 @@ export class LiveTurn implements Turn {
     return this.model && this.#host.recoversIn(this.pool, this.model.id);
   }
 
+  countTokens(texts: readonly string[]): Promise<readonly number[] | undefined> {
+    return this.#host.countTokens(texts);
+  }
+
+  pause(): Promise<void> {
+    return this.#host.pause();
+  }
+
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void {
     this.noted[field] = value;
+  }
+
+  holdReply(bytes: number): void {
+    this.held.hold(bytes);
   }
 
   #authenticated(): { readonly key: KeyConfig; readonly pool: PoolConfig } {

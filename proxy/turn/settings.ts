@@ -135,8 +135,10 @@ export interface Limits {
   readonly upload_bytes: number;
   /** Frames of one turn that are kept for a client that comes back for it (Q29). */
   readonly websocket_resume_bytes: number;
-  /** The largest single upstream event, JSON answer or collected reply that is held in memory. */
+  /** Memory for what one turn holds of its reply: an event or answer with its copies, and what is kept of earlier ones. */
   readonly upstream_event_bytes: number;
+  /** The same over all turns. */
+  readonly replies_in_memory_bytes: number;
 }
 
 export interface Timeouts {

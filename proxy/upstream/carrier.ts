@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { CarrierFailure } from '../turn/failure.ts';
+import type { HeldBytes } from '../turn/held-bytes.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { Headers } from '../turn/turn.ts';
 
@@ -35,8 +36,8 @@ interface BodyEnd {
 /** Reads events: an SSE stream is split by its carrier, a websocket frame is an event. */
 export interface EventReader extends BodyEnd {
   readonly reads: 'events';
-  /** A larger event ends the reply with `too_large`. */
-  readonly maxEventBytes: number;
+  /** The chunks of an event that has not ended count here, and the event itself while it is read; past a limit the reply ends with `too_large`. */
+  readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
   /** The view is reused for the next event. */
   event(event: ReplyEvent): void;
   /** All events of one read of the connection have been delivered. */

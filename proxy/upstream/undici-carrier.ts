@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import { Pool } from 'undici';
 import { passContinue, releaseRawHeaders } from '../node-internals.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
+import { TooMuchHeld } from '../turn/held-bytes.ts';
 import type { Headers } from '../turn/turn.ts';
 import {
   type ByteReader,
@@ -15,7 +16,7 @@ import {
 } from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
-import { EventTooLarge, SseSplitter } from './sse-splitter.ts';
+import { SseSplitter } from './sse-splitter.ts';
 
 export interface UndiciTimeouts {
   readonly connectMs: number;
@@ -104,7 +105,7 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
     this.#wait('data');
     const reader = this.#handler.head(status, joined(headers));
     this.#reader = reader;
-    if (reader.reads === 'events') this.#splitter = new SseSplitter(reader.maxEventBytes, (event) => reader.event(event));
+    if (reader.reads === 'events') this.#splitter = new SseSplitter(reader.memory, (event) => reader.event(event));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -162,14 +163,14 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
     (this.#reader ?? this.#handler).fail(failure);
   }
 
-  /** Delivers the events of a chunk, or at the end the last one. An event past its limit ends the reply. */
+  /** Delivers the events of a chunk, or at the end the last one. A reply that needs too much memory ends. */
   #split(chunk: Buffer | undefined): void {
     if (!this.#splitter || this.#over) return;
     try {
       if (chunk) this.#splitter.push(chunk);
       else this.#splitter.end();
     } catch (thrown) {
-      if (!(thrown instanceof EventTooLarge)) throw thrown;
+      if (!(thrown instanceof TooMuchHeld)) throw thrown;
       this.#splitter = undefined;
       this.#fail('too_large');
     }

@@ -177,7 +177,8 @@ describe('it fails', () => {
   }
 
   test('where what it keeps passes the limit', async () => {
-    const { wire, context } = await scene({ upstreamEventBytes: 500 });
+    // Room for what is kept, and for the three copies of an event that is read.
+    const { wire, context } = await scene({ upstreamEventBytes: 5 * DONE.length });
     await wire.read(DONE + DONE);
     assert.equal(context.verdict, undefined);
     await wire.read(DONE + DONE + DONE);

@@ -55,6 +55,8 @@ const PAIRS: readonly string[] = [
   'compaction-replay > item-references: [F3.4] items are removed when all refusals have named them by their index',
   'lite-rewrite > compaction-projection: [F2.15] compact routes are rewritten before their own projection',
   'compaction-projection > drop-fields: [Q27] an account drops what the projection adds, too',
+  'eligibility > request-compression: [F7.1] a turn that is refused is not compressed',
+  'item-references > request-compression: [Q15] refusals name items as the client sent them',
   'effort-policy > backend-shape: [F1.4] reasoning is edited',
   'lite-rewrite > backend-shape: [F1.4] before its presence is ensured',
   'model-mapping > lite-marker: [F2.1] the marker is the last to touch what goes out',
@@ -95,7 +97,7 @@ test('[F6.1] nothing before the model is looked up reads or edits a body', () =>
 const CHAT_SHAPED = ['remote-mcp', 'lite-tool-choice', 'strict-schemas', 'audio', 'effort-policy', 'output-tokens'];
 
 /** Rules that work on what a Chat body became. */
-const TRANSLATED = ['lower-schemas', 'lift-instructions', 'lite-rewrite', 'backend-shape'];
+const TRANSLATED = ['request-compression', 'lower-schemas', 'lift-instructions', 'lite-rewrite', 'backend-shape'];
 
 test('[F4.3] Chat-shaped checks come before its translation, and the dialects after it', () => {
   const onChat = (name: string): boolean => RULES.some((rule) => rule.name === name && takesPart(rule.routes, 'chat'));

@@ -53,6 +53,8 @@ const marked: JsonObject = {
     { type: 'message', role: 'user', content },
     { type: 'function_call', call_id: 'call-1', name: 'f', arguments: JSON.stringify({ path: canary('arguments') }) },
     { type: 'function_call_output', call_id: 'call-1', output: canary('tool-output') },
+    { type: 'function_call', call_id: 'call-2', name: 'shell', arguments: JSON.stringify({ command: `rg ${canary('command')}` }) },
+    { type: 'function_call_output', call_id: 'call-2', output: `src/${canary('path')}.ts:5: ${canary('found')}\n`.repeat(20) },
   ],
   tools: [{ type: 'function', name: 'f', description: canary('tool'), parameters: { type: 'object', properties: {} } }],
   metadata: { note: canary('metadata') },
@@ -296,7 +298,12 @@ before(async () => {
     config: (draft) => {
       draft.limits = { request_body_bytes: 100_000 };
       draft.log = { level: 'debug' };
-      draft.pools = draft.accounts.map(({ id }: { id: string }) => ({ id, image_host_model: 'model-a', assignments: [{ account: id }] }));
+      draft.pools = draft.accounts.map(({ id }: { id: string }) => ({
+        id,
+        image_host_model: 'model-a',
+        request_compression_enabled: true,
+        assignments: [{ account: id }],
+      }));
       draft.keys = draft.accounts.map(({ id }: { id: string }, index: number) => ({
         id,
         pool: id,

@@ -288,6 +288,17 @@ test('[F8.4] a refused turn does not meet its client again when it resends in fu
   assert.equal(typesOf(await second.rest()).at(-1), 'response.completed');
 });
 
+test('[F8.4] a gateway that stops ends the turns whose client is gone, and waits for none of them', async () => {
+  await using gate = await started({
+    config: (draft) => {
+      draft.timeouts.drain_ms = 60_000;
+    },
+  });
+  await dropped(gate, await interrupted(gate, 4));
+  await gate.stop();
+  assert.equal(gate.upstream.socketsOf('north'), 0);
+});
+
 test('[F8.4] another key does not find the turn', async () => {
   await using gate = await started({
     config: (draft) => {

@@ -33,6 +33,9 @@ export interface TurnOptions {
   readonly params?: Turn['params'];
   /** The files of the Pool, by id. */
   readonly files?: Readonly<Record<string, FileView>>;
+  readonly countTokens?: Turn['countTokens'];
+  /** The decoded size of the body. Default 0. */
+  readonly bodyBytes?: number;
 }
 
 export const POOL: PoolConfig = {
@@ -97,14 +100,19 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
       upload_bytes: 104_857_600,
       websocket_resume_bytes: 4_194_304,
       upstream_event_bytes: 67_108_864,
+      replies_in_memory_bytes: 536_870_912,
     },
     key,
+    holdReply: () => undefined,
     pool: { ...POOL, ...options.pool },
     identify: () => key,
     findModel: (id) => (id === model.id ? model : undefined),
     findFile: (id) => options.files?.[id],
     presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),
     recoversIn: () => undefined,
+    bodyBytes: options.bodyBytes ?? 0,
+    countTokens: options.countTokens ?? (async () => undefined),
+    pause: async () => undefined,
     model,
     fileOwner: undefined,
     note: (field, value) => {

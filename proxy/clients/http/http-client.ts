@@ -1,6 +1,7 @@
 // The client of one turn over HTTP: its body, its answer or stream, and the signal that it left.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
+import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
 import type { FormPart } from '../../turn/form.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
@@ -17,7 +18,7 @@ import { parseBody } from './json-body.ts';
 import { boundaryOf, readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
-import { type BodyGuard, type BodyOptions, decoderOf, readBody } from './request-body.ts';
+import { type BodyOptions, decoderOf, readBody } from './request-body.ts';
 import { SseSink } from './sse-sink.ts';
 import { checkUpload, openUpload } from './upload.ts';
 import { writeAnswer, writeRefusal } from './write-answer.ts';
@@ -26,7 +27,7 @@ export interface HttpClientOptions {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The memory limit over the bodies of all clients. */
-  readonly guard: BodyGuard;
+  readonly guard: MemoryGuard;
   /** Measures what is held of uploads that stream through. */
   readonly uploads: UploadMeter;
   readonly counters: Counters;
@@ -43,10 +44,11 @@ const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
 export class HttpClient implements TurnClient {
   #streams = false;
+  #bodyBytes = 0;
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #guard: BodyGuard;
+  readonly #guard: MemoryGuard;
   readonly #uploads: UploadMeter;
   readonly #counters: Counters;
   #form: FormUpload | undefined;
@@ -62,6 +64,10 @@ export class HttpClient implements TurnClient {
 
   get streams(): boolean {
     return this.#streams;
+  }
+
+  get bodyBytes(): number {
+    return this.#bodyBytes;
   }
 
   /** Whether anything of an answer was sent. */
@@ -86,6 +92,7 @@ export class HttpClient implements TurnClient {
     const bytes = await readBody(request, options);
     const body = bytes.length === 0 && kind?.emptyBody === true ? {} : parseBody(bytes);
     this.#streams = body.stream === true;
+    this.#bodyBytes = bytes.length;
     return body;
   }
 
