@@ -408,10 +408,10 @@ describe('an upload that streams', () => {
         },
       );
       for (const at of boundaries.filter((place) => place < whole.length - 4)) {
+        const rows = (await taker.gate.rows()).length;
         using client = await RawClient.connect(taker.gate.url);
         client.write(headOf('POST', PUBLIC, { 'content-type': FORM_TYPE, 'content-length': whole.length }));
         await new Promise<void>((resolve) => void client.socket.write(whole.subarray(0, at), () => resolve()));
-        const rows = (await taker.gate.rows()).length;
         if (how === 'destroy') client.socket.resetAndDestroy();
         else if (how === 'end') client.socket.end();
         else {

@@ -94,6 +94,8 @@ export class FormUpload implements HeldUpload {
   close(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    // No part will come any more for those who wait for one.
+    this.#ready.reject(malformed());
     const request = this.#request;
     const { decoder, meter } = this.#options;
     clearTimeout(this.#idle);
@@ -190,9 +192,7 @@ export class FormUpload implements HeldUpload {
 
   /** The client left in the middle of its body. Dispatch hears that from its connection. */
   readonly #onClosed = (): void => {
-    if (this.#request.complete) return;
-    this.#ready.reject(malformed());
-    this.close();
+    if (!this.#request.complete) this.close();
   };
 
   readonly #onMalformed = (): void => this.#refuse(malformed());
