@@ -15,6 +15,7 @@ import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { connect, type TestSocket, UpgradeRefusal } from '../support/websocket.ts';
 
 /** What is looked for: every canary begins with it, so that one search finds all of them. */
 const MARK = 'Canary7f3a';
@@ -116,6 +117,8 @@ interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether an account may be asked: then it is crossed with the failures. */
   readonly dispatched?: true;
+  /** The body goes out as a frame. */
+  readonly over?: 'websocket';
 }
 
 const ROUTES: Readonly<Record<string, Request>> = {
@@ -124,6 +127,16 @@ const ROUTES: Readonly<Record<string, Request>> = {
   'a native stream': { path: '/backend-api/agent/responses', body: turnBody('', marked), dispatched: true },
   'a native answer': { path: '/backend-api/agent/responses', body: turnBody('', { ...marked, stream: false }), dispatched: true },
   'the native alias': { path: '/backend-api/agent/v1/responses', body: turnBody('', marked), dispatched: true },
+  'a public websocket': { path: '/v1/responses', body: { model: 'model-a', ...marked }, dispatched: true, over: 'websocket' },
+  'a native websocket': { path: '/backend-api/agent/responses', body: turnBody('', marked), dispatched: true, over: 'websocket' },
+  'its alias': { path: '/backend-api/agent/v1/responses', body: turnBody('', marked), dispatched: true, over: 'websocket' },
+  'a wrong frame': { path: '/v1/responses', body: { ...marked, model: canary('model') }, over: 'websocket' },
+  'an upgrade with an unknown key': {
+    path: '/v1/responses',
+    body: marked,
+    headers: { authorization: `Bearer ${canary('key')}` },
+    over: 'websocket',
+  },
   'an image': { path: '/v1/images/generations', body: picture, dispatched: true },
   'an edited image': { path: '/v1/images/edits', ...form, dispatched: true },
   'a native image': { path: '/backend-api/agent/images/generations', body: picture, dispatched: true },
@@ -314,9 +327,37 @@ const FAILURES: Readonly<Record<string, Scripted>> = {
   'a coded answer': () => replyBytes(PROMPT, { headers: { 'content-encoding': 'gzip' } }),
 };
 
+/** These have no meaning in frames, or none that ends a turn. */
+const OVER_HTTP_ALONE: ReadonlySet<string> = new Set([
+  'a page that repeats it',
+  'a failed JSON answer',
+  'a stream without an end',
+  'a compaction that is marked',
+  'a compaction without content',
+  'an event that is no JSON',
+  'a coded answer',
+]);
+
+/** The failures that a websocket alone has. */
+const OVER_WEBSOCKET: Readonly<Record<string, Scripted>> = {
+  'an upgrade that is refused': () => 'refuse upgrade 503',
+  'a close': () => [replyEvents([created, delta]), { kind: 'close', code: 1011, after: 2 }],
+  'a frame that is no JSON': () => [
+    replyBytes(`{"type":"response.output_text.delta","delta":"${canary('completion')}`),
+    { kind: 'close', code: 1011, after: 1 },
+  ],
+  'a binary frame': () => [replyEvents([created, delta]), { kind: 'binary-frame', event: 2 }],
+};
+
+function failuresOf({ dispatched, over }: Request): Readonly<Record<string, Scripted>> {
+  if (!dispatched) return { 'nothing wrong': () => 'steady' };
+  if (over === undefined) return FAILURES;
+  return { ...Object.fromEntries(Object.entries(FAILURES).filter(([failure]) => !OVER_HTTP_ALONE.has(failure))), ...OVER_WEBSOCKET };
+}
+
 /** Every request of every kind: each at an account, in a Pool and with a key of its own, since accounts are remembered by what they do. */
 const CASES = Object.entries(ROUTES).flatMap(([route, request]) =>
-  Object.entries(request.dispatched ? FAILURES : { 'nothing wrong': () => 'steady' }).map(([failure, script]) => ({
+  Object.entries(failuresOf(request)).map(([failure, script]) => ({
     route,
     request,
     failure,
@@ -359,10 +400,36 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function ask(request: Request, index: number): Promise<{ status: number; text: string; headers: string }> {
-  const { method, path, body, headers } = request;
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: string;
+}
+
+async function askByFrame({ path, body }: Request, headers: Readonly<Record<string, string>>): Promise<Answered> {
+  let socket: TestSocket;
   try {
-    const own = { authorization: `Bearer ${keyOf(index)}`, ...HEADERS, ...headers };
+    socket = await connect(gate, path + QUERY, { key: null, headers });
+  } catch (thrown) {
+    if (!(thrown instanceof UpgradeRefusal)) throw thrown;
+    return { status: thrown.status, text: thrown.text, headers: JSON.stringify(thrown.headers) };
+  }
+  // A native reply that dies closes the connection.
+  await socket.turn(body as JsonObject).catch(() => assert.ok(!socket.isOpen, 'the turn ended'));
+  socket.terminate();
+  const { status } = socket.frames.at(-1) ?? {};
+  return {
+    status: typeof status === 'number' ? status : 200,
+    text: JSON.stringify(socket.frames),
+    headers: JSON.stringify(socket.headers),
+  };
+}
+
+async function ask(request: Request, index: number): Promise<Answered> {
+  const { method, path, body, headers, over } = request;
+  const own = { authorization: `Bearer ${keyOf(index)}`, ...HEADERS, ...headers };
+  if (over === 'websocket') return askByFrame(request, own);
+  try {
     const reply = await gate.send(path + QUERY, { body, headers: own, ...(method === undefined ? {} : { method }) });
     return { status: reply.status, text: reply.text, headers: JSON.stringify([...reply.headers]) };
   } catch {
@@ -376,7 +443,7 @@ for (const [index, { route, request, failure, script }] of CASES.entries()) {
     const account = accountOf(index);
     gate.upstream.always(account, script(account));
     const { status, text, headers } = await ask(request, index);
-    if (request.dispatched) {
+    if (request.dispatched && failure !== 'an upgrade that is refused') {
       const [turn] = gate.upstream.turns(account);
       assert.ok(turn?.body.includes(PROMPT), `the turn did not reach the account: ${status} ${text}`);
     }
