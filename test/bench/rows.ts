@@ -9,6 +9,7 @@ import { requestLog } from './scenarios/request-log.ts';
 import { JSON_ALONE, rulesCost } from './scenarios/rules.ts';
 import { chatStreams, flatStreams, pacedStreams } from './scenarios/sse.ts';
 import { startToFirstAnswer } from './scenarios/start.ts';
+import { stalledUploads, uploads } from './scenarios/uploads.ts';
 import { idleWebsockets, RAW_RELAY, websocketTurns } from './scenarios/websocket.ts';
 import type { Scenario } from './sheet.ts';
 
@@ -68,6 +69,8 @@ export const ROWS: readonly Row[] = [
     aim: times(2),
   }),
   row('stalled', 'held for a stalled reader of 100 MB', 'MiB', stalledReader, 'held for a stalled reader', most(2)),
+  row('upload', 'CPU per audio upload of 100 MB', 'ms', uploads, 'cpu per upload', times(1.2), bare(1)),
+  row('upload-held', '… held of each while the account reads nothing', 'MiB', stalledUploads, 'held per upload', most(1)),
   ...([401, 429, 503] as const).map((status) =>
     row(`refuse-${status}`, `CPU per refusal, ${status}`, 'µs', refusals(status), `cpu per ${status}`, times(2), { reference: NODE }),
   ),

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { isObject, type JsonObject } from '../../proxy/turn/json.ts';
 import {
   asking,
   BYTES,
@@ -18,9 +19,11 @@ import {
 } from '../support/files.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import type { TestGateway } from '../support/gateway.ts';
+import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId } from '../support/native-frames.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
+import { connect } from '../support/websocket.ts';
 
 let gate: TestGateway;
 before(async () => {
@@ -454,6 +457,36 @@ describe('turns that name files', () => {
       const { status } = await gate.send(path, { body: bodyOf([asking(file(south))]) });
       assert.notEqual(status, 200);
       assert.deepEqual(gate.upstream.turns('north'), []);
+    });
+  }
+
+  const refusedIn = (frames: readonly JsonObject[]): readonly unknown[] => {
+    const { status, error } = frames.at(-1) ?? {};
+    return [status, isObject(error) ? error.code : undefined];
+  };
+  for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+    test(`[Q10] [F2.2] a frame on the websocket of ${path} goes to the account that has its file, wherever the one before it went`, async () => {
+      using socket = await connect(gate, path);
+      const input = (id: string) => ({ input: [{ type: 'message', ...asking(file(id)) }] });
+      for (const [id, account] of [
+        [north, 'north'],
+        [south, 'south'],
+      ] as const) {
+        gate.upstream.clear();
+        const frames = await socket.turn(frameOf('', input(id)));
+        assert.equal(frames.at(-1)?.type, 'response.completed');
+        assert.deepEqual(
+          gate.upstream.turns().map((turn) => turn.account),
+          [account],
+        );
+      }
+      const anchored = await socket.turn(frameOf('', input(south)));
+      gate.upstream.clear();
+      const conflict = await socket.turn(frameOf('', { ...input(north), previous_response_id: responseId(anchored) }));
+      assert.deepEqual(refusedIn(conflict), [400, 'file_conflict']);
+      const unknown = await socket.turn(frameOf('', input('file_unknown')));
+      assert.deepEqual(refusedIn(unknown), [404, 'file_not_found']);
+      assert.deepEqual(gate.upstream.turns(), []);
     });
   }
 

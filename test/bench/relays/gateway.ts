@@ -12,6 +12,8 @@ import { type Relay, startNode } from './relay.ts';
 export const KEY = 'pg-bench-key';
 /** Of a Pool none of whose accounts may serve. */
 export const CLOSED_KEY = 'pg-bench-key-of-a-closed-pool';
+/** May use every model. */
+export const UPLOAD_KEY = 'pg-bench-key-for-uploads';
 /** May ask once a day. */
 export const LIMITED_KEY = 'pg-bench-key-that-is-spent';
 
@@ -56,6 +58,7 @@ export function writeConfig(stage: Stage, { accounts, keys }: Size, port = 0): s
     keys: [
       ...Array.from({ length: keys }, (_, i) => ({ ...key(`key-${i}`, keyNumber(i), 'team'), ...policy, limits })),
       key('closed', CLOSED_KEY, 'closed'),
+      key('uploads', UPLOAD_KEY, 'team'),
       { ...key('limited', LIMITED_KEY, 'team'), limits: { requests_per_day: 1 } },
     ],
   };
