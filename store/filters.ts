@@ -29,3 +29,13 @@ export interface AuditFilter extends ListFilter {
   readonly action?: string | undefined;
   readonly target?: string | undefined;
 }
+
+export interface FileFilter {
+  readonly pool: string;
+  readonly purpose?: string | undefined;
+  /** By creation; `desc` by default. */
+  readonly order?: 'asc' | 'desc' | undefined;
+  /** Only files behind this one, in this order. */
+  readonly after?: Place | undefined;
+  readonly limit: number;
+}

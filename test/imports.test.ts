@@ -48,8 +48,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   tokenizer: [],
   upstream: ['config', 'encryption', 'turn'],
   accounts: ['admission', 'config', 'models', 'turn', 'upstream'],
-  answers: ['accounts', 'keys', 'models', 'turn'],
+  answers: ['accounts', 'files', 'keys', 'models', 'turn'],
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
+  files: ['dispatch', 'turn', 'upstream'],
   clients: ['dispatch', 'sessions', 'turn', 'upstream'],
   admin: ['accounts', 'config', 'models', 'turn'],
   gateway: [
@@ -61,6 +62,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'config',
     'dispatch',
     'encryption',
+    'files',
     'keys',
     'models',
     'rehearsal',

@@ -1,10 +1,12 @@
 // What serves turns: the answers of the gateway's own, dispatch to accounts, and the runner over both.
 import { setImmediate } from 'node:timers/promises';
+import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
 import { type PoolUsageOptions, poolUsageAnswers } from '../answers/pool-usage.ts';
 import { Dispatch } from '../dispatch/dispatch.ts';
 import { ReplyObservers } from '../dispatch/reply-observers.ts';
+import { fileFollowUps } from '../files/file-follow-ups.ts';
 import { placeOf } from '../log.ts';
 import { MemoryGuard } from '../memory-guard.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
@@ -12,7 +14,7 @@ import type { Services } from './services.ts';
 import { TurnRunner } from './turn-runner.ts';
 
 export function turnRunner(services: Services): TurnRunner {
-  const { accounting, catalog, continuity, counters, credentials, log, models, store, usage } = services;
+  const { accounting, catalog, continuity, counters, credentials, files, log, models, store, usage } = services;
   const { admission, selection } = services.capacity;
   return new TurnRunner({
     admission,
@@ -27,6 +29,7 @@ export function turnRunner(services: Services): TurnRunner {
       observers: new ReplyObservers([continuity.observer, usage.observer]),
       counters,
       websockets: services.websockets,
+      followUps: fileFollowUps(services),
       ownHeaders: (turn) => ownHeaders(turn, services),
     }),
     answers: {
@@ -34,6 +37,9 @@ export function turnRunner(services: Services): TurnRunner {
       models: modelAnswers(models, catalog.whenReady),
       'pool-usage': poolUsageAnswers(poolUsage(services)),
       'key-usage': keyUsageAnswers(accounting),
+      'file-list': fileListAnswers(files),
+      'file-read': fileReadAnswers(files),
+      'file-denied': fileDeniedAnswers(files),
     },
   });
 }
@@ -60,11 +66,12 @@ function poolUsage({ capacity, loaded, usage }: Services): PoolUsageOptions {
   };
 }
 
-export function turnHost({ capacity, clock, counters, log, models, tokens }: Services): TurnHost {
+export function turnHost({ capacity, clock, counters, files, log, models, tokens }: Services): TurnHost {
   return {
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
     findModel: (pool, id) => models.find(pool, id),
+    findFile: (pool, id) => files.find(pool.id, id),
     presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
     replyMemory: { guard: new MemoryGuard(), counters },

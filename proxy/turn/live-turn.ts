@@ -7,13 +7,18 @@ import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
-import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, WireWords } from './settings.ts';
+import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
-import type { Headers, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
+import type { FileView, Headers, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
-  readonly config: { readonly wire: WireWords; readonly limits: Limits; readonly timeouts: Timeouts };
+  readonly config: {
+    readonly wire: WireWords;
+    readonly limits: Limits;
+    readonly timeouts: Timeouts;
+    readonly transcription: TranscriptionConfig;
+  };
   readonly loaded: { readonly bearers: ReadonlyMap<string, string> };
   readonly accounts: ReadonlyMap<string, AccountConfig>;
   readonly pools: ReadonlyMap<string, PoolConfig>;
@@ -26,6 +31,7 @@ export interface TurnHost {
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  findFile(pool: PoolConfig, id: string): FileView | undefined | Promise<FileView | undefined>;
   presenceOf(pool: PoolConfig, id: string): Presence;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
@@ -71,6 +77,7 @@ export class LiveTurn implements Turn {
   /** What rules noted: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
+  fileOwner: string | undefined;
   bodyBytes = 0;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   readonly #keyOf: Arrival['keyOf'];
@@ -113,6 +120,10 @@ export class LiveTurn implements Turn {
     return this.generation.config.limits;
   }
 
+  get transcription(): TranscriptionConfig {
+    return this.generation.config.transcription;
+  }
+
   get timeouts(): Timeouts {
     return this.generation.config.timeouts;
   }
@@ -153,6 +164,10 @@ export class LiveTurn implements Turn {
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {
     return this.#host.findModel(this.pool, id);
+  }
+
+  findFile(id: string): FileView | undefined | Promise<FileView | undefined> {
+    return this.#host.findFile(this.pool, id);
   }
 
   presenceOf(id: string): Presence {

@@ -172,10 +172,76 @@ const ROUTES: Readonly<Record<string, Request>> = {
     path: '/v1/chat/completions',
     body: { model: 'model-a', ...markedChat, tools: [{ type: 'custom', custom: { name: 'c', [canary('member')]: canary('value') } }] },
   },
-  'a multipart row': {
+  // The name of a file is stored (Q21), so these have none that is marked.
+  'a transcription': {
+    path: '/v1/audio/transcriptions',
+    body: formOf([
+      { name: 'model', value: 'gpt-4o-transcribe' },
+      { name: 'prompt', value: canary('audio-prompt') },
+      { name: 'keywords[]', value: canary('keyword') },
+      { name: 'file', filename: canary('voice'), type: MARK, value: canary('sound') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a native transcription': {
+    path: '/backend-api/transcribe',
+    body: formOf([
+      { name: 'model', value: canary('audio-model') },
+      { name: canary('field'), value: canary('value') },
+      { name: 'file', filename: canary('voice'), value: canary('sound') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a transcription that is refused behind its file': {
+    path: '/v1/audio/transcriptions',
+    body: formOf([
+      { name: 'file', filename: canary('voice'), value: canary('sound') },
+      { name: 'model', value: canary('audio-model') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a transcription with a field of its own': {
+    path: '/v1/audio/transcriptions',
+    body: formOf([
+      { name: `${MARK} field`, value: canary('value') },
+      { name: 'file', filename: canary('voice'), value: canary('sound') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a transcription that breaks off': {
+    path: '/backend-api/transcribe',
+    body: formOf([{ name: 'file', filename: canary('voice'), value: canary('sound') }]).subarray(0, -20),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file upload': {
     path: '/v1/files',
-    body: `--b\r\ncontent-disposition: form-data; name="file"; filename="${canary('upload')}"\r\n\r\n${canary('bytes')}\r\n--b--\r\n`,
-    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    body: formOf([
+      { name: 'file', filename: 'a', type: MARK, value: canary('bytes') },
+      { name: 'purpose', value: 'user_data' },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file upload that is refused': {
+    path: '/v1/files',
+    body: formOf([
+      { name: 'file', filename: canary('upload'), value: canary('bytes') },
+      { name: 'purpose', value: canary('purpose').repeat(3) },
+      { name: canary('field'), value: canary('value') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file upload that breaks off': {
+    path: '/v1/files',
+    body: formOf([{ name: 'file', filename: canary('upload'), value: canary('bytes') }]).subarray(0, -20),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file': { path: '/backend-api/files', body: { file_name: 'a', file_size: 3, use_case: 'codex', note: canary('note') } },
+  'a file that is refused': { path: '/backend-api/files', body: { file_name: canary('upload'), file_size: canary('size') } },
+  'an unknown file': { path: `/v1/files/${canary('file-id')}` },
+  'the end of an unknown file': { method: 'POST', path: `/backend-api/files/${canary('file-id')}/uploaded` },
+  'a turn with an unknown file': {
+    path: '/v1/responses',
+    body: { model: 'model-a', input: [{ role: 'user', content: [{ type: 'input_file', file_id: canary('file-id') }] }] },
   },
   "the operators' endpoint": { path: '/mcp', body: { jsonrpc: '2.0', id: 1, method: canary('method') } },
   'an unknown path': { path: `/v1/${canary('path')}` },
@@ -351,6 +417,40 @@ test('a client that leaves in the middle leaves nothing but a row [S4]', async (
   leaving.abort();
   await assert.rejects(reply.then((answer) => answer.text()));
   gate.upstream.release();
+});
+
+test('a transcript is kept nowhere, and what an account says of a transcription is repeated in no error [S4] [D9]', async () => {
+  const account = accountOf(CASES.length);
+  const headers = { ...HEADERS, authorization: `Bearer ${keyOf(CASES.length)}`, 'content-type': FORM_TYPE };
+  const body = formOf([
+    { name: 'model', value: 'gpt-transcribe' },
+    { name: 'prompt', value: PROMPT },
+    { name: 'file', filename: canary('voice'), value: canary('sound') },
+  ]);
+  const ask = (path: string): ReturnType<TestGateway['send']> => gate.send(path, { body, headers });
+  for (const path of ['/v1/audio/transcriptions', '/backend-api/transcribe']) {
+    gate.upstream.nextOn(account, '/backend-api/transcribe', replyJson({ text: canary('transcript'), language: canary('language') }));
+    assert.ok((await ask(path)).text.includes(canary('transcript')));
+    gate.upstream.nextOn(account, '/backend-api/transcribe', replyJson({ error: echo(account) }, { status: 400, headers: theirs }));
+    const { text, headers: answered } = await ask(path);
+    for (const secret of NEVER_ANSWERED) assert.ok(!(text + JSON.stringify([...answered])).includes(secret), secret);
+  }
+});
+
+test('the address of an upload is kept nowhere, and repeated in no error [S4] [C1]', async () => {
+  const account = accountOf(CASES.length);
+  const headers = { ...HEADERS, authorization: `Bearer ${keyOf(CASES.length)}`, 'content-type': FORM_TYPE };
+  const body = formOf([
+    { name: 'file', filename: 'a', value: 'b' },
+    { name: 'purpose', value: 'user_data' },
+  ]);
+  for (const host of ['http://127.0.0.1:9', `https://${canary('user')}:${canary('password')}@127.0.0.1`, `http://${MARK}.example`]) {
+    const address = `${host}/${canary('upload-path')}?signature=${canary('signature')}`;
+    gate.upstream.nextOn(account, '/backend-api/files', replyJson({ file_id: 'file_canary', upload_url: address, note: canary('note') }));
+    const { status, text } = await gate.send('/v1/files', { body, headers });
+    assert.equal(status, 502);
+    assert.ok(!text.includes(MARK));
+  }
 });
 
 /** Every form in which a text could have been kept. */
