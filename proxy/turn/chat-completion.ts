@@ -44,7 +44,8 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** @param calls whether the output has tool calls */
 export function finishReason({ status, incomplete_details: details }: JsonObject, calls: boolean): FinishReason {
-  if (status === 'incomplete') return isObject(details) && details.reason === 'content_filter' ? 'content_filter' : 'length';
+  if (isObject(details)) return details.reason === 'content_filter' ? 'content_filter' : 'length';
+  if (status === 'incomplete') return 'length';
   return calls ? 'tool_calls' : 'stop';
 }
 

@@ -235,6 +235,21 @@ describe('an answer', () => {
     assert.deepEqual([status, json.object, json.choices[0].message.content, json.usage.total_tokens], [200, 'chat.completion', 'hi', 3]);
   });
 
+  test('[D4] that is incomplete says why, however little of it the provider states', async () => {
+    for (const [members, reason] of [
+      [{ status: 'incomplete', incomplete_details: { reason: 'content_filter' } }, 'content_filter'],
+      [{ incomplete_details: { reason: 'max_output_tokens' } }, 'length'],
+      [{ status: 'incomplete', incomplete_details: { reason: 'novel' } }, 'length'],
+      [{ status: 'incomplete', incomplete_details: null }, 'length'],
+    ] as const) {
+      const events = replyEvents([{ type: 'response.incomplete', response: { output: [], ...members } }]);
+      gate.upstream.next('north', events, events);
+      assert.equal((await collected(ask('hi'))).json.choices[0].finish_reason, reason);
+      const chunks = chunksOf(await streamed(ask('hi')));
+      assert.deepEqual([reasonOf(chunks.slice(0, -1)), chunks.at(-1)], [reason, '[DONE]']);
+    }
+  });
+
   test('[Q24] has no reasoning, and several messages are one text', async () => {
     const message = (text: string): JsonObject => ({ type: 'message', content: [{ type: 'output_text', text }] });
     const output = [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'hidden' }] }, message('one '), message('two')];

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { dispatchedKind, KINDS } from '../../proxy/turn/kinds.ts';
 import { requestCompression } from '../../rules/compression/request-compression.ts';
 import { compressedText, corpusText } from '../support/compression.ts';
+import { CHAT, CHAT_ALIAS } from '../support/doors.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
@@ -72,6 +73,28 @@ test('[F7.2] tool outputs are compressed on each eligible route that is served o
   await using gate = await startGateway({ config: enabled });
   for (const path of [NATIVE, ALIAS, PUBLIC]) {
     const noted = await compressionOf(gate, path, bodyOf(path, WORK));
+    assert.deepEqual(sentOutputs(gate), SMALLER, path);
+    assert.equal(noted?.compressed, 3, path);
+  }
+});
+
+test('[F7.2] tool outputs of Chat are compressed on both of its paths', async () => {
+  await using gate = await startGateway({ config: enabled });
+  const called = (id: string): JsonObject => ({
+    id,
+    type: 'function',
+    function: { name: 'shell', arguments: '{"command":"npm run check"}' },
+  });
+  const result = (id: string, content: Json): JsonObject => ({ role: 'tool', tool_call_id: id, content });
+  const messages = [
+    { role: 'user', content: 'go on' },
+    { role: 'assistant', tool_calls: ['c1', 'c2', 'c3'].map(called) },
+    result('c1', SEARCH),
+    result('c2', [{ type: 'text', text: DIFF }]),
+    result('c3', LOG),
+  ];
+  for (const path of [CHAT, CHAT_ALIAS]) {
+    const noted = await compressionOf(gate, path, { model: 'model-a', messages });
     assert.deepEqual(sentOutputs(gate), SMALLER, path);
     assert.equal(noted?.compressed, 3, path);
   }

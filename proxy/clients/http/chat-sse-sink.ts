@@ -9,8 +9,7 @@ import type { ReplyEvent } from '../../turn/reply-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 import { ChatChunks, type DeltaChunk } from './chat-chunks.ts';
 import { DeltaText } from './delta-text.ts';
-import { IdleComments } from './idle-comments.ts';
-import { SseSink } from './sse-sink.ts';
+import { KeepaliveSseSink } from './keepalive-sse-sink.ts';
 
 /** What is parsed: the items as they open and close, and the end. */
 const WANTS: ReadonlySet<string> = new Set([
@@ -27,11 +26,9 @@ interface Call {
   written: boolean;
 }
 
-export class ChatSseSink extends SseSink {
+export class ChatSseSink extends KeepaliveSseSink {
   override readonly wants = WANTS;
   override readonly drops = LIFECYCLE;
-  readonly #turn: LiveTurn;
-  readonly #comments: IdleComments;
   readonly #chunks: ChatChunks;
   readonly #includeUsage: boolean;
   readonly #delta = new DeltaText();
@@ -46,20 +43,9 @@ export class ChatSseSink extends SseSink {
 
   /** @param includeUsage the client asked for a chunk with the usage (`stream_options.include_usage`) */
   constructor(response: ServerResponse, turn: LiveTurn, { includeUsage }: { readonly includeUsage: boolean }) {
-    super(response);
-    this.#turn = turn;
+    super(response, turn);
     this.#includeUsage = includeUsage;
     this.#chunks = new ChatChunks(completionName(turn), { includeUsage });
-    this.#comments = new IdleComments(turn, (comment) => {
-      this.write(comment);
-      this.flush();
-    });
-  }
-
-  override open(status: number, headers: Readonly<Record<string, string>>): void {
-    super.open(status, headers);
-    this.#comments.start();
-    this.response.once('close', () => this.#comments.stop());
   }
 
   override raw(event: ReplyEvent): void {
@@ -97,23 +83,12 @@ export class ChatSseSink extends SseSink {
     }
   }
 
-  override flush(): boolean {
-    this.#comments.wrote();
-    return super.flush();
-  }
-
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
-    this.#comments.stop();
     for (const last of closing) if (last instanceof Refusal) this.#fail({ ...last.error });
     // An end that could not be read is none.
     if (this.#state === 'open') this.#fail({ ...new Refusal('upstream_error').error });
     if (this.#state === 'finished') this.write('data: [DONE]\n\n');
     super.close([], outcome);
-  }
-
-  override cut(): void {
-    this.#comments.stop();
-    super.cut();
   }
 
   #say(chunk: DeltaChunk, text: Buffer | undefined): void {
@@ -148,7 +123,7 @@ export class ChatSseSink extends SseSink {
     const place = this.#calls.size;
     const chunk = this.#chunks.callDelta(place, type);
     // A provider may begin any number of calls.
-    this.#turn.holdReply(chunk.before.length + chunk.after.length);
+    this.turn.holdReply(chunk.before.length + chunk.after.length);
     const call = { chunk, written: false };
     this.#calls.set(index, call);
     this.write(this.#chunks.call(place, type, callId(item), name));

@@ -1,19 +1,15 @@
 // The SSE stream of the compatible surface: numbers without gaps, comments while it is idle, and a marked end.
-import type { ServerResponse } from 'node:http';
-import type { LiveTurn } from '../../turn/live-turn.ts';
 import { errorEvent, Refusal } from '../../turn/refusal.ts';
 import { ReplyEvent } from '../../turn/reply-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
-import { IdleComments } from './idle-comments.ts';
-import { SseSink } from './sse-sink.ts';
+import { KeepaliveSseSink } from './keepalive-sse-sink.ts';
 
 /** More than there are types of events. */
 const MAX_TYPES = 256;
 
 const NUMBERED = '"sequence_number"';
 
-export class PublicSseSink extends SseSink {
-  readonly #comments: IdleComments;
+export class PublicSseSink extends KeepaliveSseSink {
   /** The last event with a number, unparsed until the number is needed; or the number itself. */
   #last: ReplyEvent | number | undefined;
   readonly #lastEvent = new ReplyEvent();
@@ -21,20 +17,6 @@ export class PublicSseSink extends SseSink {
   readonly #numbered = new Map<string, boolean>();
   /** The next number, once the account's numbers no longer hold. */
   #next: number | undefined;
-
-  constructor(response: ServerResponse, turn: LiveTurn) {
-    super(response);
-    this.#comments = new IdleComments(turn, (comment) => {
-      this.write(comment);
-      this.flush();
-    });
-  }
-
-  override open(status: number, headers: Readonly<Record<string, string>>): void {
-    super.open(status, headers);
-    this.#comments.start();
-    this.response.once('close', () => this.#comments.stop());
-  }
 
   override raw(event: ReplyEvent): void {
     if (!event.hasData) {
@@ -67,24 +49,13 @@ export class PublicSseSink extends SseSink {
     this.#next ??= this.#nextNumber();
   }
 
-  override flush(): boolean {
-    this.#comments.wrote();
-    return super.flush();
-  }
-
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
-    this.#comments.stop();
     for (const last of closing) {
       if (last instanceof Refusal) super.event({ type: 'error', data: errorEvent(last.error, this.#nextNumber()) });
       else this.event(last);
     }
     if (outcome.kind === 'completed' || outcome.kind === 'incomplete') this.write('data: [DONE]\n\n');
     super.close([], outcome);
-  }
-
-  override cut(): void {
-    this.#comments.stop();
-    super.cut();
   }
 
   #isNumbered({ type, bytes, start, end }: ReplyEvent): boolean {
