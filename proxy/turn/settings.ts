@@ -117,6 +117,7 @@ export interface WireWords {
 }
 
 export interface Limits {
+  readonly connections: number;
   readonly header_bytes: number;
   readonly header_count: number;
   readonly request_body_bytes: number;
