@@ -27,7 +27,7 @@ export const SKIP: unique symbol = Symbol('skip');
  * | --- | --- |
  * | streamed: events to a client that asked for a stream | `head`, `event` for each event that is wanted |
  * | collected: events, but the client did not ask for a stream | the same, then `answer` with the final response |
- * | whole: one JSON answer | `head`, `answer` |
+ * | whole: one JSON answer; events too, of a kind whose replies are checked as a whole | `head`, `answer` |
  * | piped: bytes, forwarded unread | `head` |
  * | refused: a status from 400 on, after the last attempt | `refused`; then `head`, where the provider's own answer is relayed |
  *
@@ -35,8 +35,8 @@ export const SKIP: unique symbol = Symbol('skip');
  * response twice, and its `answer` changes nothing that its `event` has changed already. Lifecycle events (`response.created`,
  * `response.metadata`, …) say nothing of a collected answer and are dropped before any rule.
  *
- * A surface with an encoding of its own (Chat) will encode behind `event` and `answer`, when every rule has run: rules see Responses
- * events on every surface.
+ * A surface with an encoding of its own (Chat) encodes behind `event` and `answer`, when every rule has run, in its sink and its `answer`:
+ * rules see Responses events on every surface.
  */
 export interface Rule<Memory = unknown> {
   /** Kebab case, as in logs, metrics and `explain`. */

@@ -6,13 +6,11 @@ import { dispatchedKind } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
+import { compressionOf, TOOL_TEXTS } from '../helpers/image-options.ts';
 import { imagesIn, SOURCE_MEMBERS } from '../helpers/image-sources.ts';
 import { imageTypeOf } from '../helpers/image-type.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { TRANSLATED_IMAGES } from '../route-groups.ts';
-
-/** Texts that go on to the tool; the provider judges their values. */
-export const TOOL_TEXTS = ['size', 'quality', 'background', 'input_fidelity', 'output_format', 'moderation'] as const;
 
 /** What a parameter may ask for without a loss. In a form every value is a text. */
 const NEUTRAL: ReadonlyMap<string, ReadonlySet<Json>> = new Map<string, ReadonlySet<Json>>([
@@ -45,13 +43,6 @@ export const imageParameters = rule({
     if (edits) checkSources(body);
   },
 });
-
-/** `output_compression` as a number; undefined where it is absent. */
-export function compressionOf({ output_compression: value }: Body): number | undefined | 'malformed' {
-  if (isAbsent(value)) return undefined;
-  const percent = typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : value;
-  return typeof percent === 'number' && Number.isInteger(percent) && percent >= 0 && percent <= 100 ? percent : 'malformed';
-}
 
 function checkSources(body: Body): void {
   const images = imagesIn(body);

@@ -4,11 +4,11 @@ import type { BodyFile } from '../../proxy/turn/body-file.ts';
 import { isAbsent, type Json, type JsonObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
+import { compressionOf, TOOL_TEXTS } from '../helpers/image-options.ts';
 import { imagesIn } from '../helpers/image-sources.ts';
 import { IMAGE_TOOL } from '../helpers/image-tool.ts';
 import { imageTypeOf } from '../helpers/image-type.ts';
 import { TRANSLATED_IMAGES } from '../route-groups.ts';
-import { compressionOf, TOOL_TEXTS } from './image-parameters.ts';
 
 /** From here on the body is that of any other turn: dialects, mapping and dropped fields apply to it. */
 export const imageRequest = rule({

@@ -6,6 +6,7 @@ import { user } from '../support/continuity.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
+import { until } from '../support/until.ts';
 import { connect, type TestSocket } from '../support/websocket.ts';
 
 const PUBLIC = '/v1/responses';
@@ -204,6 +205,28 @@ describe('[F3.5] with an anchor', () => {
     ]);
     assert.deepEqual([reasoning, instructions, tools], [{ effort: 'low', context: 'all_turns' }, undefined, undefined]);
     assert.deepEqual(client_metadata, { ws_request_header_x_internal_agent_responses_lite: 'true' });
+  });
+
+  test('it is not found when its connection dies while it waits for its account, and none is opened for it', async () => {
+    await using busy = await startGateway({
+      upstream: { accounts: ['north'] },
+      config: (draft) => {
+        draft.accounts[0].max_concurrent = 1;
+      },
+    });
+    using socket = await connect(busy, PUBLIC);
+    const anchor = responseIn(await socket.turn({ model: 'model-a', input: [user('hello')] })).id;
+    busy.upstream.clear();
+    busy.upstream.next('north', 'stall after headers');
+    const running = busy.send(PUBLIC, { body: { model: 'model-a', input: 'hi' } });
+    await busy.upstream.stalled('north');
+    const refused = socket.turn(explicit({ previous_response_id: anchor }));
+    await until('the compaction to wait', () => (busy.admission('websocket').waiting === 1 ? true : undefined));
+    await busy.upstream.hangUp('north');
+    await busy.upstream.pickUp('north');
+    assert.deepEqual(refusalIn(await refused), NOT_FOUND);
+    assert.equal((await running).status, 502);
+    assert.equal(busy.upstream.turns().length, 1, 'the running turn alone');
   });
 
   for (const fault of ['compaction missing', 'compaction twice', 'compaction blank', 'compaction unsealed']) {

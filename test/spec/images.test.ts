@@ -347,6 +347,24 @@ describe('[A10] the model of an image request', () => {
     assert.equal(gate.upstream.turns().length, 0);
   });
 
+  test('[A10] [F8.1] an image from another account does not move its session there', async () => {
+    await using gate = await startImages({
+      upstream: { accounts: [{ id: 'north' }, { id: 'south', models: ['model-a', IMAGE_MODEL].map((slug) => modelEntry({ slug })) }] },
+    });
+    const headers = { 'x-agent-window-id': 'w:0' };
+    const accounts: (string | undefined)[] = [];
+    for (const [path, body] of [
+      ['/v1/responses', { model: 'model-a', input: 'hi' }],
+      [NATIVE_GENERATIONS, { model: IMAGE_MODEL, prompt: 'a cat' }],
+      ['/v1/responses', { model: 'model-a', input: 'hi' }],
+    ] as const) {
+      assert.equal((await gate.send(path, { body, headers })).status, 200);
+      accounts.push(gate.upstream.turns().at(-1)?.account);
+    }
+    assert.deepEqual(accounts, ['north', 'south', 'north']);
+    assert.equal((await gate.rows()).at(-1)?.why?.reason, 'soft_pin');
+  });
+
   test('[A10] accounts that refuse a client’s model, or make no images, stay in use for the turns of the host', async () => {
     await using gate = await startImages();
     for (const account of ['north', 'south']) gate.upstream.always(account, 'refuse 404 model_not_found');

@@ -36,6 +36,11 @@ export class Probes {
     return this.gateway.services.counters.values[name];
   }
 
+  /** Open websockets of clients. */
+  get websockets(): number {
+    return this.gateway.websockets.count;
+  }
+
   /** Bytes that were written to client websockets and not taken yet. */
   get heldBytes(): number {
     return this.gateway.websockets.heldBytes;

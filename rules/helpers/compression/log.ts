@@ -11,14 +11,30 @@ const SUMMARY_HINT = /\d|^OK/;
 const LONGEST_SUMMARY = 160;
 /** A longer line is neither progress nor the first line of a failure. */
 const LONGEST_LINE = 500;
+const LONGEST_COLOURED_LINE = 2_000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colours
+const CONTROLS = /\x1b\[[\d;]*m|\r$/g;
 
-/** Undefined where no summary says how the run ended, or it reports failures that are not all here. */
-export function* compressLog(lines: readonly string[]): Steps<readonly string[] | undefined> {
-  const dialect = yield* dialectOf(lines);
+/**
+ * Undefined where no summary says how the run ended, or it reports failures that are not all here.
+ * @param hasControls whether the text has colours or carriage returns: its lines are read without them, and stay with them
+ */
+export function* compressLog(lines: readonly string[], hasControls: boolean): Steps<readonly string[] | undefined> {
+  const plain = hasControls ? yield* withoutControls(lines) : lines;
+  const dialect = yield* dialectOf(plain);
   if (!dialect) return undefined;
-  const { progress, reported, discovered } = yield* readLog(lines, dialect);
+  const { progress, reported, discovered } = yield* readLog(plain, dialect);
   if (reported > discovered) return undefined;
   return ['[compressed log: only lines of passed tests and of progress are left out]', ...shortened(lines, progress)];
+}
+
+function* withoutControls(lines: readonly string[]): Steps<readonly string[]> {
+  const plain: string[] = [];
+  for (const [i, line] of lines.entries()) {
+    if (isStep(i)) yield;
+    plain.push(line.length > LONGEST_COLOURED_LINE ? line : line.replace(CONTROLS, ''));
+  }
+  return plain;
 }
 
 function* dialectOf(lines: readonly string[]): Steps<LogDialect | undefined> {
@@ -47,26 +63,60 @@ function* readLog(lines: readonly string[], dialect: LogDialect): Steps<Log> {
   const reported = new ReportedFailures(dialect);
   let repeated = 0;
   let inDetails = false;
+  const block = new FailureBlock(dialect);
   for (const [i, line] of lines.entries()) {
     if (isStep(i)) yield;
     if (inDetails) {
       marks[i] = 1;
       inDetails = details?.last.test(line) !== true;
     } else if (line.length > LONGEST_LINE) continue;
-    else if (details && marks[i - 1] === 1 && details.first.test(line)) {
+    else if (details && !block.isOpen && marks[i - 1] === 1 && details.first.test(line)) {
       marks[i] = 1;
       inDetails = true;
       // A failure that is written twice counts once.
-    } else if (failure.test(line)) failures.add(line.trim());
-    else if (derived?.test(line)) repeated++;
+    } else if (failure.test(line)) {
+      failures.add(line.trim());
+      block.open(line);
+    } else if (derived?.test(line)) repeated++;
     else {
       reported.read(line);
-      if (progress.test(line)) marks[i] = 1;
+      if (!block.holds(line) && progress.test(line)) marks[i] = 1;
     }
   }
   markTitles(lines, dialect, marks);
   return { progress: marks, reported: reported.number, discovered: failures.size - repeated };
 }
+
+/** The lines of a failure, which stay whatever they look like: deeper than its first line, or in the dialect's section of failures. */
+class FailureBlock {
+  readonly #section: LogDialect['failures'];
+  /** Of the first line of the failure; undefined outside of one. */
+  #indentation: number | undefined;
+  #inSection = false;
+
+  constructor({ failures }: LogDialect) {
+    this.#section = failures;
+  }
+
+  get isOpen(): boolean {
+    return this.#inSection || this.#indentation !== undefined;
+  }
+
+  open(line: string): void {
+    this.#indentation = indentationOf(line);
+    if (this.#section?.first.test(line)) this.#inSection = true;
+  }
+
+  /** Called with each line behind `open`, in order. */
+  holds(line: string): boolean {
+    if (this.#inSection) this.#inSection = this.#section?.last.test(line) !== true;
+    else if (this.#section?.first.test(line)) this.#inSection = true;
+    if (this.#indentation !== undefined && line !== '' && indentationOf(line) <= this.#indentation) this.#indentation = undefined;
+    return this.isOpen;
+  }
+}
+
+const indentationOf = (line: string): number => line.length - line.trimStart().length;
 
 /** Summaries of one form add up (one for each package); of several forms (tests, suites) the largest number counts. */
 class ReportedFailures {
