@@ -98,6 +98,19 @@ const waits: Drive['run'] = async (gate) => {
   await Promise.all([first.ended, second]);
 };
 
+/** One turn may run; a second one is refused sooner or later. */
+const REFUSED: Drive = {
+  more: (draft) => {
+    draft.admission.stream.running = 1;
+  },
+  run: async (gate) => {
+    const first = await stalled(gate);
+    assert.equal((await gate.send(PATH, { body: TURN })).status, 503);
+    gate.upstream.release();
+    await first.ended;
+  },
+};
+
 const DRIVES: Readonly<Record<string, Drive>> = {
   'connections of clients': {
     value: 1,
@@ -136,27 +149,11 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   'running turns of a class': { value: 1, run: waits },
   'waiting turns of a class': {
     value: 0,
-    more: (draft) => {
-      draft.admission.stream.running = 1;
-    },
-    run: async (gate) => {
-      const first = await stalled(gate);
-      assert.equal((await gate.send(PATH, { body: TURN })).status, 503);
-      gate.upstream.release();
-      await first.ended;
-    },
+    ...REFUSED,
   },
   'wait of a turn': {
     value: 20,
-    more: (draft) => {
-      draft.admission.stream.running = 1;
-    },
-    run: async (gate) => {
-      const first = await stalled(gate);
-      assert.equal((await gate.send(PATH, { body: TURN })).status, 503);
-      gate.upstream.release();
-      await first.ended;
-    },
+    ...REFUSED,
   },
   'running turns of an account': { value: 1, run: waits },
   'time to the first byte of a reply': {
