@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 /** Name to help text; `_total` is added where they are shown. */
 export const COUNTERS = {
   requests: 'Requests whose framing was accepted',
+  connections_refused: 'Connections closed because too many were open',
   framing_refused: 'Requests refused for their framing',
   headers_too_large: 'Requests refused for the size or the number of their headers',
   header_timeouts: 'Connections closed because headers did not arrive in time',

@@ -86,6 +86,8 @@ export class PublicListener {
     });
     // Node drops further headers silently, and one of those might frame the body: a request with one too many is refused.
     this.#server.maxHeadersCount = limits.header_count + 1;
+    this.#server.maxConnections = limits.connections;
+    this.#server.on('drop', () => options.counters.add('connections_refused'));
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
     this.websockets = new Websockets({ ...options, guard: this.#bodies, running: this.#running });
@@ -97,7 +99,9 @@ export class PublicListener {
 
   /** Takes what a new configuration says about open connections. */
   configure(): void {
-    this.#server.headersTimeout = this.#options.generation().config.timeouts.client_header_ms;
+    const { limits, timeouts } = this.#options.generation().config;
+    this.#server.headersTimeout = timeouts.client_header_ms;
+    this.#server.maxConnections = limits.connections;
     this.websockets.configure();
   }
 

@@ -123,6 +123,7 @@ export interface TranscriptionConfig {
 }
 
 export interface Limits {
+  readonly connections: number;
   readonly header_bytes: number;
   readonly header_count: number;
   readonly request_body_bytes: number;

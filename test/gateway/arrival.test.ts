@@ -1,7 +1,7 @@
 // How a request arrives: its headers and its body within their sizes and times, early refusals, and what becomes of the connection.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setImmediate as immediate, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -66,11 +66,7 @@ describe('headers', () => {
       gate.upstream.clear();
       for (const size of [bytes.length, 1_000, 7]) {
         using client = await RawClient.connect(gate.url);
-        client.socket.setNoDelay(true);
-        for (let at = 0; at < bytes.length && !client.over; at += size) {
-          client.write(bytes.slice(at, at + size));
-          if (size < 1_000) await immediate();
-        }
+        await client.writePieces(bytes, size);
         const { status, headers, json: body } = await client.answer();
         assert.deepEqual([status, body.error.code, headers.connection], [431, 'invalid_request', 'close']);
         assert.equal(await client.ended(), '', 'nothing behind them is taken for a request');

@@ -1,7 +1,6 @@
 // Framing, on raw sockets: what two HTTP parsers could read differently is refused before anything else looks at it.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -134,11 +133,7 @@ for (const [what, requests] of Object.entries({
       for (const size of [bytes.length, 1]) {
         const refused = gate.count('framing_refused');
         using client = await RawClient.connect(gate.url);
-        client.socket.setNoDelay(true);
-        for (let at = 0; at < bytes.length && !client.over; at += size) {
-          client.write(bytes.slice(at, at + size));
-          if (size === 1) await immediate();
-        }
+        await client.writePieces(bytes, size);
         client.write(SMUGGLED);
         const { status, headers, json } = await client.answer();
         assert.deepEqual([status, json.error.code, headers.connection], [505, 'invalid_request', 'close']);

@@ -1,6 +1,7 @@
 // A client that speaks bytes: for requests that no HTTP library would send, and for answers byte by byte.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { KEY } from './gateway.ts';
 import { inTime } from './rehearsal-inbox.ts';
 
@@ -61,6 +62,15 @@ export class RawClient {
   write(bytes: string | Buffer): this {
     this.socket.write(bytes);
     return this;
+  }
+
+  /** Writes pieces of this size, each a packet of its own as far as that can be had; stops when the server ends the connection. */
+  async writePieces(bytes: string, size: number): Promise<void> {
+    this.socket.setNoDelay(true);
+    for (let at = 0; at < bytes.length && !this.#over; at += size) {
+      this.write(bytes.slice(at, at + size));
+      await immediate();
+    }
   }
 
   /** Resolves once the condition holds, and with an error after five seconds. */

@@ -89,6 +89,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     transcription: { model: 'gpt-4o-transcribe', aliases: ['gpt-transcribe'] },
     wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' },
     limits: {
+      connections: 16_384,
       header_bytes: 32768,
       header_count: 200,
       request_body_bytes: 75_497_472,

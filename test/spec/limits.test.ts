@@ -1,0 +1,283 @@
+// Every row of README's table of limits: its bound is passed at the running gateway, and its counter counts.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { COUNTERS, type CounterName } from '../../proxy/metrics.ts';
+import { crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
+import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { frameOf, NATIVE_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
+import { headOf, postOf, RawClient } from '../support/raw.ts';
+import { ManualClock } from '../support/rehearsal-clock.ts';
+import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
+import { until } from '../support/until.ts';
+import { connect } from '../support/websocket.ts';
+
+const PATH = '/backend-api/agent/responses';
+const PUBLIC = '/v1/responses';
+const TURN = turnBody('hello');
+const json = { 'content-type': 'application/json' };
+
+interface Row {
+  readonly resource: string;
+  readonly setting: string;
+  readonly counter: string;
+}
+
+const cell = (text = ''): string => text.trim().replaceAll('`', '');
+
+function rows(): readonly Row[] {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const section = readme.slice(readme.indexOf('\n## Limits\n'), readme.indexOf('\n## Threat model\n'));
+  const lines = section.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| Resource') && !line.startsWith('| ---'));
+  return lines.map((line) => {
+    const [, resource, setting, counter] = line.split('|');
+    return { resource: cell(resource), setting: cell(setting), counter: cell(counter) };
+  });
+}
+
+/** A small value for the setting, and the traffic that passes it. */
+interface Drive {
+  /** The value of the row's setting; rows whose bound is fixed have none. */
+  readonly value?: number;
+  readonly more?: (draft: Draft) => void;
+  readonly clock?: () => ManualClock;
+  readonly run: (gate: TestGateway, clock: ManualClock) => Promise<void>;
+}
+
+const statusOf = async (gate: TestGateway, bytes: string): Promise<number> => {
+  using client = await RawClient.connect(gate.url);
+  client.write(bytes);
+  return (await client.answer()).status;
+};
+
+/** An account answers each turn by hand; the gateway's only account is there. */
+const byHand =
+  (answer: (socket: Socket) => void, run: (gate: TestGateway) => Promise<void>) =>
+  async (gate: TestGateway): Promise<void> => {
+    await using crude = await startCrude(answer);
+    await gate.reconfigure(crude.as('north'));
+    await run(gate);
+  };
+
+/** A turn that runs until its account is released. */
+const stalled = async (gate: TestGateway): Promise<{ readonly ended: Promise<unknown> }> => {
+  gate.upstream.next('north', 'stall before headers');
+  const ended = gate.send(PATH, { body: TURN });
+  await gate.upstream.stalled('north');
+  return { ended };
+};
+
+const STREAM = crudeHead(200, { 'content-type': 'text/event-stream' });
+const DELTA = 'data: {"type":"response.output_text.delta","sequence_number":0,"delta":"a"}\n\n';
+const item = (bytes: number): string =>
+  `data: ${JSON.stringify({ type: 'response.output_item.done', item: { type: 'message', id: 'x'.repeat(bytes) } })}\n\n`;
+
+const compressed = (bytes: Buffer): string =>
+  headOf('POST', PATH, { ...json, 'content-encoding': 'gzip', 'content-length': bytes.length }) + bytes.toString('latin1');
+
+async function tooCompressed(gate: TestGateway, body: object): Promise<void> {
+  const bytes = gzipSync(JSON.stringify(body));
+  using client = await RawClient.connect(gate.url);
+  client.write(Buffer.from(compressed(bytes), 'latin1'));
+  assert.equal((await client.answer()).status, 413);
+}
+
+const breaksOff = async (gate: TestGateway): Promise<void> => {
+  const { text } = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hello', stream: true } });
+  assert.equal(eventsOf(text).at(-1)?.data.error.code, 'server_error');
+};
+
+const waits: Drive['run'] = async (gate) => {
+  const first = await stalled(gate);
+  const second = gate.send(PATH, { body: TURN });
+  await until('a turn to wait', () => (gate.count('admission_waits') + gate.count('account_waits') > 0 ? true : undefined));
+  gate.upstream.release();
+  await Promise.all([first.ended, second]);
+};
+
+/** One turn may run; a second one is refused sooner or later. */
+const REFUSED: Drive = {
+  more: (draft) => {
+    draft.admission.stream.running = 1;
+  },
+  run: async (gate) => {
+    const first = await stalled(gate);
+    assert.equal((await gate.send(PATH, { body: TURN })).status, 503);
+    gate.upstream.release();
+    await first.ended;
+  },
+};
+
+const DRIVES: Readonly<Record<string, Drive>> = {
+  'connections of clients': {
+    value: 1,
+    run: async (gate) => {
+      using _first = await RawClient.connect(gate.url);
+      using second = await RawClient.connect(gate.url);
+      assert.equal(await second.ended(), '');
+    },
+  },
+  'request line and headers': {
+    value: 4_096,
+    run: async (gate) => assert.equal(await statusOf(gate, headOf('GET', '/v1/models', { 'x-a': 'a'.repeat(5_000) })), 431),
+  },
+  'number of headers': {
+    value: 32,
+    run: async (gate) => {
+      const many = Object.fromEntries(Array.from({ length: 31 }, (_, i) => [`x-${i}`, '']));
+      assert.equal(await statusOf(gate, headOf('GET', '/v1/models', many)), 431);
+    },
+  },
+  'time to send headers': { value: 50, run: async (gate) => assert.equal(await statusOf(gate, 'GET /v1/models HTTP/1.1\r\n'), 408) },
+  'body of a request': {
+    value: 1_000,
+    run: async (gate) => assert.equal((await gate.send(PATH, { body: { ...TURN, padding: 'x'.repeat(1_000) } })).status, 413),
+  },
+  'compressed body': { value: 1_000, run: (gate) => tooCompressed(gate, { ...TURN, padding: randomBytes(4_000).toString('hex') }) },
+  'expansion of a compressed body': { value: 10, run: (gate) => tooCompressed(gate, { ...TURN, padding: 'x'.repeat(200_000) }) },
+  'silence inside a body': {
+    value: 50,
+    run: async (gate) => assert.equal(await statusOf(gate, `${headOf('POST', PATH, { ...json, 'content-length': 100 })}{`), 408),
+  },
+  'bodies of all requests that are being read': {
+    value: 1_000,
+    run: async (gate) => assert.equal((await gate.send(PATH, { body: { ...TURN, padding: 'x'.repeat(2_000) } })).status, 503),
+  },
+  'running turns of a class': { value: 1, run: waits },
+  'waiting turns of a class': {
+    value: 0,
+    ...REFUSED,
+  },
+  'wait of a turn': {
+    value: 20,
+    ...REFUSED,
+  },
+  'running turns of an account': { value: 1, run: waits },
+  'time to the first byte of a reply': {
+    value: 100,
+    run: async (gate) => {
+      gate.upstream.next('north', 'stall before headers');
+      assert.equal((await gate.send(PATH, { body: TURN })).status, 504);
+    },
+  },
+  'time in which the head of a reply is held': {
+    value: 50,
+    run: byHand(
+      (socket) => void socket.write(STREAM),
+      async (gate) => {
+        using client = await RawClient.connect(gate.url);
+        client.write(postOf(PATH, TURN));
+        await client.until(() => client.pending.startsWith('HTTP/1.1 200'), 'the head');
+      },
+    ),
+  },
+  'silence inside a reply': { value: 100, run: byHand((socket) => void socket.write(STREAM + DELTA), breaksOff) },
+  'memory for the reply of a turn': {
+    value: 100_000,
+    run: byHand((socket) => void socket.write(STREAM + DELTA + item(200_000)), breaksOff),
+  },
+  'memory for the replies of all turns': {
+    value: 100_000,
+    run: byHand((socket) => void socket.write(STREAM + DELTA + item(200_000)), breaksOff),
+  },
+  'frame of a websocket': {
+    value: 1_000,
+    run: async (gate) => {
+      using socket = await connect(gate, NATIVE_SOCKET);
+      socket.send('x'.repeat(2_000));
+      assert.equal((await socket.closed).code, 1009);
+    },
+  },
+  'idle websocket': {
+    value: 60_000,
+    clock: () => new ManualClock(),
+    run: async (gate, clock) => {
+      using socket = await connect(gate, NATIVE_SOCKET);
+      clock.advance(60_000);
+      assert.equal((await socket.closed).code, 1001);
+    },
+  },
+  'frames behind a running turn of a websocket': {
+    run: async (gate) => {
+      gate.upstream.next('north', 'stall before headers');
+      using socket = await connect(gate, NATIVE_SOCKET);
+      for (let i = 0; i < 10; i++) socket.send({ type: 'response.create', ...frameOf(`turn ${i}`) });
+      assert.equal((await socket.next()).status, 429);
+    },
+  },
+  'frames kept for a client that lost its websocket': {
+    value: 2_000,
+    run: async (gate) => {
+      const delta = (text: string) => ({ type: 'response.output_text.delta', delta: text });
+      const completed = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } };
+      gate.upstream.next('north', [replyEvents([delta('a'), delta('x'.repeat(3_000)), completed]), { kind: 'stall', at: { events: 1 } }]);
+      const socket = await connect(gate, NATIVE_SOCKET, { headers: { 'x-agent-window-id': 'thread-1:0' } });
+      socket.send(turnFrame('t1', [userMessage('hello')]));
+      await gate.upstream.stalled('north');
+      await until('the frames so far', () => (socket.frames.length > 0 ? true : undefined));
+      socket.terminate();
+      await until('the turn without its client', () => (gate.count('turns_detached') > 0 ? true : undefined));
+      gate.upstream.release('north');
+      await until('the end of the turn', async () => (await gate.rows())[0]);
+    },
+  },
+  'interim answers of an account (1xx) before its answer': {
+    run: byHand(
+      (socket) => void socket.end('HTTP/1.1 100 Continue\r\n\r\n'.repeat(17) + crudeAnswer(200, '{}')),
+      async (gate) => assert.equal((await gate.send(PATH, { body: TURN })).status, 502),
+    ),
+  },
+};
+
+function set(draft: Draft, setting: string, value: number): void {
+  if (setting === 'accounts[].max_concurrent') {
+    draft.accounts[0].max_concurrent = value;
+    return;
+  }
+  const path = setting.split('.');
+  const last = path.pop() as string;
+  let at = draft;
+  for (const name of path) {
+    at[name] ??= {};
+    at = at[name];
+  }
+  at[last] = value;
+}
+
+test('the table has a row for each bound that is driven here, and no other', () => {
+  assert.deepEqual(
+    rows()
+      .map(({ resource }) => resource)
+      .sort(),
+    Object.keys(DRIVES).sort(),
+  );
+});
+
+for (const { resource, setting, counter } of rows()) {
+  test(`${resource}: past ${setting} ${counter} counts, and the next turn is served`, async () => {
+    const drive = DRIVES[resource] ?? assert.fail('no such bound');
+    const clock = drive.clock?.() ?? new ManualClock();
+    await using gate = await startGateway({
+      upstream: { accounts: ['north'], strict: false },
+      ...(drive.clock ? { clock } : {}),
+      config: (draft) => {
+        if (drive.value !== undefined) set(draft, setting, drive.value);
+        drive.more?.(draft);
+      },
+    });
+    await drive.run(gate, clock);
+    if (counter !== '') {
+      assert.ok(Object.hasOwn(COUNTERS, counter));
+      assert.ok(gate.count(counter as CounterName) > 0);
+    }
+    assert.equal(gate.count('server_errors'), 0);
+    const next = await until('a place', async () => {
+      const reply = await gate.send('/v1/models').catch(() => undefined);
+      return reply?.status === 200 ? reply : undefined;
+    });
+    assert.equal(next.status, 200);
+  });
+}
