@@ -2,9 +2,11 @@
 
 import type { Rule } from '../proxy/turn/rule.ts';
 import { authenticate } from './access/authenticate.ts';
+import { authenticateOperator } from './access/authenticate-operator.ts';
 import { eligibility } from './access/eligibility.ts';
 import { imagePermission } from './access/image-permission.ts';
 import { modelAccess } from './access/model-access.ts';
+import { operatorHost } from './access/operator-host.ts';
 import { routeStatus } from './access/route-status.ts';
 import { backendShape } from './dialect/backend-shape.ts';
 import { dialectShape } from './dialect/dialect-shape.ts';
@@ -43,7 +45,9 @@ import { toolTypes } from './tools/tool-types.ts';
 import { webSearchNames } from './tools/web-search-names.ts';
 
 export const RULES: readonly Rule[] = [
-  authenticate, // first: every route needs a key (AU1)
+  operatorHost, // first: a page of another host finds out nothing of /mcp, not even whether its token is valid (Q25)
+  authenticateOperator, // /mcp, before the status of its rows
+  authenticate, // every other route needs a key, before anything else of it is looked at (AU1)
   routeStatus, // unsupported rows need a key, and nothing else (E1)
   imagePermission, // before the body is read (F6.1)
 

@@ -47,10 +47,11 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   sessions: ['encryption', 'turn'],
   upstream: ['config', 'encryption', 'turn'],
   accounts: ['admission', 'config', 'models', 'turn', 'upstream'],
-  answers: ['accounts', 'keys', 'models', 'turn'],
+  answers: ['accounts', 'config', 'explain', 'keys', 'models', 'turn'],
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
   clients: ['dispatch', 'sessions', 'turn', 'upstream'],
-  admin: ['accounts', 'config', 'models', 'turn'],
+  admin: ['accounts', 'config', 'explain', 'models', 'sessions', 'turn'],
+  explain: ['accounts', 'config', 'models', 'turn'],
   gateway: [
     'accounts',
     'admin',
@@ -67,7 +68,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'turn',
     'upstream',
   ],
-  cli: ['admin', 'config', 'gateway', 'turn'],
+  cli: ['admin', 'config', 'explain', 'gateway', 'turn'],
 };
 
 /** The rooms that print or run the rules; all others reach them through the chain. */

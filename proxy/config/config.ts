@@ -6,19 +6,13 @@ import type {
   AdmissionClass,
   KeyConfig,
   Limits,
+  OperatorConfig,
   PoolConfig,
   RouteStatus,
   SecretRef,
   Timeouts,
   WireWords,
 } from '../turn/settings.ts';
-
-export interface OperatorConfig {
-  readonly id: string;
-  readonly token_sha256: readonly string[];
-  readonly owns: readonly string[];
-  readonly assigned: readonly string[];
-}
 
 /** One row of the route table: `{ POST: /v1/responses, status: translated, serve: public-responses, to: …, class: stream }`. */
 export interface RouteConfig {

@@ -104,7 +104,7 @@ export const KINDS = {
   /** `POST /v1/images/generations` and `/edits`. */
   'public-image': { ...turn, surface: 'public', methods: ['POST'], over: NOT_YET, model: false, locality: false, continues: false },
   /** The operators' metadata endpoint. */
-  mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'], over: NOT_YET },
+  mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'], over: HTTP },
 } as const satisfies Record<string, Kind>;
 
 /** What serves a route; the `serve` word of its row. Rules name the kinds that they take part in. */

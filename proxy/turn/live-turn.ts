@@ -1,20 +1,27 @@
 // One turn from its arrival to its end: what rules see of it, and the metadata that they note.
+import { isLoopback } from '../loopback.ts';
 import { requestId } from '../request-id.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
-import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, WireWords } from './settings.ts';
+import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
 import type { Headers, ModelView, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
-  readonly config: { readonly wire: WireWords; readonly limits: Limits; readonly timeouts: Timeouts };
+  readonly config: {
+    readonly wire: WireWords;
+    readonly limits: Limits;
+    readonly timeouts: Timeouts;
+    readonly mcp: { readonly allowed_hosts: readonly string[] };
+  };
   readonly loaded: { readonly bearers: ReadonlyMap<string, string> };
   readonly accounts: ReadonlyMap<string, AccountConfig>;
   readonly pools: ReadonlyMap<string, PoolConfig>;
   readonly chains: Chains;
+  operatorOf(token: string): OperatorConfig | undefined;
 }
 
 /** What a turn asks of the process around it. */
@@ -62,6 +69,7 @@ export class LiveTurn implements Turn {
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
+  #operator: OperatorConfig | undefined;
   readonly #keyOf: Arrival['keyOf'];
   readonly #host: TurnHost;
 
@@ -108,6 +116,12 @@ export class LiveTurn implements Turn {
     return this.#identity;
   }
 
+  /** Who reads /mcp. Throws until `identifyOperator` succeeded. */
+  get operator(): OperatorConfig {
+    if (!this.#operator) throw new Error('the turn has no operator');
+    return this.#operator;
+  }
+
   now(): number {
     return this.#host.now();
   }
@@ -127,6 +141,18 @@ export class LiveTurn implements Turn {
     if (!pool) return undefined;
     this.#identity = { key, pool };
     return key;
+  }
+
+  identifyOperator(token: string): boolean {
+    this.#operator = this.generation.operatorOf(token);
+    return this.#operator !== undefined;
+  }
+
+  isOwnHost(host: string): boolean {
+    const name = host.replace(/:\d+$/, '');
+    if (isLoopback(name)) return true;
+    const known = [host, name].map((one) => one.toLowerCase());
+    return this.generation.config.mcp.allowed_hosts.some((allowed) => known.includes(allowed.toLowerCase()));
   }
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {

@@ -81,6 +81,8 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     key,
     pool: { ...POOL, ...options.pool },
     identify: () => key,
+    identifyOperator: () => true,
+    isOwnHost: () => true,
     findModel: (id) => (id === model.id ? model : undefined),
     recoversIn: () => undefined,
     model,
