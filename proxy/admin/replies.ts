@@ -4,10 +4,10 @@ import type { AttemptRow, RequestRow, Why } from '../../store/rows.ts';
 import type { Change, Json } from '../config/diff.ts';
 import type { Finding } from '../config/finding.ts';
 import type { Reloaded } from '../config/reloader.ts';
-import type { ExplainedMode } from '../turn/rule.ts';
 import type { ExplainedAccount } from '../explain/candidates.ts';
 import type { ExplainedChoice } from '../explain/choice.ts';
 import type { ExplainedTurn } from '../explain/explanation.ts';
+import type { ExplainedMode } from '../turn/rule.ts';
 
 /** GET /status. Members beside these are for people, and differ between versions. */
 export interface StatusReply {

@@ -55,7 +55,13 @@ export async function fetchExplained(
   { method, template }: Pick<Route, 'method' | 'template'>,
   { key, model, session }: Readonly<Partial<Record<'key' | 'model' | 'session', string | undefined>>>,
 ): Promise<Explained> {
-  const query = { method, path: template, ...(key !== undefined && { key }), ...(model !== undefined && { model }), ...(session !== undefined && { session }) };
+  const query = {
+    method,
+    path: template,
+    ...(key !== undefined && { key }),
+    ...(model !== undefined && { model }),
+    ...(session !== undefined && { session }),
+  };
   try {
     const answer = await ask(config, 'GET /explain', { query, timeoutMs: OPTIONAL_TIMEOUT_MS });
     const { status, body } = answer;

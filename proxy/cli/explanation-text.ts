@@ -1,8 +1,8 @@
 // Explained turns and logged turns as lines of text.
 import type { AttemptRow, Why } from '../../store/rows.ts';
+import type { TurnReply } from '../admin/replies.ts';
 import type { ExplainedChoice } from '../explain/choice.ts';
 import type { ExplainedTurn } from '../explain/explanation.ts';
-import type { TurnReply } from '../admin/replies.ts';
 import type { ChainedRule } from './routes-command.ts';
 
 /** No lines for an undefined turn: the question was for the route alone. */

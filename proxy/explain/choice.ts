@@ -25,7 +25,9 @@ export function explainChoice(facts: Facts): ExplainedChoice | undefined {
   const [first, ...tied] = best(live.sources, 'cohort') ?? best(live.sources, 'overflow') ?? [];
   if (!first) {
     const busy = live.sources.some(({ standing }) => standing?.availability === 'at_max_concurrent');
-    const why = busy ? 'every account that could take it is at its max_concurrent: the turn waits for one' : `no account can take it: ${live.refusal}`;
+    const why = busy
+      ? 'every account that could take it is at its max_concurrent: the turn waits for one'
+      : `no account can take it: ${live.refusal}`;
     return { account: null, tied: [], reason: null, why: `${left}${why}` };
   }
   const among = tied.length > 0 ? `${pool.strategy} scores ${tied.length + 1} accounts the same` : `${pool.strategy} scores it highest`;

@@ -60,7 +60,7 @@ export class Gateway {
     this.#listener = new PublicListener({
       generation: () => this.#generation,
       host: turnHost(this.services),
-      runner: turnRunner(this.services),
+      runner: turnRunner(this.services, this),
       counters: this.services.counters,
       clock: this.services.clock,
       heartbeat: this.services.heartbeat,

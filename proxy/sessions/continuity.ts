@@ -66,7 +66,9 @@ export class Continuity {
    * @param value of a continuity header
    */
   async accountOf(key: { readonly id: string; readonly pool: string }, value: string): Promise<string | undefined> {
-    const found = await Promise.all(sessionsNamed(value).map((session) => this.#pins.find(this.#pins.name('header', key.pool, key.id, session))));
+    const found = await Promise.all(
+      sessionsNamed(value).map((session) => this.#pins.find(this.#pins.name('header', key.pool, key.id, session))),
+    );
     return found.find((pin) => pin !== undefined)?.account;
   }
 

@@ -237,7 +237,9 @@ for (const adapter of adapters) {
       await store.flush();
       type Filter = Parameters<Store['usage']['sums']>[0];
       const summed = async (filter: Filter) =>
-        (await store.usage.sums(filter)).map((sum) => `${sum.key_id} ${sum.pool} ${sum.day === null ? null : sum.day / day}: ${sum.requests}`);
+        (await store.usage.sums(filter)).map(
+          (sum) => `${sum.key_id} ${sum.pool} ${sum.day === null ? null : sum.day / day}: ${sum.requests}`,
+        );
       assert.deepEqual(await summed({ by: [] }), ['null null null: 4']);
       assert.deepEqual(await summed({ by: ['key_id'] }), ['ci null null: 3', 'web null null: 1']);
       assert.deepEqual(await summed({ by: ['key_id'], pools: ['team'] }), ['ci null null: 2', 'web null null: 1']);
@@ -249,7 +251,12 @@ for (const adapter of adapters) {
       assert.deepEqual(await summed({ by: ['key_id'], pools: [] }), []);
       assert.deepEqual(await summed({ by: [], pools: [] }), ['null null null: 0']);
       const [whole] = await store.usage.sums({ by: [] });
-      const { key_id, pool, day: of, ...sums } = usageRow({ requests: 4, input_tokens: 4_000, cached_input_tokens: 2_000, output_tokens: 800, cost_nanos: 40 });
+      const {
+        key_id,
+        pool,
+        day: of,
+        ...sums
+      } = usageRow({ requests: 4, input_tokens: 4_000, cached_input_tokens: 2_000, output_tokens: 800, cost_nanos: 40 });
       assert.deepEqual(whole, { key_id: null, pool: null, day: null, ...sums });
       assert.deepEqual([key_id, pool, of], ['ci', 'team', day]);
     });
