@@ -45,10 +45,10 @@ import { toolTypes } from './tools/tool-types.ts';
 import { webSearchNames } from './tools/web-search-names.ts';
 
 export const RULES: readonly Rule[] = [
-  operatorHost, // first: a page of another host finds out nothing of /mcp, not even whether its token is valid (Q25)
-  authenticateOperator, // /mcp, before the status of its rows
-  authenticate, // every other route needs a key, before anything else of it is looked at (AU1)
+  authenticate, // first: every route but /mcp needs a key (AU1)
   routeStatus, // unsupported rows need a key, and nothing else (E1)
+  operatorHost, // before the token: a page of another host must not learn whether a token is valid (Q25)
+  authenticateOperator, // /mcp, before its body is read (AU2)
   imagePermission, // before the body is read (F6.1)
 
   markerHeader, // before liteMarker adds ours (F2.4)

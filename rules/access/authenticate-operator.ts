@@ -8,9 +8,9 @@ const NO_TOKEN = new Refusal('invalid_api_key', { message: 'A valid MCP token of
 /** No other credential counts: no Pool API key, cookie, query or header of another name. GET and OPTIONS, which reveal nothing, need none. */
 export const authenticateOperator = rule({
   name: 'authenticate-operator',
-  routes: '*',
+  routes: ['mcp'],
   admit(turn) {
-    if (turn.route.family !== 'mcp' || turn.route.method !== 'POST') return;
+    if (turn.route.method !== 'POST') return;
     const token = bearerToken(turn.headers);
     if (token === undefined || !turn.identifyOperator(token)) throw NO_TOKEN;
   },

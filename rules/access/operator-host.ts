@@ -20,9 +20,8 @@ const hostOf = (origin: string): string | undefined => /^https?:\/\/([^/?#\s]+)$
  */
 export const operatorHost = rule({
   name: 'operator-host',
-  routes: '*',
+  routes: ['mcp'],
   admit(turn) {
-    if (turn.route.family !== 'mcp') return;
     const { host, origin } = turn.headers;
     if (host === undefined || !turn.isOwnHost(host)) throw FOREIGN_HOST;
     if (origin === undefined) return;
