@@ -127,6 +127,28 @@ test('rules have no clock, no chance, no process and no socket of their own', ()
   );
 });
 
+test('the SDK of /mcp is imported by the files of its first request alone: a start does not wait for it', () => {
+  const importers = (of: (from: string) => boolean): readonly string[] =>
+    sources('proxy')
+      .flatMap(importsOf)
+      .filter(({ from, typesOnly, names }) => of(from) && !typesOnly && names !== '')
+      .map(({ file }) => file);
+  const protocol = 'proxy/answers/mcp/protocol.ts';
+  assert.deepEqual(
+    importers((from) => from.startsWith('@modelcontextprotocol/')),
+    [protocol],
+  );
+  // A dynamic import has no names.
+  assert.deepEqual(
+    importers((from) => from === protocol),
+    [],
+  );
+  assert.deepEqual(
+    importers((from) => from === 'proxy/answers/mcp/tools.ts'),
+    [protocol],
+  );
+});
+
 test('the store imports nothing of the proxy and of the rules', () => {
   assert.deepEqual(
     sources('store')

@@ -42,11 +42,11 @@ export const usageSummary = tool({
       maximum: KEPT_DAYS,
       default: WEEK_DAYS,
     }),
-    by: list(
-      'What each row is the sum of: one key, one Pool, one day, or any combination. ["key"] by default.',
-      GROUP,
-      { uniqueItems: true, maxItems: 3, default: ['key'] },
-    ),
+    by: list('What each row is the sum of: one key, one Pool, one day, or any combination. ["key"] by default.', GROUP, {
+      uniqueItems: true,
+      maxItems: 3,
+      default: ['key'],
+    }),
     ...PAGE_ARGS,
   }),
   output: object({
