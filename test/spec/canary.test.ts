@@ -11,6 +11,7 @@ import { gzipSync } from 'node:zlib';
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { TOOL_NAMES } from '../support/mcp.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 
@@ -284,11 +285,6 @@ test('a client that leaves in the middle leaves nothing but a row [S4]', async (
   gate.upstream.release();
 });
 
-const MCP_TOOLS = [
-  ...['service_status', 'list_pools', 'list_accounts', 'list_keys', 'list_models'],
-  ...['list_requests', 'list_audit', 'usage_summary', 'explain_selection'],
-];
-
 /** Every form in which a text could have been kept. */
 const formsOf = (text: string): readonly string[] => [
   text,
@@ -306,7 +302,7 @@ test('afterwards nothing of it is in a log line, in an answer of the admin liste
   for (const path of ['/healthz', '/readyz', '/status', '/metrics', `/${MARK}`]) {
     seen[`the admin listener's ${path}`] = await (await fetch(gate.adminUrl + path)).text();
   }
-  for (const name of MCP_TOOLS) {
+  for (const name of TOOL_NAMES) {
     const body = {
       jsonrpc: '2.0',
       id: 1,

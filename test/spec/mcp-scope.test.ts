@@ -6,7 +6,7 @@ import type { RequestRow } from '../../store/store.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import { attemptRow, auditEntry, requestRow, usageRow } from '../store/samples.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
-import { operatorRow, rpc } from '../support/mcp.ts';
+import { operatorRow, rpc, TOOL_NAMES } from '../support/mcp.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
 
 /** Who sees a thing: its name begins with the word, so that a search for the word finds every trace of it. */
@@ -191,18 +191,6 @@ class World {
 
 const sideOf = (account: string): string => account.replace(/(one|two)$/, '');
 
-const TOOLS = [
-  'service_status',
-  'list_pools',
-  'list_accounts',
-  'list_keys',
-  'list_models',
-  'list_requests',
-  'list_audit',
-  'usage_summary',
-  'explain_selection',
-];
-
 /** The answer as its text, and every further page of it. */
 async function answersOf(gate: TestGateway, operator: Operator, tool: string, args: Record<string, unknown>): Promise<readonly string[]> {
   const texts: string[] = [];
@@ -225,7 +213,7 @@ for (const seed of [1, 2, 3]) {
     const world = await World.create(seed);
     await using gate = world.gate;
     for (let n = 0; n < CALLS; n++) {
-      const tool = TOOLS[n % TOOLS.length] as string;
+      const tool = TOOL_NAMES[n % TOOL_NAMES.length] as string;
       const args = world.args(tool);
       for (const operator of ['alpha', 'beta'] as const) {
         for (const answer of await answersOf(gate, operator, tool, args)) {
@@ -313,7 +301,7 @@ test('[S4] no tool shows a secret, a hash or the address of an account', async (
       ...token_sha256,
     ]),
   ];
-  for (const tool of TOOLS) {
+  for (const tool of TOOL_NAMES) {
     for (const args of tool === 'explain_selection' ? [{ key: 'ci', model: 'model-a', continuity_id: 'the-session' }, {}] : [{}]) {
       const { result } = await rpc(gate, 'tools/call', { name: tool, arguments: args });
       assert.notEqual(result.isError, true, tool);

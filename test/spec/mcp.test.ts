@@ -3,23 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
-import { call, failure, post, rpc, tokenOf, withOperator } from '../support/mcp.ts';
+import { call, failure, post, rpc, TOOL_NAMES, tokenOf, withOperator } from '../support/mcp.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 import { until } from '../support/until.ts';
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
-const TOOLS = [
-  'service_status',
-  'list_pools',
-  'list_accounts',
-  'list_keys',
-  'list_models',
-  'list_requests',
-  'list_audit',
-  'usage_summary',
-  'explain_selection',
-];
-
 const initialize = (protocolVersion: string) => ({
   jsonrpc: '2.0',
   id: 1,
@@ -62,7 +50,7 @@ test('[G1] initialize negotiates the revision that the client knows, and tells w
 test('[G1] no request needs another one before it: each stands alone', async () => {
   assert.deepEqual(
     (await rpc(gate, 'tools/list')).result.tools.map(({ name }: { name: string }) => name),
-    TOOLS,
+    TOOL_NAMES,
   );
 });
 
@@ -268,7 +256,7 @@ test('[Q25] there are nine tools: read-only, with strict schemas and a text for 
   const { tools } = (await rpc(gate, 'tools/list')).result;
   assert.deepEqual(
     tools.map(({ name }: { name: string }) => name),
-    TOOLS,
+    TOOL_NAMES,
   );
   for (const { name, title, description, inputSchema, outputSchema, annotations } of tools) {
     assert.deepEqual([annotations.readOnlyHint, annotations.destructiveHint], [true, false], name);
@@ -329,7 +317,7 @@ test('[G1] the tools change nothing and ask no account', async () => {
   await using quiet = await startGateway({ config: withOperator });
   const before = [quiet.config, quiet.accounts(), await quiet.audit('config.reload')];
   quiet.upstream.clear();
-  for (const name of TOOLS) await call(quiet, name);
+  for (const name of TOOL_NAMES) await call(quiet, name);
   await call(quiet, 'explain_selection', { key: 'ci', model: 'model-a', continuity_id: 'some-session' });
   assert.deepEqual([quiet.config, quiet.accounts(), await quiet.audit('config.reload')], before);
   assert.equal(quiet.upstream.requests().length, 0);

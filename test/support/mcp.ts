@@ -3,6 +3,19 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import type { Draft, Reply, TestGateway } from './gateway.ts';
 
+/** The tools, in the order of their list. */
+export const TOOL_NAMES = [
+  'service_status',
+  'list_pools',
+  'list_accounts',
+  'list_keys',
+  'list_models',
+  'list_requests',
+  'list_audit',
+  'usage_summary',
+  'explain_selection',
+];
+
 /** The secret of the token of an operator `NAME`. */
 export const tokenOf = (operator: string): string => `pg-mcp-${operator}`;
 

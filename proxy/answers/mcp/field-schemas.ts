@@ -18,6 +18,9 @@ type Values<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name]> }
 
 export const text = (description: string, rules: JsonObject = {}): Schema<string> => ({ json: { type: 'string', description, ...rules } });
 
+/** An id, or another short name. */
+export const name = (description: string): Schema<string> => text(description, { minLength: 1, maxLength: 200 });
+
 export const integer = (description: string, rules: JsonObject = {}): Schema<number> => ({
   json: { type: 'integer', description, ...rules },
 });

@@ -6,6 +6,7 @@ import {
   McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import manifest from '../../../package.json' with { type: 'json' };
 import { LATE, withDeadline } from '../../clock.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { Headers as TurnHeaders } from '../../turn/turn.ts';
@@ -22,7 +23,7 @@ const INSTRUCTIONS =
 /** The longest that a tool may take. The database goes on with its query; the client gets an answer. */
 const TOOL_MS = 20_000;
 
-const SERVER = { name: 'poolgate', title: 'poolgate', version: '1.0.0' };
+const SERVER = { name: 'poolgate', title: 'poolgate', version: manifest.version };
 
 /** Compiled once: a server is made for each request. */
 const REGISTERED = TOOLS.map((tool) => ({

@@ -6,7 +6,7 @@ import { type ExplainedTurn, explainTurns } from '../../../explain/explanation.t
 import { routeNamed } from '../../../explain/route-name.ts';
 import type { KeyConfig } from '../../../turn/settings.ts';
 import type { Route } from '../../../turn/turn.ts';
-import { args, flag, integer, list, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { args, flag, integer, list, name, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { REQUEST_ROW, shownRequest } from '../request-rows.ts';
 import { ToolError, tool } from '../tool.ts';
@@ -61,8 +61,6 @@ const TURN = object({
   accounts: list('Every account of the Pool, in the order of its assignments.', ACCOUNT),
 });
 
-const id = (description: string) => text(description, { minLength: 1, maxLength: 200 });
-
 export const explainSelection = tool({
   name: 'explain_selection',
   title: 'Why this account',
@@ -72,12 +70,12 @@ export const explainSelection = tool({
     'it go to that account". With key and model, or pool and model, it shows for a turn that is sent now the refusal, or the chosen account and the ' +
     'reason for each other one; continuity_id adds the session of the turn. It asks no account and changes nothing.',
   input: args({
-    request_id: id(
+    request_id: name(
       'A request of the log (header x-request-id, or id of list_requests). The answer also has what a turn of its key and model gets now.',
     ),
-    key: id('A Pool API key (id).'),
-    pool: id('A Pool (id), if no key is named. Without both, every Pool of yours is explained.'),
-    model: id('Exposed model id.'),
+    key: name('A Pool API key (id).'),
+    pool: name('A Pool (id), if no key is named. Without both, every Pool of yours is explained.'),
+    model: name('Exposed model id.'),
     continuity_id: text('With key: the value of a session header of the client, such as session-id.', { minLength: 1, maxLength: 1000 }),
     endpoint: text(`Method and path of the turn. ${ENDPOINT} by default.`, {
       pattern: '^(GET|POST|DELETE|WS) /\\S{0,300}$',

@@ -2,7 +2,7 @@
 import type { QuotaStatus } from '../../../accounts/quota/quota-status.ts';
 import type { AccountConfig } from '../../../turn/settings.ts';
 import { CONDITION_TEXT, CONDITIONS, conditionOf } from '../account-condition.ts';
-import { args, flag, integer, list, nullable, number, object, oneOf, text, time, type ValueOf } from '../field-schemas.ts';
+import { args, flag, integer, list, name, nullable, number, object, oneOf, text, time, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
 import { isoOrNull } from '../times.ts';
@@ -64,8 +64,6 @@ const ACCOUNT_ROW = object({
   ),
 });
 
-const id = (description: string) => text(description, { minLength: 1, maxLength: 200 });
-
 export const listAccounts = tool({
   name: 'list_accounts',
   title: 'Provider accounts',
@@ -74,8 +72,8 @@ export const listAccounts = tool({
     'with used percent and reset times. Use it for "which account is out of quota, and until when" (state: out_of_quota) and "which account needs ' +
     'a new login" (state: reauth_required).',
   input: args({
-    id: id('Only the account with this id.'),
-    pool: id('Only accounts of this Pool (id).'),
+    id: name('Only the account with this id.'),
+    pool: name('Only accounts of this Pool (id).'),
     state: oneOf(CONDITIONS, 'Only accounts in this state.'),
     ...PAGE_ARGS,
   }),

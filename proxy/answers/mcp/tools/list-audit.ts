@@ -1,6 +1,6 @@
 // `list_audit`: who changed what in the configuration, and credential events.
 import type { AuditRow } from '../../../../store/store.ts';
-import { args, list, nullable, object, text, time, type ValueOf } from '../field-schemas.ts';
+import { args, list, name, nullable, object, text, time, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOfLog } from '../paging.ts';
 import { instant, iso, msOf } from '../times.ts';
@@ -23,8 +23,6 @@ const AUDIT_ROW = object({
   ),
 });
 
-const id = (description: string) => text(description, { minLength: 1, maxLength: 200 });
-
 export const listAudit = tool({
   name: 'list_audit',
   title: 'Audit log',
@@ -32,11 +30,11 @@ export const listAudit = tool({
     'Lists changes of your Pools, their keys, modes and accounts, newest first: what was changed, when, and from which value to which. Use it when ' +
     'something behaves differently than before ("since when is key ci paused?", "who changed the mode of model-a?").',
   input: args({
-    id: id('Only the row with this id.'),
-    pool: id('Only of this Pool (id).'),
-    actor: id('Only of this actor.'),
-    action: id('Only with this action, such as key.change.'),
-    target: id('Only of this target, such as the id of a key.'),
+    id: name('Only the row with this id.'),
+    pool: name('Only of this Pool (id).'),
+    actor: name('Only of this actor.'),
+    action: name('Only with this action, such as key.change.'),
+    target: name('Only of this target, such as the id of a key.'),
     since: instant('Only from this time on.'),
     until: instant('Only before this time.'),
     ...PAGE_ARGS,

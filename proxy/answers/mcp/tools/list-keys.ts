@@ -1,6 +1,6 @@
 // `list_keys`: the Pool API keys of the operator's Pools with their policies and the current state of their limits.
 import type { KeyConfig } from '../../../turn/settings.ts';
-import { args, integer, list, nullable, number, object, oneOf, text, time, type ValueOf } from '../field-schemas.ts';
+import { args, integer, list, name, nullable, number, object, oneOf, text, time, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
 import { isoOrNull } from '../times.ts';
@@ -34,8 +34,6 @@ const KEY_ROW = object({
   ),
 });
 
-const id = (description: string) => text(description, { minLength: 1, maxLength: 200 });
-
 export const listKeys = tool({
   name: 'list_keys',
   title: 'Pool API keys',
@@ -43,8 +41,8 @@ export const listKeys = tool({
     'Lists the Pool API keys of your Pools: status, expiry, permitted models, reasoning effort and output tokens, and how much of each limit is used ' +
     'now. Use it for "why is key ci refused" and "how much of its limits is left". What a key cost is in usage_summary. Secrets are not shown.',
   input: args({
-    id: id('Only the key with this id.'),
-    pool: id('Only keys of this Pool (id).'),
+    id: name('Only the key with this id.'),
+    pool: name('Only keys of this Pool (id).'),
     status: oneOf(STATUSES, 'Only keys with this status.'),
     ...PAGE_ARGS,
   }),

@@ -1,7 +1,7 @@
 // `list_models`: the models of the operator's Pools, with their modes, windows and sources.
 import { advertisedWindow } from '../../../models/context-window.ts';
 import type { PoolConfig } from '../../../turn/settings.ts';
-import { args, integer, list, nullable, number, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { args, integer, list, name, nullable, number, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
 import { tool } from '../tool.ts';
@@ -30,8 +30,6 @@ const MODEL_ROW = object({
   accounts: list('Ids of the accounts of this Pool that list it.', text('Id of an account.')),
 });
 
-const id = (description: string) => text(description, { minLength: 1, maxLength: 200 });
-
 export const listModels = tool({
   name: 'list_models',
   title: 'Models',
@@ -39,9 +37,9 @@ export const listModels = tool({
     'Lists the models of your Pools: whether turns can get each, its serving mode, context window, prices, and the accounts that list it. Use it for ' +
     '"is model-a available", "which accounts serve it" and "what does it cost".',
   input: args({
-    id: id('Only this exposed model id.'),
-    pool: id('Only of this Pool (id).'),
-    account: id('Only models that this account (id) lists.'),
+    id: name('Only this exposed model id.'),
+    pool: name('Only of this Pool (id).'),
+    account: name('Only models that this account (id) lists.'),
     state: oneOf(STATES, 'Only models in this state.'),
     ...PAGE_ARGS,
   }),

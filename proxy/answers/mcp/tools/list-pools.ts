@@ -1,6 +1,6 @@
 // `list_pools`: the operator's Pools with their settings and how much of each is usable now.
 import type { PoolConfig } from '../../../turn/settings.ts';
-import { args, flag, integer, list, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { args, flag, integer, list, name, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOf } from '../paging.ts';
 import { tool } from '../tool.ts';
@@ -31,7 +31,7 @@ export const listPools = tool({
   description:
     'Lists your Pools with their routing settings and the number of their accounts, models and keys. Use it first if you do not know the ids of ' +
     'your Pools. A Pool is a set of accounts that share their capacity; every Pool API key belongs to one Pool.',
-  input: args({ id: text('Only the Pool with this id.', { minLength: 1, maxLength: 200 }), ...PAGE_ARGS }),
+  input: args({ id: name('Only the Pool with this id.'), ...PAGE_ARGS }),
   output: object({ pools: list('In configuration order.', POOL_ROW), ...NEXT_CURSOR }),
   run({ id, ...page }, view) {
     const { rows, next_cursor } = pageOf(

@@ -1,5 +1,5 @@
 // `list_requests`: the request log, newest first.
-import { args, integer, list, object, oneOf, text } from '../field-schemas.ts';
+import { args, integer, list, name, object, oneOf, text } from '../field-schemas.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageOfLog } from '../paging.ts';
 import { REQUEST_ROW, shownRequest } from '../request-rows.ts';
 import { instant, iso, msOf } from '../times.ts';
@@ -7,8 +7,6 @@ import { tool } from '../tool.ts';
 
 /** How far back a question without `since` goes. */
 const DEFAULT_SINCE = '7d';
-
-const id = (description: string) => text(description, { minLength: 1, maxLength: 200 });
 
 export const listRequests = tool({
   name: 'list_requests',
@@ -19,15 +17,15 @@ export const listRequests = tool({
     '(min_retries 1). To learn why one of them was slow or went where it went, pass its id as request_id to explain_selection, which has the ' +
     `duration of each attempt. Without since it goes back ${DEFAULT_SINCE}. Costs are in usage_summary.`,
   input: args({
-    id: id('Only the request with this id, whenever it was.'),
-    pool: id('Only of this Pool (id).'),
-    key: id('Only of this Pool API key (id).'),
-    account: id('Only those whose last account was this one (id or label).'),
-    model: id('Only of this exposed model id.'),
+    id: name('Only the request with this id, whenever it was.'),
+    pool: name('Only of this Pool (id).'),
+    key: name('Only of this Pool API key (id).'),
+    account: name('Only those whose last account was this one (id or label).'),
+    model: name('Only of this exposed model id.'),
     family: oneOf(['backend-agent', 'backend', 'usage', 'v1'], 'Only of this route family.'),
     status: integer('Only with this HTTP status.', { minimum: 100, maximum: 599 }),
     status_class: oneOf(['2xx', '3xx', '4xx', '5xx'], 'Only of this class.'),
-    code: id('Only with this error code, such as usage_limit_reached, rate_limit_exceeded, upstream_error.'),
+    code: name('Only with this error code, such as usage_limit_reached, rate_limit_exceeded, upstream_error.'),
     min_duration_ms: integer('Only those that took at least so many milliseconds.', { minimum: 0 }),
     min_retries: integer('Only those with at least so many retries.', { minimum: 0 }),
     since: instant(`Only from this time on; ${DEFAULT_SINCE} by default.`),

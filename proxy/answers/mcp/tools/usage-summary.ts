@@ -2,7 +2,7 @@
 import type { UsageGroup, UsageTotal } from '../../../../store/store.ts';
 import { DAY_MS, dayOf, KEPT_DAYS } from '../../../keys/ledger.ts';
 import { dollars } from '../../../keys/usage-totals.ts';
-import { args, integer, list, nullable, number, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
+import { args, integer, list, name, nullable, number, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
 import { NEXT_CURSOR, PAGE_ARGS, pageByOffset } from '../paging.ts';
 import { iso } from '../times.ts';
 import { tool } from '../tool.ts';
@@ -25,8 +25,6 @@ const BY_KEY: readonly ValueOf<typeof GROUP>[] = ['key'];
 
 const GROUPS: Readonly<Record<ValueOf<typeof GROUP>, UsageGroup>> = { key: 'key_id', pool: 'pool', day: 'day' };
 
-const id = (description: string) => text(description, { minLength: 1, maxLength: 200 });
-
 export const usageSummary = tool({
   name: 'usage_summary',
   title: 'Usage and cost',
@@ -35,8 +33,8 @@ export const usageSummary = tool({
     '7), "which key costs most" (by key) and "how did usage change" (by day). A turn counts as soon as it has ended. The quota of accounts ' +
     'is in list_accounts.',
   input: args({
-    key: id('Only this Pool API key (id).'),
-    pool: id('Only this Pool (id).'),
+    key: name('Only this Pool API key (id).'),
+    pool: name('Only this Pool (id).'),
     days: integer(`The last so many days of UTC, today included. ${WEEK_DAYS} by default: this week.`, {
       minimum: 1,
       maximum: KEPT_DAYS,
