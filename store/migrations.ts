@@ -84,13 +84,8 @@ const coordination = `
   CREATE INDEX limit_grants_oldest ON limit_grants (at);
 `;
 
-/** Operators ask for the requests of one key. */
-const requestsOfKey = `
-  CREATE INDEX requests_newest_of_key ON requests (key_id, at, id);
-`;
-
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, requestsOfKey];
+const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination];
 
 /**
  * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.
