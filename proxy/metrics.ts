@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 export const COUNTERS = {
   requests: 'Requests whose framing was accepted',
   framing_refused: 'Requests refused for their framing',
-  headers_too_large: 'Requests refused for oversized headers',
+  headers_too_large: 'Requests refused for the size or the number of their headers',
   header_timeouts: 'Connections closed because headers did not arrive in time',
   body_timeouts: 'Requests refused because their body stalled',
   bodies_too_large: 'Requests refused for their compressed or decoded size, or their expansion',
@@ -25,7 +25,8 @@ export const COUNTERS = {
   hold_expired: 'Replies committed because their head was held for hold_ms',
   upstream_idle_timeouts: 'Replies cut because the provider fell silent',
   upstream_first_byte_timeouts: 'Attempts that got no answer in time',
-  upstream_events_too_large: 'Replies cut because one event or answer was too large',
+  upstream_events_too_large: 'Replies cut because an event, an answer or what was kept of them was too large',
+  replies_guard_refused: 'Of these, the replies cut because those of all turns held too much together',
   events_parsed: 'Reply events that a rule wanted, and so were parsed',
   quota_reads: 'Usage reads of accounts',
   quota_read_failures: 'Usage reads that brought no answer that could be used',
@@ -44,6 +45,10 @@ export const COUNTERS = {
   detached_turns_too_large: 'Detached turns that were ended for the size of what they held',
   upstream_websockets: 'Websockets opened to accounts',
   upstream_websocket_refusals: 'Websocket upgrades that accounts refused',
+  token_counts: 'Token counts of compressed tool outputs that came in time',
+  token_counts_late: 'Token counts that did not come in time',
+  token_counts_refused: 'Token counts refused because too many were waiting, or their thread had just ended',
+  token_threads_ended: 'Threads for token counts that ended by a fault',
   server_errors: 'Unforeseen failures answered with a fixed 500',
 } as const;
 

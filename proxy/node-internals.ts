@@ -1,7 +1,7 @@
 // Everything that relies on undocumented behaviour of Node or of a library, each with its reason and a test (test/node-internals.test.ts).
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import type { Dispatcher } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 
 /**
  * undici keeps the raw headers on its controller, and with them the first chunk of the reply, for as long as the reply lasts. An idle
@@ -9,6 +9,28 @@ import type { Dispatcher } from 'undici';
  */
 export function releaseRawHeaders(controller: Dispatcher.DispatchController): void {
   controller.rawHeaders = null;
+}
+
+/** The parts of undici's connection that `passContinue` reaches, by the descriptions of their symbols. */
+type Internals = Readonly<Record<symbol, unknown>>;
+type InterimParser = { onHeadersComplete(status: number, upgrade: boolean, keepAlive: boolean): number };
+
+const member = (object: unknown, symbol: string): unknown => {
+  const found = Object.getOwnPropertySymbols(object).find(({ description }) => description === symbol);
+  return found && (object as Internals)[found];
+};
+
+/**
+ * undici ends the connection at a `100 Continue` that it did not ask for, which a server may send all the same (RFC 9110, 15.2.1).
+ * Makes it an interim answer like any other, which the caller ignores.
+ */
+export function passContinue(pool: Pool): void {
+  pool.on('connect', (_origin, targets) => {
+    const parser = member(member(targets.at(-1), 'socket'), 'parser') as InterimParser;
+    const { onHeadersComplete } = parser;
+    parser.onHeadersComplete = (status, upgrade, keepAlive) =>
+      onHeadersComplete.call(parser, status === 100 ? 102 : status, upgrade, keepAlive);
+  });
 }
 
 /**

@@ -8,6 +8,11 @@ import { imagePermission } from './access/image-permission.ts';
 import { modelAccess } from './access/model-access.ts';
 import { operatorHost } from './access/operator-host.ts';
 import { routeStatus } from './access/route-status.ts';
+import { compactionAnswer } from './compaction/compaction-answer.ts';
+import { compactionProjection } from './compaction/compaction-projection.ts';
+import { compactionReplay } from './compaction/compaction-replay.ts';
+import { compactionTrigger } from './compaction/compaction-trigger.ts';
+import { requestCompression } from './compression/request-compression.ts';
 import { backendShape } from './dialect/backend-shape.ts';
 import { dialectShape } from './dialect/dialect-shape.ts';
 import { dropFields } from './dialect/drop-fields.ts';
@@ -21,6 +26,10 @@ import { servingMode } from './dialect/serving-mode.ts';
 import { effortAlias } from './effort/effort-alias.ts';
 import { effortPolicy } from './effort/effort-policy.ts';
 import { outputTokens } from './effort/output-tokens.ts';
+import { imageAnswer } from './images/image-answer.ts';
+import { imageModel } from './images/image-model.ts';
+import { imageParameters } from './images/image-parameters.ts';
+import { imageRequest } from './images/image-request.ts';
 import { audio } from './input/audio.ts';
 import { inputLists } from './input/input-lists.ts';
 import { itemReferences } from './input/item-references.ts';
@@ -52,17 +61,24 @@ export const RULES: readonly Rule[] = [
   imagePermission, // before the body is read (F6.1)
 
   markerHeader, // before liteMarker adds ours (F2.4)
+  imageAnswer, // reply: after fillOutput, which may bring the image
   closingError, // reply: after every rule that edits events
   agentEvents, // reply: after usage, which reads the provider's events
   hideQuota, // reply: the same on native streams
   turnMetadata, // reply: before hideQuota, which edits the headers of what it makes
   publicModel, // reply: after usage too
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
+  compactionAnswer, // reply: after usage, which reads the provider's answer
 
   modelAccess, // the model before the content of the body (Q4)
+  imageModel, // the same for images, whose model may be in no catalog (A10)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)
   unsupportedParameters, // before the shapes of supported ones
+  imageParameters, // as the client wrote them
+  imageRequest, // before every rule that reads a Responses body
   inputLists, // every rule below gets lists
+  compactionTrigger, // its place, before the shape of other items
+  compactionReplay, // names items of input by their index, so before itemReferences
   remoteMcp, // before toolTypes, whose refusal of the same tools says less
   webSearchNames, // before toolTypes and toolChoice, which know the plain name alone
   toolTypes, // the type, before the shape of that type
@@ -84,8 +100,10 @@ export const RULES: readonly Rule[] = [
   lowerSchemas, // before Lite moves the tools
   effortAlias, // after the policy has distinguished minimal from low
   liftInstructions, // Full only
+  requestCompression, // after the last refusal, so that no refused turn pays for it; before Lite, whose own items hold no outputs (F7)
   liteRewrite, // Lite only
   backendShape, // after every rule that edits reasoning and include
+  compactionProjection, // per attempt; after the Lite rewrite (F2.15), and before an account drops what it refuses
   modelMapping, // per attempt
   dropFields, // per attempt, before the marker, which no setting may remove
   liteMarker, // per attempt, the last edit

@@ -1,5 +1,5 @@
 // The groups of route kinds that rules take part in, derived from the table of kinds.
-import { type DispatchedKind, isCompaction, kindsWhere, type RouteKind } from '../proxy/turn/kinds.ts';
+import { type DispatchedKind, isCompaction, kindsWhere, type RouteKind, surfaceOf } from '../proxy/turn/kinds.ts';
 
 /** Turns of a model of the catalog for which `matches` holds. */
 const turnsWhere = (matches: (kind: DispatchedKind) => boolean): readonly RouteKind[] =>
@@ -20,8 +20,27 @@ export const COMPATIBLE_TURNS = turnsWhere(({ surface }) => surface !== 'native'
 /** Turns with a Responses body of the client's. */
 export const RESPONSES_TURNS = turnsWhere(({ surface }) => surface !== 'chat');
 
-export const NON_COMPACT_RESPONSES = RESPONSES_TURNS.filter((name) => !isCompaction(name));
+/** Compactions, on both surfaces. */
+export const COMPACTIONS = TURNS.filter(isCompaction);
+
+export const PUBLIC_COMPACTIONS = COMPACTIONS.filter((name) => surfaceOf(name) === 'public');
+
+const isNativeCompaction = (name: RouteKind): boolean => isCompaction(name) && surfaceOf(name) === 'native';
+
+/** Turns without native compaction, whose lists and schemas go to the provider as its clients wrote them. */
+export const NORMALISED_TURNS = TURNS.filter((name) => !isNativeCompaction(name));
+
+export const NORMALISED_RESPONSES = RESPONSES_TURNS.filter((name) => !isNativeCompaction(name));
 
 export const PUBLIC_RESPONSES = turnsWhere(({ surface }) => surface === 'public');
 
-export const IMAGES: readonly RouteKind[] = ['image', 'public-image'];
+/** Image requests of native clients, which pass on as they came. */
+export const NATIVE_IMAGES: readonly RouteKind[] = ['image'];
+
+/** Image requests that become Responses work. */
+export const TRANSLATED_IMAGES: readonly RouteKind[] = ['public-image', 'public-image-edit'];
+
+export const IMAGES: readonly RouteKind[] = [...NATIVE_IMAGES, ...TRANSLATED_IMAGES];
+
+/** Everything that the backend's Responses destination serves. */
+export const RESPONSES_WORK: readonly RouteKind[] = [...TURNS, ...TRANSLATED_IMAGES];

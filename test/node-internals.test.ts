@@ -16,6 +16,7 @@ import {
   endConnectionAfter,
   isHandshaking,
   keepsConnection,
+  passContinue,
   releaseRawHeaders,
   takeOverChunking,
 } from '../proxy/node-internals.ts';
@@ -73,6 +74,37 @@ describe('releaseRawHeaders', () => {
     assert.equal((headers as Record<string, string>)['x-own'], 'yes');
     assert.equal(Buffer.concat(chunks).toString(), 'body');
     assert.equal(controllerAtEnd?.rawHeaders, null, 'nothing sets them again');
+  });
+});
+
+describe('passContinue', () => {
+  test('undici ends the connection at a 100 that it did not ask for, and afterwards reports it as an interim answer', async () => {
+    await using upstream = await listening((_request, response) => {
+      response.socket?.write('HTTP/1.1 100 Continue\r\nx-own: yes\r\n\r\n');
+      response.end('body');
+    });
+    for (const passed of [false, true]) {
+      const pool = new Pool(upstream.url);
+      if (passed) passContinue(pool);
+      // Twice, because the second request uses the connection of the first.
+      for (const _ of [1, 2]) {
+        const statuses: number[] = [];
+        const { promise, resolve } = Promise.withResolvers<unknown>();
+        pool.dispatch(
+          { method: 'GET', path: '/' },
+          {
+            onRequestStart: () => undefined,
+            onResponseStart: (_controller, status) => void statuses.push(status),
+            onResponseData: () => undefined,
+            onResponseEnd: () => resolve(undefined),
+            onResponseError: (_controller, error) => resolve(error),
+          },
+        );
+        const failed = await promise;
+        assert.deepEqual([failed === undefined, statuses], [passed, passed ? [102, 200] : []]);
+      }
+      await pool.destroy();
+    }
   });
 });
 

@@ -27,10 +27,18 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
 }
 
 function metricsOf(gateway: AdminTarget): readonly Metric[] {
-  const { counters, store } = gateway.services;
+  const { services, websockets } = gateway;
+  const { counters, store } = services;
   return [
     { name: 'ready', type: 'gauge', help: 'Whether the gateway takes traffic', read: () => (gateway.ready ? 1 : 0) },
     ...counterMetrics(counters),
+    { name: 'websockets_open', type: 'gauge', help: 'Client websockets that are open', read: () => websockets.count },
+    {
+      name: 'websocket_bytes_held',
+      type: 'gauge',
+      help: 'Bytes that websocket clients have not taken yet, and those kept for clients that may come back',
+      read: () => websockets.heldBytes,
+    },
     { name: 'store_rows_queued', type: 'gauge', help: 'Rows that wait to be written', read: () => store.stats().queued },
     { name: 'store_rows_written_total', type: 'counter', help: 'Rows written', read: () => store.stats().written },
     { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were given up', read: () => store.stats().dropped },

@@ -29,6 +29,10 @@ export interface AdminTarget {
     readonly store: Pick<Store, 'attempts' | 'flush' | 'requests' | 'stats'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };
+  readonly websockets: {
+    readonly count: number;
+    readonly heldBytes: number;
+  };
   /** Unix milliseconds. */
   now(): number;
 }

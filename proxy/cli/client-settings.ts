@@ -39,8 +39,9 @@ export const CLIENTS: readonly ClientSettings[] = [
     note:
       'Set `wire: { agent: codex, meter: wham, lite_marker: x-openai-internal-codex-responses-lite }` in config.yaml. Only with ' +
       '`model_catalog_url` the client reads models, reasoning levels and context windows from the gateway; without it, it uses fallback ' +
-      'metadata. It sends no request for models to `base_url`. `wire_api = "responses"` is also its default. It opens websockets only ' +
-      'with `supports_websockets = true`, and continues over HTTP where the gateway answers 426.',
+      'metadata. It sends no request for models to `base_url`. `wire_api = "responses"` is also its default. With ' +
+      '`supports_websockets` it keeps one websocket for a session, and comes back for its turn when that was lost; it continues over HTTP ' +
+      'where the gateway answers 426.',
     text: ({ origin, agent, model }) => `model = "${model}"
 model_provider = "poolgate"
 
@@ -49,6 +50,7 @@ name = "poolgate"
 base_url = "${origin}/backend-api/${agent}"
 env_key = "${KEY_VARIABLE}"
 wire_api = "responses"
+supports_websockets = true
 model_catalog_url = "${origin}/backend-api/${agent}/models"`,
   },
   {

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
 import { nearest } from '../config/suggestion.ts';
 import { type ExplainedTurn, explainTurns, type Question } from '../explain/explanation.ts';
+import { dispatchedKind } from '../turn/kinds.ts';
 import { RouteTable, worded } from '../turn/route-table.ts';
 import { noteOf } from '../turn/served.ts';
 import type { Route } from '../turn/turn.ts';
@@ -61,7 +62,7 @@ export function addExplain(program: Command, io: Io): void {
           `  status    ${route.status}`,
           `  served    ${note ?? 'yes'}`,
           `  family    ${route.family}`,
-          `  kind      ${route.kind ?? '-'}`,
+          `  kind      ${kindText(route)}`,
           `  class     ${route.class}: ${admission.running} running, ${admission.waiting} waiting up to ${admission.wait_ms} ms`,
           `  upstream  ${route.upstream}`,
           ...(explained ? [`  known     ${explained.known}`] : []),
@@ -70,6 +71,12 @@ export function addExplain(program: Command, io: Io): void {
         return io.out(`${lines.join('\n')}\n`);
       },
     );
+}
+
+/** The kind of the row, and what its turns become where their body asks for other work. */
+function kindText({ kind }: Route): string {
+  const compaction = dispatchedKind(kind)?.asCompaction;
+  return `${kind ?? '-'}${compaction === undefined ? '' : `; ${compaction} where the input has a compaction_trigger`}`;
 }
 
 interface Explanation {

@@ -10,7 +10,9 @@ import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, St
 import type { SocketSlot } from '../upstream/socket-slot.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { SWITCHING_PROTOCOLS } from '../upstream/websocket-carrier.ts';
+import { isChecked } from './checked-answer.ts';
 import type { Client, Upload } from './client.ts';
+import { CollectedReply } from './collected-reply.ts';
 import { EventReply } from './event-reply.ts';
 import { PipedReply } from './piped-reply.ts';
 import type { ReplyContext } from './reply-context.ts';
@@ -66,7 +68,7 @@ class Attempt implements ReplyContext {
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
-  #reply: EventReply | WholeReply | PipedReply | undefined;
+  #reply: EventReply | CollectedReply | WholeReply | PipedReply | undefined;
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
@@ -86,6 +88,8 @@ class Attempt implements ReplyContext {
   }
 
   start(): void {
+    // Of an earlier attempt.
+    this.turn.held.releaseAll();
     const { client, upload } = this.#options;
     this.#cancelGone = client.onGone(() => this.#gone());
     if (this.#settled) return;
@@ -104,6 +108,7 @@ class Attempt implements ReplyContext {
     const { websocketCarrier } = upstream;
     this.#reused = websocketCarrier.isOpen(slot);
     if (this.#reused) this.#authorization = slot.authorization;
+    else this.counters.add('upstream_websockets');
     return websocketCarrier.send(request, this.turn.limits.upstream_event_bytes, slot, handler);
   }
 
@@ -156,10 +161,17 @@ class Attempt implements ReplyContext {
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') return this.#refuseEncoded(status, headers);
     const { client } = this.#options;
     const head = this.#headOf(status, headers);
-    const streams = status < 300 && (this.#options.slot !== undefined || isEventStream(headers));
-    const reply = streams ? new EventReply(head, client.sink(), this) : new WholeReply(headers, head, client, this);
+    const { slot } = this.#options;
+    if (slot && status !== 200) this.counters.add('upstream_websocket_refusals');
+    const streams = status === 200 && (slot !== undefined || isEventStream(headers));
+    const reply = streams ? this.#eventReader(head) : new WholeReply(headers, head, client, this);
     this.#reply = reply;
     return reply;
+  }
+
+  #eventReader(head: Head): EventReply | CollectedReply {
+    const { client } = this.#options;
+    return isChecked(this.turn) ? new CollectedReply({ head, client, context: this }) : new EventReply(head, client.sink(), this);
   }
 
   #pipedReader(status: number, headers: Headers): StreamReader | ByteReader {

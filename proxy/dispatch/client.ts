@@ -88,8 +88,10 @@ export interface TurnClient extends Client {
   readonly shown: boolean;
   /** Whether the client left. */
   readonly gone: boolean;
-  /** Reads the JSON body. @throws Refusal */
+  /** Reads the body that the route's kind takes: JSON, or a form as JSON. @throws Refusal */
   json(): Promise<Body>;
+  /** Decoded size of that body; 0 before it was read. */
+  readonly bodyBytes: number;
   /** Checks the headers of a body that is passed on unread; what it returns starts reading it. Null where there is no body. @throws Refusal */
   upload(): (() => Upload) | null;
   /** Sends a refusal; after a part of an answer was sent, ends the connection instead. */

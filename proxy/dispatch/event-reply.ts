@@ -1,5 +1,6 @@
 // A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
 import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode } from '../turn/failure.ts';
+import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
 import type { JsonObject } from '../turn/json.ts';
 import { type ErrorBody, Refusal, RelayedRefusal, refusalOf } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
@@ -17,12 +18,12 @@ const LINGER_MS = 1_000;
 
 export class EventReply implements EventReader {
   readonly reads = 'events';
-  readonly maxEventBytes: number;
+  readonly memory: HeldBytes;
   readonly #context: ReplyContext;
   readonly #head: Head;
   readonly #sink: Sink;
   #state: 'held' | 'relaying' | 'over' = 'held';
-  readonly #held = new HeldHead();
+  readonly #held: HeldHead;
   /** The kind of end that the terminal event announced. */
   #end: ReplyEnd | undefined;
   /** What the account did wrong: a failure that was passed on, or a reply that broke off. */
@@ -35,9 +36,10 @@ export class EventReply implements EventReader {
     this.#context = context;
     this.#head = head;
     this.#sink = sink;
+    this.memory = turn.held;
+    this.#held = new HeldHead(turn.held);
     this.#flow = new OutputFlow(sink, { sending: context.sending, guarded: (work) => this.#guarded(work) });
     if (turn.client === 'websocket') head.holds = (type) => this.#held.has(type);
-    this.maxEventBytes = turn.limits.upstream_event_bytes;
     this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
   }
 
@@ -83,8 +85,9 @@ export class EventReply implements EventReader {
   }
 
   #take(event: ReplyEvent): void {
+    if (event.type === '') this.#allowParsing(event);
     event.completeType();
-    const data = this.#observed(event) ?? (this.#sink.objectsOnly ? event.json() : undefined);
+    const data = this.#observed(event) ?? (this.#sink.objectsOnly ? this.#json(event) : undefined);
     if (!data && this.#sink.objectsOnly) {
       this.#context.counters.add('upstream_frames_dropped');
       return;
@@ -93,7 +96,7 @@ export class EventReply implements EventReader {
       const end = endOf(event.type);
       if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return;
       if (end === 'failed') {
-        this.#takeRefusal(event, data ?? event.json());
+        this.#takeRefusal(event, data ?? this.#json(event));
         return;
       }
       this.#commit();
@@ -106,7 +109,7 @@ export class EventReply implements EventReader {
     const { observers, counters } = this.#context;
     if (!observers.wants(event.type)) return undefined;
     counters.add('events_parsed');
-    const data = event.json();
+    const data = this.#json(event);
     if (data) observers.event(event.type, data);
     return data;
   }
@@ -171,17 +174,20 @@ export class EventReply implements EventReader {
     const end = endOf(event.type);
     if (end !== undefined) this.#ends(end);
     countOutput(event);
+    // The sink keeps it until the reply is over.
+    if (end !== undefined && sink.collects) this.memory.hold(event.length);
     if (end !== 'failed' && !turn.rules.wants(event.type) && !sink.wants.has(event.type)) {
       sink.raw(event);
       return;
     }
     if (!known) counters.add('events_parsed');
-    const data = known ?? event.json();
+    const data = known ?? this.#json(event);
     if (!data) {
       sink.raw(event);
       return;
     }
-    const given: Event = { type: event.type, data: end === 'failed' ? (failure ?? this.#failureEvent(data)) : data };
+    const shown = end === 'failed' ? (failure ?? this.#failureEvent(data)) : data;
+    const given: Event = { type: event.type, data: shown, size: event.length };
     const mapped = turn.rules.event(given);
     if (replacement) sink.event(replacement);
     else if (Array.isArray(mapped)) {
@@ -258,10 +264,25 @@ export class EventReply implements EventReader {
   /** An error while a reply is read ends this reply, never the process. */
   #faulted(thrown: unknown): void {
     const { sending, turn } = this.#context;
+    if (thrown instanceof TooMuchHeld) {
+      sending().abort();
+      this.fail('too_large');
+      return;
+    }
     if (!(thrown instanceof Refusal)) turn.fault(thrown);
     sending().abort();
     if (this.shown) this.#finish('cut', turn.surface.brokenReply);
     else this.#settle({ kind: 'refused', refusal: refusalOf(thrown) });
+  }
+
+  #json(event: ReplyEvent): JsonObject | undefined {
+    this.#allowParsing(event);
+    return event.json();
+  }
+
+  /** @throws TooMuchHeld */
+  #allowParsing(event: ReplyEvent): void {
+    this.memory.allow(PARSED_COPIES * event.length);
   }
 
   #settle(verdict: Verdict): void {

@@ -1,4 +1,5 @@
 // The head of a reply, held before commit: events that show nothing of the work, so that a refusal behind them can be retried.
+import type { HeldBytes } from '../turn/held-bytes.ts';
 import type { JsonObject } from '../turn/json.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 
@@ -26,12 +27,18 @@ export interface HeldEvent {
 }
 
 export class HeldHead {
+  readonly #memory: Pick<HeldBytes, 'hold' | 'release'>;
   #events: HeldEvent[] = [];
   #bytes = 0;
+
+  constructor(memory: Pick<HeldBytes, 'hold' | 'release'>) {
+    this.#memory = memory;
+  }
 
   /** @param event a view, which is copied. @returns false for an event that shows something, or that is past the limit */
   hold(event: ReplyEvent, data: JsonObject | undefined): boolean {
     if (!isHeld(event.type, event.hasData) && !event.isDone()) return false;
+    this.#memory.hold(event.length);
     this.#bytes += event.length;
     if (this.#bytes > HELD_BYTES) return false;
     this.#events.push({ event: event.copy(), data });
@@ -46,6 +53,8 @@ export class HeldHead {
   release(): readonly HeldEvent[] {
     const events = this.#events;
     this.#events = [];
+    this.#memory.release(this.#bytes);
+    this.#bytes = 0;
     return events;
   }
 }

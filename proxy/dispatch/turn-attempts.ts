@@ -33,7 +33,7 @@ import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-reques
 import { failureOf } from './reply-context.ts';
 import type { ReplyObservers } from './reply-observers.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import { anchorNotFound, TurnSocket } from './turn-socket.ts';
+import { anchorNotFound, type TurnSocket, turnSocketOf } from './turn-socket.ts';
 
 export interface TurnServices {
   readonly selection: Selection;
@@ -78,15 +78,15 @@ export class TurnAttempts implements Recoverable, Confidential {
   #account: AccountConfig | undefined;
   #why: Why | null = null;
   #upload: Upload | undefined;
-  /** Undefined for a client that is connected by HTTP. */
+  /** Undefined for a turn that goes over HTTP. */
   readonly #socket: TurnSocket | undefined;
 
   constructor(services: TurnServices, request: DispatchRequest, resources: TurnResources) {
-    const { turn, payload, client } = request;
+    const { turn, payload } = request;
     this.turn = turn;
     this.body = payload.kind === 'json' ? payload.work.body : {};
     this.sentBody = this.body;
-    this.#socket = client.upstreamSocket && new TurnSocket(client.upstreamSocket, services.websockets, this.body);
+    this.#socket = turnSocketOf(request, services.websockets);
     this.#services = services;
     this.#request = request;
     this.#resources = resources;
@@ -121,7 +121,7 @@ export class TurnAttempts implements Recoverable, Confidential {
               ({ attempted, result } = await renewCredential(attempted, lease.account, this.#services.credentials, resend));
             } else result = resultOf(attempted);
           } finally {
-            lease.end(result);
+            lease.end(isForeignModel(result, turn) ? 'neutral' : result);
           }
           const { verdict, status } = attempted;
           if (verdict.kind === 'failed') recovered = await this.#next(verdict.failure, status, lease.account.id);
@@ -164,7 +164,7 @@ export class TurnAttempts implements Recoverable, Confidential {
 
   /** A turn that continues nothing stays at the account of the live socket, as long as that can take it. */
   #preferLive(continuation: Continuation): Continuation {
-    const live = this.#socket?.slot.account;
+    const live = this.#request.client.upstreamSocket?.account;
     return live === undefined || continuation.soft !== undefined ? continuation : { ...continuation, soft: live };
   }
 
@@ -227,7 +227,7 @@ export class TurnAttempts implements Recoverable, Confidential {
       request = composeStream(this.#upload?.stream ?? null, composition);
     }
     const complete = this.#log.begin(account.label, cause);
-    const keepResponse = slot && ((id: string): void => slot.keepResponse(id));
+    const keepResponse = slot && ((id: string): void => slot.keepResponse(id, turn.model?.mode?.effective));
     const observed = observers.of({ turn, account, continuation: this.continuation, keepResponse });
     counters.add('attempts');
     if (lease.isProbe) counters.add('probes');
@@ -303,3 +303,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     return { kind: 'ended', ending: clientGone(shown) };
   }
 }
+
+/** The account lacks a model that need not be in any catalog: a client could name one that no account has, and cool them all. */
+const isForeignModel = (result: AttemptResult, { kind }: DispatchRequest['turn']): boolean =>
+  typeof result === 'object' && result.cause === 'model' && !kind.model;

@@ -2,10 +2,11 @@
 import type { Failure } from '../turn/failure.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { AccountConfig } from '../turn/settings.ts';
-import type { Body } from '../turn/turn.ts';
 import type { SocketSlot } from '../upstream/socket-slot.ts';
+import type { EffectiveMode } from '../upstream/upstream-socket.ts';
 import { saysNoWebsocket, type WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
+import type { DispatchRequest } from './dispatch-request.ts';
 
 /** The provider ends a connection after some time, and says so in place of an answer. */
 const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
@@ -13,31 +14,54 @@ const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
 /** The largest frame that providers take. */
 export const MAX_FRAME_BYTES = 15_728_640;
 
+/** Undefined for a turn that goes over HTTP: its client does, or its kind goes out as frames only where it continues a response. */
+export function turnSocketOf({ turn, payload, client }: DispatchRequest, support: WebsocketSupport): TurnSocket | undefined {
+  const { upstreamSocket: slot } = client;
+  const body = payload.kind === 'json' ? payload.work.body : {};
+  const anchor = typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined;
+  const anchoredOnly = turn.kind.frames === 'anchored';
+  if (!slot || (anchoredOnly && anchor === undefined)) return undefined;
+  return new TurnSocket(slot, support, {
+    anchor,
+    anchorMode: anchoredOnly ? turn.model?.mode?.effective : undefined,
+    isPrewarm: body.generate === false,
+  });
+}
+
+interface SocketTurn {
+  readonly anchor: string | undefined;
+  /** The mode in which the anchor must have been made; undefined for any. */
+  readonly anchorMode: EffectiveMode;
+  readonly isPrewarm: boolean;
+}
+
 export class TurnSocket {
   readonly slot: SocketSlot;
   readonly #support: WebsocketSupport;
   /** The response that the turn continues; it is valid on the live socket alone. */
   readonly #anchor: string | undefined;
+  readonly #anchorMode: EffectiveMode;
   readonly #isPrewarm: boolean;
   #tooLarge = false;
   #resent = false;
 
-  constructor(slot: SocketSlot, support: WebsocketSupport, body: Body) {
-    const { previous_response_id: anchor, generate } = body;
+  constructor(slot: SocketSlot, support: WebsocketSupport, { anchor, anchorMode, isPrewarm }: SocketTurn) {
     this.slot = slot;
     this.#support = support;
-    this.#anchor = typeof anchor === 'string' ? anchor : undefined;
-    this.#isPrewarm = generate === false;
+    this.#anchor = anchor;
+    this.#anchorMode = anchorMode;
+    this.#isPrewarm = isPrewarm;
   }
 
   /** Whether the response that the turn continues is not on the live socket, and so nowhere. */
   get anchorIsGone(): boolean {
-    return this.#anchor !== undefined && !this.slot.continues(this.#anchor);
+    return this.#anchor !== undefined && !this.slot.continues(this.#anchor, this.#anchorMode);
   }
 
-  /** Whether an attempt at this account goes out as a frame. @throws Refusal where the turn has no meaning over HTTP */
+  /** Whether an attempt at this account goes out as a frame. @throws Refusal where the turn has no meaning over HTTP, or on a new socket */
   carries(account: AccountConfig): boolean {
     const live = this.slot.at(account.id) !== undefined;
+    if (!live && this.#anchor !== undefined) throw anchorNotFound();
     if (!this.#tooLarge && (live || this.#support.has(account))) return true;
     if (this.#isPrewarm) {
       throw new Refusal('websocket_upgrade_required', { message: 'No account of this Pool takes a turn without generation.' });

@@ -1,9 +1,12 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then judged as a whole.
-import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode, statusFailure } from '../turn/failure.ts';
+import { type CarrierFailure, carrierFailure, type Failure, loggedCode, statusFailure } from '../turn/failure.ts';
+import { PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
 import { isObject, type JsonObject } from '../turn/json.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { replyText } from '../turn/reply-text.ts';
 import type { Head, Headers, OutcomeKind } from '../turn/turn.ts';
 import type { ByteReader } from '../upstream/carrier.ts';
+import { failureIn, isChecked, isFailure, settleChecked } from './checked-answer.ts';
 import type { Client } from './client.ts';
 import type { CloseReply, ReplyContext } from './reply-context.ts';
 
@@ -21,7 +24,6 @@ export class WholeReply implements ByteReader {
   /** As the account sent it. */
   readonly #upstreamHeaders: Headers;
   readonly #head: Head;
-  readonly #maxBytes: number;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #over = false;
@@ -31,13 +33,12 @@ export class WholeReply implements ByteReader {
     this.#client = client;
     this.#upstreamHeaders = upstreamHeaders;
     this.#head = head;
-    this.#maxBytes = this.#refused ? MAX_ERROR_BYTES : context.turn.limits.upstream_event_bytes;
   }
 
   data(chunk: Buffer): void {
     if (this.#over) return;
     this.#bytes += chunk.length;
-    if (this.#bytes <= this.#maxBytes) {
+    if (this.#holds(chunk.length)) {
       this.#chunks.push(chunk);
       return;
     }
@@ -65,8 +66,23 @@ export class WholeReply implements ByteReader {
     this.#over = true;
   }
 
+  /** Only 200 announces an answer (Q3). */
   get #refused(): boolean {
-    return this.#head.status >= 300;
+    return this.#head.status !== 200;
+  }
+
+  /** Whether there is room for a part of the body that has come, and for the copies of what came so far. */
+  #holds(bytes: number): boolean {
+    if (this.#refused) return this.#bytes <= MAX_ERROR_BYTES;
+    const { held } = this.#context.turn;
+    try {
+      held.hold(bytes);
+      held.allow(PARSED_COPIES * this.#bytes);
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof TooMuchHeld) return false;
+      throw thrown;
+    }
   }
 
   #judge(body: Buffer): void {
@@ -87,35 +103,37 @@ export class WholeReply implements ByteReader {
     }
     const text = body.toString('utf8');
     const json = parsed(text);
-    const failure = json && isFailure(json) ? inBandFailure(json, turn.now()) : undefined;
+    if (isChecked(turn)) {
+      settleChecked(json, text, { head: this.#head, client: this.#client, context: this.#context });
+      return;
+    }
+    const failure = failureIn(json, turn);
     const { relaysWholeAnswers } = turn.surface;
     if (failure && (!relaysWholeAnswers || retryable(failure))) {
       settle({ kind: 'failed', failure });
       return;
     }
     // Turns of the compatible surface go out as streams: one body is an answer only to a client that did not ask for a stream.
-    if (!relaysWholeAnswers && (!json || this.#client.streams)) {
+    if (!json || (!relaysWholeAnswers && this.#client.streams)) {
       settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
     }
     committed();
-    if (json && !failure) observers.answer(json);
-    const close = this.#answer(text, body, json, failure);
-    const outcome = { kind: json ? outcomeOf(json) : 'completed', shown: true } as const;
+    if (!failure) observers.answer(json);
+    const close = this.#answer(text, json, failure);
+    const outcome = { kind: outcomeOf(json), shown: true } as const;
     const code = failure ? loggedCode(failure.error.code) : null;
     settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
   }
 
   /** @param failure a refusal that a native client gets as the provider's answer */
-  #answer(text: string, body: Buffer, json: JsonObject | undefined, failure: Failure | undefined): CloseReply {
+  #answer(text: string, json: JsonObject, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
-    const shown = json && failure ? turn.surface.failureEvent(json, failure, known) : json;
-    const answer = shown && turn.rules.answer(shown);
+    const answer = turn.rules.answer(failure ? turn.surface.failureEvent(json, failure, known) : json);
     const { status, headers } = this.#head;
     // Text leaves in one piece with its head; bytes do not.
-    const unchanged = json ? text : body;
-    const out = answer === json || answer === undefined ? unchanged : JSON.stringify(answer);
+    const out = answer === json ? text : replyText(answer);
     return () => this.#client.answer(status, headers, out);
   }
 }
@@ -128,9 +146,6 @@ function parsed(text: string): JsonObject | undefined {
     return undefined;
   }
 }
-
-/** `"error": null` is no error (Q15). */
-const isFailure = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
 
 const outcomeOf = (json: JsonObject): OutcomeKind => {
   if (isFailure(json)) return 'failed';

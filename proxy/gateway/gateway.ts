@@ -14,6 +14,7 @@ import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
 import { PublicListener } from './public-listener.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
+import type { Websockets } from './websockets.ts';
 
 export interface GatewayOptions {
   readonly loaded: LoadedConfig;
@@ -81,6 +82,10 @@ export class Gateway {
     return this.#generation.loaded;
   }
 
+  get websockets(): Websockets {
+    return this.#listener.websockets;
+  }
+
   /** Unix milliseconds, by the injected clock. */
   now(): number {
     return this.services.clock.now();
@@ -130,14 +135,14 @@ export class Gateway {
 
   /** Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything. */
   async close(): Promise<void> {
-    const { capacity, catalog, changes, continuity, store, upstreams, usage } = this.services;
+    const { capacity, catalog, changes, continuity, store, tokens, upstreams, usage } = this.services;
     this.#accepting = false;
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
     for (const part of [catalog, usage, capacity, changes]) part.stop();
     continuity.flush();
     this.#forgetRetention();
-    await upstreams.destroy();
+    await Promise.all([upstreams.destroy(), tokens.close()]);
     await Promise.all([this.#admin.close(), this.#rehearsals.close(), store.close()]);
   }
 }

@@ -1,4 +1,5 @@
 // What serves turns: the answers of the gateway's own, dispatch to accounts, and the runner over both.
+import { setImmediate } from 'node:timers/promises';
 import { RULES } from '../../rules/index.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
 import { mcpAnswers } from '../answers/mcp/mcp-answers.ts';
@@ -9,6 +10,7 @@ import { Dispatch } from '../dispatch/dispatch.ts';
 import { ReplyObservers } from '../dispatch/reply-observers.ts';
 import { liveModels } from '../explain/live-models.ts';
 import { placeOf } from '../log.ts';
+import { MemoryGuard } from '../memory-guard.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import type { Services } from './services.ts';
 import { TurnRunner } from './turn-runner.ts';
@@ -90,12 +92,16 @@ function mcpSources(services: Services, process: ProcessState): McpSources {
   };
 }
 
-export function turnHost({ capacity, clock, counters, log, models }: Services): TurnHost {
+export function turnHost({ capacity, clock, counters, log, models, tokens }: Services): TurnHost {
   return {
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
     findModel: (pool, id) => models.find(pool, id),
+    presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
+    replyMemory: { guard: new MemoryGuard(), counters },
+    countTokens: (texts) => tokens.count(texts),
+    pause: () => setImmediate(),
     fault: (thrown, requestId) => {
       counters.add('server_errors');
       log.error('unexpected_error', { request_id: requestId, ...placeOf(thrown) });

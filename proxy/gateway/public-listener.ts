@@ -4,13 +4,15 @@ import type { AddressInfo, Socket } from 'node:net';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { Cors } from '../clients/http/cors.ts';
 import { checkFraming, pathOf } from '../clients/http/framing.ts';
+import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/header-limits.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections.ts';
 import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
-import { BODY_MALFORMED, BodyGuard } from '../clients/http/request-body.ts';
+import { BODY_MALFORMED } from '../clients/http/request-body.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Heartbeat } from '../heartbeat.ts';
+import { MemoryGuard } from '../memory-guard.ts';
 import type { Counters } from '../metrics.ts';
 import { endConnectionAfter } from '../node-internals.ts';
 import { requestId } from '../request-id.ts';
@@ -52,7 +54,7 @@ export class PublicListener {
   readonly #options: PublicListenerOptions;
   readonly #server: Server;
   readonly #connections = new IdleConnections();
-  readonly #bodies = new BodyGuard();
+  readonly #bodies = new MemoryGuard();
   readonly #cors: Cors;
   readonly #running = new RunningTurns();
   readonly websockets: Websockets;
@@ -75,8 +77,8 @@ export class PublicListener {
       // All other upgrades are ignored, as if the request had not asked for one.
       shouldUpgradeCallback: (request) => this.#upgrades(request),
     });
-    // The bytes of headers are limited. A limit on their number would drop the rest silently, and one of those might frame the body.
-    this.#server.maxHeadersCount = 0;
+    // Node drops further headers silently, and one of those might frame the body: a request with one too many is refused.
+    this.#server.maxHeadersCount = limits.header_count + 1;
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
     this.websockets = new Websockets({ ...options, guard: this.#bodies, running: this.#running });
@@ -133,6 +135,11 @@ export class PublicListener {
     const { generation: current, runner, counters } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken) return;
+    if (isHeadTooLarge(request, current().config.limits)) {
+      counters.add('headers_too_large');
+      this.#refuseBytes(connection.socket, HEADERS_TOO_LARGE, requestId(this.#options.host.now()));
+      return;
+    }
     connection.latest = response;
     // The closing of a connection says all that its errors say.
     response.on('error', ignore);
@@ -152,7 +159,7 @@ export class PublicListener {
 
   /** Whether the request becomes a websocket. One that does not is answered like any other. */
   #upgrades(request: IncomingMessage): boolean {
-    if (!asksForWebsocket(request)) return false;
+    if (!asksForWebsocket(request) || isHeadTooLarge(request, this.#options.generation().config.limits)) return false;
     try {
       checkFraming(request);
     } catch {

@@ -15,6 +15,7 @@ import { Catalog } from '../models/catalog.ts';
 import type { CatalogAnswer } from '../models/catalog-refresh.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
 import { Continuity } from '../sessions/continuity.ts';
+import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/failure.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
@@ -50,6 +51,7 @@ export class Services {
   readonly accounting: Accounting;
   readonly credentials: Credentials;
   readonly continuity: Continuity;
+  readonly tokens: TokenCounter;
   /** What other processes on the store write. */
   readonly changes: ChangeFeed;
   readonly #calls: OwnCalls;
@@ -90,6 +92,7 @@ export class Services {
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
     this.continuity = new Continuity({ store: store.pins, key, clock });
+    this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
     this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
     this.credentials = new Credentials({

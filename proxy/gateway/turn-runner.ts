@@ -10,6 +10,7 @@ import type { CloseReply } from '../dispatch/reply-context.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import type { Log } from '../log.ts';
+import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
@@ -50,9 +51,12 @@ export class TurnRunner {
       if (isDispatched(turn)) {
         let payload: Payload;
         let request: Body | undefined;
-        if (turn.kind.payload === 'json') {
+        if (turn.kind.payload !== 'stream') {
           const work = { body: await client.json() };
+          turn.bodyBytes = client.bodyBytes;
           request = { ...work.body };
+          const { asCompaction } = turn.kind;
+          if (asCompaction && asksForCompaction(request)) turn.become(asCompaction);
           const ruling = turn.rules.request(work);
           if (ruling) await ruling;
           payload = { kind: 'json', work };
@@ -106,6 +110,7 @@ export class TurnRunner {
     } catch (thrown) {
       turn.fault(thrown);
     }
+    turn.held.releaseAll();
     this.#record(turn, ending, attempts, reservation);
   }
 

@@ -5,17 +5,9 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { ClientConnection } from '../clients/http/client-connection.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { endRaw } from '../clients/http/raw-refusal.ts';
-import type { BodyGuard } from '../clients/http/request-body.ts';
 import { type BrokenLimit, CLOSE, type Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
-import { FrameClient } from '../clients/websocket/frame-client.ts';
-import { ResumableClient } from '../clients/websocket/resumable-client.ts';
-import type { Clock } from '../clock.ts';
-import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Heartbeat } from '../heartbeat.ts';
-import type { Counters } from '../metrics.ts';
-import { ResumableTurns } from '../sessions/resumable-turns.ts';
-import { sessionOf } from '../sessions/session.ts';
-import { identityOf, type TurnIdentity } from '../sessions/turn-identity.ts';
+import type { MemoryGuard } from '../memory-guard.ts';
 import { clientHeaders } from '../turn/headers.ts';
 import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
@@ -23,31 +15,18 @@ import { type Match, NO_ROUTE } from '../turn/route-table.ts';
 import { isServed } from '../turn/served.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { Headers } from '../turn/turn.ts';
+import { FrameTurns, type FrameTurnsOptions } from './frame-turns.ts';
 import type { Generation } from './generation.ts';
-import type { RunningTurns } from './running-turns.ts';
-import type { TurnRunner } from './turn-runner.ts';
 
-export interface WebsocketsOptions {
+export interface WebsocketsOptions extends FrameTurnsOptions {
   readonly generation: () => Generation;
   readonly host: TurnHost;
-  readonly runner: TurnRunner;
-  readonly clock: Clock;
-  readonly counters: Counters;
   readonly heartbeat: Heartbeat;
-  /** Of what identifies a turn. */
-  readonly digest: KeyedDigest;
-  readonly guard: BodyGuard;
-  readonly running: RunningTurns;
+  readonly guard: MemoryGuard;
   /** Headers of the gateway's own on the answer to an upgrade. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
   /** Whether an account of the Pool speaks websocket. */
   readonly speaks: (pool: PoolConfig, generation: Generation) => boolean;
-}
-
-/** A turn that a client may come back for, and its session with its key. */
-interface Identified {
-  readonly session: string;
-  readonly identity: TurnIdentity;
 }
 
 /** What a connection asked for with its upgrade: each of its turns begins with it. */
@@ -57,8 +36,6 @@ interface Upgrade {
   readonly headers: Headers;
   readonly client: ClientConnection;
   readonly turn: LiveTurn;
-  /** Its last turn, for a client that has not seen the end. */
-  last?: ResumableClient;
 }
 
 const UNUSABLE_KEY = 'the key cannot be used any more';
@@ -70,21 +47,21 @@ export const asksForWebsocket = ({ method, headers }: IncomingMessage): boolean 
 export class Websockets {
   readonly #options: WebsocketsOptions;
   readonly #open = new Map<WebsocketConnection, Upgrade>();
-  readonly #turns: ResumableTurns<ResumableClient>;
+  readonly #turns: FrameTurns;
   #draining = false;
 
   constructor(options: WebsocketsOptions) {
     this.#options = options;
-    this.#turns = new ResumableTurns(options.clock);
+    this.#turns = new FrameTurns(options);
   }
 
   get count(): number {
     return this.#open.size;
   }
 
-  /** Bytes that were written to clients and not taken yet. */
+  /** Bytes that clients have not taken yet, and those that are kept for clients that may come back. */
   get heldBytes(): number {
-    let bytes = 0;
+    let bytes = this.#turns.keptBytes;
     for (const connection of this.#open.keys()) bytes += connection.heldBytes;
     return bytes;
   }
@@ -125,6 +102,7 @@ export class Websockets {
   /** Refuses new turns; a connection ends when its running turn has ended. */
   drain(): void {
     this.#draining = true;
+    this.#turns.drain();
     for (const connection of this.#open.keys()) connection.closeAfterTurn(CLOSE.goingAway, 'the gateway stops');
   }
 
@@ -171,74 +149,22 @@ export class Websockets {
   }
 
   async #serve(frame: Frame, connection: WebsocketConnection, upgrade: Upgrade): Promise<void> {
-    const { generation: current, runner, running, counters } = this.#options;
-    const generation = current();
-    const turn = this.#frameTurn(upgrade, generation);
+    const turn = this.#frameTurn(upgrade, this.#options.generation());
     if (!turn || this.#draining) {
-      counters.add('drain_refused');
+      this.#options.counters.add('drain_refused');
       this.#refuse(new Refusal(turn ? 'server_is_overloaded' : 'unknown_endpoint'), connection, upgrade);
       return;
     }
-    upgrade.last?.acknowledged();
-    delete upgrade.last;
-    const resumable = this.#resumable(turn, frame);
-    const found = resumable && !(frame instanceof Refusal) && this.#turns.find(resumable.session, resumable.identity, frame);
-    if (found) {
-      upgrade.last = found.turn;
-      await found.turn.attach(connection, found.items);
-      return;
-    }
-    const replaced = resumable ? await this.#turns.replace(resumable.session) : 0;
-    for (let i = 0; i < replaced; i++) counters.add('turns_replaced');
-    // The client left while the turns that it replaced ended.
-    if (!connection.isOpen) return;
-    const client = resumable ? this.#resumableClient(turn, frame, connection, resumable) : new FrameClient(turn, frame, connection);
-    if (client instanceof ResumableClient) upgrade.last = client;
-    running.begin();
-    await runner.run(turn, client, running.end);
-    if (client instanceof ResumableClient) client.ended();
-    const expires = turn.identity?.key.expires_at;
-    if (!turn.identity || (expires !== undefined && turn.now() >= expires)) connection.closeAfterTurn(CLOSE.policy, UNUSABLE_KEY);
-  }
-
-  /** What identifies the turn to a client that comes back for it; undefined where none can. */
-  #resumable(turn: LiveTurn, frame: Frame): Identified | undefined {
-    if (frame instanceof Refusal || !turn.surface.agentProtocol) return undefined;
-    const session = sessionOf(turn.headers, turn.wire);
-    const identity = session === undefined ? undefined : identityOf(frame, this.#options.digest);
-    if (session === undefined || !identity) return undefined;
-    try {
-      turn.rules.admit();
-      return { session: `${turn.key.id}\n${session}`, identity };
-    } catch {
-      // The run of the turn refuses it.
-      return undefined;
-    }
-  }
-
-  #resumableClient(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, { session, identity }: Identified): ResumableClient {
-    const { clock, counters } = this.#options;
-    const client = new ResumableClient(turn, frame, connection, {
-      identity,
-      windowMs: turn.timeouts.websocket_resume_ms,
-      maxBytes: turn.limits.websocket_resume_bytes,
-      clock,
-      counters,
-      forget: (forgotten) => this.#turns.remove(session, forgotten),
-    });
-    this.#turns.add(session, client);
-    return client;
+    await this.#turns.serve(turn, frame, connection);
+    const { identity } = turn;
+    const expires = identity?.key.expires_at;
+    // A turn that its client came back for was authenticated before it was looked for.
+    if (!identity || (expires !== undefined && turn.now() >= expires)) connection.closeAfterTurn(CLOSE.policy, UNUSABLE_KEY);
   }
 
   #refuse(refusal: Refusal, connection: WebsocketConnection, upgrade: Upgrade): void {
-    const generation = this.#options.generation();
-    const turn = this.#frameTurn(upgrade, generation) ?? upgrade.turn;
-    try {
-      turn.rules.admit();
-    } catch {
-      // The row has no key then.
-    }
-    this.#options.runner.refuse(turn, new FrameClient(turn, refusal, connection), refusal);
+    const turn = this.#frameTurn(upgrade, this.#options.generation()) ?? upgrade.turn;
+    this.#turns.refuse(turn, refusal, connection);
   }
 
   /** Leaves a row for a connection that one of its limits ended (RM4). */
@@ -269,7 +195,7 @@ export class Websockets {
   }
 }
 
-export function targetOf({ url = '' }: IncomingMessage): { readonly path: string; readonly query: string } {
+function targetOf({ url = '' }: IncomingMessage): { readonly path: string; readonly query: string } {
   const at = url.indexOf('?');
   return at === -1 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at) };
 }

@@ -26,6 +26,9 @@ const TEXT_MEMBERS = [
   'custom',
 ] as const;
 
+/** Body members of image edits; each image in them counts. */
+const IMAGE_MEMBERS = ['image', 'image[]', 'images', 'mask'] as const;
+
 const IMAGE_TYPES: ReadonlySet<Json | undefined> = new Set(['input_image', 'image_url']);
 
 interface Sum {
@@ -37,6 +40,7 @@ interface Sum {
 export function inputTokens(body: Body): number {
   const sum = { bytes: 0, tokens: 0 };
   count(body, sum);
+  for (const name of IMAGE_MEMBERS) sum.tokens += IMAGE_TOKENS * [body[name] ?? []].flat().length;
   return tokensOfBytes(sum.bytes) + sum.tokens;
 }
 

@@ -1,10 +1,10 @@
 // The models of all Pools, for the rest of the gateway; turns of an earlier configuration keep the models of their own Pool object.
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
-import type { ModelView } from '../turn/turn.ts';
+import type { ModelView, Presence } from '../turn/turn.ts';
 import type { Catalog } from './catalog.ts';
 import { type Listing, ListingCache, Listings, type ListPolicy } from './listings.ts';
 import type { Candidates, RoutabilityOfAccounts } from './pool-model.ts';
-import { PoolModels, type Presence } from './pool-models.ts';
+import { PoolModels } from './pool-models.ts';
 
 interface PoolCatalog {
   readonly models: PoolModels;

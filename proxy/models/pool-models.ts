@@ -1,15 +1,9 @@
 // The models of one Pool: lookup by id, the accounts that serve each, and the models of the lists.
 import type { PoolConfig } from '../turn/settings.ts';
-import type { ModelView } from '../turn/turn.ts';
+import type { ModelView, Presence } from '../turn/turn.ts';
 import type { AccountCatalogs } from './account-catalogs.ts';
 import type { Source } from './cohort.ts';
 import { type Availability, type Candidates, PoolModel, type RoutabilityOfAccounts } from './pool-model.ts';
-
-/**
- * `absent`: no account of the Pool lists it. `suppressed`: the operator removed it. `invisible`: only invisible accounts list it.
- * `unroutable`: listed, but no source is routable now (503). Image routes distinguish these (A10).
- */
-export type Presence = 'routable' | 'unroutable' | 'invisible' | 'suppressed' | 'absent';
 
 /** A model with its current availability. */
 export interface ListedModel extends Availability {

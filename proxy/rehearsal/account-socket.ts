@@ -86,7 +86,8 @@ export class AccountSocket implements Line {
 
   end(): void {
     this.#connection.uncork();
-    this.#turn?.end('answered');
+    // What is written after its client left reaches nothing; the close of the websocket ends the turn.
+    if (!this.#connection.destroyed) this.#turn?.end('answered');
   }
 
   leave(how: Leaving): void {

@@ -1,7 +1,16 @@
 // An answer of a simulated account before its delivery, and the faults that change its content.
 import type { Json, JsonObject } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
-import { type Fault, faultOf, type MalformedFault, type RefuseFault, type RefuseInsideFault, type ReplyFault } from './fault.ts';
+import { withBrokenItems, withBrokenOutput } from './compaction-fault.ts';
+import {
+  type CompactionFault,
+  type Fault,
+  faultOf,
+  type MalformedFault,
+  type RefuseFault,
+  type RefuseInsideFault,
+  type ReplyFault,
+} from './fault.ts';
 import { defaultErrorOf, errorOf, messageOf } from './provider-error.ts';
 
 export type AnswerBody =
@@ -54,6 +63,8 @@ export function withContentFaults(answer: Answer, faults: readonly Fault[], now:
   const inside = faultOf(faults, 'refuse-inside');
   if (inside !== undefined) changed = refusedInside(inside, changed);
   if (faultOf(faults, 'empty-output') !== undefined) changed = mapResponse(changed, (response) => ({ ...response, output: [] }));
+  const compaction = faultOf(faults, 'compaction');
+  if (compaction !== undefined) changed = withBrokenCompaction(compaction, changed);
   if (faultOf(faults, 'no-terminal') !== undefined) changed = withoutTerminal(changed);
   const malformed = faultOf(faults, 'malformed');
   if (malformed !== undefined && changed.body.kind === 'bytes') {
@@ -106,6 +117,11 @@ function refusedInside(fault: RefuseInsideFault, answer: Answer): Answer {
       ? { type: 'error', sequence_number: before.length, code, message, param: null, error: errorOf(500, code, message) }
       : { type: 'response.failed', sequence_number: before.length, response };
   return { ...answer, body: { ...answer.body, events: [...before, event] } };
+}
+
+function withBrokenCompaction(fault: CompactionFault, answer: Answer): Answer {
+  if (answer.body.kind === 'bytes') return mapResponse(answer, (response) => withBrokenOutput(response, fault));
+  return { ...answer, body: { ...answer.body, events: withBrokenItems(answer.body.events, fault) } };
 }
 
 function withoutPreamble(answer: Answer): Answer {

@@ -11,6 +11,7 @@ import type { ReceivedRequest } from './received-request.ts';
 import { checkTurn } from './request-checks.ts';
 import type { SampleCatalog } from './sample-models.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
+import { nativeImageAnswer } from './simulated-image.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
 import { simulatePrewarm, simulateTurn, usageOf } from './simulated-turn.ts';
 import { plainRefusal } from './upgrade-refusals.ts';
@@ -51,6 +52,8 @@ export function endpointsOf({ agent, meter }: WireWords): Endpoints {
     [`POST /backend-api/${agent}/responses`, { answer: responses, isTurn: true }],
     [`UPGRADE /backend-api/${agent}/responses`, { answer: upgrade, isTurn: false }],
     [`WS /backend-api/${agent}/responses`, { answer: frame, isTurn: true, isFrame: true }],
+    [`POST /backend-api/${agent}/images/generations`, { answer: (context) => image(context, 'generations'), isTurn: true }],
+    [`POST /backend-api/${agent}/images/edits`, { answer: (context) => image(context, 'edits'), isTurn: true }],
     [`POST /backend-api/${agent}/responses/compact`, { answer: compact, isTurn: true }],
     [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
     ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
@@ -116,6 +119,15 @@ function compact(context: RequestContext): Answer {
     usage: usageOf(request.body.length, [compaction]),
   };
   return jsonAnswer(200, json, turnHeaders(context, body));
+}
+
+function image(context: RequestContext, route: 'generations' | 'edits'): Answer {
+  const { json, headers } = context.request;
+  const isForm = headers['content-type']?.startsWith('multipart/form-data') === true;
+  if (!isForm && !isObject(json)) throw new ProviderError(400, 'invalid_json', 'The body is not a JSON object.');
+  const body = isObject(json) ? json : undefined;
+  const answer = nativeImageAnswer(body, route, Math.floor(context.now / 1000));
+  return { ...answer, headers: { ...answer.headers, ...turnHeaders(context, body ?? {}) } };
 }
 
 /** The body of a turn that has passed the account's checks. @throws ProviderError */

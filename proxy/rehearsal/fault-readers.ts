@@ -1,5 +1,5 @@
 // Reads each fault of a fault script from its words.
-import type { Fault, RefuseFault, ReplyPosition } from './fault.ts';
+import type { CompactionFault, Fault, RefuseFault, ReplyPosition } from './fault.ts';
 import { syntaxError, type WordReader } from './script-words.ts';
 
 /** By the fault's first word. A reader returns undefined, or throws, on a syntax error. */
@@ -22,6 +22,10 @@ export const FAULT_READERS: Readonly<Record<string, (words: WordReader) => Fault
     return { kind: 'malformed', ...eventNumber(words), ...(words.take('as array') ? { as: 'array' } : {}) };
   },
   empty: (words) => (words.take('output') ? { kind: 'empty-output' } : undefined),
+  compaction: (words) => {
+    const is = words.match(/^(?:missing|twice|blank|unsealed)$/) as CompactionFault['is'] | undefined;
+    return is === undefined ? undefined : { kind: 'compaction', is };
+  },
   no: (words) => {
     if (words.take('terminal')) return { kind: 'no-terminal' };
     return words.take('preamble') ? { kind: 'no-preamble' } : undefined;

@@ -8,6 +8,7 @@
 //   cut POSITION    reset POSITION                  ends the connection; POSITION: before headers | after headers | after N events | after N bytes
 //   stall POSITION [for N ms]                       pauses the reply, without a time until the client leaves
 //   malformed event [N] [as array]    empty output    no terminal
+//   compaction missing | twice | blank | unsealed   breaks the item of a compaction; unsealed: without encrypted_content
 //   cr framing    crlf framing    drip [N bytes] [every N ms]    pace N ms
 //   steady                                          no fault, whatever the account's profile
 //

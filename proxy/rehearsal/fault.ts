@@ -74,6 +74,12 @@ export interface EmptyOutputFault {
   readonly kind: 'empty-output';
 }
 
+/** Breaks a compaction: no item, two, one with a blank ciphertext, one without any. */
+export interface CompactionFault {
+  readonly kind: 'compaction';
+  readonly is: 'missing' | 'twice' | 'blank' | 'unsealed';
+}
+
 /** Ends the stream cleanly without its terminal event; a JSON answer stays `in_progress`; a websocket is closed with 1000. */
 export interface NoTerminalFault {
   readonly kind: 'no-terminal';
@@ -165,6 +171,7 @@ export type Fault =
   | StallFault
   | MalformedFault
   | EmptyOutputFault
+  | CompactionFault
   | NoTerminalFault
   | FramingFault
   | DripFault

@@ -3,6 +3,7 @@ import type { JsonObject } from '../turn/json.ts';
 import type { IdSequence } from './id-sequence.ts';
 import { CHARACTERS_PER_TOKEN, type OutputPart } from './output-plan.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
+import { imageMembers, PNG } from './simulated-image.ts';
 
 export interface ItemContext {
   readonly ids: IdSequence;
@@ -44,6 +45,7 @@ export function reasoningItem(
 /** The item of one part of the plan. `status`: of a message, `incomplete` where the turn ends inside it. */
 export function outputItem(context: ItemContext, index: number, part: OutputPart, status: 'completed' | 'incomplete'): OutputItem {
   if (part.kind === 'text' || part.kind === 'refusal') return messageItem(context, index, part, status);
+  if (part.kind === 'image') return imageItem(context, index, part);
   return part.kind === 'call' ? callItem(context, index, part) : compactionItem(context, index);
 }
 
@@ -93,6 +95,21 @@ function callItem(context: ItemContext, index: number, part: Extract<OutputPart,
   const item = { ...head, status: 'completed', [member]: part.input };
   context.emit('response.output_item.done', { output_index: index, item });
   return { item, tokens: tokensOf(part.input) };
+}
+
+function imageItem(context: ItemContext, index: number, { tool, prompt }: Extract<OutputPart, { kind: 'image' }>): OutputItem {
+  const head = { id: context.ids.next('ig'), type: 'image_generation_call' };
+  const at = { item_id: head.id, output_index: index };
+  context.emit('response.output_item.added', { output_index: index, item: { ...head, status: 'in_progress' } });
+  context.emit('response.image_generation_call.in_progress', at);
+  context.emit('response.image_generation_call.generating', at);
+  const item =
+    prompt === undefined
+      ? { ...head, status: 'failed', result: null }
+      : { ...head, status: 'completed', result: PNG, revised_prompt: `A rehearsal of: ${prompt}`, ...imageMembers(tool) };
+  if (prompt !== undefined) context.emit('response.image_generation_call.completed', at);
+  context.emit('response.output_item.done', { output_index: index, item });
+  return { item, tokens: 24 };
 }
 
 /** Its ciphertext belongs to the account. */

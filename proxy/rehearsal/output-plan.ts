@@ -6,11 +6,15 @@
 //   say: TEXT                      a message of exactly this text
 //   write N words                  a message of that many words
 //   decline                        a message that is a refusal
+//   draw: PICTURE                  a call of the declared image_generation tool; also without this line where `tool_choice` is
+//                                  required and no other tool is declared
+//   draw nothing                   a call of the image tool that fails
 //   stop short                     ends the turn as incomplete (max_output_tokens)
 // `tool_choice`, `text.format`, `max_output_tokens` and a trailing compaction_trigger are followed too.
-import type { Json } from '../turn/json.ts';
+import type { Json, JsonObject } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
 import { exampleOf } from './schema-example.ts';
+import { drawsNothing } from './simulated-image.ts';
 import type { DeclaredTool, TurnRequest } from './turn-request.ts';
 
 export type OutputPart =
@@ -18,6 +22,8 @@ export type OutputPart =
   | { readonly kind: 'refusal'; readonly text: string }
   /** `namespace`: as the call states it. */
   | { readonly kind: 'call'; readonly tool: DeclaredTool; readonly input: string; readonly namespace: string | undefined }
+  /** A call of the image tool. `prompt` is undefined for a call without an image. */
+  | { readonly kind: 'image'; readonly tool: JsonObject; readonly prompt: string | undefined }
   | { readonly kind: 'compaction' };
 
 export interface OutputPlan {
@@ -50,6 +56,8 @@ function partsOf(line: string, request: TurnRequest): readonly OutputPart[] {
   if (exactly !== undefined) return [text(exactly)];
   const count = /^\s*write (\d{1,6}) words\s*$/i.exec(line)?.[1];
   if (count !== undefined) return [text(wordsOf(Math.min(Number(count), MAX_WORDS)))];
+  const picture = /^\s*draw: (.+)$/i.exec(line)?.[1];
+  if (picture !== undefined && request.imageTool) return [{ kind: 'image', tool: request.imageTool, prompt: picture }];
   return /^\s*decline\s*$/i.test(line) ? [{ kind: 'refusal', text: 'The rehearsal provider declines, as it was asked to.' }] : [];
 }
 
@@ -64,9 +72,12 @@ function defaultInput(tool: DeclaredTool): string {
 }
 
 /** The call that `tool_choice` demands; none after a tool's output, where a model would answer in text. */
-function demandedCall({ body, tools, toolOutput }: TurnRequest): readonly OutputPart[] {
+function demandedCall({ body, tools, imageTool, toolOutput, userText }: TurnRequest): readonly OutputPart[] {
   if (toolOutput !== undefined) return [];
   const choice = body.tool_choice;
+  if (choice === 'required' && tools.length === 0 && imageTool) {
+    return [{ kind: 'image', tool: imageTool, prompt: drawsNothing(userText) ? undefined : userText }];
+  }
   const tool = choice === 'required' ? tools[0] : isObject(choice) ? tools.find(({ name }) => name === choice.name) : undefined;
   return tool === undefined ? [] : [{ kind: 'call', tool, input: defaultInput(tool), namespace: tool.namespace }];
 }

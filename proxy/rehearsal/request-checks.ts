@@ -31,6 +31,7 @@ const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
   refuseUnsupportedFields,
   refuseWrongStreamOrStore,
   refuseWrongDialect,
+  refuseWrongCompaction,
   refuseMissingReasoning,
   refuseForeignState,
   ({ body }) => {
@@ -120,6 +121,13 @@ function markerOf(turn: CheckedTurn): 'true' | undefined {
   if (inBody !== undefined) refuse(`client_metadata.${entry}`, 'The Lite marker of websockets has no meaning over HTTP.');
   if (inHead === undefined || inHead === 'true') return inHead;
   return refuse('input', `The header ${wire.lite_marker} is 'true' or absent.`);
+}
+
+/** The compact path takes the conversation alone, and answers in one piece. */
+function refuseWrongCompaction({ body, isCompact }: CheckedTurn): void {
+  if (!isCompact) return;
+  if (endsInTrigger(asList(body.input))) refuse('input', 'The compact path takes no compaction_trigger.');
+  if (body.stream === true) refuse('stream', 'The compact path does not stream.');
 }
 
 /** F1.4: every turn but compaction needs reasoning. */

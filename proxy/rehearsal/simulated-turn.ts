@@ -3,8 +3,9 @@ import type { Json, JsonObject } from '../turn/json.ts';
 import { asList, asString, isObject } from '../turn/json.ts';
 import type { IdSequence } from './id-sequence.ts';
 import { type ItemContext, type OutputItem, outputItem, reasoningItem } from './output-items.ts';
-import { planOf } from './output-plan.ts';
+import { type OutputPlan, planOf } from './output-plan.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
+import { imageUsageOf } from './simulated-image.ts';
 import { readTurnRequest } from './turn-request.ts';
 
 export interface TurnContext {
@@ -52,6 +53,7 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes }: Tur
     incomplete_details: plan.isIncomplete ? { reason: 'max_output_tokens' } : null,
     output: output.map(({ item }) => item),
     usage: usageOf(bytes, output, reasoning),
+    ...toolUsageOf(plan),
   };
   context.emit(`response.${status}`, { response });
   return { events, response };
@@ -120,6 +122,12 @@ function reasons(body: JsonObject): boolean {
 function reasoningOptions(body: JsonObject): { readonly summary: boolean; readonly ciphertext: boolean } {
   const summary: Json | undefined = isObject(body.reasoning) ? body.reasoning.summary : undefined;
   return { summary: (asString(summary) ?? 'none') !== 'none', ciphertext: asList(body.include).includes('reasoning.encrypted_content') };
+}
+
+/** The image tool's tokens are not among the model's. */
+function toolUsageOf({ parts }: OutputPlan): JsonObject {
+  const image = parts.find((part) => part.kind === 'image');
+  return image?.prompt === undefined ? {} : { tool_usage: { image_gen: imageUsageOf(image.prompt) } };
 }
 
 /** Four bytes of the request's body count as one input token. */

@@ -20,6 +20,8 @@ export interface TurnRequest {
   readonly wantsCompaction: boolean;
   /** Top-level tools and those of `additional_tools` items, with the children of namespaces. */
   readonly tools: readonly DeclaredTool[];
+  /** The declared image_generation tool. */
+  readonly imageTool: JsonObject | undefined;
 }
 
 export function readTurnRequest(body: JsonObject): TurnRequest {
@@ -32,6 +34,9 @@ export function readTurnRequest(body: JsonObject): TurnRequest {
     toolOutput: isObject(last) && /_output$/.test(asString(last.type) ?? '') ? contentText(last.output) : undefined,
     wantsCompaction: endsInTrigger(input),
     tools: declaredTools(body, input),
+    imageTool: toolLists(body, input)
+      .flatMap(({ tools }) => tools.filter(isObject))
+      .find(({ type }) => type === 'image_generation'),
   };
 }
 

@@ -34,8 +34,9 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
       learnResponse(source, json.id);
       if (Array.isArray(json.output)) for (const item of json.output as readonly Json[]) ciphertexts.learn(item, source.account.id);
     },
-    committed({ account, continuation: { session } }) {
-      if (session) pins.learn(session, account.id);
+    committed({ turn, account, continuation: { session } }) {
+      // Only a model's own turns move their session: an image for it may have to come from another account.
+      if (session && dispatchedKind(turn.route.kind)?.model) pins.learn(session, account.id);
     },
   };
 }

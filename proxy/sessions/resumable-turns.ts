@@ -8,9 +8,13 @@ export interface Resumable {
   readonly identity: TurnIdentity;
   /** Whether its client is gone. */
   readonly isDetached: boolean;
-  /** The finished items that its client was sent. */
-  readonly delivered: readonly JsonObject[];
-  /** Ends the turn. */
+  /** Its finished items, as far as they were written to its client's connection. */
+  readonly sentItems: readonly JsonObject[];
+  /** Bytes that are kept while the client is gone. */
+  readonly keptBytes: number;
+  /** Whether it has left its row. */
+  readonly isOver: boolean;
+  /** Ends the turn, or forgets one that is over. */
   cancel(): void;
   /** Resolves when the turn has left its row. */
   readonly over: Promise<void>;
@@ -33,6 +37,12 @@ export class ResumableTurns<Turn extends Resumable> {
     this.#clock = clock;
   }
 
+  get keptBytes(): number {
+    let bytes = 0;
+    for (const turns of this.#bySession.values()) for (const turn of turns) bytes += turn.keptBytes;
+    return bytes;
+  }
+
   add(session: string, turn: Turn): void {
     const turns = this.#bySession.get(session) ?? new Set();
     turns.add(turn);
@@ -48,17 +58,23 @@ export class ResumableTurns<Turn extends Resumable> {
   /** The turn that this frame is an exact retry of. */
   find(session: string, identity: TurnIdentity, frame: Body): Found<Turn> | undefined {
     for (const turn of this.#bySession.get(session) ?? []) {
-      const items = itemsIn(identity, frame, turn.identity, turn.delivered);
+      const items = itemsIn(identity, frame, turn.identity, turn.sentItems);
       if (items !== undefined) return { turn, items };
     }
     return undefined;
   }
 
+  /** Ends the turns whose client is gone. */
+  endDetached(): void {
+    for (const turns of [...this.#bySession.values()]) for (const turn of [...turns]) if (turn.isDetached) turn.cancel();
+  }
+
   /** Before an edited turn starts: ends the turns that it replaces, and waits until they have, but not for long. */
   async replace(session: string): Promise<number> {
-    const replaced = [...(this.#bySession.get(session) ?? [])].filter(({ isDetached }) => isDetached);
+    const detached = [...(this.#bySession.get(session) ?? [])].filter(({ isDetached }) => isDetached);
+    const replaced = detached.filter(({ isOver }) => !isOver);
+    for (const turn of detached) turn.cancel();
     if (replaced.length === 0) return 0;
-    for (const turn of replaced) turn.cancel();
     await withDeadline(Promise.all(replaced.map(({ over }) => over)), this.#clock, HANDOFF_MS);
     return replaced.length;
   }

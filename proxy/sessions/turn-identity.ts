@@ -26,26 +26,22 @@ export function identityOf({ client_metadata, generate, input, ...body }: Body, 
 }
 
 /**
- * The number of finished items of the interrupted turn that the retry has at its end: all of `delivered`, or none. Undefined where the
- * frame is no exact retry: its input has to end with the interrupted items, followed by those.
+ * The number of finished items of the interrupted turn that the retry has at its end. Undefined where the frame is no exact retry: its
+ * input has to end with the interrupted items, followed by the first of `sent`. Not by all of them: what was written to a connection
+ * that broke may not have reached the client.
  */
-export function itemsIn(
-  retry: TurnIdentity,
-  { input }: Body,
-  interrupted: TurnIdentity,
-  delivered: readonly JsonObject[],
-): number | undefined {
+export function itemsIn(retry: TurnIdentity, { input }: Body, interrupted: TurnIdentity, sent: readonly JsonObject[]): number | undefined {
   if (retry.turnId !== interrupted.turnId || retry.settings !== interrupted.settings) return undefined;
-  const count = delivered.length;
-  if (count > 0 && isList(input) && echoes(input.slice(-count), delivered) && endsWith(retry.items.slice(0, -count), interrupted.items)) {
-    return count;
+  const items = isList(input) ? input : [];
+  for (let count = Math.min(sent.length, items.length); count >= 0; count--) {
+    const from = items.length - count;
+    if (echoes(items.slice(from), sent) && endsWith(retry.items.slice(0, from), interrupted.items)) return count;
   }
-  return endsWith(retry.items, interrupted.items) ? 0 : undefined;
+  return undefined;
 }
 
-const echoes = (items: readonly Json[], delivered: readonly JsonObject[]): boolean =>
-  items.length === delivered.length &&
-  items.every((item, i) => canonicalJson(essence(item)) === canonicalJson(essence(delivered[i] ?? null)));
+const echoes = (items: readonly Json[], sent: readonly JsonObject[]): boolean =>
+  items.every((item, i) => canonicalJson(essence(item)) === canonicalJson(essence(sent[i] ?? null)));
 
 const endsWith = (list: readonly string[], end: readonly string[]): boolean =>
   end.length <= list.length && end.every((one, i) => one === list[list.length - end.length + i]);

@@ -15,6 +15,8 @@ export const EVENT_TYPES = [
   'response.completed',
   'response.incomplete',
   'response.failed',
+  'image_generation.completed',
+  'image_edit.completed',
   'agent.rate_limits',
   'agent.response.metadata',
 ] as const;

@@ -6,8 +6,8 @@ import type { Headers } from './turn.ts';
 
 /**
  * Why a carrier returned no whole answer: `connect` (no connection), `connect_timeout` (none in time), `network` (the connection
- * died), `first_byte` (sent, no answer in time), `idle` (no next byte in time), `malformed` (not HTTP), `too_large` (an event or
- * answer past `limits.upstream_event_bytes`), `frame_too_large` (the account closed a websocket for the size of the turn's frame).
+ * died), `first_byte` (sent, no answer in time), `idle` (no next byte in time), `malformed` (not HTTP), `too_large` (the
+ * reply needs more memory than it may have), `frame_too_large` (the account closed a websocket for the size of the turn's frame).
  */
 export type CarrierFailure =
   | 'connect'
@@ -141,7 +141,7 @@ export function unsentFailure(why: 'refused' | 'failed'): Failure {
     : { cause: 'connect', status: undefined, ...NOTHING_STATED };
 }
 
-/** An answer with a status of 300 or more. */
+/** An answer with any status but 200. */
 export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {
   const json = jsonOf(body);
   const error = errorIn(json);
@@ -171,12 +171,13 @@ export function inBandFailure(data: JsonObject, now: number): Failure {
 }
 
 function causeOf(status: number, error: ProviderError, json: JsonObject | undefined): FailureCause {
+  // No answer to a turn has these statuses, and HTTP ends at 599 (Q3).
+  if (status < 400 || status > 599) return 'malformed';
   if (CREDENTIAL_STATUSES.has(status)) return 'credential';
   // An unpaid account is as unusable as one with a refused credential, unless the error states an exhausted quota.
   if (status === 402) return isQuota(error) || hasReset(json) ? 'quota' : 'credential';
   if (status === 429) return isQuota(error) || hasReset(json) ? 'quota' : 'rate';
   if (status >= 500) return 'server';
-  if (status < 400) return 'malformed';
   if ((status === 400 || status === 404) && (MODEL_CODES.has(error.code ?? '') || error.param === 'model')) return 'model';
   return 'request';
 }
@@ -233,11 +234,15 @@ function resetsAt(json: JsonObject | undefined, now: number): number | undefined
 
 const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
 
-/** Seconds, or an HTTP date. */
+/** Whole seconds or an HTTP date, as RFC 9110 has them; of what a library may make of any other text, nothing is a wait. */
+const WHOLE_SECONDS = /^\d{1,10}$/;
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
+
+/** No limit of a provider lasts longer: a longer wait is a mistake, and is ignored like one that cannot be read. */
+const LONGEST_WAIT_MS = 31 * 86_400_000;
+
 function retryAfterMs(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  const wait = WHOLE_SECONDS.test(value) ? Number(value) * 1000 : HTTP_DATE.test(value) ? Date.parse(value) - now : Number.NaN;
+  return wait <= LONGEST_WAIT_MS ? Math.max(0, wait) : undefined;
 }

@@ -82,6 +82,6 @@ const CONNECTION_WORDS = new Set(['keep-alive', 'close', 'upgrade']);
 export function clientHeaders(headers: IncomingHttpHeaders): Headers {
   const connection = headers.connection?.toLowerCase();
   if (connection === undefined || CONNECTION_WORDS.has(connection)) return headers as Headers;
-  const named = connection.split(',').map((token) => token.trim());
-  return pick(headers as Headers, (name) => CONNECTION_WORDS.has(name) || !named.includes(name));
+  const named = new Set(connection.split(',').map((token) => token.trim()));
+  return pick(headers as Headers, (name) => CONNECTION_WORDS.has(name) || !named.has(name));
 }

@@ -1,5 +1,7 @@
 // THE TABLE of route kinds: for each, who answers, what is sent, how the reply is read, and what may be tried again.
 
+import type { ErrorCode } from './refusal.ts';
+
 /** How the client is addressed: which headers pass, how errors look, how a broken reply ends. */
 export type SurfaceName = 'native' | 'public' | 'chat';
 
@@ -21,18 +23,27 @@ export interface DispatchedKind {
   readonly surface: SurfaceName;
   readonly methods: readonly string[];
   readonly over: readonly Connection[];
-  /** `json`: read, run through the rules, sent once per attempt. `stream`: passed on unread, so that it can be sent once. */
-  readonly payload: 'json' | 'stream';
+  /**
+   * `json`: read, run through the rules, sent once per attempt. `form`: the same with a multipart form, which rules see as JSON and replace
+   * with JSON. `json or form`: either, sent as it came. `stream`: passed on unread, so that it can be sent once.
+   */
+  readonly payload: 'json' | 'form' | 'json or form' | 'stream';
   /** `events`: a stream, or one body for clients that want one. `whole`: one body, checked before it is shown. `piped`: passed on unread. */
   readonly reply: 'events' | 'whole' | 'piped';
+  /** What the client of a `whole` reply gets where the account's answer is not one: no JSON object, or a stream without its end. */
+  readonly invalidReply: ErrorCode;
   /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be paid for). */
   readonly retry: 'before commit' | 'before head';
+  /** Of a websocket client's turns, those that go to an account as frames: all, or those that continue a response (F3.5, F3.6). */
+  readonly frames: 'all' | 'anchored';
   /** Whether the request names a model of the catalog. */
   readonly model: boolean;
   /** Whether prompt-cache locality steers it (F8.3). */
   readonly locality: boolean;
   /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
   readonly continues: boolean;
+  /** What a turn of this kind becomes where its input asks for a compaction (F3.1); absent where such a turn is an ordinary one. */
+  readonly asCompaction?: 'public-compact';
 }
 
 export type Kind = AnsweredKind | DispatchedKind;
@@ -48,21 +59,38 @@ const turn = {
   served: 'dispatch',
   payload: 'json',
   reply: 'events',
+  invalidReply: 'upstream_error',
   retry: 'before commit',
+  frames: 'all',
   model: true,
   locality: true,
   continues: true,
+} as const;
+
+/** A compaction that began may be paid for: it is tried nowhere else. */
+const compaction = {
+  ...turn,
+  reply: 'whole',
+  invalidReply: 'invalid_compaction_response',
+  retry: 'before head',
+  frames: 'anchored',
+  locality: false,
 } as const;
 
 const passed = {
   served: 'dispatch',
   payload: 'stream',
   reply: 'piped',
+  invalidReply: 'upstream_error',
   retry: 'before commit',
+  frames: 'all',
   model: false,
   locality: false,
   continues: false,
 } as const;
+
+/** Names a model that need not be in the catalog: a model of the catalog hosts it. */
+const hosted = { ...turn, model: false, locality: false, continues: false } as const;
 
 export const KINDS = {
   /** `GET …/models` of the backend surface. */
@@ -70,9 +98,9 @@ export const KINDS = {
   /** Native Responses, over HTTP and websocket. */
   responses: { ...turn, surface: 'native', methods: ['POST', 'WS'], over: BOTH },
   /** Native compaction. */
-  compact: { ...turn, surface: 'native', methods: ['POST'], over: NOT_YET, reply: 'whole', retry: 'before head', locality: false },
-  /** Native image proxy. */
-  image: { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
+  compact: { ...compaction, surface: 'native', methods: ['POST'], over: HTTP },
+  /** Native image proxy; its body is read for the model that it names (A10, AU5). */
+  image: { ...hosted, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json or form' },
   /** Chat Completions, on /v1 and as a backend alias. */
   chat: { ...turn, surface: 'chat', methods: ['POST'], over: NOT_YET, continues: false },
   /** Exact pass-through rows: control plane and key sets. */
@@ -88,7 +116,9 @@ export const KINDS = {
   /** `GET /v1/models`. */
   models: { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** `/v1/responses`, over HTTP and websocket. */
-  'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], over: BOTH },
+  'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], over: BOTH, asCompaction: 'public-compact' },
+  /** A turn of `/v1/responses` that asks for a compaction. No row of the route table serves it. */
+  'public-compact': { ...compaction, surface: 'public', methods: [], over: BOTH },
   /** `GET /v1/usage`. */
   'key-usage': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** `POST /v1/files`. */
@@ -101,8 +131,10 @@ export const KINDS = {
   'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'], over: NOT_YET },
   /** `POST /v1/audio/transcriptions`. */
   'public-transcription': { ...passed, surface: 'public', methods: ['POST'], over: NOT_YET, reply: 'whole' },
-  /** `POST /v1/images/generations` and `/edits`. */
-  'public-image': { ...turn, surface: 'public', methods: ['POST'], over: NOT_YET, model: false, locality: false, continues: false },
+  /** `POST /v1/images/generations`. */
+  'public-image': { ...hosted, surface: 'public', methods: ['POST'], over: HTTP },
+  /** `POST /v1/images/edits`. */
+  'public-image-edit': { ...hosted, surface: 'public', methods: ['POST'], over: HTTP, payload: 'form' },
   /** The operators' metadata endpoint. */
   mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'], over: HTTP },
 } as const satisfies Record<string, Kind>;

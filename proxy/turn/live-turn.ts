@@ -1,13 +1,14 @@
 // One turn from its arrival to its end: what rules see of it, and the metadata that they note.
 import { isLoopback } from '../loopback.ts';
 import { requestId } from '../request-id.ts';
-import { KINDS, type Kind } from './kinds.ts';
+import { HeldBytes, type ReplyMemory } from './held-bytes.ts';
+import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
 import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
-import type { Headers, ModelView, Route, SafeFields, Turn } from './turn.ts';
+import type { Headers, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -30,8 +31,13 @@ export interface TurnHost {
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  presenceOf(pool: PoolConfig, id: string): Presence;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
+  /** What all turns hold of their replies. */
+  readonly replyMemory: ReplyMemory;
+  countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
+  pause(): Promise<void>;
   /** Reports an unexpected error of the turn with this id. Never throws. */
   fault(thrown: unknown, requestId: string): void;
 }
@@ -54,9 +60,10 @@ const SURFACES: Readonly<Record<Kind['surface'], Surface>> = { native: nativeSur
 export class LiveTurn implements Turn {
   readonly id: string;
   readonly at: number;
-  readonly route: Route;
+  /** Its kind, the row below and the chain of `rules` belong together: `become` alone changes them. */
+  route: Route;
   /** The row of the route's kind in the table of kinds; undefined for a request outside the route table. */
-  readonly kind: Kind | undefined;
+  kind: Kind | undefined;
   readonly surface: Surface;
   readonly params: Readonly<Record<string, string>>;
   readonly client: 'http' | 'websocket';
@@ -64,10 +71,13 @@ export class LiveTurn implements Turn {
   readonly headers: Headers;
   readonly query: string;
   readonly generation: TurnConfiguration;
-  readonly rules: RuleRun;
+  rules: RuleRun;
+  /** What is in memory of the reply. */
+  readonly held: HeldBytes;
   /** What rules noted: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
+  bodyBytes = 0;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   #operator: OperatorConfig | undefined;
   readonly #keyOf: Arrival['keyOf'];
@@ -88,7 +98,18 @@ export class LiveTurn implements Turn {
     this.generation = generation;
     this.#keyOf = arrival.keyOf;
     this.#host = host;
+    this.held = new HeldBytes(host.replyMemory, generation.config.limits);
     this.rules = new RuleRun(generation.chains.of(kind), this);
+  }
+
+  /**
+   * Goes on as a turn of another kind of the same surface, because its body asks for other work than its route's kind does. Called
+   * before the request phases of its rules. The row keeps the endpoint of the client.
+   */
+  become(kind: RouteKind): void {
+    this.route = { ...this.route, kind };
+    this.kind = KINDS[kind];
+    this.rules = new RuleRun(this.generation.chains.of(kind), this);
   }
 
   get wire(): WireWords {
@@ -159,12 +180,28 @@ export class LiveTurn implements Turn {
     return this.#host.findModel(this.pool, id);
   }
 
+  presenceOf(id: string): Presence {
+    return this.#host.presenceOf(this.pool, id);
+  }
+
   recoversIn(): number | undefined {
     return this.model && this.#host.recoversIn(this.pool, this.model.id);
   }
 
+  countTokens(texts: readonly string[]): Promise<readonly number[] | undefined> {
+    return this.#host.countTokens(texts);
+  }
+
+  pause(): Promise<void> {
+    return this.#host.pause();
+  }
+
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void {
     this.noted[field] = value;
+  }
+
+  holdReply(bytes: number): void {
+    this.held.hold(bytes);
   }
 
   #authenticated(): { readonly key: KeyConfig; readonly pool: PoolConfig } {

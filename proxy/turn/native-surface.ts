@@ -35,6 +35,9 @@ export const nativeSurface: Surface = {
     } catch {
       body = withoutOwner(text, known.secrets());
     }
-    return { status, headers: nativeAnswerHeaders(answer.headers, options), body, code: loggedCode(failure.error.code) };
+    const headers = nativeAnswerHeaders(answer.headers, options);
+    // Some clients sleep any Retry-After (Q1): one that is no possible wait is not passed on.
+    if (failure.retryAfterMs === undefined) delete headers['retry-after'];
+    return { status, headers, body, code: loggedCode(failure.error.code) };
   },
 };

@@ -1,6 +1,7 @@
 // The compatible surface of Responses: SDK clients, which get errors in the shape of the error table alone (Q1, Q3).
 import { loggedCode } from './failure.ts';
 import { publicAnswerHeaders, publicRequestHeaders } from './headers.ts';
+import { asList } from './json.ts';
 import { errorEvent, Refusal, RelayedRefusal } from './refusal.ts';
 import { publicError, publicFailure } from './sanitise.ts';
 import type { Surface } from './surface.ts';
@@ -26,6 +27,14 @@ export const publicSurface: Surface = {
   refusalEvent({ error }, { error: { type, resets_at } }, known) {
     const shown = { ...publicError(error, known), type, ...(resets_at === undefined ? {} : { resets_at }) };
     return { type: 'error', data: errorEvent(shown, 0) };
+  },
+
+  wholeAnswerEvents(response) {
+    const finished = asList(response.output).map((item, output_index) => ({ type: 'response.output_item.done', output_index, item }));
+    return [...finished, { type: 'response.completed', response }].map(({ type, ...members }, sequence_number) => ({
+      type,
+      data: { type, sequence_number, ...members },
+    }));
   },
 
   refusalOf({ status, error, cause, retryAfterMs }, _options, known) {

@@ -1,10 +1,8 @@
 // Removes from a provider's error whatever identifies the account or its owner, or repeats the prompt (Q3, S4).
 
 import type { ProviderError } from './failure.ts';
-import type { Json, JsonObject } from './json.ts';
-import { isObject } from './json.ts';
+import { isList, isObject, type Json, type JsonObject, mapList } from './json.ts';
 import type { ErrorBody } from './refusal.ts';
-import type { Body } from './turn.ts';
 
 /** Members that identify the account's owner, at any depth. */
 const OWNER_MEMBERS = new Set([
@@ -68,17 +66,23 @@ function withoutEcho(text: string, prompt: string, param: string | null): string
   });
 }
 
-/** A provider's JSON without the owner's members, its strings sanitised. */
+/** A provider's JSON without the owner's members, its strings sanitised; the same object where nothing was removed. */
 export function jsonWithoutOwner(value: Json, secrets: readonly string[], depth = 0): Json {
   if (typeof value === 'string') return withoutOwner(value, secrets);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > 32) return null;
-  if (Array.isArray(value)) return value.map((item: Json) => jsonWithoutOwner(item, secrets, depth + 1));
+  if (isList(value)) return mapList(value, (item) => jsonWithoutOwner(item, secrets, depth + 1));
   const kept: Record<string, Json> = {};
-  for (const [name, member] of Object.entries(value as JsonObject)) {
-    if (!OWNER_MEMBERS.has(name) && member !== undefined) kept[name] = jsonWithoutOwner(member, secrets, depth + 1);
+  let removed = false;
+  for (const [name, member] of Object.entries(value)) {
+    if (OWNER_MEMBERS.has(name) || member === undefined) {
+      removed = true;
+      continue;
+    }
+    kept[name] = jsonWithoutOwner(member, secrets, depth + 1);
+    removed ||= kept[name] !== member;
   }
-  return kept;
+  return removed ? kept : value;
 }
 
 /** The provider's `param` where it is a bounded path, else null (RM3, Q33). */
@@ -93,14 +97,17 @@ export function safeCode(code: string | null): string | null {
 
 /** A native failure event without what its error says about the account (Q3); the same object where nothing was removed. */
 export function failureWithoutOwner(data: JsonObject, secrets: readonly string[]): JsonObject {
-  const clean: Body = { ...data };
-  const { error, message, response } = data;
-  if (error !== undefined) clean.error = jsonWithoutOwner(error, secrets);
-  if (typeof message === 'string') clean.message = withoutOwner(message, secrets);
-  if (isObject(response) && response.error !== undefined) {
-    clean.response = { ...response, error: jsonWithoutOwner(response.error, secrets) };
-  }
-  return JSON.stringify(clean) === JSON.stringify(data) ? data : clean;
+  const { message, response } = data;
+  let clean = withCleanError(data, secrets);
+  const text = typeof message === 'string' ? withoutOwner(message, secrets) : message;
+  if (text !== message) clean = { ...clean, message: text };
+  const inner = isObject(response) ? withCleanError(response, secrets) : response;
+  return inner === response ? clean : { ...clean, response: inner };
+}
+
+function withCleanError(object: JsonObject, secrets: readonly string[]): JsonObject {
+  const error = object.error === undefined ? undefined : jsonWithoutOwner(object.error, secrets);
+  return error === object.error ? object : { ...object, error };
 }
 
 /** The same for the compatible surface: only the members of its error events (Q2). */

@@ -128,6 +128,7 @@ export interface WireWords {
 
 export interface Limits {
   readonly header_bytes: number;
+  readonly header_count: number;
   readonly request_body_bytes: number;
   readonly compressed_body_bytes: number;
   readonly expansion_ratio: number;
@@ -138,8 +139,10 @@ export interface Limits {
   readonly upload_bytes: number;
   /** Frames of one turn that are kept for a client that comes back for it (Q29). */
   readonly websocket_resume_bytes: number;
-  /** The largest single upstream event, JSON answer or collected reply that is held in memory. */
+  /** Memory for what one turn holds of its reply: an event or answer with its copies, and what is kept of earlier ones. */
   readonly upstream_event_bytes: number;
+  /** The same over all turns. */
+  readonly replies_in_memory_bytes: number;
 }
 
 export interface Timeouts {

@@ -43,6 +43,11 @@ export interface Surface {
    * relays what was sent. `collected` is the answer of a client that did not ask for a stream.
    */
   readonly refusalEvent: ((failure: Failure, collected: Refusal, known: Confidential) => Event) | undefined;
+  /**
+   * The events of a stream that shows an answer which was checked as a whole (F3.2). Absent on a surface whose clients get such an answer
+   * as one body.
+   */
+  readonly wholeAnswerEvents?: (answer: JsonObject) => readonly Event[];
   /** The client's answer where an account refused with a status and no other account is asked (Q3). */
   refusalOf(failure: Failure, options: AnswerHeaderOptions, known: Confidential): Refusal | RelayedAnswer;
 }

@@ -4,6 +4,8 @@ const TERMINAL = {
   'response.completed': 'completed',
   'response.incomplete': 'incomplete',
   'response.failed': 'failed',
+  'image_generation.completed': 'completed',
+  'image_edit.completed': 'completed',
   error: 'failed',
 } as const;
 

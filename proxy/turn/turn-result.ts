@@ -85,7 +85,7 @@ export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, e
     mode_source: noted.mode_source ?? null,
     reason_class: noted.reason_class ?? null,
     error_class: noted.error_class ?? null,
-    payload_compression: (noted.payload_compression as Record<string, number> | undefined) ?? null,
+    payload_compression: noted.payload_compression ?? null,
     upstream_error_param: noted.upstream_error_param ?? null,
     why: attempts.why,
     outcome: ending.outcome.kind,

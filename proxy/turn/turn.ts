@@ -49,6 +49,12 @@ export interface ModelView {
   readonly mode: ModeDecision | undefined;
 }
 
+/**
+ * Where a Pool's catalog has a model. `absent`: no account lists it. `suppressed`: the operator removed it. `invisible`: only invisible
+ * accounts list it. `unroutable`: listed, but no source is routable now (503). Image routes distinguish these (A10).
+ */
+export type Presence = 'routable' | 'unroutable' | 'invisible' | 'suppressed' | 'absent';
+
 /** What rules see of the account of an attempt. */
 export interface AccountView {
   readonly id: string;
@@ -72,6 +78,25 @@ export type UpstreamErrorClass =
   | 'upstream_network'
   | 'upstream_malformed';
 
+/** What request compression did to the tool outputs of one turn (F7.5, RM2); counts alone. */
+export type PayloadCompression = {
+  /** The decoded size of a body that was too large to be scanned; nothing else is known of it. */
+  readonly skipped_body_bytes?: number;
+  /** Tool outputs in the body, and how many of them are protected (F7.4). */
+  readonly outputs?: number;
+  readonly protected?: number;
+  /** Outputs behind the last candidate of the dispatch. */
+  readonly over_limit?: number;
+  /** Outputs that were sent as they came because their scan failed. */
+  readonly errors?: number;
+  readonly compressed?: number;
+  /** Of the outputs that were compressed: tokens where they were counted, else bytes. */
+  readonly saved_tokens?: number;
+  readonly token_savings_percent?: number;
+  readonly saved_bytes?: number;
+  readonly byte_savings_percent?: number;
+};
+
 /** Metadata that may be kept (contract: Observability); nothing outside this set can be noted. */
 export interface SafeFields {
   model: string;
@@ -85,7 +110,7 @@ export interface SafeFields {
   error_class: 'full_upstream_rejection' | UpstreamErrorClass;
   upstream_error_param: string;
   reason_class: 'max_frame_size_exceeded' | 'timeout';
-  payload_compression: JsonObject;
+  payload_compression: PayloadCompression;
 }
 
 /** One HTTP request, or one `response.create` frame. */
@@ -111,11 +136,24 @@ export interface Turn {
   isOwnHost(host: string): boolean;
   /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  /** Where the Pool's catalog has a model; reads no account. */
+  presenceOf(id: string): Presence;
   /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is in cooldown. */
   recoversIn(): number | undefined;
+  /** Decoded size of the JSON body as the client sent it; 0 before it was read. */
+  readonly bodyBytes: number;
+  /**
+   * Counts the tokens of each text, away from the event loop. Never rejects; undefined where the count failed or did not come in time.
+   * It may come after the turn went on.
+   */
+  countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
+  /** Lets other turns run before a rule goes on with long work. */
+  pause(): Promise<void>;
   /** Set by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void;
+  /** Counts bytes of the reply that a rule keeps until the turn ends. Throws where the turn may hold no more: its reply breaks off. */
+  holdReply(bytes: number): void;
 }
 
 /** The parsed request body, edited once, before an account is chosen. */
@@ -146,6 +184,8 @@ export interface Head {
 export interface Event {
   readonly type: string;
   readonly data: JsonObject;
+  /** Bytes of the event as it came; absent where the gateway made it. */
+  readonly size?: number;
 }
 
 export type OutcomeKind = 'completed' | 'incomplete' | 'failed' | 'cut' | 'client_gone' | 'refused';

@@ -2,8 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { CarrierFailure } from '../turn/failure.ts';
+import type { HeldBytes } from '../turn/held-bytes.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { Headers } from '../turn/turn.ts';
+
+/** Answers with a status of 1xx before the answer itself: they are skipped, and a reply with more of them than this is malformed. */
+export const MAX_INTERIM_ANSWERS = 16;
 
 export interface CarrierRequest {
   readonly method: string;
@@ -32,8 +36,8 @@ interface BodyEnd {
 /** Reads events: an SSE stream is split by its carrier, a websocket frame is an event. */
 export interface EventReader extends BodyEnd {
   readonly reads: 'events';
-  /** A larger event ends the reply with `too_large`. */
-  readonly maxEventBytes: number;
+  /** The chunks of an event that has not ended count here, and the event itself while it is read; past a limit the reply ends with `too_large`. */
+  readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
   /** The view is reused for the next event. */
   event(event: ReplyEvent): void;
   /** All events of one read of the connection have been delivered. */

@@ -5,7 +5,15 @@ import { createProxyServer, type ProxyServer } from 'http-proxy-3';
 import { detachedRequest, detachedResponse, disableFetchPath } from '../node-internals.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import type { Headers } from '../turn/turn.ts';
-import type { ByteReader, CarrierRequest, ReplyHandler, Sending, StreamCarrier, StreamReader } from './carrier.ts';
+import {
+  type ByteReader,
+  type CarrierRequest,
+  MAX_INTERIM_ANSWERS,
+  type ReplyHandler,
+  type Sending,
+  type StreamCarrier,
+  type StreamReader,
+} from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { limitHandshake, PassThroughConnections } from './pass-through-connections.ts';
 import { readBytes } from './stream-body.ts';
@@ -124,6 +132,11 @@ class Exchange implements Sending, Listener {
     this.#upstream = upstream;
     // The request asked for no upgrade, and without a listener the exchange would wait for an answer that has come.
     upstream.once('upgrade', () => this.#fail('malformed'));
+    let interim = 0;
+    upstream.on('information', () => {
+      interim += 1;
+      if (interim > MAX_INTERIM_ANSWERS) this.#fail('malformed');
+    });
     if (this.#settled) upstream.destroy();
   }
 

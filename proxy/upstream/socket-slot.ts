@@ -1,5 +1,5 @@
 // The upstream websocket of one client connection: reused by its turns while they stay at its account (Q28).
-import type { UpstreamSocket } from './upstream-socket.ts';
+import type { EffectiveMode, UpstreamSocket } from './upstream-socket.ts';
 
 /** Each connection to an account is a generation of its own: a response can be continued on the connection that it came over alone. */
 export class SocketSlot {
@@ -21,13 +21,13 @@ export class SocketSlot {
     return this.account === account ? this.#socket : undefined;
   }
 
-  /** Whether a turn can continue this response: it came over the live socket. */
-  continues(responseId: string): boolean {
-    return this.#socket?.isOpen === true && this.#socket.hasResponse(responseId);
+  /** Whether a turn can continue this response: it came over the live socket. @param mode undefined for a response of any mode */
+  continues(responseId: string, mode?: EffectiveMode): boolean {
+    return this.#socket?.isOpen === true && this.#socket.hasResponse(responseId, mode);
   }
 
-  keepResponse(id: string): void {
-    this.#socket?.keepResponse(id);
+  keepResponse(id: string, mode: EffectiveMode): void {
+    this.#socket?.keepResponse(id, mode);
   }
 
   /** Takes a new socket; the former one is closed. */

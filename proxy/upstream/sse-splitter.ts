@@ -1,5 +1,6 @@
 // Splits an SSE byte stream into whole events and reads their type in the bytes, without parsing them.
 import { ReplyEvent } from '../turn/reply-event.ts';
+import type { EventReader } from './carrier.ts';
 import { has, TypePeek } from './type-peek.ts';
 
 const LF = 10;
@@ -8,12 +9,9 @@ const SPACE = 32;
 const COLON = 58;
 const LAST_LF = Buffer.from('\n');
 
-/** An event past the limit. */
-export class EventTooLarge extends Error {}
-
 export class SseSplitter {
   readonly #onEvent: (event: ReplyEvent) => void;
-  readonly #maxEventBytes: number;
+  readonly #memory: EventReader['memory'];
   /** Reused for every event. */
   readonly #event = new ReplyEvent();
   /** The chunks so far of an event that has not ended. */
@@ -29,12 +27,12 @@ export class SseSplitter {
   #anyCr = false;
   readonly #types = new TypePeek();
 
-  constructor(maxEventBytes: number, onEvent: (event: ReplyEvent) => void) {
-    this.#maxEventBytes = maxEventBytes;
+  constructor(memory: EventReader['memory'], onEvent: (event: ReplyEvent) => void) {
+    this.#memory = memory;
     this.#onEvent = onEvent;
   }
 
-  /** @throws EventTooLarge */
+  /** @throws TooMuchHeld */
   push(chunk: Buffer): void {
     if (!this.#anyCr && chunk.includes(CR)) this.#anyCr = true;
     let from = 0;
@@ -47,9 +45,9 @@ export class SseSplitter {
     // Between chunks an idle stream holds no bytes.
     this.#event.clear();
     if (from === chunk.length) return;
+    this.#memory.hold(chunk.length - from);
     this.#pending.push(from === 0 ? chunk : chunk.subarray(from));
     this.#pendingBytes += chunk.length - from;
-    if (this.#pendingBytes > this.#maxEventBytes) throw new EventTooLarge();
   }
 
   /** The stream ended: an event that only waited for the LF of its last CRLF is whole and gets it. Any other rest is no event. */
@@ -107,14 +105,16 @@ export class SseSplitter {
 
   #emit(chunk: Buffer, from: number, end: number): void {
     const event = this.#event;
-    if (this.#pendingBytes > 0) {
+    const joined = this.#pendingBytes === 0 ? 0 : this.#pendingBytes + end - from;
+    if (joined > 0) {
+      this.#memory.hold(joined);
       this.#pending.push(chunk.subarray(from, end));
-      event.bytes = Buffer.concat(this.#pending, this.#pendingBytes + end - from);
+      event.bytes = Buffer.concat(this.#pending, joined);
       event.start = 0;
-      event.end = event.bytes.length;
+      event.end = joined;
+      this.#memory.release(this.#pendingBytes);
       this.#pending = [];
       this.#pendingBytes = 0;
-      if (event.end > this.#maxEventBytes) throw new EventTooLarge();
     } else {
       event.bytes = chunk;
       event.start = from;
@@ -122,6 +122,7 @@ export class SseSplitter {
     }
     this.#peek(event);
     this.#onEvent(event);
+    if (joined > 0) this.#memory.release(joined);
   }
 
   #peek(event: ReplyEvent): void {

@@ -1,13 +1,22 @@
 // Carries turns over HTTP with undici: one pool per account origin, without a limit on connections; splits SSE replies into events.
 import type { Dispatcher } from 'undici';
 import { Pool } from 'undici';
-import { releaseRawHeaders } from '../node-internals.ts';
+import { passContinue, releaseRawHeaders } from '../node-internals.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
+import { TooMuchHeld } from '../turn/held-bytes.ts';
 import type { Headers } from '../turn/turn.ts';
-import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, TurnCarrier } from './carrier.ts';
+import {
+  type ByteReader,
+  type CarrierRequest,
+  type EventReader,
+  MAX_INTERIM_ANSWERS,
+  type ReplyHandler,
+  type Sending,
+  type TurnCarrier,
+} from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
-import { EventTooLarge, SseSplitter } from './sse-splitter.ts';
+import { SseSplitter } from './sse-splitter.ts';
 
 export interface UndiciTimeouts {
   readonly connectMs: number;
@@ -34,6 +43,7 @@ export class UndiciCarrier implements TurnCarrier {
       headersTimeout: 0,
       connect: { timeout: timeouts.connectMs },
     });
+    passContinue(this.#pool);
   }
 
   send(request: CarrierRequest, handler: ReplyHandler<EventReader | ByteReader>): Sending {
@@ -68,6 +78,7 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   #controller: Dispatcher.DispatchController | undefined;
   /** Undefined before the request is sent, and after the end. */
   #waiting: keyof Waits | undefined;
+  #interim = 0;
   #paused = false;
   #over = false;
 
@@ -84,12 +95,17 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
-    if (this.#over || status < 200) return;
+    if (this.#over) return;
+    if (status < 200) {
+      this.#interim += 1;
+      if (this.#interim > MAX_INTERIM_ANSWERS) this.#fail('malformed');
+      return;
+    }
     releaseRawHeaders(controller);
     this.#wait('data');
     const reader = this.#handler.head(status, joined(headers));
     this.#reader = reader;
-    if (reader.reads === 'events') this.#splitter = new SseSplitter(reader.maxEventBytes, (event) => reader.event(event));
+    if (reader.reads === 'events') this.#splitter = new SseSplitter(reader.memory, (event) => reader.event(event));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -147,14 +163,14 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
     (this.#reader ?? this.#handler).fail(failure);
   }
 
-  /** Delivers the events of a chunk, or at the end the last one. An event past its limit ends the reply. */
+  /** Delivers the events of a chunk, or at the end the last one. A reply that needs too much memory ends. */
   #split(chunk: Buffer | undefined): void {
     if (!this.#splitter || this.#over) return;
     try {
       if (chunk) this.#splitter.push(chunk);
       else this.#splitter.end();
     } catch (thrown) {
-      if (!(thrown instanceof EventTooLarge)) throw thrown;
+      if (!(thrown instanceof TooMuchHeld)) throw thrown;
       this.#splitter = undefined;
       this.#fail('too_large');
     }

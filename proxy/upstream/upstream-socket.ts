@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
-import type { Headers } from '../turn/turn.ts';
+import type { Headers, ModeDecision } from '../turn/turn.ts';
 import { connectionFailure } from './connection-failure.ts';
 
 export interface UpstreamSocketOptions {
@@ -29,6 +29,8 @@ export interface SocketUser {
   ended(failure: CarrierFailure): void;
 }
 
+export type EffectiveMode = ModeDecision['effective'] | undefined;
+
 /** A frame was larger than the account accepts. */
 const FRAME_TOO_LARGE = 1009;
 /** Responses that are remembered. Clients continue the last one, or one shortly before it. */
@@ -38,7 +40,8 @@ export class UpstreamSocket {
   /** The credential that the account accepted. */
   readonly authorization: string | undefined;
   readonly #ws: WebSocket;
-  readonly #responses = new Set<string>();
+  /** The effective mode in which each was made. */
+  readonly #responses = new Map<string, EffectiveMode>();
   #user: SocketUser | undefined;
   /** Of the answer to the upgrade, until the first reply takes them. */
   #headers: Headers = {};
@@ -95,15 +98,16 @@ export class UpstreamSocket {
   }
 
   /** Remembers a response that a later turn may continue on this connection. */
-  keepResponse(id: string): void {
-    this.#responses.add(id);
+  keepResponse(id: string, mode: EffectiveMode): void {
+    this.#responses.set(id, mode);
     if (this.#responses.size <= MAX_RESPONSES) return;
-    const [oldest = ''] = this.#responses;
+    const [oldest = ''] = this.#responses.keys();
     this.#responses.delete(oldest);
   }
 
-  hasResponse(id: string): boolean {
-    return this.#responses.has(id);
+  /** @param mode undefined for a response of any mode */
+  hasResponse(id: string, mode?: EffectiveMode): boolean {
+    return this.#responses.has(id) && (mode === undefined || this.#responses.get(id) === mode);
   }
 
   use(user: SocketUser): void {

@@ -200,7 +200,7 @@ class Exchange extends Timed implements Sending, SocketUser {
 const nothing = (): void => undefined;
 const DISCARD: EventReader = {
   reads: 'events',
-  maxEventBytes: 0,
+  memory: { hold: nothing, release: nothing },
   event: nothing,
   delivered: nothing,
   end: nothing,

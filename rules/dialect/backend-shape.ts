@@ -4,14 +4,14 @@ import type { Json } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
 import { surfaceOf } from '../../proxy/turn/kinds.ts';
 import { rule } from '../../proxy/turn/rule.ts';
-import { NON_COMPACT_TURNS } from '../route-groups.ts';
+import { NON_COMPACT_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
 
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 
 /** Translated turns go out streaming and not stored; a client that did not ask for a stream gets the collected reply. */
 export const backendShape = rule({
   name: 'backend-shape',
-  routes: NON_COMPACT_TURNS,
+  routes: [...NON_COMPACT_TURNS, ...TRANSLATED_IMAGES],
   request({ body }, turn) {
     if (!isObject(body.reasoning)) body.reasoning = {};
     body.include = withEncryptedReasoning(body.include);

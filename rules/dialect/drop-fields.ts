@@ -2,12 +2,12 @@
 
 import { rule } from '../../proxy/turn/rule.ts';
 import { explainPerAccount } from '../helpers/explain.ts';
-import { TURNS } from '../route-groups.ts';
+import { RESPONSES_WORK } from '../route-groups.ts';
 
 /** Runs before the Lite marker is added, which no setting may remove. */
 export const dropFields = rule({
   name: 'drop-fields',
-  routes: TURNS,
+  routes: RESPONSES_WORK,
   attempt({ account, body }) {
     for (const field of account.drop_fields) delete body[field];
   },

@@ -3,7 +3,7 @@ import { isCompaction } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { SafeFields, Turn } from '../../proxy/turn/turn.ts';
-import { TURNS } from '../route-groups.ts';
+import { RESPONSES_WORK } from '../route-groups.ts';
 
 /** Statuses that stay; any other 4xx becomes a 400. */
 const KEPT = new Set([400, 404, 409, 413, 422]);
@@ -17,7 +17,7 @@ const BLAMES_ACCOUNT = new Set([401, 402, 403, 407]);
  */
 export const fullRejection = rule({
   name: 'full-rejection',
-  routes: TURNS,
+  routes: RESPONSES_WORK,
   refused({ status }, _memory, turn) {
     const errorClass = classOf(status, turn);
     turn.note('error_class', errorClass);

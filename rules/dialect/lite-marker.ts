@@ -5,7 +5,7 @@ import { isObject } from '../../proxy/turn/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
-import { TURNS } from '../route-groups.ts';
+import { RESPONSES_WORK } from '../route-groups.ts';
 
 /** The prefix of a request header among the `client_metadata` of a websocket frame. */
 const METADATA_PREFIX = 'ws_request_header_';
@@ -27,7 +27,7 @@ export const markerHeader = rule({
 /** The carrier decides where the marker goes, not the client's connection: a websocket turn may go out over HTTP (Q28). */
 export const liteMarker = rule({
   name: 'lite-marker',
-  routes: TURNS,
+  routes: RESPONSES_WORK,
   request({ body }, turn) {
     if (isObject(body.client_metadata)) body.client_metadata = withoutMarker(body.client_metadata, turn);
     return turn.model?.mode?.effective === 'lite' ? undefined : SKIP;

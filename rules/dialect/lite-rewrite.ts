@@ -7,12 +7,13 @@ import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { withoutImageDetail } from '../helpers/image-detail.ts';
-import { TURNS } from '../route-groups.ts';
+import { userMessage } from '../helpers/user-message.ts';
+import { RESPONSES_WORK } from '../route-groups.ts';
 
 /** Applied to its own result it changes nothing (F2.10). Compact bodies are rewritten before their own projection (F2.15). */
 export const liteRewrite = rule({
   name: 'lite-rewrite',
-  routes: TURNS,
+  routes: RESPONSES_WORK,
   request({ body }, turn) {
     if (turn.model?.mode?.effective !== 'lite') return;
     const { kind } = turn.route;
@@ -29,7 +30,7 @@ export const liteRewrite = rule({
 
 /** A string is a user's message; only compact bodies can still have one here. */
 function itemsOf(input: Json | undefined): readonly Json[] {
-  if (typeof input === 'string') return [messageOf('user', input)];
+  if (typeof input === 'string') return [userMessage(input)];
   return isList(input) ? input : [];
 }
 
@@ -37,7 +38,7 @@ function moveIntoInput(body: Body, items: readonly Json[]): void {
   const declared = isList(body.tools) ? body.tools : [];
   const prefix = declared.length === 0 ? toolsPrefix(items[0]) : undefined;
   const { instructions } = body;
-  const developer = typeof instructions === 'string' && instructions.trim() !== '' ? [messageOf('developer', instructions)] : [];
+  const developer = typeof instructions === 'string' && instructions.trim() !== '' ? [developerMessage(instructions)] : [];
   delete body.tools;
   delete body.instructions;
   // Already rewritten: the list stays the same object.
@@ -54,11 +55,7 @@ function toolsPrefix(first: Json | undefined): JsonObject | undefined {
   return first.tools === undefined || first.tools === null ? { ...first, tools: [] } : undefined;
 }
 
-const messageOf = (role: 'developer' | 'user', text: string): JsonObject => ({
-  type: 'message',
-  role,
-  content: [{ type: 'input_text', text }],
-});
+const developerMessage = (text: string): JsonObject => ({ ...userMessage(text), role: 'developer' });
 
 const acrossAllTurns = (reasoning: Json | undefined): JsonObject => {
   if (!isObject(reasoning)) return { context: 'all_turns' };

@@ -1,11 +1,11 @@
 // Notes the captured serving mode on the turn's request row (RM1). It is set per Pool and model, never by a client (F2.4).
 
 import { rule } from '../../proxy/turn/rule.ts';
-import { TURNS } from '../route-groups.ts';
+import { RESPONSES_WORK } from '../route-groups.ts';
 
 export const servingMode = rule({
   name: 'serving-mode',
-  routes: TURNS,
+  routes: RESPONSES_WORK,
   request(_work, turn) {
     const mode = turn.model?.mode;
     // Unresolved without a routable source (MC7): the turn ends at eligibility, and its row has no mode.

@@ -5,7 +5,7 @@ import { isCompaction, type RouteKind, surfaceOf } from '../../proxy/turn/kinds.
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
-import { TURNS } from '../route-groups.ts';
+import { RESPONSES_WORK } from '../route-groups.ts';
 
 /** The members of the surface that hold a cap; the first is the one that is filled in. */
 const fieldsOf = (kind: RouteKind | undefined): readonly [string, ...string[]] =>
@@ -18,7 +18,7 @@ const fieldsOf = (kind: RouteKind | undefined): readonly [string, ...string[]] =
  */
 export const outputTokens = rule({
   name: 'output-tokens',
-  routes: TURNS,
+  routes: RESPONSES_WORK,
   request({ body }, turn) {
     const policy = turn.key.output_tokens;
     if (!policy) return;

@@ -1,17 +1,17 @@
 // `input` and `tools` are lists; the public surface also takes a string as the user's one message (F1.6, Q15).
 
-import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent, isList } from '../../proxy/turn/json.ts';
 import { surfaceOf } from '../../proxy/turn/kinds.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
-import { NON_COMPACT_RESPONSES } from '../route-groups.ts';
+import { userMessage } from '../helpers/user-message.ts';
+import { NORMALISED_RESPONSES } from '../route-groups.ts';
 
 /** The first of the shape rules: all later rules get a list or nothing. */
 export const inputLists = rule({
   name: 'input-lists',
-  routes: NON_COMPACT_RESPONSES,
+  routes: NORMALISED_RESPONSES,
   request({ body }, { route }) {
     if (surfaceOf(route.kind) === 'public' && typeof body.input === 'string') body.input = [userMessage(body.input)];
     needList(body, 'input');
@@ -25,8 +25,4 @@ function needList(body: Body, member: 'input' | 'tools'): void {
   if (isList(value)) return;
   if (!isAbsent(value)) throw invalidRequest(member, 'must be an array');
   delete body[member];
-}
-
-function userMessage(text: string): Json {
-  return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
 }

@@ -2,7 +2,10 @@
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
-import { PUBLIC_RESPONSES } from '../route-groups.ts';
+import { PUBLIC_RESPONSES, TRANSLATED_IMAGES } from '../route-groups.ts';
+
+/** An item is kept, and may be written once more. */
+const COPIES = 2;
 
 /** Finished items by their output index; an item without an index gets the next free one. */
 type Finished = Map<number, Json>;
@@ -10,13 +13,16 @@ type Finished = Map<number, Json>;
 /** Listed before the rules that edit finished items: replies run up the list, so it collects the items as they were edited. */
 export const fillOutput = rule<Finished>({
   name: 'fill-output',
-  routes: PUBLIC_RESPONSES,
+  routes: [...PUBLIC_RESPONSES, ...TRANSLATED_IMAGES],
   request: () => new Map(),
   events: ['response.created', 'response.output_item.done', 'response.completed', 'response.incomplete'],
-  event(event, finished) {
+  event(event, finished, turn) {
     const { response, item, output_index } = event.data;
     if (event.type === 'response.output_item.done') {
-      if (isObject(item)) finished.set(typeof output_index === 'number' ? output_index : finished.size, item);
+      if (isObject(item)) {
+        turn.holdReply(COPIES * (event.size ?? 0));
+        finished.set(typeof output_index === 'number' ? output_index : finished.size, item);
+      }
       return event;
     }
     // A new reply: finished items of an earlier attempt do not belong to it.

@@ -5,11 +5,11 @@ import { isObject } from '../../proxy/turn/json.ts';
 import { isQuotaHeader } from '../../proxy/turn/quota-headers.ts';
 import { rule, SKIP } from '../../proxy/turn/rule.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
-import { NATIVE_TURNS } from '../route-groups.ts';
+import { NATIVE_IMAGES, NATIVE_TURNS } from '../route-groups.ts';
 
 export const hideQuota = rule({
   name: 'hide-quota',
-  routes: NATIVE_TURNS,
+  routes: [...NATIVE_TURNS, ...NATIVE_IMAGES],
   request: (_work, turn) => (turn.pool.hide_account_quota ? undefined : SKIP),
   events: ['agent.*', 'response.metadata'],
   event(event, _memory, turn) {

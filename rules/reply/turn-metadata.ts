@@ -8,15 +8,20 @@ interface Metadata {
   /** Headers of the gateway's own; set at commit. */
   own: JsonObject;
   sent: boolean;
+  /** Whether the account answers over HTTP. */
+  overHttp: boolean;
 }
 
 /** The account's own event is absorbed: its other headers stay. Further ones are dropped. */
 export const turnMetadata = rule<Metadata>({
   name: 'turn-metadata',
   routes: NATIVE_TURNS,
-  request: (_work, turn) => (turn.client === 'websocket' ? { own: {}, sent: false } : SKIP),
+  request: (_work, turn) => (turn.client === 'websocket' ? { own: {}, sent: false, overHttp: false } : SKIP),
+  attempt(out, memory) {
+    memory.overHttp = out.carrier === 'http';
+  },
   head(head, memory, turn) {
-    memory.own = ownHeaders(head, turn);
+    memory.own = ownHeaders(head, turn, memory);
     const type = `${turn.wire.agent}.response.metadata`;
     if (head.holds?.(type)) return undefined;
     memory.sent = true;
@@ -26,9 +31,9 @@ export const turnMetadata = rule<Metadata>({
   event: (event, memory) => (memory.sent ? null : absorbed(event, memory)),
 });
 
-/** A websocket has no head for each turn, so the turn state of an account that answers over HTTP goes with them. */
-function ownHeaders({ headers }: Head, { wire }: Turn): JsonObject {
-  const names = ['x-models-etag', `x-${wire.agent}-turn-state`];
+/** The turn state of an account that answers over HTTP is a header, which a frame has no other place for. */
+function ownHeaders({ headers }: Head, { wire }: Turn, { overHttp }: Metadata): JsonObject {
+  const names = ['x-models-etag', ...(overHttp ? [`x-${wire.agent}-turn-state`] : [])];
   return Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
 }
 

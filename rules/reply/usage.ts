@@ -4,7 +4,8 @@ import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-import { TURNS } from '../route-groups.ts';
+import { imageUsage } from '../helpers/image-usage.ts';
+import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
 interface Expected {
   /** False for a websocket client's prewarm (`generate: false`): missing usage is zero there, and unknown elsewhere. */
@@ -14,11 +15,13 @@ interface Expected {
 /** The last rule, so that it reads the reply before any other rule has edited it. */
 export const usage = rule<Expected>({
   name: 'usage',
-  routes: TURNS,
+  routes: [...RESPONSES_WORK, ...NATIVE_IMAGES],
   request: ({ body }) => ({ tokens: body.generate !== false }),
-  events: ['response.completed', 'response.incomplete', 'response.failed'],
+  events: ['response.completed', 'response.incomplete', 'response.failed', 'image_generation.completed', 'image_edit.completed'],
   event(event, expected, turn) {
-    if (isObject(event.data.response)) noteUsage(event.data.response, expected, turn);
+    // Image streams state their usage beside the image.
+    const { response = event.data } = event.data;
+    if (isObject(response)) noteUsage(response, expected, turn);
     return event;
   },
   answer(response, expected, turn) {
@@ -30,16 +33,23 @@ export const usage = rule<Expected>({
 function noteUsage(response: JsonObject, expected: Expected, turn: Turn): void {
   const stated = isObject(response.usage) ? response.usage : undefined;
   const details = isObject(stated?.input_tokens_details) ? stated.input_tokens_details : undefined;
+  const images = imageUsage(response);
   const counts = {
-    input_tokens: stated?.input_tokens,
-    cached_input_tokens: details?.cached_tokens,
-    output_tokens: stated?.output_tokens,
+    input_tokens: sum(stated?.input_tokens, images?.input_tokens),
+    cached_input_tokens: tokenCount(details?.cached_tokens),
+    output_tokens: sum(stated?.output_tokens, images?.output_tokens),
   } as const;
   for (const field of ['input_tokens', 'cached_input_tokens', 'output_tokens'] as const) {
-    const count = stated || expected.tokens ? tokenCount(counts[field]) : 0;
+    const count = stated || expected.tokens ? counts[field] : 0;
     // Unknown counts are not noted, and never become zero.
     if (count !== undefined) turn.note(field, count);
   }
+}
+
+/** The image tool's tokens come on top of the model's own. */
+function sum(model: Json | undefined, images: Json | undefined): number | undefined {
+  const tokens = tokenCount(model);
+  return tokens === undefined ? undefined : tokens + (tokenCount(images) ?? 0);
 }
 
 const tokenCount = (value: Json | undefined): number | undefined =>

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, isText } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { declaredTools } from '../helpers/declared-tools.ts';
-import { invalidRequest } from '../helpers/invalid-request.ts';
+import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
 /** Not on native routes: they refuse remote MCP tools only, over their websocket too (Q16). */
@@ -66,6 +66,3 @@ function formatFault(format: Json | undefined): string | undefined {
 
 const TEXT_MEMBERS: ReadonlySet<string> = new Set(['type']);
 const GRAMMAR_MEMBERS: ReadonlySet<string> = new Set(['type', 'syntax', 'definition']);
-
-/** An unknown key is named where it looks like a field's name, as in the public API; any other text of a client is not repeated. */
-const unknownMember = (member: string): string => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(member) ? `.${member}` : '');

@@ -5,7 +5,7 @@ import { rule } from '../../proxy/turn/rule.ts';
 import { isNamespace } from '../helpers/declared-tools.ts';
 import { isStrict, wrappedFunction } from '../helpers/executable-tools.ts';
 import { lowerParameters } from '../helpers/schema-lowering.ts';
-import { NON_COMPACT_TURNS } from '../route-groups.ts';
+import { NORMALISED_TURNS } from '../route-groups.ts';
 
 /**
  * Top-level `tools`, and the functions in their namespaces. Tools in `input` are left as sent: the contract names `additional_tools`
@@ -15,7 +15,7 @@ import { NON_COMPACT_TURNS } from '../route-groups.ts';
  */
 export const lowerSchemas = rule({
   name: 'lower-schemas',
-  routes: NON_COMPACT_TURNS,
+  routes: NORMALISED_TURNS,
   request({ body }) {
     if (!isList(body.tools)) return;
     const lowered = lowerTools(body.tools, 'tools');

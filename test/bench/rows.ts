@@ -1,5 +1,6 @@
 // The rows of the table: what is measured, what it is compared to, and what it must reach.
 import { GATEWAY, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
+import { compressionCost } from './scenarios/compression.ts';
 import { growth, LARGE, SMALL } from './scenarios/growth.ts';
 import { addedLatency, jsonTurns, REFERENCE_STREAM } from './scenarios/json.ts';
 import { idleStreams, stalledReader } from './scenarios/memory.ts';
@@ -91,4 +92,6 @@ export const ROWS: readonly Row[] = [
       reference: JSON_ALONE,
     }),
   ),
+  row('compress-cpu', 'CPU per compressed turn of 1 MiB', 'ms', compressionCost, 'cpu per compressed turn', most(15), { aim: most(8) }),
+  row('compress-step', '… event loop blocked at a time', 'ms', compressionCost, 'longest step of compression', most(5)),
 ];

@@ -37,7 +37,10 @@ test('routes --json prints the same rows', async (context) => {
 test('explain prints the rules of a route in order, with their phases', async (context) => {
   const { code, out } = await poolgate(['explain', 'post', '/v1/responses?x=1', '--config', fileWith(context, SMALL)]);
   assert.equal(code, 0);
-  assert.match(out, /^POST \/v1\/responses\n {2}status {4}translated\n {2}served {4}yes\n {2}family {4}v1\n {2}kind {6}public-responses\n/);
+  assert.match(
+    out,
+    /^POST \/v1\/responses\n {2}status {4}translated\n {2}served {4}yes\n {2}family {4}v1\n {2}kind {6}public-responses; public-compact where the input has a compaction_trigger\n/,
+  );
   assert.match(out, / {2}upstream {2}\/backend-api\/agent\/responses\n/);
   assert.match(out, /\n {4}authenticate +admit\n/);
 });

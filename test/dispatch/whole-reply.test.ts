@@ -62,13 +62,21 @@ describe('an answer', () => {
     assert.equal(client.answers[0]?.body, '{"é":"漢"}');
   });
 
-  test('that is no JSON leaves native gateways byte for byte', async () => {
-    const { reply, client, context } = await scene();
-    const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x41]);
-    receive(reply, bytes);
-    context.close();
-    assert.deepEqual([context.ended, client.answers[0]?.body], ['done completed 200 null', bytes]);
+  test('that is no JSON object is the failure of its account, natively too', async () => {
+    for (const body of [Buffer.from([0xff, 0xfe, 0x00, 0x41]), '<html>log in</html>', '[1]', '']) {
+      const { reply, client, context } = await scene();
+      receive(reply, body);
+      assert.deepEqual([context.ended, client.answers], ['failed malformed null', []]);
+    }
   });
+
+  for (const status of [99, 201, 204, 205, 206, 299, 304, 600, 999]) {
+    test(`with status ${status} is the failure of its account, natively too`, async () => {
+      const { reply, client, context } = await scene({ status });
+      receive(reply, RESPONSE);
+      assert.deepEqual([context.ended, client.answers], ['failed malformed null', []]);
+    });
+  }
 
   test('goes through the rules, and is encoded again only where one has changed it', async () => {
     const { reply, client, context } = await withAllRules('public-responses', { streams: false });
@@ -187,7 +195,8 @@ describe('[Q3] a refusal by status', () => {
 
 describe('a body', () => {
   test('past limits.upstream_event_bytes is a failure, and the account is left', async () => {
-    const { reply, context } = await scene({ upstreamEventBytes: 1_000 });
+    // A body is held as it came, and needs room for its text, its object and what is written of it.
+    const { reply, context } = await scene({ upstreamEventBytes: 4_000 });
     reply.data(Buffer.alloc(1_000, ' '));
     assert.equal(context.ended, undefined);
     reply.data(Buffer.from(' '));

@@ -1,7 +1,7 @@
 // How a request arrives: its headers and its body within their sizes and times, early refusals, and what becomes of the connection.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout } from 'node:timers/promises';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -9,6 +9,7 @@ import { until } from '../support/until.ts';
 
 const PATH = '/backend-api/agent/responses';
 const HEADER_BYTES = 8_192;
+const HEADER_COUNT = 200;
 const BODY_BYTES = 300_000;
 const TURN = JSON.stringify(turnBody('hello', { stream: false }));
 
@@ -24,6 +25,9 @@ before(async () => {
 after(() => gate.close());
 
 const json = { 'content-type': 'application/json' };
+/** So many headers, beside the two that every request has. */
+const numbered = (count: number, value = 'b'): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${1_000 + i}`, value]));
 const rowOf = (id: string | undefined) => until('the row', async () => (await gate.rows()).find((row) => row.id === id));
 
 describe('headers', () => {
@@ -45,6 +49,50 @@ describe('headers', () => {
       assert.equal(headers.connection, 'close');
     }
     assert.equal(gate.count('headers_too_large'), before + 3);
+  });
+
+  /** Each below what Node's parser counts: names and values alone, and headers in any number. */
+  const PAST_LIMITS: Readonly<Record<string, string>> = {
+    'one header too many': headOf('GET', '/v1/models', numbered(HEADER_COUNT - 1)),
+    'a thousand headers without a value': headOf('GET', '/v1/models', numbered(1_000, '')),
+    'four thousand headers of one letter': `GET /v1/models HTTP/1.1\r\nhost: gateway\r\n${'a:\r\n'.repeat(4_000)}\r\n`,
+    'separators past the bytes': headOf('GET', '/v1/models', numbered(190, 'a'.repeat(33))),
+    'a Connection header with too many names': headOf('GET', '/v1/models', { connection: 'a,'.repeat(HEADER_COUNT) }),
+    'a body behind the headers': headOf('POST', PATH, { ...json, 'content-length': TURN.length, ...numbered(1_000, '') }) + TURN,
+  };
+  for (const [what, bytes] of Object.entries(PAST_LIMITS)) {
+    test(`past their limit are 431 however they are cut: ${what}`, async () => {
+      const before = gate.count('headers_too_large');
+      gate.upstream.clear();
+      for (const size of [bytes.length, 1_000, 7]) {
+        using client = await RawClient.connect(gate.url);
+        client.socket.setNoDelay(true);
+        for (let at = 0; at < bytes.length && !client.over; at += size) {
+          client.write(bytes.slice(at, at + size));
+          if (size < 1_000) await immediate();
+        }
+        const { status, headers, json: body } = await client.answer();
+        assert.deepEqual([status, body.error.code, headers.connection], [431, 'invalid_request', 'close']);
+        assert.equal(await client.ended(), '', 'nothing behind them is taken for a request');
+      }
+      assert.equal(gate.count('headers_too_large'), before + 3);
+      assert.equal(gate.upstream.turns().length, 0);
+    });
+  }
+
+  test('past their limit on a connection that is in use end it, after the answer before them', async () => {
+    using client = await RawClient.connect(gate.url);
+    client.write(headOf('GET', '/v1/models'));
+    assert.equal((await client.answer()).status, 200);
+    client.write(headOf('GET', '/v1/models', numbered(HEADER_COUNT)));
+    assert.equal((await client.answer()).status, 431);
+    assert.equal(await client.ended(), '');
+  });
+
+  test('at the limit of their number are taken', async () => {
+    using client = await RawClient.connect(gate.url);
+    client.write(headOf('GET', '/v1/models', { connection: `keep-alive${', a'.repeat(HEADER_COUNT - 1)}`, ...numbered(HEADER_COUNT - 3) }));
+    assert.equal((await client.answer()).status, 200);
   });
 
   test('below their limit are taken', async () => {

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';
 import { HandClock } from '../models/support.ts';
+import { crudeHead, startCrude } from '../support/crude.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { postOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyEvents, turnBody } from '../support/rehearsal-replies.ts';
@@ -239,6 +240,38 @@ describe('a provider that is slow', () => {
     assert.ok((await client.answer()).body.endsWith('[DONE]\n\n'));
     assert.equal(gate.upstream.turns().length, 1);
   });
+
+  for (const [path, body] of SURFACES) {
+    for (const how of ['ends', 'dies'] as const) {
+      test(`and ${how} after a silent 200 has shown its head after hold_ms, and nothing before: ${path}`, async () => {
+        const clock = new HandClock();
+        let account: Socket | undefined;
+        await using crude = await startCrude((socket) => {
+          account = socket;
+          socket.write(crudeHead(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' }));
+        });
+        await using gate = await startGateway({ clock, upstream: only, config: crude.as('north') });
+        const timers = clock.pending;
+        using client = await RawClient.connect(gate.url);
+        client.write(postOf(path, body));
+        await until('the hold', () => clock.pending > timers || undefined);
+        await clock.advance(19_999);
+        assert.equal(client.pending, '');
+        await clock.advance(1);
+        await client.until(() => client.pending.endsWith('\r\n\r\n'), 'the head');
+        assert.equal(gate.count('hold_expired'), 1);
+        if (how === 'ends') account?.end('0\r\n\r\n');
+        else account?.destroy();
+        const answer = await client.answer();
+        assert.equal(answer.status, 200);
+        assert.deepEqual(
+          eventsOf(answer.body).map(({ data }) => data.type),
+          path === PUBLIC ? ['error'] : [],
+        );
+        assert.equal(client.over, path === NATIVE && how === 'dies');
+      });
+    }
+  }
 
   test('whose held head is larger than any head is committed to', async () => {
     await using gate = await startGateway({ upstream: only });

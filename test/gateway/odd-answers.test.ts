@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type Crude, crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { postOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 
@@ -16,6 +16,13 @@ const RESPONSE = JSON.stringify({ id: 'r', object: 'response', status: 'complete
 const STREAM =
   'data: {"type":"response.output_text.delta","sequence_number":0,"delta":"a"}\n\n' +
   `data: {"type":"response.completed","sequence_number":1,"response":${RESPONSE}}\n\n`;
+
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n';
+/** JSON that can be parsed, and not written again by recursion. */
+const DEEP = '['.repeat(20_000) + ']'.repeat(20_000);
+/** A reply whose model is rewritten for public clients. */
+const nested = (reply: string): string => reply.replace('"output":[]', `"output":${DEEP}`).replace('model-a', 'theirs');
 
 describe('bytes that are strange', () => {
   let answer: (socket: Socket) => void = () => undefined;
@@ -51,8 +58,14 @@ describe('bytes that are strange', () => {
       [502, 'upstream_error'],
     ],
     'the coding identity': [crudeAnswer(200, RESPONSE, { 'content-encoding': 'identity' }), [200], [200]],
-    '204': [crudeHead(204), [204], [502, 'upstream_error']],
-    '205 with a body': [crudeAnswer(205, RESPONSE), [205], [205]],
+    '204': [crudeHead(204), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 201 with a body': [crudeAnswer(201, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 205 with a body': [crudeAnswer(205, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 206 with a body': [crudeAnswer(206, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 299 with a body': [crudeAnswer(299, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 600 with a body': [crudeAnswer(600, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 999 with a body': [crudeAnswer(999, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
+    'status 000': [crudeAnswer(200, RESPONSE).replace(' 200 ', ' 000 '), [502, 'upstream_error'], [502, 'upstream_error']],
     '301 to somewhere': [
       crudeAnswer(301, '', { location: 'https://elsewhere.example/' }),
       [502, 'upstream_error'],
@@ -66,11 +79,11 @@ describe('bytes that are strange', () => {
       [200],
       [200],
     ],
-    '100 that nobody asked for': [
-      `HTTP/1.1 100 Continue\r\n\r\n${crudeAnswer(200, RESPONSE)}`,
-      [502, 'upstream_error'],
-      [502, 'upstream_error'],
-    ],
+    '100 that nobody asked for': [CONTINUE + crudeAnswer(200, RESPONSE), [200], [200]],
+    '100 that nobody asked for before a stream': [CONTINUE + crudeAnswer(200, STREAM, event), [200], [200]],
+    '100 before a refusal': [CONTINUE + crudeAnswer(422, '{"error":{"code":"bad_request"}}'), [422], [422]],
+    'sixteen interim answers': [(CONTINUE + EARLY_HINTS).repeat(8) + crudeAnswer(200, RESPONSE), [200], [200]],
+    'interim answers without end': [CONTINUE.repeat(17) + crudeAnswer(200, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],
     '101 to another protocol': [
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n',
       [502, 'upstream_error'],
@@ -89,15 +102,17 @@ describe('bytes that are strange', () => {
     ],
     'a page of HTML with status 200': [
       crudeAnswer(200, '<html>log in</html>', { 'content-type': 'text/html' }),
-      [200],
+      [502, 'upstream_error'],
       [502, 'upstream_error'],
     ],
-    'JSON that is no object': [crudeAnswer(200, '[1]'), [200], [502, 'upstream_error']],
-    'half of JSON': [crudeAnswer(200, RESPONSE.slice(0, -3)), [200], [502, 'upstream_error']],
+    'JSON that is no object': [crudeAnswer(200, '[1]'), [502, 'upstream_error'], [502, 'upstream_error']],
+    'half of JSON': [crudeAnswer(200, RESPONSE.slice(0, -3)), [502, 'upstream_error'], [502, 'upstream_error']],
     'JSON under another type': [crudeAnswer(200, RESPONSE, { 'content-type': 'application/octet-stream' }), [200], [200]],
     'no type at all': [crudeHead(200, { 'content-length': RESPONSE.length }) + RESPONSE, [200], [200]],
     'a stream under a type in capitals': [crudeAnswer(200, STREAM, { 'content-type': 'Text/Event-Stream; charset=UTF-8' }), [200], [200]],
-    'a stream with status 201': [crudeAnswer(201, STREAM, event), [201], [201]],
+    'a stream with status 201': [crudeAnswer(201, STREAM, event), [502, 'upstream_error'], [502, 'upstream_error']],
+    'a stream with status 206': [crudeAnswer(206, STREAM, event), [502, 'upstream_error'], [502, 'upstream_error']],
+    'a stream with status 600': [crudeAnswer(600, STREAM, event), [502, 'upstream_error'], [502, 'upstream_error']],
     'a refusal that is a page of HTML': [
       crudeAnswer(400, '<html>no</html>', { 'content-type': 'text/html' }),
       [400],
@@ -106,6 +121,10 @@ describe('bytes that are strange', () => {
     'a refusal without a body': [crudeAnswer(422, ''), [422], [502, 'upstream_error']],
     'a refusal larger than any error': [crudeAnswer(400, `{"error":{"message":"${'a'.repeat(100_000)}"}}`), [400], [502, 'upstream_error']],
     'a refusal that breaks off': [crudeAnswer(404, '{"error":{"message":"no"}}').slice(0, -3), [404], [502, 'upstream_error']],
+    'a refusal that is nested without end': [crudeAnswer(400, `{"error":{"message":"no","x":${DEEP}}}`), [400], [400]],
+    'a refusal inside a 200 that is nested without end': [crudeAnswer(200, `{"error":{"code":"bad_request","x":${DEEP}}}`), [200], [400]],
+    'a response that is nested without end': [crudeAnswer(200, nested(RESPONSE)), [200], [502, 'upstream_error']],
+    'a stream that ends with a response nested without end': [crudeAnswer(200, nested(STREAM), event), [200], [502, 'upstream_error']],
     'status 599': [crudeAnswer(599, '{}'), [599], [502, 'upstream_error']],
     'status 418': [crudeAnswer(418, '{"error":{"message":"teapot"}}'), [418], [502, 'upstream_error']],
   };
@@ -132,15 +151,31 @@ describe('bytes that are strange', () => {
     });
   }
 
-  test('204 has neither a length nor a type of its own', async () => {
-    answer = (socket) => void socket.end(crudeHead(204));
-    using client = await RawClient.connect(gate.url);
-    client.write(postOf(NATIVE, turnBody('hello', { stream: false })));
-    const { status, headers } = await client.answer();
-    assert.equal(status, 204);
-    assert.equal(headers['content-length'], undefined);
-    assert.equal(headers['content-type'], undefined);
+  test('a public stream that ends with a response nested without end breaks off, and is no fault of the gateway', async () => {
+    answer = (socket) => void socket.end(crudeAnswer(200, nested(STREAM), event));
+    const { status, text } = await gate.send(PUBLIC, { body: PUBLIC_STREAM });
+    assert.equal(status, 200);
+    assert.equal(eventsOf(text).at(-1)?.data.error.code, 'server_error');
+    assert.equal(gate.count('server_errors'), 0);
   });
+
+  for (const [sent, shown] of [
+    ['7', '7'],
+    ['1e21', null],
+    ['1e300', null],
+    ['Infinity', null],
+    ['-5', null],
+    ['9'.repeat(24), null],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', null],
+  ] as const) {
+    test(`Retry-After: ${sent} reaches a native client as ${shown}, and a public one as whole seconds`, async () => {
+      answer = (socket) => void socket.end(crudeAnswer(429, '{"error":{"code":"rate_limit_exceeded"}}', { 'retry-after': sent }));
+      const native = await gate.send(NATIVE, { body: turnBody('hello') });
+      assert.deepEqual([native.status, native.headers.get('retry-after')], [429, shown]);
+      const open = await gate.send(PUBLIC, { body: PUBLIC_TURN });
+      assert.deepEqual([open.status, open.headers.get('retry-after')], [429, shown ?? '1']);
+    });
+  }
 
   test('a public stream of a provider that answers JSON is a failure, not a broken stream', async () => {
     answer = (socket) => void socket.end(crudeAnswer(200, RESPONSE));

@@ -135,9 +135,9 @@ test('an upgrade on a path without websockets is an ordinary request', async () 
   assert.equal((await client.answer()).status, 200);
 });
 
-test('an upgrade in a Pool that serves no websockets yet is refused with 426, so that clients fall back to HTTP at once', async () => {
+test('a GET on a websocket row that asks for no websocket is refused with 426', async () => {
   using client = await RawClient.connect(gate.url);
-  client.write(headOf('GET', '/v1/responses', UPGRADE));
+  client.write(headOf('GET', '/v1/responses', { ...UPGRADE, upgrade: 'h2c' }));
   const answer = await client.answer();
   assert.equal(answer.status, 426);
   assert.deepEqual([answer.headers.upgrade, answer.headers.connection], ['websocket', 'Upgrade'], 'RFC 9110');

@@ -1,50 +1,27 @@
 // Recorded requests of the native client, replayed in order: what it sent reaches the account, and what the account sent reaches it.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import type { Json } from '../../proxy/turn/json.ts';
 import { startGateway } from '../support/gateway.ts';
+import { hasWebsockets, isLite, recordedSessions } from '../support/recorded.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';
 
-/** Long texts are cut, shapes are whole. */
-interface Recorded {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: JsonObject;
-  readonly answer: {
-    readonly status: number;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body?: { readonly models: readonly JsonObject[] };
-    readonly events?: readonly JsonObject[];
-  };
-}
-
-const FOLDER = new URL('../fixtures/recorded/', import.meta.url);
 const MARKER = 'x-internal-agent-responses-lite';
 
 /** What native clients send that an account may not see (F8.1.2), or that is the gateway's own (F2.4). */
 const KEPT_BACK = new Set(['session-id', MARKER]);
 
-const sessions = readdirSync(FOLDER).map((file) => ({
-  name: file.replace('.json', ''),
-  requests: JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as readonly Recorded[],
-}));
-
-/** One session's catalog serves those that were recorded without one. */
-const catalogOf = (requests: readonly Recorded[]): readonly JsonObject[] =>
-  [...requests, ...sessions.flatMap((session) => session.requests)].find(({ answer }) => answer.body)?.answer.body?.models ?? [];
-
-for (const { name, requests } of sessions) {
-  test(`the session ${name}`, async () => {
-    const models = catalogOf(requests);
+for (const session of recordedSessions().filter((one) => !hasWebsockets(one))) {
+  test(`the session ${session.name}`, async () => {
+    const { requests, models } = session;
     await using gate = await startGateway({ upstream: { accounts: ['north'], models } });
     gate.upstream.clear();
     const list = await gate.send('/backend-api/agent/models?client_version=0.169.0');
-    const lite = models.some(({ slug, use_responses_lite }) => slug === 'gpt-5.5' && use_responses_lite === true);
+    const lite = isLite(session);
     let turns = 0;
 
     for (const { method, path, headers, body, answer } of requests) {
+      assert.ok(answer);
       if (answer.events) gate.upstream.next('north', replyEvents(answer.events as readonly Json[], { headers: answer.headers }));
       const reply = await gate.send(path, { method, headers, ...(body ? { body } : {}) });
       assert.equal(reply.status, answer.status, reply.text);
@@ -81,7 +58,7 @@ for (const { name, requests } of sessions) {
         assert.deepEqual(sent.input.slice(-said.length), said, 'the input is what the client sent');
       }
     }
-    assert.equal(turns, requests.filter(({ answer }) => answer.events).length);
+    assert.equal(turns, requests.filter(({ answer }) => answer?.events).length);
     const rows = await gate.rows();
     assert.ok(rows.every(({ status }) => status === 200));
     assert.ok(

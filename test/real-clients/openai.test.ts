@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
+import { PNG } from '../../proxy/rehearsal/simulated-image.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
+import { IMAGE_MODEL, PNG_BYTES, PNG_URL, sent, startImages } from '../support/images.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';
 
 const clientOf = (gate: TestGateway, options: ConstructorParameters<typeof OpenAI>[0] = {}): OpenAI =>
@@ -68,6 +70,45 @@ test('structured output is parsed by the helper', async () => {
     text: { format: { type: 'json_schema', name: 'answer', strict: true, schema } },
   });
   assert.deepEqual(response.output_parsed, { ok: true });
+});
+
+test('an image is generated, and its usage is the image’s', async () => {
+  await using gate = await startImages();
+  const { created, data, usage } = await clientOf(gate).images.generate({ model: IMAGE_MODEL, prompt: 'a cat', size: '1024x1024', n: 1 });
+  assert.ok(created > 0);
+  assert.deepEqual(data, [{ b64_json: PNG, revised_prompt: 'A rehearsal of: a cat' }]);
+  assert.equal(usage?.output_tokens, 272);
+});
+
+test('images are edited: one, several, and with a mask', async () => {
+  await using gate = await startImages();
+  const { images } = clientOf(gate);
+  const file = (name: string): Promise<File> => OpenAI.toFile(PNG_BYTES, name, { type: 'image/png' });
+  const common = { model: IMAGE_MODEL, prompt: 'a hat' } as const;
+  for (const [sources, mask] of [
+    [await file('a.png'), undefined],
+    [[await file('a.png'), await file('b.png')], undefined],
+    [await file('a.png'), await file('mask.png')],
+    // A file without a type, as a stream from a disk has none.
+    [await OpenAI.toFile(PNG_BYTES, 'a'), undefined],
+  ] as const) {
+    const { data } = await images.edit({ ...common, image: sources as File | File[], ...(mask ? { mask } : {}) });
+    assert.equal(data?.[0]?.b64_json, PNG);
+    const body = sent(gate);
+    const count = Array.isArray(sources) ? sources.length : 1;
+    assert.deepEqual(body.input[0].content.slice(1), Array(count).fill({ type: 'input_image', image_url: PNG_URL }));
+    assert.deepEqual(body.tools[0].input_image_mask, mask && { image_url: PNG_URL });
+  }
+});
+
+test('an image that was not made is an error that is not retried', async () => {
+  await using gate = await startImages();
+  await assert.rejects(clientOf(gate, { maxRetries: 2 }).images.generate({ model: IMAGE_MODEL, prompt: 'draw nothing' }), (error) => {
+    assert.ok(error instanceof OpenAI.InternalServerError);
+    assert.deepEqual([error.status, error.code], [502, 'image_generation_failed']);
+    return true;
+  });
+  assert.equal(gate.upstream.turns().length, 1);
 });
 
 test('models are listed', async () => {

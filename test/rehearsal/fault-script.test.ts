@@ -26,6 +26,8 @@ const understood: readonly (readonly [script: string, faults: unknown])[] = [
   ['stall after 10 bytes for 250 ms', [{ kind: 'stall', at: { bytes: 10 }, ms: 250 }]],
   ['malformed event', [{ kind: 'malformed' }]],
   ['malformed event 5', [{ kind: 'malformed', event: 5 }]],
+  ['compaction missing', [{ kind: 'compaction', is: 'missing' }]],
+  ['south: compaction twice; north: compaction unsealed', [{ kind: 'compaction', is: 'unsealed' }]],
   ['empty output + no terminal', [{ kind: 'empty-output' }, { kind: 'no-terminal' }]],
   [
     'cr framing+crlf framing',
@@ -75,6 +77,8 @@ const refused = [
   'stall after headers for',
   'drip 0 bytes',
   'malformed',
+  'compaction',
+  'compaction late',
   'pace',
   'steady now',
   'cr',

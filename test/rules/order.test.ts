@@ -13,6 +13,12 @@ const PAIRS: readonly string[] = [
   'authenticate > image-permission: [AU5] image routes authenticate first',
   'route-status > model-access: [E1] an unsupported row answers before anything of the turn is looked at',
   'image-permission > model-access: [F6.1] the permission before the body',
+  'image-permission > image-model: [F6.1] the permission before the body',
+  'image-model > image-parameters: [Q4] the model, then the shape of the body',
+  'image-parameters > image-request: [Q22] parameters are judged as the client wrote them',
+  'image-request > output-tokens: [CR1] the cap is that of the turn that goes out',
+  'image-request > lite-rewrite: [F2.5] the dialects apply to the turn of the host',
+  'image-request > backend-shape: [F1.4] the turn of the host has what every dispatch has',
   'marker-header > lite-marker: [F2.4] a client’s marker goes before ours is added',
   'model-access > effort-policy: [F4.4] the denial of a model before the effort policy',
   'model-access > serving-mode: [SM7] the mode is that of the model that was found',
@@ -43,13 +49,23 @@ const PAIRS: readonly string[] = [
   'effort-policy > effort-alias: [F4.7] the policy distinguishes minimal from low before they become one',
   'lower-schemas > lite-rewrite: [F5.1] what moves into input is lowered',
   'lift-instructions > lite-rewrite: [F1.1] each in its own mode',
+  'input-lists > compaction-trigger: [F3.1] its place is that in a list',
+  'compaction-trigger > lite-rewrite: [F2.15] the rewrite gets the conversation alone',
+  'compaction-replay > item-references: [F3.4] items are removed when all refusals have named them by their index',
+  'lite-rewrite > compaction-projection: [F2.15] compact routes are rewritten before their own projection',
+  'compaction-projection > drop-fields: [Q27] an account drops what the projection adds, too',
+  'eligibility > request-compression: [F7.1] a turn that is refused is not compressed',
+  'item-references > request-compression: [Q15] refusals name items as the client sent them',
   'effort-policy > backend-shape: [F1.4] reasoning is edited',
   'lite-rewrite > backend-shape: [F1.4] before its presence is ensured',
   'model-mapping > lite-marker: [F2.1] the marker is the last to touch what goes out',
   'drop-fields > lite-marker: [F2.2] no setting of an account drops it',
   // Replies run up the list: the later one sees an event first.
+  'image-answer > fill-output: [Q15] an empty output is filled before its image is looked for',
+  'image-answer > usage: [Q18] usage is read before any other rule has edited the reply',
   'fill-output > namespace-restoration: [Q15] items are collected as clients get them',
   'public-model > usage: [Q18] usage is read before any other rule has edited the reply',
+  'compaction-answer > usage: [Q18] an invalid compaction was paid for as well',
   'fill-output > usage: [Q18] usage is read before any other rule has edited the reply',
   'closing-error > fill-output: [F1.8] the closing error comes after all edits',
 ];
@@ -78,7 +94,7 @@ test('[F6.1] nothing before the model is looked up reads or edits a body', () =>
 const CHAT_SHAPED = ['remote-mcp', 'lite-tool-choice', 'strict-schemas', 'audio', 'effort-policy', 'output-tokens'];
 
 /** Rules that work on what a Chat body became. */
-const TRANSLATED = ['lower-schemas', 'lift-instructions', 'lite-rewrite', 'backend-shape'];
+const TRANSLATED = ['request-compression', 'lower-schemas', 'lift-instructions', 'lite-rewrite', 'backend-shape'];
 
 test('[F4.3] Chat-shaped checks come before its translation, and the dialects after it', () => {
   const onChat = (name: string): boolean => RULES.some((rule) => rule.name === name && takesPart(rule.routes, 'chat'));

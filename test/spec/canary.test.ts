@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { TOOL_NAMES } from '../support/mcp.ts';
 import { headOf, RawClient } from '../support/raw.ts';
@@ -55,6 +56,8 @@ const marked: JsonObject = {
     { type: 'message', role: 'user', content },
     { type: 'function_call', call_id: 'call-1', name: 'f', arguments: JSON.stringify({ path: canary('arguments') }) },
     { type: 'function_call_output', call_id: 'call-1', output: canary('tool-output') },
+    { type: 'function_call', call_id: 'call-2', name: 'shell', arguments: JSON.stringify({ command: `rg ${canary('command')}` }) },
+    { type: 'function_call_output', call_id: 'call-2', output: `src/${canary('path')}.ts:5: ${canary('found')}\n`.repeat(20) },
   ],
   tools: [{ type: 'function', name: 'f', description: canary('tool'), parameters: { type: 'object', properties: {} } }],
   metadata: { note: canary('metadata') },
@@ -62,6 +65,23 @@ const marked: JsonObject = {
   user: canary('user'),
   client_metadata: { turn_id: canary('turn') },
 };
+
+/** A picture with a mark behind its head, of which the first nine bytes leave the mark's base64 as it is. */
+const PICTURE = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n.', 'latin1'), Buffer.from(canary('image'))]);
+
+/** All that a provider's error might repeat. */
+const WISH = `${PROMPT} with ${canary('arguments')}`;
+
+/** The parts of an image edit, each with marks in all of its texts. The model is one that no catalog has. */
+const imageForm = formOf([
+  { name: 'model', value: canary('image-model') },
+  { name: 'prompt', value: WISH },
+  { name: 'image', value: PICTURE, filename: canary('image-name'), type: 'image/png' },
+  { name: 'mask', value: PICTURE, filename: canary('mask-name'), type: `image/${MARK}` },
+]);
+const form = { body: imageForm, headers: { 'content-type': FORM_TYPE } } as const;
+const picture = { model: canary('image-model'), prompt: WISH, user: canary('user') };
+const compacted = [...(marked.input as Json[]), { type: 'compaction_trigger' }];
 
 interface Request {
   readonly method?: string;
@@ -78,6 +98,33 @@ const ROUTES: Readonly<Record<string, Request>> = {
   'a native stream': { path: '/backend-api/agent/responses', body: turnBody('', marked), dispatched: true },
   'a native answer': { path: '/backend-api/agent/responses', body: turnBody('', { ...marked, stream: false }), dispatched: true },
   'the native alias': { path: '/backend-api/agent/v1/responses', body: turnBody('', marked), dispatched: true },
+  'an image': { path: '/v1/images/generations', body: picture, dispatched: true },
+  'an edited image': { path: '/v1/images/edits', ...form, dispatched: true },
+  'a native image': { path: '/backend-api/agent/images/generations', body: picture, dispatched: true },
+  'a native edited image': { path: '/backend-api/agent/images/edits', ...form, dispatched: true },
+  'an image with a wrong parameter': { path: '/v1/images/generations', body: { ...picture, [canary('parameter')]: canary('value') } },
+  'an edit with a part of another name': {
+    path: '/v1/images/edits',
+    ...form,
+    body: formOf([
+      { name: 'model', value: 'm' },
+      { name: canary('part'), value: PICTURE, filename: canary('part-name') },
+    ]),
+  },
+  'a form that is cut': { path: '/v1/images/edits', ...form, body: imageForm.subarray(0, -40) },
+  'a form without a boundary': { path: '/v1/images/edits', ...form, headers: { 'content-type': `multipart/form-data; x=${MARK}` } },
+  'a native compaction': { path: '/backend-api/agent/responses/compact', body: { model: 'model-a', ...marked }, dispatched: true },
+  'the alias of it': { path: '/backend-api/agent/v1/responses/compact', body: { model: 'model-a', ...marked }, dispatched: true },
+  'an explicit compaction': { path: '/v1/responses', body: { model: 'model-a', ...marked, input: compacted }, dispatched: true },
+  'a streamed compaction': {
+    path: '/v1/responses',
+    body: { model: 'model-a', ...marked, input: compacted, stream: true },
+    dispatched: true,
+  },
+  'a wrong replay': {
+    path: '/v1/responses',
+    body: { model: 'model-a', ...marked, input: [{ type: 'compaction', encrypted_content: canary('sealed'), [canary('member')]: 1 }] },
+  },
   'the public models': { path: '/v1/models' },
   'the native models': { path: '/backend-api/agent/models', headers: { 'if-none-match': canary('etag') } },
   'a forwarded row': { path: '/backend-api/meter/agent-identities/jwks' },
@@ -178,6 +225,9 @@ const FAILURES: Readonly<Record<string, Scripted>> = {
   'a failed JSON answer': (account) => replyJson({ id: canary('response'), status: 'failed', error: echo(account) }),
   'a stream that breaks off': () => [replyEvents([created, delta, delta]), { kind: 'cut', at: { events: 2 }, how: 'reset' }],
   'a stream without an end': () => replyEvents([created, delta]),
+  'a compaction that is marked': () =>
+    replyJson({ output: [{ type: 'compaction', encrypted_content: canary('completion') }] }, { headers: theirs }),
+  'a compaction without content': () => replyJson({ output: [{ type: 'compaction', id: canary('completion') }] }, { headers: theirs }),
   'an event that is no JSON': () => replyBytes(`data: {"type":"response.completed","a":"${canary('completion')}\n\n`),
   'no answer': () => 'reset before headers',
   'a coded answer': () => replyBytes(PROMPT, { headers: { 'content-encoding': 'gzip' } }),
@@ -207,7 +257,12 @@ before(async () => {
     config: (draft) => {
       draft.limits = { request_body_bytes: 100_000 };
       draft.log = { level: 'debug' };
-      draft.pools = draft.accounts.map(({ id }: { id: string }) => ({ id, assignments: [{ account: id }] }));
+      draft.pools = draft.accounts.map(({ id }: { id: string }) => ({
+        id,
+        image_host_model: 'model-a',
+        request_compression_enabled: true,
+        assignments: [{ account: id }],
+      }));
       draft.keys = draft.accounts.map(({ id }: { id: string }, index: number) => ({
         id,
         pool: id,

@@ -4,6 +4,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { NATIVE, outputOf, PUBLIC, Stage, user } from '../support/continuity.ts';
 import { eventsOf } from '../support/gateway.ts';
+import { replyJson } from '../support/rehearsal-replies.ts';
 
 let stage: Stage;
 before(async () => {
@@ -105,6 +106,34 @@ test('a compaction goes back to its maker, and where that cannot take it, only a
   const row = await stage.lastRow();
   assert.deepEqual([row.status, row.code, row.retries], [400, 'continuation_requires_restart', 1]);
 });
+
+const COMPACT = `${NATIVE}/compact`;
+
+for (const [how, path, trigger] of [
+  ['the compact route', COMPACT, []],
+  ['an explicit compaction', PUBLIC, [{ type: 'compaction_trigger' }]],
+] as const) {
+  test(`${how} goes back to the maker of its history's reasoning, or goes on without it [Q10]`, async () => {
+    const made = outputOf(await stage.turn());
+    stage.clear();
+    stage.gate.upstream.next('north', 'refuse 503');
+    const body = { input: [user('hello'), ...made, user('more'), ...trigger] };
+    const reply = await stage.turn({ path, body });
+    assert.equal(reply.status, 200, reply.text);
+    assert.deepEqual(arrived(), [
+      'north message reasoning message message',
+      'south message reasoning message message',
+      'south message message message',
+    ]);
+  });
+
+  test(`${how} that was refused inside its answer is not asked for again [Q6]`, async () => {
+    const refused = { status: 'failed', error: { code: 'invalid_encrypted_content', message: 'no' } };
+    stage.gate.upstream.next('north', replyJson(refused));
+    const { status, json } = await stage.turn({ path, body: { input: [OF_NOBODY, user('more'), ...trigger] } });
+    assert.deepEqual([status, json.error.code, arrived().length], [400, 'invalid_encrypted_content', 1]);
+  });
+}
 
 test('an account whose ciphertext was refused elsewhere, and one that refused it, are as well as before', async () => {
   const made = outputOf(await stage.turn());

@@ -3,21 +3,21 @@ import { LIFT } from '../rules/dialect/lift.cases.ts';
 import { FULL_PASS, IMAGE_DETAIL, LITE_REWRITE } from '../rules/dialect/lite.cases.ts';
 import { BACKEND_SHAPE, SHAPES, TOOL_CHOICE } from '../rules/dialect/shape.cases.ts';
 import { fromRules, type WireCase } from '../support/wire/case.ts';
-import { testOverHttp } from '../support/wire/over-http.ts';
+import { testTable } from '../support/wire/table.ts';
 
 /** The rows about one clause; those of the decisions stand beside what they decide on. */
 const rewrites = (...clauses: readonly string[]): readonly WireCase[] =>
   fromRules(LITE_REWRITE.filter(({ name }) => clauses.some((clause) => name.startsWith(`[${clause}]`))));
 
-testOverHttp('[F1.1] texts of system and developer messages become instructions in Full', fromRules(LIFT));
-testOverHttp('[F1.4] every dispatch bears reasoning and its include entry', fromRules(BACKEND_SHAPE));
-testOverHttp('[F1.4] members that a dialect edits have the shape that it edits', fromRules(SHAPES));
-testOverHttp('[F2.5] Lite carries tools as the first input item', rewrites('F2.5'));
-testOverHttp('[F2.6] Lite carries instructions as a developer message behind them', rewrites('F2.6'));
-testOverHttp('[F2.7] Lite forces parallel tool calls off', rewrites('F2.7'));
-testOverHttp('[F2.8] Lite forces the reasoning context', rewrites('F2.8'));
-testOverHttp('[F2.9] Lite drops the detail of images', fromRules(IMAGE_DETAIL));
-testOverHttp('[F2.10] a body in Lite shape is left in it', rewrites('F2.10', 'Q33'));
-testOverHttp('[F2.11] Full forwards as sent', fromRules(FULL_PASS));
-testOverHttp('[F2.12] a map-shaped tool_choice is refused where the model is served Lite', fromRules(TOOL_CHOICE));
-testOverHttp('[F2.15] the public surface is rewritten like native routes', rewrites('F2.15'));
+testTable('[F1.1] texts of system and developer messages become instructions in Full', fromRules(LIFT));
+testTable('[F1.4] every dispatch bears reasoning and its include entry', fromRules(BACKEND_SHAPE));
+testTable('[F1.4] members that a dialect edits have the shape that it edits', fromRules(SHAPES));
+testTable('[F2.5] Lite carries tools as the first input item', rewrites('F2.5'));
+testTable('[F2.6] Lite carries instructions as a developer message behind them', rewrites('F2.6'));
+testTable('[F2.7] Lite forces parallel tool calls off', rewrites('F2.7'));
+testTable('[F2.8] Lite forces the reasoning context', rewrites('F2.8'));
+testTable('[F2.9] Lite drops the detail of images', fromRules(IMAGE_DETAIL));
+testTable('[F2.10] a body in Lite shape is left in it', rewrites('F2.10', 'Q33'));
+testTable('[F2.11] Full forwards as sent', fromRules(FULL_PASS));
+testTable('[F2.12] a map-shaped tool_choice is refused where the model is served Lite', fromRules(TOOL_CHOICE));
+testTable('[F2.15] the public surface is rewritten like native routes', rewrites('F2.15'));

@@ -5,7 +5,7 @@ import type { Case } from '../rules/dialect/case.ts';
 import { ALIASES, ALLOW_UP_TO, ALWAYS, POLICY_THEN_ALIAS, UNRESTRICTED } from '../rules/effort/effort.cases.ts';
 import { OUTPUT_TOKENS } from '../rules/effort/output-tokens.cases.ts';
 import { fromRules, type WireCase } from '../support/wire/case.ts';
-import { testOverHttp } from '../support/wire/over-http.ts';
+import { testTable } from '../support/wire/table.ts';
 
 /** The rows about native turns, on the public surface. */
 const onPublic = (rows: readonly Case[]): readonly WireCase[] =>
@@ -15,12 +15,12 @@ const onPublic = (rows: readonly Case[]): readonly WireCase[] =>
       .map((row): Case => ({ ...row, options: { ...row.options, kind: 'public-responses' } })),
   );
 
-testOverHttp('[RE1] an unrestricted key changes nothing', fromRules(UNRESTRICTED));
-testOverHttp('[RE2] a ceiling permits the known efforts of the model below it', fromRules(ALLOW_UP_TO));
-testOverHttp('[RE3] always applies one effort', fromRules(ALWAYS));
-testOverHttp('[F4.7] minimal and ultra go out as low and max', fromRules(ALIASES));
-testOverHttp('[F4.7] policy tells minimal from low before that', fromRules(POLICY_THEN_ALIAS), { again: 'differs' });
-testOverHttp('[CR1] a key caps output tokens', fromRules(OUTPUT_TOKENS));
-testOverHttp('[CR1] a key has its models, and denial comes before effort', fromRules(MODEL_ACCESS), { model: 'as-written' });
-testOverHttp('[F4.1] the effort policy covers /v1/responses like native turns', onPublic([...UNRESTRICTED, ...ALLOW_UP_TO, ...ALWAYS]));
-testOverHttp('[CR1] so does the cap of output tokens', onPublic(OUTPUT_TOKENS));
+testTable('[RE1] an unrestricted key changes nothing', fromRules(UNRESTRICTED));
+testTable('[RE2] a ceiling permits the known efforts of the model below it', fromRules(ALLOW_UP_TO));
+testTable('[RE3] always applies one effort', fromRules(ALWAYS));
+testTable('[F4.7] minimal and ultra go out as low and max', fromRules(ALIASES));
+testTable('[F4.7] policy tells minimal from low before that', fromRules(POLICY_THEN_ALIAS), { again: 'differs' });
+testTable('[CR1] a key caps output tokens', fromRules(OUTPUT_TOKENS));
+testTable('[CR1] a key has its models, and denial comes before effort', fromRules(MODEL_ACCESS), { model: 'as-written' });
+testTable('[F4.1] the effort policy covers /v1/responses like native turns', onPublic([...UNRESTRICTED, ...ALLOW_UP_TO, ...ALWAYS]));
+testTable('[CR1] so does the cap of output tokens', onPublic(OUTPUT_TOKENS));

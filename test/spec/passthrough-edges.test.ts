@@ -53,6 +53,21 @@ test('an answer without content passes without one, and a 304 that nobody asked 
   assert.equal(cached.seen[0]?.headers['if-none-match'], undefined);
 });
 
+for (const [count, status] of [
+  [1, 200],
+  [16, 200],
+  [17, 502],
+] as const) {
+  test(`an answer behind ${count} interim answers is ${status}: they are skipped up to a limit`, async () => {
+    const interim = (_request: IncomingMessage, response: ServerResponse): void => {
+      for (let i = 0; i < count; i++) response.socket?.write(`HTTP/1.1 ${i % 2 === 0 ? '100 Continue' : '103 Early Hints'}\r\n\r\n`);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    };
+    await using bench = await control({ raw: interim }, supported);
+    for (const init of [{}, { body: {} }]) assert.equal((await bench.gate.send(GET, init)).status, status);
+  });
+}
+
 test('a client that leaves before its answer is not served by another account, and blames nobody', async () => {
   const asked: IncomingMessage[] = [];
   await using bench = await control({ raw: (request) => void asked.push(request) }, supported);

@@ -49,10 +49,11 @@ const said = (answer: string): string => {
 
 test('every curl of the README gets its answer, and the failover gets it from the other account', async () => {
   const curls = blocks('sh').filter((code) => code.startsWith('curl '));
-  assert.equal(curls.length, 2);
-  const [first, failover] = await Promise.all(curls.map((code) => run('bash', ['-c', here(code)])));
+  assert.equal(curls.length, 3);
+  const [first, failover, image] = await Promise.all(curls.map((code) => run('bash', ['-c', here(code)])));
   assert.match(said(first?.stdout ?? ''), /You said: Say hello\./);
   assert.match(said(failover?.stdout ?? ''), /answering as south\. You said: Who are you\?/);
+  assert.match(JSON.parse(image?.stdout ?? '').data[0].revised_prompt, /A lighthouse in the fog\./);
 });
 
 test('the SDK example streams an answer', async () => {

@@ -1,5 +1,7 @@
 // A LiveTurn without a gateway: the product's own turn with its chain of rules, under a clock of the test.
 import type { Clock } from '../../proxy/clock.ts';
+import { MemoryGuard } from '../../proxy/memory-guard.ts';
+import { Counters } from '../../proxy/metrics.ts';
 import { dispatchedKind, type RouteKind } from '../../proxy/turn/kinds.ts';
 import { LiveTurn } from '../../proxy/turn/live-turn.ts';
 import type { Rule } from '../../proxy/turn/rule.ts';
@@ -61,7 +63,11 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       now: () => clock.now(),
       after: (ms, run) => clock.after(ms, run),
       findModel: (_pool, id) => (id === model?.id ? model : undefined),
+      presenceOf: (_pool, id) => (id === model?.id ? 'routable' : 'absent'),
       recoversIn: () => undefined,
+      replyMemory: { guard: new MemoryGuard(), counters: new Counters() },
+      countTokens: async () => undefined,
+      pause: async () => undefined,
       fault: (thrown) => void faults.push(thrown),
     },
   );

@@ -36,6 +36,16 @@ export class Probes {
     return this.gateway.services.counters.values[name];
   }
 
+  /** Open websockets of clients. */
+  get websockets(): number {
+    return this.gateway.websockets.count;
+  }
+
+  /** Bytes that were written to client websockets and not taken yet. */
+  get heldBytes(): number {
+    return this.gateway.websockets.heldBytes;
+  }
+
   /** The health of every account and its attempts in flight, in configuration order. */
   accounts(): readonly AccountStatus[] {
     return this.gateway.services.capacity.status().accounts;

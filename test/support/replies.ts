@@ -54,7 +54,7 @@ export class Wire {
 
   constructor(reader: EventReader) {
     this.#reader = reader;
-    this.#splitter = new SseSplitter(reader.maxEventBytes, (event) => reader.event(event));
+    this.#splitter = new SseSplitter(reader.memory, (event) => reader.event(event));
   }
 
   /** One read. Resolves when what it caused has been written. */

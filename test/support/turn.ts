@@ -5,7 +5,7 @@ import { Refusal } from '../../proxy/turn/refusal.ts';
 import type { Rule } from '../../proxy/turn/rule.ts';
 import { Chains, type Phase, RuleRun } from '../../proxy/turn/rule-chain.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
-import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
+import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Presence, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
 
 export interface TurnOptions {
   readonly kind?: RouteKind;
@@ -14,8 +14,13 @@ export interface TurnOptions {
   readonly pool?: Partial<PoolConfig>;
   /** The turn's model; its id defaults to the body's `model`. */
   readonly model?: Partial<ModelView>;
+  /** Of models other than the turn's; default: absent. */
+  readonly presence?: Readonly<Record<string, Presence>>;
   readonly client?: 'http' | 'websocket';
   readonly audioBytes?: number;
+  readonly countTokens?: Turn['countTokens'];
+  /** The decoded size of the body. Default 0. */
+  readonly bodyBytes?: number;
 }
 
 export const POOL: PoolConfig = {
@@ -68,6 +73,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' },
     limits: {
       header_bytes: 32768,
+      header_count: 200,
       request_body_bytes: 75_497_472,
       compressed_body_bytes: 33_554_432,
       expansion_ratio: 200,
@@ -77,14 +83,20 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
       upload_bytes: 104_857_600,
       websocket_resume_bytes: 4_194_304,
       upstream_event_bytes: 67_108_864,
+      replies_in_memory_bytes: 536_870_912,
     },
     key,
+    holdReply: () => undefined,
     pool: { ...POOL, ...options.pool },
     identify: () => key,
     identifyOperator: () => true,
     isOwnHost: () => true,
     findModel: (id) => (id === model.id ? model : undefined),
+    presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),
     recoversIn: () => undefined,
+    bodyBytes: options.bodyBytes ?? 0,
+    countTokens: options.countTokens ?? (async () => undefined),
+    pause: async () => undefined,
     model,
     note: (field, value) => {
       noted[field] = value;

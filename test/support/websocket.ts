@@ -33,6 +33,13 @@ export class UpgradeRefusal extends Error {
     this.text = body;
     this.json = objectOf(body);
   }
+
+  /** The error of its body. */
+  get error(): JsonObject {
+    const error = this.json?.error;
+    if (!isObject(error)) throw new Error(`no error in ${this.text.slice(0, 200)}`);
+    return error;
+  }
 }
 
 /** How the server ended the connection; 1006 where no close frame came. */
@@ -134,14 +141,12 @@ export class TestSocket {
     this.#websocket.resume();
   }
 
-  /** Resolves with the next pong. */
-  async pong(): Promise<void> {
+  /** Sends a ping; resolves with its pong. */
+  async ping(): Promise<void> {
     const closed = this.#closing.then(() => Promise.reject(new Error(`the websocket closed before a pong; ${this.#soFar()}`)));
-    await this.#inTime(Promise.race([once(this.#websocket, 'pong'), closed]), 'a pong');
-  }
-
-  ping(): void {
+    const pong = Promise.race([once(this.#websocket, 'pong'), closed]);
     this.#websocket.ping();
+    await this.#inTime(pong, 'a pong');
   }
 
   close(code?: number): void {

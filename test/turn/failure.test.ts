@@ -122,11 +122,16 @@ describe('[Q6] Retry-After', () => {
   const RETRY_CASES: readonly (readonly [value: string | undefined, ms: number | undefined])[] = [
     [undefined, undefined],
     ['7', 7_000],
-    ['0.5', 500],
     ['0', 0],
-    ['-3', 0],
+    [String(31 * 86_400), 31 * 86_400_000],
+    [String(31 * 86_400 + 1), undefined],
+    ...['0.5', '-3', '1e3', '1e21', '1e300', '0x10', 'Infinity', 'NaN', '', '9'.repeat(24)].map((value) => [value, undefined] as const),
     [new Date(NOW + 9_000).toUTCString(), 9_000],
     [new Date(NOW - 9_000).toUTCString(), 0],
+    [new Date(NOW + 32 * 86_400_000).toUTCString(), undefined],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', undefined],
+    ['Fri, soon GMT', undefined],
+    ['2040-01-01', undefined],
     ['soon', undefined],
   ];
   for (const [value, ms] of RETRY_CASES) {

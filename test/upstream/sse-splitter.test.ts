@@ -1,7 +1,11 @@
 // SSE splitting: whole events in whatever pieces and line endings they come, with their type and nothing parsed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventTooLarge, SseSplitter } from '../../proxy/upstream/sse-splitter.ts';
+import { MemoryGuard } from '../../proxy/memory-guard.ts';
+import { Counters } from '../../proxy/metrics.ts';
+import { HeldBytes, TooMuchHeld } from '../../proxy/turn/held-bytes.ts';
+import { SseSplitter } from '../../proxy/upstream/sse-splitter.ts';
+import { turnOf } from '../support/turn.ts';
 
 interface Seen {
   readonly type: string;
@@ -10,9 +14,12 @@ interface Seen {
   readonly bytes: string;
 }
 
+const guard = new MemoryGuard();
+
 function split(chunks: readonly Buffer[], maxBytes = 1_000_000): Seen[] {
   const seen: Seen[] = [];
-  const splitter = new SseSplitter(maxBytes, (event) => {
+  const memory = new HeldBytes({ guard, counters: new Counters() }, { ...turnOf().limits, upstream_event_bytes: maxBytes });
+  const splitter = new SseSplitter(memory, (event) => {
     const bytes = event.bytes.toString('utf8', event.start, event.end);
     seen.push({ type: event.type, hasData: event.hasData, data: event.data(), bytes });
   });
@@ -83,7 +90,19 @@ test('mixed line endings in one stream are understood', () => {
 
 test('a byte run that ends in no event is given to nobody, and is bounded', () => {
   assert.deepEqual(split([Buffer.from('data: {"type":"a"}\n')]), []);
-  assert.throws(() => split([Buffer.alloc(600, 'x'), Buffer.alloc(600, 'x')], 1_000), EventTooLarge);
+  assert.throws(() => split([Buffer.alloc(600, 'x'), Buffer.alloc(600, 'x')], 1_000), TooMuchHeld);
+});
+
+test('the chunks of an event count until it is read, then the event until it was given on', () => {
+  guard.held = 0;
+  split([Buffer.from('data: {"type":"a"}\n\ndata: '), Buffer.from('{"type":"b"}')]);
+  assert.equal(guard.held, 'data: {"type":"b"}'.length);
+  guard.held = 0;
+  split([Buffer.from('data: '), Buffer.from('{"type":"a"}'), Buffer.from('\n\n')]);
+  assert.equal(guard.held, 0);
+  const halves = [Buffer.alloc(300, 'x'), Buffer.from(`${'x'.repeat(298)}\n\n`)];
+  assert.equal(split(halves, 900).length, 1);
+  assert.throws(() => split(halves, 899), TooMuchHeld, 'its first half and the whole are in memory together');
 });
 
 test('a large event in many small chunks costs its size, not its square', () => {
@@ -91,7 +110,7 @@ test('a large event in many small chunks costs its size, not its square', () => 
   const bytes = Buffer.from(`data: {"type":"big","d":"${data}"}\n\n`);
   const chunks: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += 1_000) chunks.push(bytes.subarray(at, at + 1_000));
-  const seen = split(chunks, 8_000_000);
+  const seen = split(chunks, 9_000_000);
   assert.equal(seen[0]?.type, 'big');
   assert.equal(seen[0]?.bytes.length, bytes.length);
 });

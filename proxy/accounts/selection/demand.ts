@@ -1,5 +1,6 @@
 // What a turn demands of selection: the account it must go to, the one it should go to, and how long it can wait (Q10, Q11).
 import type { Affinity } from '../../turn/continuation.ts';
+import { dispatchedKind, kindsWhere } from '../../turn/kinds.ts';
 import type { AccountConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
 import type { ModelView, Route } from '../../turn/turn.ts';
 
@@ -19,7 +20,7 @@ export interface SelectedTurn {
 /** One turn's demand, made before its first attempt and used for all of them. */
 export interface Demand {
   readonly turn: SelectedTurn;
-  /** The exposed model id, or a word in parentheses on routes without a model. Health and selection keep capacity per scope. */
+  /** What `scopeOf` returns. Health and selection keep capacity per scope. */
   readonly scope: string;
   /** The account of its hard pin. */
   readonly hard: string | undefined;
@@ -33,6 +34,22 @@ export interface Demand {
   readonly deadline: number;
 }
 
-export const scopeOf = ({ model, route }: SelectedTurn): string => model?.id ?? `(${route.kind ?? 'route'})`;
+/**
+ * The exposed model id; a kind in parentheses on routes without a model; both where the model hosts the request: an account that makes
+ * no images can still serve the turns of the model.
+ */
+export function scopeOf({ model, route }: SelectedTurn): string {
+  const kind = `(${route.kind ?? 'route'})`;
+  if (model === undefined) return kind;
+  return dispatchedKind(route.kind)?.model === false ? `${model.id} ${kind}` : model.id;
+}
 
 export const isModelless = (scope: string): boolean => scope.startsWith('(');
+
+const HOSTED = kindsWhere((kind) => kind.served === 'dispatch' && !kind.model).map((kind) => ` (${kind})`);
+
+/** The model of a scope that has one. */
+export function modelOf(scope: string): string {
+  const suffix = scope.endsWith(')') ? HOSTED.find((kind) => scope.endsWith(kind)) : undefined;
+  return suffix === undefined ? scope : scope.slice(0, -suffix.length);
+}

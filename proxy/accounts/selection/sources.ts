@@ -3,7 +3,7 @@
 import type { Candidates } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import type { Alternatives } from '../health/account-health.ts';
-import { isModelless } from './demand.ts';
+import { isModelless, modelOf } from './demand.ts';
 
 export interface SourcesOptions {
   /** `ModelDirectory.candidates`: the same object while its content is the same. */
@@ -21,15 +21,14 @@ export class Sources {
     this.#options = options;
   }
 
-  /** @param scope exposed model id, or the scope of a route without a model */
   candidates(pool: PoolConfig, scope: string): Candidates {
-    return isModelless(scope) ? this.#allAccounts(pool) : this.#options.candidates(pool, scope);
+    return isModelless(scope) ? this.#allAccounts(pool) : this.#options.candidates(pool, modelOf(scope));
   }
 
   /** Whether a pinned turn may go there. */
   serves(pool: PoolConfig, scope: string, account: string): boolean {
     if (isModelless(scope)) return this.#allAccounts(pool).preferred.includes(account);
-    return this.#options.serves(pool, scope, account);
+    return this.#options.serves(pool, modelOf(scope), account);
   }
 
   #allAccounts(pool: PoolConfig): Candidates {

@@ -4,6 +4,7 @@ import { LIFECYCLE } from '../../dispatch/hold.ts';
 import { isObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
+import { replyText } from '../../turn/reply-text.ts';
 import { TERMINAL_TYPES } from '../../turn/terminal-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 
@@ -56,7 +57,7 @@ export class CollectSink implements Sink {
     if (outcome.kind === 'failed') throw refusal();
     const { response } = terminal.data;
     if (!isObject(response)) throw new Refusal('upstream_error');
-    this.#answer = JSON.stringify(this.#turn.rules.answer(response));
+    this.#answer = replyText(this.#turn.rules.answer(response));
   }
 
   close(_closing: readonly (Event | Refusal)[], _outcome: Outcome): void {

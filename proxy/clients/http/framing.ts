@@ -5,6 +5,9 @@ import { Refusal } from '../../turn/refusal.ts';
 /** Headers that must not be repeated: two parsers could use two different ones. */
 const SINGLE = new Set(['host', 'authorization', 'content-length']);
 
+/** Node's parser accepts two more. */
+const VERSIONS = new Set(['1.0', '1.1']);
+
 /** Methods without a body: a forwarder that drops their length would send the body as a second request. */
 const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
@@ -15,7 +18,8 @@ const refuse = (message: string): Refusal => new Refusal('invalid_request', { me
 
 /** @throws Refusal `invalid_request`; the connection must be closed after it. */
 export function checkFraming(request: IncomingMessage): void {
-  const { method = '', url = '', rawHeaders, headers } = request;
+  const { method = '', url = '', rawHeaders, headers, httpVersion } = request;
+  if (!VERSIONS.has(httpVersion)) throw new Refusal('invalid_request', { status: 505, message: 'HTTP/1.1 and HTTP/1.0 are served here.' });
   if (REFUSED.has(method)) throw refuse('This method is not served.');
   if (!url.startsWith('/')) throw refuse('The request target must be in origin form.');
   let hosts = 0;

@@ -1,16 +1,20 @@
 // The client of one turn over HTTP: its body, its answer or stream, and the signal that it left.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
+import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
+import { isForm } from '../../turn/media-type.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
 import { CollectSink } from './collect-sink.ts';
 import { askForBody } from './expect-continue.ts';
+import { bodyOfForm } from './form-body.ts';
 import { parseBody } from './json-body.ts';
+import { readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
-import { type BodyGuard, readBody } from './request-body.ts';
+import { readBody } from './request-body.ts';
 import { SseSink } from './sse-sink.ts';
 import { checkUpload, openUpload } from './upload.ts';
 import { writeAnswer, writeRefusal } from './write-answer.ts';
@@ -19,7 +23,7 @@ export interface HttpClientOptions {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The memory limit over the bodies of all clients. */
-  readonly guard: BodyGuard;
+  readonly guard: MemoryGuard;
   readonly counters: Counters;
 }
 
@@ -28,10 +32,11 @@ const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
 export class HttpClient implements TurnClient {
   #streams = false;
+  #bodyBytes = 0;
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #guard: BodyGuard;
+  readonly #guard: MemoryGuard;
   readonly #counters: Counters;
 
   constructor(turn: LiveTurn, { request, response, guard, counters }: HttpClientOptions) {
@@ -46,6 +51,10 @@ export class HttpClient implements TurnClient {
     return this.#streams;
   }
 
+  get bodyBytes(): number {
+    return this.#bodyBytes;
+  }
+
   /** Whether anything of an answer was sent. */
   get shown(): boolean {
     return this.#response.headersSent;
@@ -56,15 +65,20 @@ export class HttpClient implements TurnClient {
     return this.#response.destroyed || (this.#request.socket.readableEnded && !this.#request.complete);
   }
 
-  /** Reads the JSON body. @throws Refusal */
+  /** Reads the body that the route's kind takes: JSON, or a form as JSON. @throws Refusal */
   async json(): Promise<Body> {
     const request = this.#request;
-    checkMediaType(request.headers['content-type']);
-    const { limits, timeouts } = this.#turn;
+    const contentType = request.headers['content-type'];
+    const { kind, limits, timeouts } = this.#turn;
+    const payload = kind?.served === 'dispatch' ? kind.payload : undefined;
     const begin = (): void => askForBody(request, this.#response);
-    const bytes = await readBody(request, { limits, timeouts, guard: this.#guard, counters: this.#counters, begin });
+    const options = { limits, timeouts, guard: this.#guard, counters: this.#counters, begin };
+    if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
+    checkMediaType(contentType);
+    const bytes = await readBody(request, options);
     const body = parseBody(bytes);
     this.#streams = body.stream === true;
+    this.#bodyBytes = bytes.length;
     return body;
   }
 

@@ -9,6 +9,9 @@ import { SseSink } from './sse-sink.ts';
 /** An idle stream gets a comment this often (Q17). */
 const COMMENT_EVERY_MS = 15_000;
 
+/** More than there are types of events. */
+const MAX_TYPES = 256;
+
 const NUMBERED = '"sequence_number"';
 
 export class PublicSseSink extends SseSink {
@@ -102,7 +105,8 @@ export class PublicSseSink extends SseSink {
     const known = type === '' ? undefined : this.#numbered.get(type);
     if (known !== undefined) return known;
     const found = bytes.subarray(start, end).includes(NUMBERED);
-    this.#numbered.set(type, found);
+    // Types are a provider's text, in any number.
+    if (this.#numbered.size < MAX_TYPES) this.#numbered.set(type, found);
     return found;
   }
 

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CounterName } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
+import { HEADERS_TOO_LARGE } from './header-limits.ts';
 
 /** The time that a client which is still sending has to read its answer. */
 const LINGER_MS = 1_000;
@@ -11,10 +12,7 @@ const LINGER_MS = 1_000;
 export function refusalOfBytes({ code }: NodeJS.ErrnoException): { readonly counter: CounterName; readonly refusal: Refusal } {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return {
-        counter: 'headers_too_large',
-        refusal: new Refusal('invalid_request', { status: 431, message: 'The request headers are too large.' }),
-      };
+      return { counter: 'headers_too_large', refusal: HEADERS_TOO_LARGE };
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return {
         counter: 'header_timeouts',

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import type { MemoryGuard } from '../../memory-guard.ts';
 import type { CounterName, Counters } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Limits, Timeouts } from '../../turn/settings.ts';
@@ -24,26 +25,10 @@ const RATIO_FREE_BYTES = 65_536;
 /** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
 export const BODY_MALFORMED = Symbol('malformed body');
 
-/** Bytes of bodies being read at once, over all clients (Q4). */
-export class BodyGuard {
-  held = 0;
-
-  /** @returns whether there is room for `bytes` more. */
-  take(bytes: number, limit: number): boolean {
-    if (this.held + bytes > limit) return false;
-    this.held += bytes;
-    return true;
-  }
-
-  give(bytes: number): void {
-    this.held -= bytes;
-  }
-}
-
 export interface BodyOptions {
   readonly limits: Limits;
   readonly timeouts: Timeouts;
-  readonly guard: BodyGuard;
+  readonly guard: MemoryGuard;
   readonly counters: Counters;
   /** Runs when the checks of the headers have passed. */
   readonly begin: () => void;

@@ -4,6 +4,7 @@ import type { Sink } from '../../dispatch/client.ts';
 import { takeOverChunking } from '../../node-internals.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
+import { replyText } from '../../turn/reply-text.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -19,6 +20,8 @@ export class SseSink implements Sink {
   protected readonly response: ServerResponse;
   /** Whether the answer is chunked; its chunks are framed here. */
   #chunked = false;
+  /** The head was made and not sent: it leaves with the first chunk, or alone where a flush finds no chunk. */
+  #headWaits = false;
   #parts: Buffer[] = [];
   /** Adjacent events of one buffer leave as one slice. */
   #run: Buffer | undefined;
@@ -36,6 +39,7 @@ export class SseSink implements Sink {
   open(status: number, headers: Readonly<Record<string, string>>): void {
     this.response.writeHead(status, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', ...headers });
     this.#chunked = takeOverChunking(this.response);
+    this.#headWaits = true;
   }
 
   raw(event: ReplyEvent): void {
@@ -50,7 +54,7 @@ export class SseSink implements Sink {
   }
 
   event(event: Event): void {
-    this.write(`event: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`);
+    this.write(`event: ${event.type}\ndata: ${replyText(event.data)}\n\n`);
   }
 
   renumber(): void {
@@ -60,6 +64,8 @@ export class SseSink implements Sink {
   flush(): boolean {
     this.#endRun();
     const parts = this.#parts;
+    if (parts.length === 0 && this.#headWaits) this.response.flushHeaders();
+    this.#headWaits = false;
     if (parts.length === 0) return !this.response.writableNeedDrain;
     this.#parts = [];
     return this.response.write(this.#chunked ? chunkOf(parts) : Buffer.concat(parts));

@@ -2,13 +2,13 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../clock.ts';
+import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Limits } from '../../turn/settings.ts';
 import type { Body } from '../../turn/turn.ts';
 import { SocketSlot } from '../../upstream/socket-slot.ts';
 import { parseBody } from '../http/json-body.ts';
-import type { BodyGuard } from '../http/request-body.ts';
 
 /** Close codes of RFC 6455, and of its registry. */
 export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;
@@ -20,7 +20,7 @@ const MAX_WAITING = 8;
 const FULL_BYTES = 1_048_576;
 
 /** A `response.create` frame; a refusal where its bytes are no JSON object. */
-export type Frame = Body | Refusal;
+export type Frame = { readonly json: Body; readonly bytes: number } | Refusal;
 
 /** How the connection was ended by a limit of its own. */
 export type BrokenLimit = 'idle' | 'frame_too_large';
@@ -34,7 +34,7 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   /** The memory limit over the bodies of all clients. */
-  readonly guard: BodyGuard;
+  readonly guard: MemoryGuard;
   /** Runs the turn of a frame. Never rejects. */
   readonly serve: (frame: Frame, connection: WebsocketConnection) => Promise<void>;
   /** Answers a frame that gets no turn. */
@@ -158,7 +158,7 @@ export class WebsocketConnection {
     }
     this.#activeAt = clock.now();
     const frame = parsed(data);
-    if (!(frame instanceof Refusal) && frame.type !== 'response.create') counters.add('websocket_frames_ignored');
+    if (!(frame instanceof Refusal) && frame.json.type !== 'response.create') counters.add('websocket_frames_ignored');
     else if (!this.#running) void this.#run(frame);
     else if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes + data.length > limits.request_body_bytes) {
       counters.add('websocket_frames_refused');
@@ -222,7 +222,7 @@ export class WebsocketConnection {
 
 function parsed(data: Buffer): Frame {
   try {
-    return parseBody(data);
+    return { json: parseBody(data), bytes: data.length };
   } catch (thrown) {
     if (thrown instanceof Refusal) return thrown;
     throw thrown;

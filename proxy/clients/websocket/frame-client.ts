@@ -22,6 +22,7 @@ export class FrameClient implements TurnClient {
   #connection: WebsocketConnection | undefined;
   #unwatch: () => void = () => undefined;
   #gone = false;
+  #bodyBytes = 0;
   readonly #left = new Set<() => void>();
 
   /** @param log of a turn that its client may come back for */
@@ -31,6 +32,10 @@ export class FrameClient implements TurnClient {
     this.#turn = turn;
     this.#frame = frame;
     this.connect(connection);
+  }
+
+  get bodyBytes(): number {
+    return this.#bodyBytes;
   }
 
   get shown(): boolean {
@@ -46,7 +51,8 @@ export class FrameClient implements TurnClient {
     const frame = this.#frame;
     this.#frame = undefined;
     if (!frame || frame instanceof Refusal) throw frame ?? new Error('the frame was read before');
-    const { type: _, ...body } = frame;
+    const { type: _, ...body } = frame.json;
+    this.#bodyBytes = frame.bytes;
     return body;
   }
 
@@ -81,6 +87,11 @@ export class FrameClient implements TurnClient {
     }
     this.#left.add(left);
     return () => this.#left.delete(left);
+  }
+
+  /** The turn has left its row: nothing of it stays with a connection that goes on for hours. */
+  ended(): void {
+    this.disconnect();
   }
 
   /** Undefined while the turn runs without its client. */

@@ -2,6 +2,7 @@
 import type { Sink } from '../../dispatch/client.ts';
 import { frameOf, Refusal } from '../../turn/refusal.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
+import { replyText } from '../../turn/reply-text.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
 import { errorFrame } from './error-frame.ts';
 import type { TurnOutput } from './turn-output.ts';
@@ -35,7 +36,7 @@ export class FrameSink implements Sink {
   }
 
   event({ type, data }: Event): void {
-    this.#output.write(type, JSON.stringify(type === 'error' ? errorFrame(data) : data));
+    this.#output.write(type, replyText(type === 'error' ? errorFrame(data) : data));
   }
 
   renumber(): void {

@@ -50,8 +50,12 @@ export class ResumableClient extends FrameClient implements Resumable {
     return this.connection === undefined;
   }
 
-  get delivered(): readonly JsonObject[] {
-    return this.#log.delivered();
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get sentItems(): readonly JsonObject[] {
+    return this.#log.sentItems();
   }
 
   /** Bytes that are kept while the client is gone. */
@@ -79,7 +83,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   }
 
   /** The turn has left its row. It is kept for a client that has not seen its end. */
-  ended(): void {
+  override ended(): void {
     this.#isOver = true;
     this.#setOver();
     this.#finish();
@@ -142,6 +146,7 @@ export class ResumableClient extends FrameClient implements Resumable {
 
   #forget(): void {
     this.#cancelWindow();
+    if (this.#isOver) this.disconnect();
     this.#socket?.close();
     this.#socket = undefined;
     this.#options.forget(this);

@@ -14,7 +14,7 @@ export class TurnLog {
   readonly #overflow: () => void;
   #frames: Logged[] = [];
   #bytes = 0;
-  /** The frames that a client was sent. */
+  /** The frames that were written to a client's connection. */
   #sent = 0;
 
   /** @param overflow called once, when the limit is passed */
@@ -46,8 +46,8 @@ export class TurnLog {
     this.#sent = this.#frames.length;
   }
 
-  /** The finished items that a client was sent, in order. Parses their frames. */
-  delivered(): readonly JsonObject[] {
+  /** The finished items that were written to a client's connection, in order. Parses their frames. */
+  sentItems(): readonly JsonObject[] {
     return this.#finished().flatMap(({ item }) => (isObject(item) ? [item] : []));
   }
 

@@ -43,6 +43,9 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
   // /mcp takes operator tokens (AU2): another kind on this path would be served without a key.
   if ((serve === 'mcp') !== (template === '/mcp') && served)
     yield { path: [...path, 'serve'], message: "'mcp' and the path /mcp belong together" };
+  // A kind for JSON would refuse every form of a client.
+  if (serve === 'public-image' && template === '/v1/images/edits')
+    yield { path: [...path, 'serve'], message: "'public-image-edit' serves /v1/images/edits, which takes a form", severity: 'warning' };
   if (BY_FILE_ID.has(serve) && !template.includes('{file_id}'))
     yield { path: [...path, method], message: `'${serve}' needs {file_id} in its path` };
   if (method === 'WS' && served && row.class !== 'websocket')

@@ -38,5 +38,5 @@ test('[PL1] a Pool with image generation goes on', () => {
 });
 
 test('[PL1] the permission gates the image routes and no other', () => {
-  assert.deepEqual(imagePermission.routes, ['image', 'public-image']);
+  assert.deepEqual(imagePermission.routes, ['image', 'public-image', 'public-image-edit']);
 });

@@ -115,7 +115,7 @@ for (const { name, body, response, noted } of USAGE) {
 }
 
 test('[Q15] events of the agent family do not reach the public surface', async () => {
-  assert.deepEqual(agentEvents.routes, ['public-responses']);
+  assert.deepEqual(agentEvents.routes, ['public-responses', 'public-compact']);
   const { rules } = await run([agentEvents], {}, options);
   assert.equal(rules.wants('agent.rate_limits'), true);
   assert.deepEqual(rules.event(eventOf('agent.rate_limits')), []);

@@ -40,7 +40,7 @@ const RULES: readonly Rule[] = [
   namespaceRestoration,
   lowerSchemas,
 ];
-const KINDS: readonly RouteKind[] = ['responses', 'compact', 'public-responses', 'chat'];
+const KINDS: readonly RouteKind[] = ['responses', 'compact', 'public-responses', 'public-compact', 'chat'];
 
 // biome-ignore format: a list of words
 const KEYS = [

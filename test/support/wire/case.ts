@@ -1,7 +1,7 @@
 // One row of a case table as it runs over the wire: the tables of the rules' own tests, in one shape.
 
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { Connection, RouteKind } from '../../../proxy/turn/kinds.ts';
 import type { KeyConfig } from '../../../proxy/turn/settings.ts';
 import type { ModeDecision } from '../../../proxy/turn/turn.ts';
 import type { Case as DialectCase } from '../../rules/dialect/case.ts';
@@ -21,6 +21,8 @@ export interface WireCase {
   /** A sentence that begins with the clause. */
   readonly title: string;
   readonly kind: RouteKind;
+  /** How the client is connected, where the case is about that. */
+  readonly client: Connection | undefined;
   readonly body: JsonObject;
   readonly key: KeyPolicy;
   readonly model: ModelShape;
@@ -35,28 +37,26 @@ const AUTO_FULL: ModeDecision = { configured: 'auto', effective: 'full', source:
 /** Where a turn without a routable source ends that nothing else refuses (SM5). */
 const UNROUTABLE = { code: 'no_eligible_account', status: 503, param: null };
 
-/** Rows of the dialect, effort and access tables that are about HTTP. */
+/** Rows of the dialect, effort and access tables. */
 export function fromRules(cases: readonly DialectCase[]): readonly WireCase[] {
-  return cases.flatMap(({ name, options = {}, body, refusal, changes }): readonly WireCase[] => {
-    if (options.client === 'websocket') return [];
+  return cases.map(({ name, options = {}, body, refusal, changes }): WireCase => {
     const { mode, entry, routable } = { mode: AUTO_FULL, entry: {}, routable: true, ...options.model };
     const { models, reasoning_effort, output_tokens } = options.key ?? {};
-    return [
-      {
-        title: name,
-        kind: options.kind ?? 'responses',
-        body,
-        key: {
-          ...(models ? { models } : {}),
-          ...(reasoning_effort ? { reasoning_effort } : {}),
-          ...(output_tokens ? { output_tokens } : {}),
-        },
-        model: { mode, entry, routable },
-        audioBytes: options.audioBytes,
-        refusal: refusal ? { param: null, ...refusal } : routable ? undefined : UNROUTABLE,
-        changes: changes ?? {},
+    return {
+      title: name,
+      kind: options.kind ?? 'responses',
+      client: options.client,
+      body,
+      key: {
+        ...(models ? { models } : {}),
+        ...(reasoning_effort ? { reasoning_effort } : {}),
+        ...(output_tokens ? { output_tokens } : {}),
       },
-    ];
+      model: { mode, entry, routable },
+      audioBytes: options.audioBytes,
+      refusal: refusal ? { param: null, ...refusal } : routable ? undefined : UNROUTABLE,
+      changes: changes ?? {},
+    };
   });
 }
 
@@ -65,6 +65,7 @@ export function fromTools(cases: readonly ToolCase[]): readonly WireCase[] {
   return cases.map((row) => ({
     title: titleOf(row),
     kind: row.kind,
+    client: undefined,
     body: row.body,
     key: {},
     model: { mode: AUTO_FULL, entry: {}, routable: true },

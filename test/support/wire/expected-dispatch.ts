@@ -3,22 +3,54 @@
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import type { WireCase } from './case.ts';
+import type { Over } from './exchange.ts';
 
 const ENCRYPTED = 'reasoning.encrypted_content';
 
-/** The whole body that must arrive at the account, where the client sent `body`. */
-export function expectedDispatch({ kind, changes, model }: WireCase, body: JsonObject): Json {
+/** The marker of Lite in a frame. */
+const MARKER_ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
+
+/** What the compact path gets of a public turn (Q27): no trigger, and nothing that an ordinary turn alone has. */
+const COMPACT_MEMBERS = [
+  ...['model', 'input', 'instructions', 'tools', 'parallel_tool_calls', 'reasoning', 'text', 'service_tier', 'prompt_cache_key'],
+  ...['metadata', 'client_metadata'],
+];
+
+/**
+ * The whole body that must arrive at the account, where the client sent `body`, for a compaction without its trigger; in a frame it has
+ * the marker of Lite.
+ */
+export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): Json {
+  const { kind, changes, model } = one;
   const expected: Record<string, Json | undefined> = { ...body, ...changes };
+  if (isCompact(kind)) return compactDispatch(one, expected);
   // Nulls count as absent (Q15).
   for (const list of ['input', 'tools']) if (expected[list] === null) delete expected[list];
   if (model.mode?.effective === 'lite') inLite(expected);
   expected.reasoning = reasoningOf(expected.reasoning, model.mode?.effective === 'lite');
   expected.include = includeOf(expected.include);
+  if (over === 'websocket' && model.mode?.effective === 'lite') {
+    expected.client_metadata = { ...(expected.client_metadata as JsonObject | null | undefined), [MARKER_ENTRY]: 'true' };
+  }
   if (isPublic(kind)) Object.assign(expected, { stream: true, store: false });
   return JSON.parse(JSON.stringify(expected)) as Json;
 }
 
-export const isPublic = (kind: RouteKind): boolean => kind === 'public-responses';
+export const isPublic = (kind: RouteKind): boolean => kind === 'public-responses' || kind === 'public-compact';
+
+export const isCompact = (kind: RouteKind): boolean => kind === 'compact' || kind === 'public-compact';
+
+/** F1.4, Q33: nothing is added, and Lite forces a context only in a `reasoning` that is there. */
+function compactDispatch({ kind, model }: WireCase, expected: Record<string, Json | undefined>): Json {
+  if (isPublic(kind)) {
+    for (const member of Object.keys(expected)) if (!COMPACT_MEMBERS.includes(member)) delete expected[member];
+    if (expected.tools === null) delete expected.tools;
+  }
+  const lite = model.mode?.effective === 'lite';
+  if (lite) inLite(expected);
+  if (typeof expected.reasoning === 'object' && expected.reasoning !== null) expected.reasoning = reasoningOf(expected.reasoning, lite);
+  return JSON.parse(JSON.stringify(expected)) as Json;
+}
 
 /** F2.5 to F2.8, for the cases that are not about the rewrite itself: those have the tools item in what they expect. */
 function inLite(expected: Record<string, Json | undefined>): void {

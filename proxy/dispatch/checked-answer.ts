@@ -1,0 +1,78 @@
+// The answer of a kind whose replies are checked as a whole: rules judge it before any of it is shown (F3.7).
+import { type Failure, inBandFailure } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
+import { dispatchedKind } from '../turn/kinds.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { replyText } from '../turn/reply-text.ts';
+import type { Head } from '../turn/turn.ts';
+import type { Client } from './client.ts';
+import type { CloseReply, ReplyContext } from './reply-context.ts';
+
+/** Where the answer comes from, and where it goes. */
+export interface CheckedReply {
+  readonly head: Head;
+  readonly client: Client;
+  readonly context: ReplyContext;
+}
+
+/** Whether replies to this turn are checked as a whole. */
+export const isChecked = (turn: LiveTurn): boolean => dispatchedKind(turn.route.kind)?.reply === 'whole';
+
+/** `"error": null` is no error (Q15). */
+export const isFailure = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
+
+/** The failure that the answer is, in place of what was asked for; undefined for an answer. */
+export const failureIn = (json: JsonObject | undefined, turn: LiveTurn): Failure | undefined =>
+  json && isFailure(json) ? inBandFailure(json, turn.now()) : undefined;
+
+/**
+ * Settles the attempt. An answer that a rule refuses, or that is none, is no failure of the account (Q5).
+ * @param json undefined for what is no JSON object, and for a stream without its end
+ * @param text the answer as it came; undefined where it was collected from events
+ */
+export function settleChecked(json: JsonObject | undefined, text: string | undefined, { head, client, context }: CheckedReply): void {
+  const { turn, settle, committed, observers } = context;
+  const failure = failureIn(json, turn);
+  if (failure) {
+    settle({ kind: 'failed', failure });
+    return;
+  }
+  try {
+    if (!json) throw new Refusal(dispatchedKind(turn.route.kind)?.invalidReply ?? 'upstream_error');
+    turn.rules.head(head);
+    const answer = turn.rules.answer(json);
+    committed();
+    // Collected events were observed as they came.
+    if (text !== undefined) observers.answer(json);
+    const outcome = { kind: 'completed', shown: true } as const;
+    const close = closeWith(answer, answer === json ? text : undefined, { head, client, turn });
+    settle({ kind: 'done', ending: { outcome, status: head.status, code: null }, close });
+  } catch (thrown) {
+    if (thrown instanceof Refusal) turn.note('error_class', 'upstream_malformed');
+    else turn.fault(thrown);
+    settle({ kind: 'refused', refusal: refusalOf(thrown) });
+  }
+}
+
+/** The answer as one body, or as the few events that show it to a client that asked for a stream. */
+function closeWith(
+  answer: JsonObject,
+  text: string | undefined,
+  { head, client, turn }: { readonly head: Head; readonly client: Client; readonly turn: LiveTurn },
+): CloseReply {
+  const { status, headers } = head;
+  const events = client.streams ? turn.surface.wholeAnswerEvents?.(answer) : undefined;
+  if (!events) {
+    const body = text ?? replyText(answer);
+    return () => client.answer(status, { ...headers, 'content-type': 'application/json' }, body);
+  }
+  // What cannot be written is refused before any of it is.
+  replyText(events.map(({ data }) => data));
+  return (closing) => {
+    const sink = client.sink();
+    sink.open(status, headers);
+    for (const event of events) sink.event(event);
+    sink.close(closing, { kind: 'completed', shown: true });
+  };
+}

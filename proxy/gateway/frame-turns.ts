@@ -1,0 +1,115 @@
+// The turns of client websockets: one for each frame, or the turn that its client comes back for (Q28, Q29).
+import type { Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
+import { FrameClient } from '../clients/websocket/frame-client.ts';
+import { ResumableClient } from '../clients/websocket/resumable-client.ts';
+import type { Clock } from '../clock.ts';
+import type { KeyedDigest } from '../encryption/digest.ts';
+import type { Counters } from '../metrics.ts';
+import { ResumableTurns } from '../sessions/resumable-turns.ts';
+import { sessionOf } from '../sessions/session.ts';
+import { identityOf, type TurnIdentity } from '../sessions/turn-identity.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { Refusal } from '../turn/refusal.ts';
+import type { RunningTurns } from './running-turns.ts';
+import type { TurnRunner } from './turn-runner.ts';
+
+export interface FrameTurnsOptions {
+  readonly runner: TurnRunner;
+  readonly clock: Clock;
+  readonly counters: Counters;
+  /** Of what identifies a turn. */
+  readonly digest: KeyedDigest;
+  readonly running: RunningTurns;
+}
+
+/** A turn that a client may come back for, and its session with its key. */
+interface Identified {
+  readonly session: string;
+  readonly identity: TurnIdentity;
+}
+
+export class FrameTurns {
+  readonly #options: FrameTurnsOptions;
+  readonly #resumable: ResumableTurns<ResumableClient>;
+  /** The last turn of each connection, for a client that has not seen its end. */
+  readonly #last = new WeakMap<WebsocketConnection, ResumableClient>();
+
+  constructor(options: FrameTurnsOptions) {
+    this.#options = options;
+    this.#resumable = new ResumableTurns(options.clock);
+  }
+
+  /** Bytes that are kept for clients that may come back. */
+  get keptBytes(): number {
+    return this.#resumable.keptBytes;
+  }
+
+  /** Ends the turns without a client: none can come back to a gateway that stops. */
+  drain(): void {
+    this.#resumable.endDetached();
+  }
+
+  /** Runs the turn of a frame, or goes on with the turn that it is an exact retry of. Never rejects. */
+  async serve(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): Promise<void> {
+    const { runner, running, counters } = this.#options;
+    this.#last.get(connection)?.acknowledged();
+    this.#last.delete(connection);
+    const identified = this.#identified(turn, frame);
+    const found = identified && !(frame instanceof Refusal) && this.#resumable.find(identified.session, identified.identity, frame.json);
+    if (found) {
+      this.#last.set(connection, found.turn);
+      await found.turn.attach(connection, found.items);
+      return;
+    }
+    const replaced = identified ? await this.#resumable.replace(identified.session) : 0;
+    for (let i = 0; i < replaced; i++) counters.add('turns_replaced');
+    // The client left while the turns that it replaced ended.
+    if (!connection.isOpen) return;
+    const client = identified ? this.#resumableClient(turn, frame, connection, identified) : new FrameClient(turn, frame, connection);
+    running.begin();
+    await runner.run(turn, client, running.end);
+    client.ended();
+  }
+
+  /** Answers a frame that gets no turn; it leaves a row. */
+  refuse(turn: LiveTurn, refusal: Refusal, connection: WebsocketConnection): void {
+    try {
+      turn.rules.admit();
+    } catch {
+      // The row has no key then.
+    }
+    const client = new FrameClient(turn, refusal, connection);
+    this.#options.runner.refuse(turn, client, refusal);
+    client.ended();
+  }
+
+  /** What identifies the turn to a client that comes back for it; undefined where none can. */
+  #identified(turn: LiveTurn, frame: Frame): Identified | undefined {
+    if (frame instanceof Refusal || !turn.surface.agentProtocol) return undefined;
+    const session = sessionOf(turn.headers, turn.wire);
+    const identity = session === undefined ? undefined : identityOf(frame.json, this.#options.digest);
+    if (session === undefined || !identity) return undefined;
+    try {
+      turn.rules.admit();
+      return { session: `${turn.key.id}\n${session}`, identity };
+    } catch {
+      // The run of the turn refuses it.
+      return undefined;
+    }
+  }
+
+  #resumableClient(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, { session, identity }: Identified): ResumableClient {
+    const { clock, counters } = this.#options;
+    const client = new ResumableClient(turn, frame, connection, {
+      identity,
+      windowMs: turn.timeouts.websocket_resume_ms,
+      maxBytes: turn.limits.websocket_resume_bytes,
+      clock,
+      counters,
+      forget: (forgotten) => this.#resumable.remove(session, forgotten),
+    });
+    this.#resumable.add(session, client);
+    this.#last.set(connection, client);
+    return client;
+  }
+}

@@ -1,0 +1,15 @@
+// The bytes of one kind that the process holds at the same time, over all clients, against one limit (Q4).
+export class MemoryGuard {
+  held = 0;
+
+  /** @returns whether there is room for `bytes` more. */
+  take(bytes: number, limit: number): boolean {
+    if (this.held + bytes > limit) return false;
+    this.held += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.held -= bytes;
+  }
+}

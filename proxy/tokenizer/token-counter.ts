@@ -1,0 +1,119 @@
+// Counts tokens in a thread of its own, so that no text can block the event loop (F7.6). Texts never leave the process.
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../clock.ts';
+import type { Counters } from '../metrics.ts';
+import type { TokenAnswer, TokenTask } from './token-worker.ts';
+
+type Counts = readonly number[] | undefined;
+
+export interface TokenCounterOptions {
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly counters: Counters;
+  /** The module that the thread runs. */
+  readonly module?: URL;
+}
+
+/** Longest wait for a count, with the start of the thread. */
+const DEADLINE_MS = 2_000;
+/** A thread without an answer for this long is ended: its tasks end themselves well before. */
+const STUCK_MS = 10_000;
+/** Tasks, and characters of their texts, that may wait. */
+const MOST_TASKS = 64;
+const MOST_CHARACTERS = 16_777_216;
+/** Before another thread is started after one that failed. */
+const RESTART_MS = 10_000;
+const MEMORY_MB = 512;
+
+interface Waiting {
+  readonly characters: number;
+  readonly resolve: (counts: Counts) => void;
+}
+
+export class TokenCounter {
+  readonly #clock: Pick<Clock, 'now' | 'after'>;
+  readonly #counters: Counters;
+  readonly #module: URL;
+  #worker: Worker | undefined;
+  #endedAt: number | undefined;
+  #lastId = 0;
+  /** By task id: all that the thread has not answered, with those whose deadline has passed. */
+  readonly #waiting = new Map<number, Waiting>();
+  #characters = 0;
+
+  constructor({ clock, counters, module = new URL('./token-worker.ts', import.meta.url) }: TokenCounterOptions) {
+    this.#clock = clock;
+    this.#counters = counters;
+    this.#module = module;
+  }
+
+  /** The tokens of each text; undefined where they are not counted in time. Never rejects. The thread starts with the first call. */
+  count(texts: readonly string[]): Promise<Counts> {
+    const characters = texts.reduce((total, { length }) => total + length, 0);
+    const worker = this.#waiting.size < MOST_TASKS && this.#characters + characters <= MOST_CHARACTERS ? this.#running() : undefined;
+    if (!worker) {
+      this.#counters.add('token_counts_refused');
+      return Promise.resolve(undefined);
+    }
+    const id = ++this.#lastId;
+    const { promise, resolve } = Promise.withResolvers<Counts>();
+    const cancelDeadline = this.#clock.after(DEADLINE_MS, () => resolve(undefined));
+    const cancelStuck = this.#clock.after(STUCK_MS, () => this.#fail(worker));
+    this.#characters += characters;
+    this.#waiting.set(id, {
+      characters,
+      resolve: (counts) => {
+        cancelDeadline();
+        cancelStuck();
+        resolve(counts);
+      },
+    });
+    worker.postMessage({ id, texts } satisfies TokenTask);
+    return promise.then((counts) => {
+      this.#counters.add(counts ? 'token_counts' : 'token_counts_late');
+      return counts;
+    });
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    this.#giveUp();
+    await worker?.terminate();
+  }
+
+  #running(): Worker | undefined {
+    if (this.#worker) return this.#worker;
+    if (this.#endedAt !== undefined && this.#clock.now() < this.#endedAt + RESTART_MS) return undefined;
+    const worker = new Worker(this.#module, { resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
+    worker.unref();
+    worker.on('message', (answer: TokenAnswer) => this.#answered(answer));
+    // The end of the thread follows.
+    worker.on('error', () => undefined);
+    worker.once('exit', () => this.#fail(worker));
+    this.#worker = worker;
+    return worker;
+  }
+
+  #answered({ id, counts }: TokenAnswer): void {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    this.#waiting.delete(id);
+    this.#characters -= waiting.characters;
+    waiting.resolve(counts ?? undefined);
+  }
+
+  #fail(worker: Worker): void {
+    if (worker !== this.#worker) return;
+    this.#worker = undefined;
+    this.#endedAt = this.#clock.now();
+    this.#counters.add('token_threads_ended');
+    this.#giveUp();
+    void worker.terminate();
+  }
+
+  #giveUp(): void {
+    for (const { resolve } of this.#waiting.values()) resolve(undefined);
+    this.#waiting.clear();
+    this.#characters = 0;
+  }
+}

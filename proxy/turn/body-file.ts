@@ -1,0 +1,16 @@
+// A file of a multipart form inside a Body: JSON like everything else that rules see.
+import { isObject, type Json, type JsonObject } from './json.ts';
+
+/** Its part's name is the name of its member; several parts of one name are a list. */
+export interface BodyFile extends JsonObject {
+  readonly type: 'form_file';
+  /** Undefined where the client stated none. */
+  readonly filename: string | undefined;
+  /** As the client stated it. */
+  readonly media_type: string;
+  /** Base64. */
+  readonly data: string;
+}
+
+/** A client's own JSON may have this shape too: only bodies of forms may be asked. */
+export const isBodyFile = (value: Json | undefined): value is BodyFile => isObject(value) && value.type === 'form_file';

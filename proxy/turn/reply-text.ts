@@ -1,0 +1,15 @@
+// The JSON text of what rules made of a provider's reply.
+import type { Json } from './json.ts';
+import { Refusal } from './refusal.ts';
+
+/**
+ * JSON is parsed at any depth, and written by recursion.
+ * @throws Refusal `upstream_error` where the provider nested it too deeply, or made it too long, to be written
+ */
+export function replyText(value: Json): string {
+  try {
+    return JSON.stringify(value);
+  } catch (thrown) {
+    throw thrown instanceof RangeError ? new Refusal('upstream_error') : thrown;
+  }
+}

@@ -1,0 +1,80 @@
+// Judges the answer of a compaction, and shows it as its client expects it (F3.2, F3.3, F3.7, Q27).
+import { asList, isAbsent, isText, type Json, type JsonObject } from '../../proxy/turn/json.ts';
+import { surfaceOf } from '../../proxy/turn/kinds.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import type { Turn } from '../../proxy/turn/turn.ts';
+import { isCompactionItem } from '../helpers/conversation-items.ts';
+import { COMPACTIONS } from '../route-groups.ts';
+
+export const compactionAnswer = rule({
+  name: 'compaction-answer',
+  routes: COMPACTIONS,
+  answer(response, _memory, turn) {
+    const item = compactionIn(response);
+    if (!item) throw new Refusal('invalid_compaction_response');
+    if (surfaceOf(turn.route.kind) === 'public') return completedResponse(response, replayItem(item), turn);
+    return response.object === 'response' ? compactAnswer(response, item) : response;
+  },
+});
+
+/** The one compaction of a complete answer; undefined where there is none, more than one, or one without its content. */
+function compactionIn({ status, output }: JsonObject): JsonObject | undefined {
+  const [item, ...others] = asList(output).filter(isCompactionItem);
+  const complete = isAbsent(status) || status === 'completed';
+  return complete && item && others.length === 0 && isText(item.encrypted_content) ? item : undefined;
+}
+
+/** A turn's response as the compact path answers. */
+const compactAnswer = ({ id, created_at, usage }: JsonObject, item: JsonObject): JsonObject => ({
+  id,
+  object: 'response.compaction',
+  created_at,
+  output: [item],
+  usage,
+});
+
+/** The item with the fields alone that are accepted when it comes back (F3.4). */
+function replayItem({ id, encrypted_content }: JsonObject): JsonObject {
+  const named = id === null || typeof id === 'string' ? { id } : {};
+  return { ...named, type: 'compaction', encrypted_content };
+}
+
+/** A completed Responses object. Other members are the provider's where it states them. */
+function completedResponse(response: JsonObject, item: JsonObject, turn: Turn): JsonObject {
+  const created = integer(response.created_at) ?? Math.floor(turn.at / 1000);
+  const own = {
+    id: isText(response.id) ? response.id : turn.id.replace(/^req_/, 'resp_'),
+    object: 'response',
+    created_at: created,
+    completed_at: integer(response.completed_at) ?? created,
+    status: 'completed',
+    model: turn.model?.id,
+    output: [item],
+  };
+  return { ...own, ...UNSTATED, ...response, ...own };
+}
+
+const integer = (value: Json | undefined): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
+
+/** The members of the public API that the compact path does not state. */
+const UNSTATED: JsonObject = Object.freeze({
+  background: false,
+  error: null,
+  incomplete_details: null,
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  parallel_tool_calls: false,
+  previous_response_id: null,
+  reasoning: { effort: null, summary: null },
+  store: false,
+  temperature: null,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  top_p: null,
+  truncation: 'disabled',
+  usage: null,
+});

@@ -1,0 +1,64 @@
+// What an account gets of a compaction: a request to its compact path, or a turn that ends in a trigger (Q27).
+import { COMPACTION_TRIGGER, isTrigger } from '../../proxy/turn/compaction-trigger.ts';
+import { isList, type Json } from '../../proxy/turn/json.ts';
+import { surfaceOf } from '../../proxy/turn/kinds.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import type { Body, Outgoing } from '../../proxy/turn/turn.ts';
+import { explainPerAccount } from '../helpers/explain.ts';
+import { userMessage } from '../helpers/user-message.ts';
+import { COMPACTIONS } from '../route-groups.ts';
+
+/** What the compact path ends with; the path of ordinary turns is the same without it. */
+const SUFFIX = '/compact';
+
+/** What the compact path takes of a public turn. Native clients know the path, and their members pass (Q15). */
+const COMPACT_MEMBERS: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'tools',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'service_tier',
+  'prompt_cache_key',
+  'metadata',
+  'client_metadata',
+]);
+
+/** Runs behind the Lite rewrite (F2.15). A websocket has no paths: a turn on it ends in a trigger, whatever its account prefers. */
+export const compactionProjection = rule({
+  name: 'compaction-projection',
+  routes: COMPACTIONS,
+  attempt(out, _memory, turn) {
+    const responses = out.path.endsWith(SUFFIX) ? out.path.slice(0, -SUFFIX.length) : out.path;
+    if (out.carrier === 'websocket' || out.account.compact === 'trigger') {
+      out.path = responses;
+      makeTurn(out);
+    } else {
+      out.path = responses + SUFFIX;
+      if (surfaceOf(turn.route.kind) === 'public') keepCompactMembers(out.body);
+    }
+  },
+  explain: (facts) =>
+    explainPerAccount(facts, ({ compact }) => (compact === 'trigger' ? 'a turn that ends in a compaction_trigger' : 'its compact path')),
+});
+
+/** An ordinary turn, but without what F1.4 adds to ordinary turns. */
+function makeTurn({ body, headers }: Outgoing): void {
+  const items = itemsOf(body.input);
+  body.input = isTrigger(items.at(-1)) ? items : [...items, COMPACTION_TRIGGER];
+  body.stream = true;
+  body.store = false;
+  headers.accept = 'text/event-stream';
+}
+
+/** Native compaction takes a string as the user's one message. */
+function itemsOf(input: Json | undefined): readonly Json[] {
+  if (typeof input === 'string') return [userMessage(input)];
+  return isList(input) ? input : [];
+}
+
+function keepCompactMembers(body: Body): void {
+  for (const member of Object.keys(body)) if (!COMPACT_MEMBERS.has(member)) delete body[member];
+}

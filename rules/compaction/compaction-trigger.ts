@@ -1,0 +1,25 @@
+// An explicit compaction of the public surface: visible input, then exactly one trigger (F3.1).
+import { isTrigger } from '../../proxy/turn/compaction-trigger.ts';
+import { asList, isAbsent } from '../../proxy/turn/json.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import { hasVisibleInput } from '../helpers/conversation-items.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { PUBLIC_COMPACTIONS } from '../route-groups.ts';
+
+/** Takes the trigger out of the input: what an account gets in its place depends on the account. */
+export const compactionTrigger = rule({
+  name: 'compaction-trigger',
+  routes: PUBLIC_COMPACTIONS,
+  request({ body }, turn) {
+    const history = asList(body.input).slice(0, -1);
+    if (!isTrigger(asList(body.input).at(-1)) || history.some(isTrigger))
+      throw invalidRequest('input', 'must have exactly one compaction_trigger, as its last item');
+    if (!hasVisibleInput(body)) throw invalidRequest('input', 'must have visible input before its compaction_trigger');
+    // A response is kept on a live upstream websocket alone: over HTTP there is none, and the client has the full history (F3.5).
+    if (turn.client === 'http' && !isAbsent(body.previous_response_id)) {
+      throw new Refusal('previous_response_not_found', { param: 'previous_response_id' });
+    }
+    body.input = history;
+  },
+});

@@ -1,0 +1,140 @@
+// Compresses tool outputs on their way to the account, where the Pool asks for it (F7).
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isList } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import type { Turn } from '../../proxy/turn/turn.ts';
+import { compressText } from '../helpers/compression/compress-text.ts';
+import { textsOf, withTexts } from '../helpers/compression/output-texts.ts';
+import { isProtected, lengthOfCall } from '../helpers/compression/protected-calls.ts';
+import type { Steps } from '../helpers/compression/steps.ts';
+import { toolOutputs } from '../helpers/compression/tool-calls.ts';
+import { TURNS } from '../route-groups.ts';
+
+/** Decoded bytes of a body; a larger one is not scanned (F7.5). */
+const LARGEST_BODY = 1_048_576;
+/** Outputs of one dispatch that are tried (F7.5). */
+const MOST_CANDIDATES = 50;
+/** Characters; a shorter output has nothing to leave out and is no candidate. */
+const SHORTEST_OUTPUT = 200;
+/** Characters that are scanned before other turns run. */
+const CHARACTERS_AT_A_TIME = 131_072;
+
+/**
+ * What becomes of an output depends on that output and its own call alone: a provider's prompt cache needs the same bytes in every turn
+ * of a conversation. A conversation grows at its end, so the first candidates are tried.
+ */
+export const requestCompression = rule({
+  name: 'request-compression',
+  routes: TURNS,
+  request(work, turn) {
+    const { input } = work.body;
+    if (!turn.pool.request_compression_enabled || !isList(input)) return;
+    if (turn.bodyBytes > LARGEST_BODY) {
+      turn.note('payload_compression', { skipped_body_bytes: turn.bodyBytes });
+      return;
+    }
+    return new Compression(turn).of(input).then((compressed) => {
+      work.body.input = compressed;
+    });
+  },
+  explain: ({ pool }) => (pool.request_compression_enabled ? 'compresses tool outputs' : undefined),
+});
+
+class Compression {
+  readonly #turn: Turn;
+  readonly #counts = { outputs: 0, protected: 0, over_limit: 0, errors: 0, compressed: 0 };
+  /** The texts that became shorter. */
+  readonly #before: string[] = [];
+  readonly #after: string[] = [];
+  #scanned = 0;
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
+
+  async of(input: readonly Json[]): Promise<readonly Json[]> {
+    const counts = this.#counts;
+    const result = input.slice();
+    let candidates = 0;
+    for (const { index, item, call } of toolOutputs(input)) {
+      const texts = textsOf(item);
+      const length = sum(texts.map((text) => text.length));
+      if (length < SHORTEST_OUTPUT) continue;
+      counts.outputs++;
+      await this.#pauseBefore(length + lengthOfCall(call));
+      if (candidates === MOST_CANDIDATES) counts.over_limit++;
+      else if (isProtected(call)) counts.protected++;
+      else {
+        candidates++;
+        result[index] = await this.#compressed(item, texts);
+      }
+    }
+    if (counts.outputs > 0) this.#noteSavings();
+    return counts.compressed > 0 ? result : input;
+  }
+
+  async #pauseBefore(length: number): Promise<void> {
+    if (this.#scanned > 0 && this.#scanned + length > CHARACTERS_AT_A_TIME) {
+      await this.#turn.pause();
+      this.#scanned = 0;
+    }
+    this.#scanned += length;
+  }
+
+  /** The item as it came where its scan fails (F7.5). */
+  async #compressed(item: JsonObject, texts: readonly string[]): Promise<JsonObject> {
+    try {
+      const shorter: string[] = [];
+      for (const text of texts) shorter.push(await this.#inSteps(compressText(text)));
+      const changed = texts.flatMap((text, i) => (shorter[i] === text ? [] : [i]));
+      if (changed.length === 0) return item;
+      const compressed = withTexts(item, shorter);
+      this.#counts.compressed++;
+      for (const i of changed) {
+        this.#before.push(texts[i] as string);
+        this.#after.push(shorter[i] as string);
+      }
+      return compressed;
+    } catch {
+      this.#counts.errors++;
+      return item;
+    }
+  }
+
+  async #inSteps<Result>(steps: Steps<Result>): Promise<Result> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      this.#scanned = 0;
+      await this.#turn.pause();
+    }
+  }
+
+  /** Bytes at once; tokens replace them when they have been counted, while the turn goes on (RM2). */
+  #noteSavings(): void {
+    const counts = { ...this.#counts };
+    if (counts.compressed === 0) {
+      this.#turn.note('payload_compression', counts);
+      return;
+    }
+    const bytes = savingsOf(this.#before.map(lengthInBytes), this.#after.map(lengthInBytes));
+    this.#turn.note('payload_compression', { ...counts, saved_bytes: bytes.saved, byte_savings_percent: bytes.percent });
+    const { length } = this.#before;
+    void this.#turn.countTokens([...this.#before, ...this.#after]).then((tokens) => {
+      if (!tokens) return;
+      const { saved, percent } = savingsOf(tokens.slice(0, length), tokens.slice(length));
+      this.#turn.note('payload_compression', { ...counts, saved_tokens: saved, token_savings_percent: percent });
+    });
+  }
+}
+
+const lengthInBytes = (text: string): number => Buffer.byteLength(text);
+
+/** The percentage has one decimal place. */
+function savingsOf(before: readonly number[], after: readonly number[]): { readonly saved: number; readonly percent: number } {
+  const total = sum(before);
+  const saved = total - sum(after);
+  return { saved, percent: total === 0 ? 0 : Math.round((saved / total) * 1_000) / 10 };
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

@@ -1,0 +1,65 @@
+// Compresses the text of one tool output (F7.3). The result depends on that text alone, so that every turn of a conversation sends
+// the same bytes again, and compressed once more it stays as it is.
+import type { Json } from '../../../proxy/turn/json.ts';
+import { isObject } from '../../../proxy/turn/json.ts';
+import { compressDiff } from './diff.ts';
+import { compressLog } from './log.ts';
+import { compressSearch } from './search-results.ts';
+import type { Steps } from './steps.ts';
+
+/** A text with more lines is left as it is: the time that one text may take is bounded. */
+const MOST_LINES = 30_000;
+/** The largest share of its length that a result may have to be worth a change. */
+const WORTHWHILE = 0.95;
+/** The first line of every result. */
+const COMPRESSED = /^\[compressed (?:search results|diff|log): /;
+/** What native clients write above the output of a command: its exit code, its duration. */
+const COMMAND_HEADER =
+  /^(?:(?:Chunk ID|Wall time|Exit code|Process exited with code|Process running with session ID|Original token count|Total output lines)[^\n]*\n){1,8}(?:Output:\n)?\n?/;
+/** Members of a JSON text that hold the output of a command. */
+const OUTPUT_MEMBERS: ReadonlySet<string> = new Set(['output', 'stdout', 'stderr', 'aggregated_output']);
+
+/** The text itself where nothing can be left out. */
+export function* compressText(text: string): Steps<string> {
+  if (text.startsWith('{')) return yield* compressJson(text);
+  const header = COMMAND_HEADER.exec(text)?.[0] ?? '';
+  const output = text.slice(header.length);
+  const compressed = yield* compressOutput(output);
+  return compressed === undefined ? text : header + compressed;
+}
+
+/** `{"output": …, "metadata": …}`: the form in which some clients send what a command printed. */
+function* compressJson(text: string): Steps<string> {
+  let parsed: Json;
+  try {
+    parsed = JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+  if (!isObject(parsed)) return text;
+  const changed: Record<string, string> = {};
+  for (const name of OUTPUT_MEMBERS) {
+    const value = Object.hasOwn(parsed, name) ? parsed[name] : undefined;
+    const compressed = typeof value === 'string' ? yield* compressOutput(value) : undefined;
+    if (compressed !== undefined) changed[name] = compressed;
+  }
+  return Object.keys(changed).length > 0 ? JSON.stringify({ ...parsed, ...changed }) : text;
+}
+
+function* compressOutput(text: string): Steps<string | undefined> {
+  if (COMPRESSED.test(text) || hasMoreLines(text, MOST_LINES)) return undefined;
+  const hasHunk = text.startsWith('@@') || text.includes('\n@@');
+  const lines = text.split('\n');
+  const shorter =
+    (hasHunk ? yield* compressDiff(lines) : undefined) ??
+    (yield* compressSearch(lines, text.includes('\0'))) ??
+    (yield* compressLog(lines));
+  const compressed = shorter?.join('\n');
+  return compressed !== undefined && compressed.length <= text.length * WORTHWHILE ? compressed : undefined;
+}
+
+function hasMoreLines(text: string, most: number): boolean {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) if (++lines > most) return true;
+  return false;
+}

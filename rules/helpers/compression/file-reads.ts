@@ -1,0 +1,68 @@
+// Whether a command line prints a file: then its output is what the client's model will edit, and no byte of it may change (F7.4).
+import { printsOnly } from './sed-script.ts';
+import { type Pipeline, readShell, type ShellWord, type SimpleCommand } from './shell-words.ts';
+
+const READERS: ReadonlySet<string> = new Set(['cat', 'nl', 'head', 'tail']);
+const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'ash']);
+/** They run the command that follows their own options and values. */
+const RUNNERS: ReadonlySet<string> = new Set([
+  'builtin',
+  'command',
+  'env',
+  'exec',
+  'nice',
+  'nohup',
+  'stdbuf',
+  'sudo',
+  'time',
+  'timeout',
+  'xargs',
+]);
+const RESERVED: ReadonlySet<string> = new Set(['!', '{', '}', 'do', 'done', 'elif', 'else', 'fi', 'if', 'then', 'until', 'while']);
+const ASSIGNMENT = /^\w+\+?=/;
+const DEEPEST_SHELL = 4;
+/** How far behind a runner its command is looked for. */
+const MOST_RUNNER_WORDS = 16;
+
+/**
+ * Whether any pipeline of the line is a file read: one reading command, or several after another (`nl FILE | sed -n 1,9p`). True where
+ * the line cannot be read, or the shell computes the name of the command.
+ */
+export function readsFile(line: string, depth = 0): boolean {
+  const pipelines = depth > DEEPEST_SHELL ? undefined : readShell(line);
+  return pipelines === undefined || pipelines.some((pipeline) => isRead(pipeline, depth));
+}
+
+/** The same of a list of arguments, which no shell reads: `["bash", "-lc", "cat FILE"]`. */
+export const argumentsReadFile = (args: readonly string[]): boolean => isRead([args], 0);
+
+/** A reader behind another command (`git diff | head`) prints what that command found, and no file. */
+const isRead = (pipeline: Pipeline, depth: number): boolean => pipeline.every((command) => isReader(command, depth));
+
+function isReader(command: SimpleCommand, depth: number): boolean {
+  const [name, ...args] = withoutPrefix(command);
+  if (name === undefined) return args.length > 0 || command.includes(undefined);
+  const program = programOf(name);
+  if (READERS.has(program)) return true;
+  if (program === 'sed') return printsOnly(args);
+  if (SHELLS.has(program)) return shellReads(args, depth);
+  // What a runner's own options take is not known here: a reader's name among its words decides.
+  const words = args.slice(0, MOST_RUNNER_WORDS);
+  return depth < DEEPEST_SHELL && RUNNERS.has(program) && words.some((_, i) => isReader(words.slice(i), depth + 1));
+}
+
+/** Without reserved words and assignments in front of the command. */
+function withoutPrefix(command: SimpleCommand): SimpleCommand {
+  const start = command.findIndex((word) => word === undefined || !(RESERVED.has(word) || ASSIGNMENT.test(word)));
+  return start === -1 ? [] : command.slice(start);
+}
+
+const programOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
+
+/** The script behind `-c`; one that the shell computes could read anything. A shell without it runs a program of the user's. */
+function shellReads(args: readonly ShellWord[], depth: number): boolean {
+  const option = args.findIndex((word) => word !== undefined && /^-[a-z]*c[a-z]*$/.test(word));
+  if (option === -1) return false;
+  const script = args.slice(option + 1).find((word) => word === undefined || !word.startsWith('-'));
+  return script === undefined || readsFile(script, depth + 1);
+}

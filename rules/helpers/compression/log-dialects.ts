@@ -1,0 +1,116 @@
+// How test runners and build tools write: their summaries, the first lines of their failures, and the lines that report progress.
+
+export interface LogDialect {
+  readonly name: string;
+  /** A line that states the result of the run. */
+  readonly summary: RegExp;
+  /** Each number of failures or errors in a summary. */
+  readonly counts: RegExp;
+  /** The first line of one failure. */
+  readonly failure: RegExp;
+  /** Says of a failure that it only repeats failures of its parts. */
+  readonly derived?: RegExp;
+  /** A passed test, or progress. */
+  readonly progress: RegExp;
+  /** A title of what follows: left out with it. */
+  readonly title?: RegExp;
+  /** Details below a line of progress: their first and last line. */
+  readonly details?: { readonly first: RegExp; readonly last: RegExp };
+}
+
+const CARGO_PROGRESS = 'Compiling|Downloading|Downloaded|Checking|Fresh|Adding|Locking|Updating|Dirty|Documenting|Unpacking|Vendoring';
+
+/** The dialects whose lines cannot be mistaken come first. */
+export const LOG_DIALECTS: readonly LogDialect[] = [
+  {
+    name: 'cargo test',
+    summary: /^test result: \w+\. \d+ passed; \d+ failed/,
+    counts: /; (\d+) failed/g,
+    failure: /^---- .+ stdout ----$/,
+    progress: new RegExp(String.raw`^test .+ \.\.\. (?:ok|ignored)(?: <[\d.]+s>)?$|^ +(?:${CARGO_PROGRESS}) `),
+  },
+  {
+    name: 'cargo build',
+    summary: /^error: (?:could not compile|aborting) .*due to (?:\d+ )?previous error|^ +Finished .*target\(s\) in /,
+    counts: /due to (\d+) previous error/g,
+    failure: /^error(?:\[E\d+\])?: (?!could not compile|aborting due)/,
+    progress: new RegExp(`^ +(?:${CARGO_PROGRESS}) `),
+  },
+  {
+    name: 'TAP',
+    summary: /^# fail +\d+$/,
+    counts: /^# fail +(\d+)$/g,
+    failure: /^ *not ok \d+/,
+    derived: /^ *failureType: 'subtestsFailed'$/,
+    progress: /^ *(?:ok \d+(?! .*# (?:TODO|SKIP))|1\.\.\d+$)/,
+    title: /^ *# Subtest: /,
+    details: { first: /^ *---$/, last: /^ *\.\.\.$/ },
+  },
+  {
+    name: 'node:test',
+    summary: /^ℹ fail \d+$/,
+    counts: /^ℹ fail (\d+)$/g,
+    failure: /^test at .+:\d+:\d+$/,
+    progress: /^ *✔ /,
+    title: /^ *▶ /,
+  },
+  {
+    name: 'pytest',
+    summary: /^(?:=+ )?(?:\d+ [a-z]+, )*\d+ (?:passed|failed|errors?)\b.* in [\d.]+s/,
+    counts: /(\d+) (?:failed|errors?)\b/g,
+    failure: /^_{3,} .+ _{3,}$/,
+    progress: /^\S+::.+ PASSED(?: +\[ *\d+%\])?$|^(?:\S+\.py )?[.s]+(?: +\[ *\d+%\])?$/,
+  },
+  {
+    name: 'unittest',
+    summary: /^(?:FAILED \((?:[a-z ]+=\d+(?:, )?)+\)|OK(?: \([^)]*\))?)$/,
+    counts: /(?:failures|errors)=(\d+)/g,
+    failure: /^(?:FAIL|ERROR): /,
+    progress: /^\S+ \(\S+\) \.\.\. ok$|^\.+$/,
+  },
+  {
+    name: 'Jest and Vitest',
+    summary: /^ *Tests:? +.*\b\d+ (?:failed|passed)\b/,
+    counts: /(\d+) failed/g,
+    failure: /^ +● (?!Console$)|^ FAIL {2}.+ > /,
+    progress: /^ *[✓√] |^ ?PASS /,
+  },
+  {
+    name: 'Go',
+    summary: /^(?:ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[)/,
+    // A package states no number: one failure at least.
+    counts: /^FAIL(?=\s+\S)/g,
+    failure: /^\s*--- FAIL: /,
+    progress: /^\s*(?:=== (?:RUN|PAUSE|CONT|NAME)\s|--- PASS: )/,
+  },
+  {
+    name: 'Maven',
+    summary: /^(?:\[\w+\] )?Tests run: \d+, Failures: \d+, Errors: \d+/,
+    counts: /(?:Failures|Errors): (\d+)/g,
+    failure: /<<< (?:FAILURE|ERROR)!/,
+    progress: /^(?:\[INFO\] )?(?:Running |Download(?:ing|ed) )|^(?:\[INFO\] )?Tests run: \d+, Failures: 0, Errors: 0,.*Time elapsed/,
+  },
+  {
+    name: 'numbered failures',
+    summary: /^\d+ (?:tests?|doctests?|propert\w+|examples?|runs)\b.*\b\d+ (?:failures?|errors?)\b|^ +\d+ (?:passing|failing)\b/,
+    counts: /(\d+) (?:failures?|errors?|failing)\b/g,
+    failure: /^ *\d+\) \S/,
+    progress: /^ *✔ |^ +\* (?:test|doctest|property) .*\([\d.]+ms\)|^[.*]+$/,
+  },
+  {
+    name: 'npm',
+    summary: /^(?:added|changed|removed|up to date)\b.* in [\d.]+m?s$/,
+    counts: /(?!)/g,
+    failure: /^npm (?:error|ERR!)/,
+    progress: /^npm (?:http|info|verb|verbose|sill|silly|timing) /,
+  },
+  {
+    name: 'other tools',
+    summary:
+      /^(?=.*\b(?:passed|ran|result|results|summary|tests?|total|completed|finished|build|done|suites?)\b)(?=.*(?:\d+ (?:tests? )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?) ?[:=] ?\d)).*$/i,
+    counts: /(\d+) (?:tests? )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?) ?[:=] ?(\d+)/gi,
+    failure: /^\s*(?:\[?(?:FAIL|FAILED|FAILURE|ERROR|FATAL)\]?\b|[✖✗✘×❌●]|not ok\b|\d+\) \S|Error: |error: )|^\S+ (?:FATAL|ERROR)\b/,
+    progress:
+      /^\s*(?:[✔✓√] |ok \S|(?:PASS|PASSED|OK)\b|\[(?:PASS|PASSED|OK|INFO|DEBUG|TRACE)\] )|^(?:\S+ ){0,3}(?:INFO|DEBUG|TRACE)\b|(?:\.\.\.|:| -) ?(?:ok|OK|PASS|PASSED|passed)(?: \([^)]*\))?$/,
+  },
+];

@@ -1,0 +1,115 @@
+// Compresses logs of test runners and builds (F7.3): passed tests and progress go; every failure and everything else stays.
+import { LOG_DIALECTS, type LogDialect } from './log-dialects.ts';
+import { isStep, type Steps } from './steps.ts';
+
+/** Summaries stand at the end of a log, in front of the details of its failures at most. */
+const SUMMARY_LINES = 4_000;
+const CANDIDATES_AT_A_TIME = 1_000;
+const FEWEST_LEFT_OUT = 3;
+/** What any summary has: spares most lines the dialects' expressions. */
+const SUMMARY_HINT = /\d|^OK/;
+const LONGEST_SUMMARY = 160;
+/** A longer line is neither progress nor the first line of a failure. */
+const LONGEST_LINE = 500;
+
+/** Undefined where no summary says how the run ended, or it reports failures that are not all here. */
+export function* compressLog(lines: readonly string[]): Steps<readonly string[] | undefined> {
+  const dialect = yield* dialectOf(lines);
+  if (!dialect) return undefined;
+  const { progress, reported, discovered } = yield* readLog(lines, dialect);
+  if (reported > discovered) return undefined;
+  return ['[compressed log: only lines of passed tests and of progress are left out]', ...shortened(lines, progress)];
+}
+
+function* dialectOf(lines: readonly string[]): Steps<LogDialect | undefined> {
+  const candidates = lines.slice(-SUMMARY_LINES).filter((line) => line.length <= LONGEST_SUMMARY && SUMMARY_HINT.test(line));
+  for (const dialect of LOG_DIALECTS) {
+    for (const [i, line] of candidates.entries()) {
+      if (i % CANDIDATES_AT_A_TIME === CANDIDATES_AT_A_TIME - 1) yield;
+      if (dialect.summary.test(line)) return dialect;
+    }
+  }
+  return undefined;
+}
+
+interface Log {
+  /** 1 for each line that may go. */
+  readonly progress: Uint8Array;
+  /** Failures by the summaries, and failures whose first line is here. */
+  readonly reported: number;
+  readonly discovered: number;
+}
+
+function* readLog(lines: readonly string[], dialect: LogDialect): Steps<Log> {
+  const { failure, derived, progress, details } = dialect;
+  const marks = new Uint8Array(lines.length);
+  const failures = new Set<string>();
+  const reported = new ReportedFailures(dialect);
+  let repeated = 0;
+  let inDetails = false;
+  for (const [i, line] of lines.entries()) {
+    if (isStep(i)) yield;
+    if (inDetails) {
+      marks[i] = 1;
+      inDetails = details?.last.test(line) !== true;
+    } else if (line.length > LONGEST_LINE) continue;
+    else if (details && marks[i - 1] === 1 && details.first.test(line)) {
+      marks[i] = 1;
+      inDetails = true;
+      // A failure that is written twice counts once.
+    } else if (failure.test(line)) failures.add(line.trim());
+    else if (derived?.test(line)) repeated++;
+    else {
+      reported.read(line);
+      if (progress.test(line)) marks[i] = 1;
+    }
+  }
+  markTitles(lines, dialect, marks);
+  return { progress: marks, reported: reported.number, discovered: failures.size - repeated };
+}
+
+/** Summaries of one form add up (one for each package); of several forms (tests, suites) the largest number counts. */
+class ReportedFailures {
+  readonly #dialect: LogDialect;
+  readonly #byForm = new Map<string, number>();
+
+  constructor(dialect: LogDialect) {
+    this.#dialect = dialect;
+  }
+
+  get number(): number {
+    return Math.max(0, ...this.#byForm.values());
+  }
+
+  read(line: string): void {
+    const { summary, counts } = this.#dialect;
+    if (line.length > LONGEST_SUMMARY || !summary.test(line)) return;
+    const form = line.replace(/[\d.]+/g, '#');
+    let failures = this.#byForm.get(form) ?? 0;
+    // A match without a number is one failure.
+    for (const match of line.matchAll(counts)) failures += Number(match.slice(1).find((group) => group !== undefined) ?? 1);
+    this.#byForm.set(form, failures);
+  }
+}
+
+/** Upwards: a title belongs to what follows, a blank line to both sides. */
+function markTitles(lines: readonly string[], { title }: LogDialect, marks: Uint8Array): void {
+  for (let i = lines.length - 2; i > 0; i--) {
+    if (marks[i] === 1 || marks[i + 1] !== 1) continue;
+    const line = lines[i] as string;
+    if ((line.length <= LONGEST_LINE && title?.test(line)) || (line === '' && marks[i - 1] === 1)) marks[i] = 1;
+  }
+}
+
+function shortened(lines: readonly string[], progress: Uint8Array): readonly string[] {
+  const out: string[] = [];
+  for (let i = 0; i < lines.length; ) {
+    let end = i;
+    while (progress[end] === 1) end++;
+    if (end - i >= FEWEST_LEFT_OUT) out.push(`[${end - i} lines left out]`);
+    else if (end === i) out.push(lines[end++] as string);
+    else out.push(...lines.slice(i, end));
+    i = end;
+  }
+  return out;
+}

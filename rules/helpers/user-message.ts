@@ -1,0 +1,8 @@
+// A string input as the user's one message.
+import type { JsonObject } from '../../proxy/turn/json.ts';
+
+export const userMessage = (text: string): JsonObject => ({
+  type: 'message',
+  role: 'user',
+  content: [{ type: 'input_text', text }],
+});

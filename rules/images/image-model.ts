@@ -1,0 +1,73 @@
+// The model of an image request: named, permitted to the key, and hosted where the catalog does not have it (A10, AU5, Q4).
+
+import { surfaceOf } from '../../proxy/turn/kinds.ts';
+import { plainRefusal, Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import type { Body, ModelView, Turn } from '../../proxy/turn/turn.ts';
+import { accountsName } from '../helpers/accounts-name.ts';
+import { withImageModel } from '../helpers/image-tool.ts';
+import { allowsModel } from '../helpers/key-policy.ts';
+import { IMAGES } from '../route-groups.ts';
+
+interface Named {
+  readonly id: string;
+  /** Whether the catalog has it: then accounts may call it otherwise, and an id of no catalog is sent exactly as it came. */
+  readonly listed: boolean;
+}
+
+/** The turn's model becomes the one whose accounts can take the request: the image model itself on native routes, or its host. */
+export const imageModel = rule<Named>({
+  name: 'image-model',
+  routes: IMAGES,
+  async request({ body }, turn) {
+    const id = idOf(body, turn);
+    const host = turn.pool.image_host_model;
+    // First, because an unknown host is looked for at the accounts: after that what is absent is absent.
+    const hostView = host === undefined ? undefined : await turn.findModel(host);
+    const presence = turn.presenceOf(id);
+    if (presence === 'suppressed' || presence === 'invisible') throw new Refusal('invalid_model', { param: 'model' });
+    const listed = presence !== 'absent';
+    turn.model = isNative(turn) && listed ? await turn.findModel(id) : hostView;
+    if (!isNative(turn)) checkHost(turn, hostView);
+    noteModel(id, listed, turn);
+    return { id, listed };
+  },
+  attempt(out, { id, listed }, turn) {
+    const name = listed ? accountsName(out.account, id) : undefined;
+    if (name === undefined) return;
+    if (isNative(turn)) out.body.model = name;
+    else Object.assign(out.body, withImageModel(out.body, name));
+  },
+  explain({ key, pool, model }) {
+    if (model !== undefined && key && !allowsModel(key, model)) return 'refuses: 403 model_not_allowed';
+    const { image_host_model } = pool;
+    return image_host_model === undefined ? 'the Pool has no image_host_model' : `${image_host_model} hosts image models of no catalog`;
+  },
+});
+
+const isNative = ({ route }: Turn): boolean => surfaceOf(route.kind) === 'native';
+
+/** The key's list is checked before the catalog, so that a key cannot find out which models exist outside its list. */
+function idOf({ model }: Body, { key }: Turn): string {
+  if (typeof model !== 'string' || model === '') throw new Refusal('invalid_model', { param: 'model' });
+  if (!allowsModel(key, model)) throw new Refusal('model_not_allowed', { param: 'model' });
+  return model;
+}
+
+/** Images on /v1 are the work of a host (Q22). */
+function checkHost({ pool }: Turn, host: ModelView | undefined): void {
+  if (host) return;
+  if (pool.image_host_model !== undefined) throw plainRefusal('no_eligible_account');
+  throw new Refusal('invalid_model', { param: 'model', message: 'This Pool has no `image_host_model`, which image requests on /v1 need.' });
+}
+
+/**
+ * Only an id that the catalog or the configuration has is noted: any other is a client's text (S4). Where a host does the work, its id
+ * stands in; on native routes it does none.
+ */
+function noteModel(id: string, listed: boolean, turn: Turn): void {
+  const { key, pool, model } = turn;
+  const isKnown = listed || Object.hasOwn(pool.models, id) || key.models !== undefined;
+  const noted = isKnown ? id : isNative(turn) ? undefined : model?.id;
+  if (noted !== undefined) turn.note('model', noted);
+}

@@ -1,0 +1,64 @@
+// Checks the parameters of images on /v1: what the image tool takes, and the neutral values of what it does not (Q22).
+
+import { isBodyFile } from '../../proxy/turn/body-file.ts';
+import { isAbsent, isText, type Json } from '../../proxy/turn/json.ts';
+import { dispatchedKind } from '../../proxy/turn/kinds.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import type { Body } from '../../proxy/turn/turn.ts';
+import { compressionOf, TOOL_TEXTS } from '../helpers/image-options.ts';
+import { imagesIn, SOURCE_MEMBERS } from '../helpers/image-sources.ts';
+import { imageTypeOf } from '../helpers/image-type.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { TRANSLATED_IMAGES } from '../route-groups.ts';
+
+/** What a parameter may ask for without a loss. In a form every value is a text. */
+const NEUTRAL: ReadonlyMap<string, ReadonlySet<Json>> = new Map<string, ReadonlySet<Json>>([
+  ['n', new Set([1, '1'])],
+  ['response_format', new Set(['b64_json'])],
+  ['stream', new Set([false, 'false'])],
+  ['partial_images', new Set([0, '0'])],
+]);
+
+const TAKEN: ReadonlySet<string> = new Set(['model', 'prompt', 'user', 'output_compression', ...TOOL_TEXTS]);
+
+/** Parameters of the public API that may be named in an answer; any other name is a client's text. */
+const NAMED: ReadonlySet<string> = new Set([...NEUTRAL.keys(), ...SOURCE_MEMBERS, 'style', 'images']);
+
+export const imageParameters = rule({
+  name: 'image-parameters',
+  routes: TRANSLATED_IMAGES,
+  request({ body }, { route }) {
+    const edits = dispatchedKind(route.kind)?.payload === 'form';
+    for (const [name, value] of Object.entries(body)) {
+      if (isAbsent(value)) continue;
+      const taken = NEUTRAL.get(name)?.has(value) ?? (TAKEN.has(name) || (edits && SOURCE_MEMBERS.has(name)));
+      if (!taken) throw unsupported(name);
+    }
+    if (!isText(body.prompt)) throw invalidRequest('prompt', 'must be a text');
+    for (const param of TOOL_TEXTS) {
+      if (!isAbsent(body[param]) && !isText(body[param])) throw invalidRequest(param, 'must be a text');
+    }
+    if (compressionOf(body) === 'malformed') throw invalidRequest('output_compression', 'must be an integer from 0 to 100');
+    if (edits) checkSources(body);
+  },
+});
+
+function checkSources(body: Body): void {
+  const images = imagesIn(body);
+  if (images.length === 0) throw invalidRequest('image', 'must be a file');
+  for (const { value, path } of images) refuseUnlessImage(value, path);
+  if (!isAbsent(body.mask)) refuseUnlessImage(body.mask, 'mask');
+}
+
+function refuseUnlessImage(value: Json, path: string): void {
+  if (!isBodyFile(value)) throw invalidRequest(path, 'must be one file');
+  if (imageTypeOf(value.data) === undefined) throw invalidRequest(path, 'must be a PNG, JPEG, WebP or GIF image');
+}
+
+function unsupported(name: string): Refusal {
+  if (NAMED.has(name)) {
+    return new Refusal('unsupported_parameter', { param: name, message: `\`${name}\` is not supported with this value on this endpoint.` });
+  }
+  return new Refusal('unsupported_parameter', { message: `This endpoint takes no parameters but ${[...TAKEN].join(', ')}.` });
+}

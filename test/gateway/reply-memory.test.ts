@@ -1,0 +1,138 @@
+// What turns hold of their replies, against hostile providers: a limit for one turn and one for all of them, and what is past them.
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { type Crude, crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
+import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { postOf, RawClient } from '../support/raw.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
+
+const NATIVE = '/backend-api/agent/responses';
+const PUBLIC = '/v1/responses';
+const COLLECTED = { model: 'model-a', input: 'hello' };
+const STREAMED = { ...COLLECTED, stream: true };
+
+/** Of one turn, and of all turns. */
+const TURN_BYTES = 1_000_000;
+const ALL_BYTES = 1_500_000;
+
+const HEAD = crudeHead(200, { 'content-type': 'text/event-stream' });
+const sse = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+const DELTA = sse({ type: 'response.output_text.delta', sequence_number: 0, delta: 'a' });
+const item = (bytes: number): string => sse({ type: 'response.output_item.done', item: { type: 'message', id: 'x'.repeat(bytes) } });
+const completed = (bytes: number): string =>
+  sse({ type: 'response.completed', response: { id: 'x'.repeat(bytes), status: 'completed', model: 'theirs', output: [] } });
+
+let answer: (socket: Socket) => void;
+let crude: Crude;
+let gate: TestGateway;
+before(async () => {
+  crude = await startCrude((socket) => answer(socket));
+});
+after(() => crude[Symbol.asyncDispose]());
+beforeEach(async () => {
+  gate = await startGateway({
+    upstream: { accounts: ['north'] },
+    config: (draft) => {
+      crude.as('north')(draft);
+      draft.limits = { upstream_event_bytes: TURN_BYTES, replies_in_memory_bytes: ALL_BYTES };
+    },
+  });
+});
+
+afterEach(() => gate.close());
+
+/** Writes the same text again and again, as long as it is read. */
+function endlessly(socket: Socket, text: string): void {
+  while (!socket.destroyed) {
+    if (socket.write(text)) continue;
+    socket.once('drain', () => endlessly(socket, text));
+    return;
+  }
+}
+
+/** After it nothing is held: a turn that needs most of the memory of all turns is served. */
+async function nothingIsHeld(): Promise<void> {
+  answer = (socket) => void socket.end(HEAD + DELTA + completed(200_000));
+  for (let i = 0; i < 8; i++) assert.equal((await gate.send(PUBLIC, { body: COLLECTED })).status, 200);
+}
+
+describe('a reply of one turn', () => {
+  test('whose finished items have no end breaks off, streamed and collected', async () => {
+    answer = (socket) => {
+      socket.write(HEAD + DELTA);
+      endlessly(socket, item(10_000));
+    };
+    const { text } = await gate.send(PUBLIC, { body: STREAMED });
+    assert.equal(eventsOf(text).at(-1)?.data.error.code, 'server_error');
+    assert.ok(text.length < TURN_BYTES);
+    const { status, json } = await gate.send(PUBLIC, { body: COLLECTED });
+    assert.deepEqual([status, json.error.code], [502, 'upstream_error']);
+    assert.deepEqual([gate.count('upstream_events_too_large'), gate.count('replies_guard_refused')], [2, 0]);
+    assert.deepEqual(
+      (await gate.rows()).map(({ outcome }) => outcome),
+      ['cut', 'cut'],
+    );
+    assert.equal(gate.count('server_errors'), 0);
+    await nothingIsHeld();
+  });
+
+  test('with a terminal event that has no room with its copies breaks off, and natively ends as a broken one', async () => {
+    answer = (socket) => void socket.end(HEAD + DELTA + completed(300_000));
+    const { text } = await gate.send(PUBLIC, { body: STREAMED });
+    assert.equal(eventsOf(text).at(-1)?.data.error.code, 'server_error');
+    await assert.rejects(gate.send(NATIVE, { body: turnBody('hello') }));
+    assert.equal((await gate.send(PUBLIC, { body: COLLECTED })).status, 502);
+    assert.equal(gate.count('upstream_events_too_large'), 3);
+    await nothingIsHeld();
+  });
+
+  test('with an event that nobody reads has room for the event and its pieces', async () => {
+    const large = (bytes: number): string => sse({ type: 'response.output_text.delta', delta: 'x'.repeat(bytes) });
+    answer = (socket) => void socket.end(HEAD + DELTA + large(450_000) + completed(10));
+    assert.ok((await gate.send(NATIVE, { body: turnBody('hello') })).text.endsWith(completed(10)));
+    answer = (socket) => void socket.end(HEAD + DELTA + large(600_000) + completed(10));
+    await assert.rejects(gate.send(NATIVE, { body: turnBody('hello') }));
+    assert.equal(gate.count('upstream_events_too_large'), 1);
+    await nothingIsHeld();
+  });
+
+  test('with a whole answer that has no room with its copies is a failure of the account', async () => {
+    const json = (bytes: number): string => JSON.stringify({ id: 'x'.repeat(bytes), object: 'response', status: 'completed', output: [] });
+    for (const [bytes, status] of [
+      [200_000, 200],
+      [300_000, 502],
+    ] as const) {
+      answer = (socket) => void socket.end(crudeAnswer(200, json(bytes)));
+      assert.equal((await gate.send(NATIVE, { body: turnBody('hello', { stream: false }) })).status, status);
+      assert.equal((await gate.send(PUBLIC, { body: COLLECTED })).status, status);
+    }
+    assert.equal(gate.count('upstream_events_too_large'), 2);
+    await nothingIsHeld();
+  });
+});
+
+test('the replies of all turns together have a limit: past it the reply that asks for more breaks off, and the others go on', async () => {
+  const sockets: Socket[] = [];
+  answer = (socket) => {
+    sockets.push(socket);
+    socket.write(HEAD + DELTA + item(200_000));
+  };
+  // Each keeps its finished item, and counts it twice.
+  const clients: RawClient[] = [];
+  for (let i = 1; i <= 3; i++) {
+    const client = await RawClient.connect(gate.url);
+    clients.push(client);
+    client.write(postOf(PUBLIC, STREAMED));
+    await client.until(() => client.pending.includes('"}}\n\n'), 'the item');
+  }
+  const { status, text } = await gate.send(PUBLIC, { body: STREAMED });
+  assert.deepEqual([status, eventsOf(text).at(-1)?.data.error.code], [200, 'server_error']);
+  assert.deepEqual([gate.count('replies_guard_refused'), gate.count('upstream_events_too_large')], [1, 1]);
+  for (const socket of sockets.slice(0, 3)) socket.end(completed(10));
+  for (const client of clients) {
+    assert.ok((await client.answer()).body.endsWith('[DONE]\n\n'));
+    client.close();
+  }
+  await nothingIsHeld();
+});

@@ -1,0 +1,262 @@
+// A reply on an upstream websocket broken at every byte, at every frame and in every way: clients see whole turns, clean errors, or the ending
+// that their surface has for it. Nothing is dispatched again after anything was shown, and every turn leaves one row.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Fault } from '../../proxy/rehearsal/fault.ts';
+import { encodeFrame } from '../../proxy/rehearsal/frame-encoding.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
+import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
+import { ShiftedClock } from '../support/shifted-clock.ts';
+import { connect, type TestSocket } from '../support/websocket.ts';
+
+const PATHS = { native: NATIVE_SOCKET, public: PUBLIC_SOCKET } as const;
+type Surface = keyof typeof PATHS;
+
+const EVENTS: readonly JsonObject[] = [
+  { type: 'response.created', response: {} },
+  { type: 'response.output_text.delta', delta: 'é' },
+  { type: 'response.completed', response: { id: 'r', status: 'completed' } },
+];
+const SHOWN = EVENTS.map(({ type }) => type as string);
+
+/** Where each frame ends on the wire. */
+const ENDS = EVENTS.reduce<readonly number[]>(
+  (ends, event) => ends.concat((ends.at(-1) ?? 0) + encodeFrame('text', Buffer.from(JSON.stringify(event))).length),
+  [],
+);
+const [LIFECYCLE = 0, VISIBLE = 0, WHOLE = 0] = ENDS;
+
+/** What a client saw of a turn. */
+interface Seen {
+  /** Without the metadata event that the gateway adds on the backend surface. */
+  readonly types: readonly string[];
+  /** The code of the close; undefined where the connection stayed open. */
+  readonly closed: number | undefined;
+  readonly error: JsonObject | undefined;
+  /** How many turns reached the accounts. */
+  readonly dispatches: number;
+}
+
+async function see(gate: TestGateway, socket: TestSocket, body: JsonObject): Promise<Seen> {
+  const before = gate.upstream.turns().length;
+  const from = socket.frames.length;
+  let closed: number | undefined;
+  socket.send({ type: 'response.create', ...body });
+  try {
+    await socket.rest();
+  } catch (thrown) {
+    if (socket.isOpen) throw thrown;
+    ({ code: closed } = await socket.closed);
+  }
+  const frames = socket.frames.slice(from);
+  const types = typesOf(frames).filter((type) => type !== 'agent.response.metadata');
+  const last = frames.at(-1);
+  const error = last?.type === 'error' ? { ...(last.error as JsonObject), status: last.status ?? null } : undefined;
+  return { types, closed, error, dispatches: gate.upstream.turns().length - before };
+}
+
+type Row = readonly [status: number, outcome: string, code: string | null];
+const COMPLETED: Row = [200, 'completed', null];
+
+/** One upstream death, where no other account can take the turn. */
+interface Death {
+  /** A turn was answered on the same websocket before. */
+  readonly isReused: boolean;
+  /** The turn continues the response of that turn. */
+  readonly isAnchored: boolean;
+}
+
+/** Asserts what the surface has for a reply of this many bytes. @returns the turn's row */
+function assertDeath(surface: Surface, bytes: number, { isReused, isAnchored }: Death, seen: Seen): Row {
+  const { types, closed, error, dispatches } = seen;
+  if (bytes >= WHOLE) {
+    assert.deepEqual([types, closed, dispatches], [SHOWN, undefined, 1]);
+    return COMPLETED;
+  }
+  if (bytes >= VISIBLE) {
+    assert.equal(dispatches, 1, 'no second dispatch after anything was shown');
+    if (surface === 'native') assert.deepEqual([types, closed], [SHOWN.slice(0, 2), 1011]);
+    else assert.deepEqual([types, closed, error?.status], [[...SHOWN.slice(0, 2), 'error'], undefined, 502]);
+    return [200, 'cut', surface === 'native' ? 'upstream_error' : 'server_error'];
+  }
+  assert.equal(closed, undefined);
+  if (isAnchored) {
+    assert.deepEqual([types, error?.status, error?.code, dispatches], [['error'], 400, 'previous_response_not_found', 1]);
+    return [400, 'failed', 'previous_response_not_found'];
+  }
+  if (isReused && bytes < LIFECYCLE) {
+    assert.deepEqual([types.at(-1), dispatches], ['response.completed', 2], 'an idle connection that died is opened again');
+    return COMPLETED;
+  }
+  assert.deepEqual([types, error?.status, error?.code, dispatches], [['error'], 502, 'upstream_error', 1]);
+  return [502, 'failed', 'upstream_error'];
+}
+
+const cutAt = (bytes: number): Fault => ({ kind: 'cut', at: { bytes }, how: bytes % 5 === 0 ? 'reset' : 'close' });
+
+describe('an upstream websocket that is cut', () => {
+  const deaths: Readonly<Record<string, Death>> = {
+    'a new one': { isReused: false, isAnchored: false },
+    'one that had a turn': { isReused: true, isAnchored: false },
+    'one that had the response that the turn continues': { isReused: true, isAnchored: true },
+  };
+  for (const surface of Object.keys(PATHS) as Surface[]) {
+    for (const [title, death] of Object.entries(deaths)) {
+      test(`after each byte of a reply, ${title}: ${surface}`, async () => {
+        await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+        const expected: Row[] = [];
+        for (let bytes = 0; bytes <= WHOLE; bytes += 1) {
+          using socket = await connect(gate, PATHS[surface]);
+          let anchor: Json | undefined;
+          if (death.isReused) {
+            anchor = responseId(await socket.turn(turnBody('hello')));
+            expected.push(COMPLETED);
+          }
+          gate.heal();
+          gate.upstream.next('north', [replyEvents(EVENTS), cutAt(bytes)]);
+          const body = turnBody('hello', death.isAnchored && anchor !== undefined ? { previous_response_id: anchor } : {});
+          const seen = await see(gate, socket, body);
+          expected.push(assertDeath(surface, bytes, death, seen));
+          if (!socket.isOpen) continue;
+          gate.heal();
+          const next = await see(gate, socket, turnBody('again'));
+          assert.deepEqual([next.types.at(-1), next.dispatches], ['response.completed', 1], 'the connection goes on');
+          expected.push(COMPLETED);
+        }
+        assert.deepEqual(await rowsOf(gate), expected.slice(-1_000), 'one row a turn');
+        await gate.upstream.sockets('north', 0);
+      });
+    }
+
+    test(`fails over before anything was shown, and never after: ${surface}`, async () => {
+      const clock = new ShiftedClock();
+      await using gate = await startGateway({ clock });
+      gate.stopUsageReads();
+      for (let bytes = 0; bytes <= WHOLE; bytes += 1) {
+        // A full retry budget, and accounts in health.
+        clock.setAhead(20_000);
+        gate.heal();
+        using socket = await connect(gate, PATHS[surface]);
+        gate.upstream.clear();
+        gate.upstream.next('north', [replyEvents(EVENTS), cutAt(bytes)]);
+        const { types, dispatches } = await see(gate, socket, turnBody('hello'));
+        assert.equal(gate.upstream.turns('south').length, bytes < VISIBLE ? 1 : 0);
+        assert.equal(dispatches, bytes < VISIBLE ? 2 : 1);
+        if (bytes < VISIBLE) assert.equal(types.filter((type) => type === 'response.created').length, 1, 'nothing of the first attempt');
+        if (bytes < VISIBLE || bytes >= WHOLE) assert.equal(types.at(-1), 'response.completed');
+      }
+    });
+  }
+});
+
+/** By the frame before which, in which or after which the account fails; frames count from 0. */
+const FAULTS: Readonly<Record<string, (frame: number) => Fault>> = {
+  ...Object.fromEntries(
+    [1000, 1001, 1008, 1011, 1012, 1013, 4000].map((code) => [
+      `a close with ${code}`,
+      (after: number): Fault => ({ kind: 'close', code, after }),
+    ]),
+  ),
+  'a binary frame': (frame) => ({ kind: 'binary-frame', event: frame + 1 }),
+  'a frame that is no JSON': (frame) => ({ kind: 'malformed', event: frame + 1 }),
+  'a frame that is no object': (frame) => ({ kind: 'malformed', event: frame + 1, as: 'array' }),
+  'response.failed': (after) => ({ kind: 'refuse-inside', after }),
+  'an error event': (after) => ({ kind: 'refuse-inside', as: 'error', after }),
+  'the connection limit': () => ({ kind: 'connection-limit' }),
+  'a close that blames the size of the frame': () => ({ kind: 'frame-too-large' }),
+  'no terminal event': () => ({ kind: 'no-terminal' }),
+  'the end of the connection behind the reply': () => ({ kind: 'cut', at: { events: EVENTS.length } }),
+};
+
+describe('an account that fails on a websocket', () => {
+  for (const surface of Object.keys(PATHS) as Surface[]) {
+    for (const [title, faultAt] of Object.entries(FAULTS)) {
+      test(`by ${title}, at each frame: ${surface}`, async () => {
+        await using gate = await startGateway();
+        for (const account of ['new', 'reused']) {
+          for (let frame = 0; frame < EVENTS.length; frame += 1) {
+            gate.heal();
+            using socket = await connect(gate, PATHS[surface]);
+            if (account === 'reused') await socket.turn(turnBody('hello'));
+            gate.upstream.next('north', replyOf(faultAt(frame)));
+            const rows = (await rowsOf(gate)).length;
+            const { types, closed, error, dispatches } = await see(gate, socket, turnBody('hello'));
+            const last = types.at(-1);
+            const isWhole = last === 'response.completed' || last === 'response.failed';
+            assert.ok(isWhole || error !== undefined || closed === 1011, `${types} ${closed}`);
+            if (error !== undefined) assert.equal(typeof error.status, 'number');
+            if (error !== undefined || closed !== undefined) assert.ok(dispatches <= 2);
+            // The text of the first attempt and an answer of another one would be two replies.
+            const isOfFirst = socket.frames.some(({ delta }) => delta === 'é');
+            if (isOfFirst) assert.equal(dispatches, 1, 'no second dispatch after anything was shown');
+            assert.ok(types.filter((type) => type === 'response.created').length <= 1);
+            assert.equal((await rowsOf(gate)).length, rows + 1, 'one row a turn');
+          }
+        }
+        await gate.upstream.sockets('north', 0);
+        await gate.upstream.sockets('south', 0);
+        assert.deepEqual([gate.account('north').inFlight, gate.account('south').inFlight], [0, 0]);
+      });
+    }
+  }
+});
+
+/** The small reply with a fault; faults of an ordinary answer's content have no scripted one. A spoilt terminal event ends with its connection. */
+function replyOf(fault: Fault): readonly Fault[] {
+  if (fault.kind === 'refuse-inside' || fault.kind === 'no-terminal') return [{ kind: 'no-preamble' }, fault];
+  return fault.kind === 'malformed'
+    ? [replyEvents(EVENTS), fault, { kind: 'cut', at: { events: EVENTS.length } }]
+    : [replyEvents(EVENTS), fault];
+}
+
+async function rowsOf(gate: TestGateway): Promise<readonly Row[]> {
+  return (await gate.rows()).filter(({ method }) => method === 'WS').map(({ status, outcome, code }) => [status, outcome, code] as const);
+}
+
+test('a reply in two pieces is the same to its client, wherever it is parted', async () => {
+  await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+  for (const surface of Object.keys(PATHS) as Surface[]) {
+    using socket = await connect(gate, PATHS[surface]);
+    gate.upstream.next('north', replyEvents(EVENTS));
+    const whole = await socket.turn(turnBody('hello'));
+    for (let bytes = 1; bytes < WHOLE; bytes += 1) {
+      gate.upstream.next('north', [replyEvents(EVENTS), { kind: 'stall', at: { bytes }, ms: 0 }]);
+      assert.deepEqual(withoutTurnStates(await socket.turn(turnBody('hello'))), withoutTurnStates(whole));
+    }
+    for (const bytes of [1, 2, 3, 7, 64]) {
+      gate.upstream.next('north', [replyEvents(EVENTS), { kind: 'drip', bytes }]);
+      assert.deepEqual(withoutTurnStates(await socket.turn(turnBody('hello'))), withoutTurnStates(whole));
+    }
+  }
+});
+
+/** The first turn has the turn state of the account's upgrade. */
+const withoutTurnStates = (frames: readonly JsonObject[]): readonly JsonObject[] =>
+  frames.map(
+    (frame) => JSON.parse(JSON.stringify(frame, (name, value) => (name === 'x-agent-turn-state' ? undefined : value))) as JsonObject,
+  );
+
+test('a client that leaves while the reply stands still, at any byte, ends the turn and the upstream websocket', async () => {
+  await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+  let turns = 0;
+  for (const surface of Object.keys(PATHS) as Surface[]) {
+    for (let bytes = 0; bytes < WHOLE; bytes += 3) {
+      gate.upstream.clear();
+      const socket = await connect(gate, PATHS[surface]);
+      gate.upstream.next('north', [replyEvents(EVENTS), { kind: 'stall', at: { bytes } }]);
+      socket.send({ type: 'response.create', ...turnBody('hello') });
+      const [turn] = await gate.upstream.arrived(1);
+      await gate.upstream.stalled('north');
+      socket.terminate();
+      assert.equal(await turn?.closed, 'left');
+      await gate.upstream.sockets('north', 0);
+      turns += 1;
+    }
+  }
+  const rows = await rowsOf(gate);
+  assert.equal(rows.length, turns);
+  for (const [status] of rows) assert.equal(status, 499);
+  assert.equal(gate.account('north').inFlight, 0);
+});

@@ -1,0 +1,146 @@
+// The websocket client of the official OpenAI SDK on the compatible surface: a session of anchored turns, refusals, a lost anchor.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import OpenAI from 'openai';
+import type { ResponsesClientEvent, ResponsesServerEvent } from 'openai/resources/responses/responses';
+import { ResponsesWS } from 'openai/resources/responses/ws';
+import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
+
+const clientOf = (gate: TestGateway): OpenAI => new OpenAI({ apiKey: KEY, baseURL: `${gate.url}/v1`, maxRetries: 0 });
+
+const weather = {
+  type: 'function',
+  name: 'get_weather',
+  strict: false,
+  parameters: { type: 'object', properties: { city: { type: 'string' } } },
+} as const;
+
+type Terminal = Extract<ResponsesServerEvent, { type: 'response.completed' }>;
+type Turn = Omit<Extract<ResponsesClientEvent, { type: 'response.create' }>, 'type'>;
+
+/** A session of the SDK: turns one after the other. */
+class Session {
+  readonly #socket: ResponsesWS;
+  readonly #messages: AsyncIterator<unknown>;
+
+  constructor(client: OpenAI) {
+    this.#socket = new ResponsesWS(client);
+    this.#messages = this.#socket.stream()[Symbol.asyncIterator]();
+  }
+
+  /** The events of a turn up to its end, or the error that the SDK reports. */
+  async turn(body: Turn): Promise<{ readonly events: readonly ResponsesServerEvent[]; readonly error?: Error }> {
+    this.#socket.send({ type: 'response.create', ...body });
+    const events: ResponsesServerEvent[] = [];
+    for (;;) {
+      const { value, done } = (await this.#messages.next()) as IteratorResult<
+        | { readonly type: 'message'; readonly message: ResponsesServerEvent }
+        | { readonly type: 'error'; readonly error: Error }
+        | { readonly type: 'connecting' | 'open' | 'close' }
+      >;
+      assert.ok(!done, 'the websocket ended');
+      if (value.type === 'error') return { events, error: value.error };
+      assert.notEqual(value.type, 'close', 'the websocket was closed');
+      if (value.type !== 'message') continue;
+      events.push(value.message);
+      if (value.message.type === 'response.completed') return { events };
+    }
+  }
+
+  async completed(body: Turn): Promise<Terminal['response']> {
+    const { events, error } = await this.turn(body);
+    const last = events.at(-1);
+    assert.ok(last?.type === 'response.completed', String(error));
+    return last.response;
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}
+
+const textOf = ({ output }: Terminal['response']): string | undefined => {
+  const message = output.find(({ type }) => type === 'message');
+  return message?.type === 'message' && message.content[0]?.type === 'output_text' ? message.content[0].text : undefined;
+};
+
+test('a session of anchored turns runs over one websocket to one account', async () => {
+  await using gate = await startGateway();
+  const session = new Session(clientOf(gate));
+  const { events } = await session.turn({ model: 'model-a', input: 'say: hello there' });
+  const numbers = events.flatMap((event) => ('sequence_number' in event ? [event.sequence_number] : []));
+  assert.deepEqual(numbers, [...numbers.keys()], 'numbers without gaps');
+  const first = events.at(-1);
+  assert.ok(first?.type === 'response.completed');
+  assert.equal(textOf(first.response), 'hello there');
+
+  const second = await session.completed({
+    model: 'model-a',
+    previous_response_id: first.response.id,
+    input: 'call the tool get_weather with {"city":"Oslo"}',
+    tools: [weather],
+  });
+  const call = second.output.find(({ type }) => type === 'function_call');
+  assert.ok(call?.type === 'function_call');
+  assert.equal(call.arguments, '{"city":"Oslo"}');
+
+  const third = await session.completed({
+    model: 'model-a',
+    previous_response_id: second.id,
+    input: [{ type: 'function_call_output', call_id: call.call_id, output: 'rain' }],
+    tools: [weather],
+  });
+  const fourth = await session.completed({ model: 'model-a', previous_response_id: third.id, input: 'say: goodbye' });
+  assert.equal(textOf(fourth), 'goodbye');
+
+  const turns = gate.upstream.turns();
+  assert.deepEqual(
+    turns.map(({ account, connection, json }) => [account, connection, (json as { previous_response_id?: string }).previous_response_id]),
+    [
+      ['north', 1, undefined],
+      ['north', 1, first.response.id],
+      ['north', 1, second.id],
+      ['north', 1, third.id],
+    ],
+  );
+  session.close();
+  await gate.upstream.sockets('north', 0);
+  assert.ok((await gate.rows()).every(({ outcome }) => outcome === 'completed'));
+});
+
+test('a refused turn is an error of the SDK, and the session goes on', async () => {
+  await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+  const session = new Session(clientOf(gate));
+  const { id } = await session.completed({ model: 'model-a', input: 'say: hello' });
+  const { error } = await session.turn({ model: 'no-such-model', input: 'hello' });
+  assert.match(String(error), /invalid_model|missing or unknown/);
+  const after = await session.completed({ model: 'model-a', previous_response_id: id, input: 'say: still here' });
+  assert.equal(textOf(after), 'still here');
+  assert.equal(gate.upstream.turns().length, 2);
+  session.close();
+});
+
+test('an anchor of another connection is refused, and the full history starts a new chain', async () => {
+  await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+  const former = new Session(clientOf(gate));
+  const { id } = await former.completed({ model: 'model-a', input: 'say: hello' });
+  former.close();
+  await gate.upstream.sockets('north', 0);
+  const session = new Session(clientOf(gate));
+  const { error } = await session.turn({ model: 'model-a', previous_response_id: id, input: 'say: again' });
+  assert.match(String(error), /previous_response_not_found|[Pp]revious response/);
+  const history = [
+    { role: 'user', content: 'say: hello' },
+    { role: 'assistant', content: 'hello' },
+    { role: 'user', content: 'say: again' },
+  ] as const;
+  assert.equal(textOf(await session.completed({ model: 'model-a', input: [...history] })), 'again');
+  session.close();
+});
+
+test('a wrong key is refused at the upgrade', async () => {
+  await using gate = await startGateway();
+  const socket = new ResponsesWS(new OpenAI({ apiKey: 'wrong', baseURL: `${gate.url}/v1` }));
+  const error = await new Promise<Error>((resolve) => socket.once('error', resolve));
+  assert.match(error.message, /401/);
+});

@@ -1,0 +1,251 @@
+// What accounts do to websocket turns: refused upgrades, failures before and after commit, limits of connections and of frames (Q6, Q17, Q28).
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
+import { ManualClock } from '../support/rehearsal-clock.ts';
+import { ShiftedClock } from '../support/shifted-clock.ts';
+import { connect, type TestSocket } from '../support/websocket.ts';
+
+const clock = new ShiftedClock();
+let gate: TestGateway;
+before(async () => {
+  gate = await startGateway({ clock });
+});
+after(() => gate.close());
+beforeEach(() => {
+  gate.upstream.clear();
+  gate.heal();
+  clock.setAhead(2 * 3_600_000);
+});
+
+const went = (): readonly string[] => gate.upstream.turns().map(({ account, method }) => `${account} ${method}`);
+
+const completes = async (socket: TestSocket, text = 'hi'): Promise<readonly JsonObject[]> => {
+  const frames = await socket.turn(frameOf(text));
+  assert.equal(typesOf(frames).at(-1), 'response.completed', JSON.stringify(frames.at(-1)));
+  return frames;
+};
+
+const refusedWith = (frames: readonly JsonObject[]): readonly unknown[] => {
+  const { type, status, error } = frames.at(-1) as { type: string; status: number; error: JsonObject };
+  return [type, status, error.code];
+};
+
+for (const status of [404, 405, 426, 501]) {
+  test(`an upgrade refused with ${status} says that the account has no websocket: its turns go over HTTP for an hour`, async () => {
+    gate.upstream.nextUpgrade('north', `refuse upgrade ${status}`);
+    using socket = await connect(gate, NATIVE_SOCKET);
+    await completes(socket);
+    await completes(socket);
+    assert.deepEqual(went(), ['north POST', 'north POST']);
+    assert.equal(gate.upstream.upgrades('north').length, 1);
+    assert.equal((gate.upstream.turns()[0]?.json as JsonObject | undefined)?.stream, true);
+    const row = (await gate.rows()).at(-2);
+    assert.deepEqual([row?.status, row?.account, row?.retries], [200, 'NORTH', 1]);
+    assert.equal(gate.account('north').status, 'active');
+    clock.setAhead(3_600_000);
+    await completes(socket);
+    assert.equal(went().at(-1), 'north WS', 'asked again after an hour');
+  });
+}
+
+for (const [status, health] of [
+  [403, 'failing'],
+  [429, 'active'],
+  [500, 'active'],
+  [503, 'active'],
+] as const) {
+  test(`an upgrade refused with ${status} is a failed attempt: the turn goes to another account`, async () => {
+    gate.upstream.nextUpgrade('north', `refuse upgrade ${status}`);
+    using socket = await connect(gate, PUBLIC_SOCKET);
+    await completes(socket);
+    assert.deepEqual(went(), ['south WS']);
+    const [first] = await gate.attempts((await gate.rows()).at(-1)?.id ?? '');
+    assert.deepEqual([first?.account, first?.status], ['NORTH', status]);
+    assert.equal(gate.account('north').status, health);
+  });
+}
+
+test('an upgrade refused with 401 at every account is 502, and the accounts must log in again', async () => {
+  for (const account of ['north', 'south']) gate.upstream.nextUpgrade(account, 'refuse upgrade 401');
+  using socket = await connect(gate, NATIVE_SOCKET);
+  assert.deepEqual(refusedWith(await socket.turn(frameOf('hi'))), ['error', 502, 'upstream_error']);
+  assert.deepEqual([gate.account('north').status, gate.account('south').status], ['reauth_required', 'reauth_required']);
+});
+
+for (const script of ['reset upgrade', 'refuse upgrade 200']) {
+  test(`${script}: the turn goes to another account`, async () => {
+    gate.upstream.nextUpgrade('north', script === 'reset upgrade' ? script : 'refuse upgrade 418');
+    using socket = await connect(gate, NATIVE_SOCKET);
+    if (script === 'reset upgrade') {
+      await completes(socket);
+      assert.deepEqual(went(), ['south WS']);
+    } else assert.deepEqual(refusedWith(await socket.turn(frameOf('hi'))).slice(0, 2), ['error', 418]);
+  });
+}
+
+for (const script of [
+  'refuse 503',
+  'refuse 429 rate_limit_exceeded',
+  'refuse inside',
+  'close 1011',
+  'cut before headers',
+  'reset after 3 events',
+  'cut after 5 events',
+]) {
+  for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+    test(`${script} while nothing was shown moves the turn of ${path} to another account, unseen`, async () => {
+      gate.upstream.next('north', script);
+      using socket = await connect(gate, path);
+      const frames = await completes(socket);
+      assert.deepEqual(went(), ['north WS', 'south WS']);
+      assert.equal(typesOf(frames).filter((type) => type === 'response.created').length, 1);
+      assert.equal((await gate.rows()).at(-1)?.retries, 1);
+    });
+  }
+}
+
+test('a refusal that blames the request is passed on, with a status, and the connection goes on', async () => {
+  for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+    gate.upstream.next('north', 'refuse 400 context_length_exceeded', 'refuse inside context_length_exceeded as error');
+    using socket = await connect(gate, path);
+    for (let i = 0; i < 2; i++) {
+      assert.deepEqual(refusedWith(await socket.turn(frameOf('hi'))), ['error', 400, 'context_length_exceeded'], path);
+    }
+    await completes(socket);
+    assert.ok(went().every((one) => one === 'north WS'));
+    gate.upstream.clear();
+  }
+});
+
+test('every account out of quota is one error frame that says until when', async () => {
+  for (const account of ['north', 'south']) gate.upstream.next(account, 'refuse 429 usage_limit_reached resets 600');
+  using socket = await connect(gate, NATIVE_SOCKET);
+  const frame = (await socket.turn(frameOf('hi'))).at(-1) as { status: number; error: JsonObject };
+  assert.deepEqual([frame.status, frame.error.type, frame.error.code], [429, 'usage_limit_reached', 'usage_limit_reached']);
+  assert.ok(Number(frame.error.resets_at) > 0);
+});
+
+test('[F1.8] a reply that dies after visible output closes the native websocket with 1011, and ends the public turn with a frame of 502', async () => {
+  for (const script of ['cut after 12 events', 'close 1000 after 12 events', 'reset after 12 events']) {
+    gate.upstream.next('north', script, script);
+    using native = await connect(gate, NATIVE_SOCKET);
+    native.send({ type: 'response.create', ...frameOf('hi') });
+    assert.equal((await native.closed).code, 1011, script);
+    assert.ok(typesOf(native.frames).includes('response.output_text.delta'), script);
+    using open = await connect(gate, PUBLIC_SOCKET);
+    assert.deepEqual(refusedWith(await open.turn(frameOf('hi'))), ['error', 502, 'server_error'], script);
+    assert.deepEqual(went(), ['north WS', 'north WS'], script);
+    await completes(open);
+    gate.upstream.clear();
+  }
+});
+
+test('an anchored turn whose websocket dies before commit is previous_response_not_found', async () => {
+  for (const script of ['close 1001', 'cut after 3 events', 'connection limit', 'anchor lost']) {
+    using socket = await connect(gate, NATIVE_SOCKET);
+    const id = responseId(await completes(socket));
+    gate.upstream.next('north', script);
+    const anchored = await socket.turn(frameOf('more', { previous_response_id: id }));
+    assert.deepEqual(refusedWith(anchored), ['error', 400, 'previous_response_not_found'], script);
+    assert.deepEqual(went(), ['north WS', 'north WS'], script);
+    assert.equal(gate.account('north').status, 'active', script);
+    await completes(socket);
+    gate.upstream.clear();
+    gate.heal();
+  }
+});
+
+test('at the provider’s connection limit an unanchored turn moves to a new websocket of the same account, unseen', async () => {
+  using socket = await connect(gate, NATIVE_SOCKET);
+  await completes(socket);
+  gate.upstream.next('north', 'connection limit');
+  await completes(socket);
+  const turns = gate.upstream.turns();
+  assert.deepEqual(went(), ['north WS', 'north WS', 'north WS']);
+  assert.deepEqual([turns[0]?.connection === turns[1]?.connection, turns[1]?.connection === turns[2]?.connection], [true, false]);
+  assert.equal(gate.account('north').status, 'active');
+});
+
+test('an idle websocket that died is opened again, unseen', async () => {
+  using socket = await connect(gate, PUBLIC_SOCKET);
+  await completes(socket);
+  gate.upstream.closeSockets('north', 1001);
+  await gate.upstream.sockets('north', 0);
+  await completes(socket);
+  assert.deepEqual(went(), ['north WS', 'north WS']);
+});
+
+test('a turn over 15 MiB goes over HTTP; one that continues a response is refused', async () => {
+  using socket = await connect(gate, NATIVE_SOCKET);
+  const id = responseId(await completes(socket));
+  const large = 'x'.repeat(15_800_000);
+  assert.deepEqual(refusedWith(await socket.turn(frameOf(large, { previous_response_id: id }))), ['error', 413, 'request_too_large']);
+  await completes(socket, large);
+  assert.deepEqual(went(), ['north WS', 'north POST']);
+});
+
+test('a frame that the account finds too large goes over HTTP', async () => {
+  gate.upstream.next('north', 'frame too large');
+  using socket = await connect(gate, NATIVE_SOCKET);
+  await completes(socket);
+  assert.deepEqual(went(), ['north WS', 'north POST']);
+  const id = responseId(await completes(socket));
+  gate.upstream.next('north', 'frame too large');
+  assert.deepEqual(refusedWith(await socket.turn(frameOf('more', { previous_response_id: id }))), ['error', 413, 'request_too_large']);
+});
+
+test('a client that leaves ends the upstream websocket, and the turn is its own end', async () => {
+  gate.upstream.next('north', 'stall after 8 events');
+  const socket = await connect(gate, NATIVE_SOCKET);
+  socket.send({ type: 'response.create', ...frameOf('hi') });
+  await gate.upstream.stalled('north');
+  socket.terminate();
+  await gate.upstream.sockets('north', 0);
+  await gate.flush();
+  const row = (await gate.rows()).at(-1);
+  assert.deepEqual([row?.status, row?.outcome], [499, 'client_gone']);
+  assert.equal(gate.account('north').status, 'active');
+  assert.equal(gate.account('north').inFlight, 0);
+});
+
+test('a client that closes between turns closes its upstream websocket', async () => {
+  using socket = await connect(gate, NATIVE_SOCKET);
+  await completes(socket);
+  assert.equal(gate.upstream.socketsOf('north'), 1);
+  socket.close();
+  await gate.upstream.sockets('north', 0);
+});
+
+test('a half-open account is found by its missing pongs, and the turn that it held fails over', async () => {
+  const time = new ManualClock();
+  await using other = await startGateway({ clock: time });
+  other.upstream.next('north', 'half open');
+  using socket = await connect(other, NATIVE_SOCKET);
+  socket.send({ type: 'response.create', ...frameOf('hi') });
+  await other.upstream.arrived(1);
+  for (let i = 0; i < 3; i++) {
+    time.advance(25_000);
+    await socket.ping();
+  }
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  assert.deepEqual(
+    other.upstream.turns().map(({ account }) => account),
+    ['north', 'south'],
+  );
+});
+
+test('a turn that continues nothing stays at the account of the live websocket, whatever the strategy says', async () => {
+  await gate.reconfigure((draft) => {
+    draft.pools[0].strategy = 'rotation';
+  });
+  using socket = await connect(gate, PUBLIC_SOCKET);
+  for (let i = 0; i < 4; i++) await completes(socket);
+  assert.equal(new Set(went()).size, 1);
+  assert.equal(new Set(gate.upstream.turns().map(({ connection }) => connection)).size, 1);
+  await gate.reconfigure((draft) => {
+    draft.pools[0].strategy = 'fill_first';
+  });
+});

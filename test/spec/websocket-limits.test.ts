@@ -1,0 +1,238 @@
+// The limits of client websockets, and how a connection ends (LI1, LI2, RM4).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
+import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../support/native-frames.ts';
+import { headOf, RawClient } from '../support/raw.ts';
+import { ManualClock } from '../support/rehearsal-clock.ts';
+import { until } from '../support/until.ts';
+import { connect, type TestSocket } from '../support/websocket.ts';
+
+const SOCKETS = [NATIVE_SOCKET, PUBLIC_SOCKET];
+
+const started = (config: (draft: Draft) => void = () => undefined): Promise<TestGateway> =>
+  startGateway({ upstream: { accounts: ['north'] }, config });
+
+const HANDSHAKE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+const reasonsOf = async (gate: TestGateway): Promise<readonly unknown[]> =>
+  (await gate.rows()).flatMap(({ reason_class, status, code, outcome }) => (reason_class ? [[reason_class, status, code, outcome]] : []));
+
+/** A round trip: everything that the socket sent before has been read. */
+async function settled(socket: TestSocket): Promise<void> {
+  await socket.ping();
+}
+
+for (const path of SOCKETS) {
+  test(`[LI1] [RM4] ${path} is closed when no frame came for the window; pings are no frames, and a running turn is no idleness`, async () => {
+    const clock = new ManualClock();
+    await using gate = await startGateway({
+      clock,
+      upstream: { accounts: ['north'] },
+      config: (draft) => {
+        draft.timeouts.websocket_idle_timeout_ms = 60_000;
+      },
+    });
+    using socket = await connect(gate, path);
+    clock.advance(59_000);
+    await settled(socket);
+    gate.upstream.next('north', 'stall after 3 events');
+    socket.send({ type: 'response.create', ...frameOf('hi') });
+    await gate.upstream.stalled('north');
+    clock.advance(59_000);
+    await settled(socket);
+    clock.advance(59_000);
+    await settled(socket);
+    assert.ok(socket.isOpen, 'a turn runs');
+    gate.upstream.release('north');
+    assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+    clock.advance(59_000);
+    await settled(socket);
+    assert.ok(socket.isOpen, 'the turn ended within the window');
+    clock.advance(1_000);
+    assert.equal((await socket.closed).code, 1001);
+    assert.equal(gate.count('websocket_idle_timeouts'), 1);
+    assert.deepEqual(await reasonsOf(gate), [['timeout', 408, 'request_timeout', 'refused']]);
+  });
+
+  test(`[LI1] a new window governs new upgrades of ${path} alone`, async () => {
+    const clock = new ManualClock();
+    await using gate = await startGateway({
+      clock,
+      upstream: { accounts: ['north'] },
+      config: (draft) => {
+        draft.timeouts.websocket_idle_timeout_ms = 120_000;
+      },
+    });
+    using old = await connect(gate, path);
+    await gate.reconfigure((draft) => {
+      draft.timeouts.websocket_idle_timeout_ms = 60_000;
+    });
+    using fresh = await connect(gate, path);
+    clock.advance(60_000);
+    assert.equal((await fresh.closed).code, 1001);
+    await settled(old);
+    clock.advance(60_000);
+    assert.equal((await old.closed).code, 1001);
+  });
+
+  test(`[LI2] [RM4] a frame over the body limit closes ${path} with 1009, and leaves a row with its reason`, async () => {
+    await using gate = await started((draft) => {
+      draft.limits = { request_body_bytes: 20_000 };
+    });
+    using socket = await connect(gate, path);
+    assert.equal(typesOf(await socket.turn(frameOf('x'.repeat(15_000)))).at(-1), 'response.completed');
+    socket.send({ type: 'response.create', ...frameOf('x'.repeat(25_000)) });
+    assert.equal((await socket.closed).code, 1009);
+    assert.equal(gate.upstream.turns().length, 1);
+    assert.equal(gate.count('websocket_frames_too_large'), 1);
+    assert.deepEqual(await reasonsOf(gate), [['max_frame_size_exceeded', 413, 'request_too_large', 'refused']]);
+  });
+
+  test(`a binary frame closes ${path} with 1003, invalid UTF-8 with 1007`, async () => {
+    await using gate = await started();
+    using binary = await connect(gate, path);
+    binary.sendBytes(Buffer.from('{"type":"response.create"}'));
+    assert.equal((await binary.closed).code, 1003);
+    using garbled = await connect(gate, path);
+    garbled.sendBytes(Buffer.from([0x22, 0xc3, 0x28, 0x22]), { binary: false });
+    assert.equal((await garbled.closed).code, 1007);
+    assert.equal(gate.count('websocket_frames_invalid'), 2);
+  });
+
+  test(`frames behind a running turn of ${path} wait in order, eight at most`, async () => {
+    await using gate = await started();
+    gate.upstream.next('north', 'stall before headers');
+    using socket = await connect(gate, path);
+    for (let i = 0; i < 10; i++) socket.send({ type: 'response.create', ...frameOf(`turn ${i}`) });
+    const refused = (await socket.next()) as { status: number; error: JsonObject };
+    assert.deepEqual([refused.status, refused.error.code, refused.error.type], [429, 'rate_limit_exceeded', 'rate_limit_error']);
+    await gate.upstream.stalled('north');
+    gate.upstream.release('north');
+    for (let i = 0; i < 9; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+    const texts = gate.upstream.turns().map(({ json }) => /turn \d/.exec(JSON.stringify(json))?.[0]);
+    assert.deepEqual(
+      texts,
+      Array.from({ length: 9 }, (_, i) => `turn ${i}`),
+    );
+    assert.equal(gate.count('websocket_frames_refused'), 1);
+    assert.equal((await gate.rows()).filter(({ code }) => code === 'rate_limit_exceeded').length, 1);
+  });
+
+  test(`a paused key ends ${path} with 1008 when its running turn has ended`, async () => {
+    await using gate = await started();
+    gate.upstream.next('north', 'stall after 3 events');
+    using busy = await connect(gate, path);
+    using idle = await connect(gate, path);
+    busy.send({ type: 'response.create', ...frameOf('hi') });
+    await gate.upstream.stalled('north');
+    await gate.reconfigure((draft) => {
+      draft.keys[0].status = 'paused';
+    });
+    assert.equal((await idle.closed).code, 1008);
+    gate.upstream.release('north');
+    assert.equal(typesOf(await busy.rest()).at(-1), 'response.completed');
+    assert.equal((await busy.closed).code, 1008);
+  });
+
+  test(`a key that expires while ${path} is open gets an error frame, then 1008`, async () => {
+    const clock = new ManualClock();
+    await using gate = await startGateway({
+      clock,
+      upstream: { accounts: ['north'] },
+      config: (draft) => {
+        draft.keys[0].expires_at = new Date(clock.now() + 10_000).toISOString();
+      },
+    });
+    using socket = await connect(gate, path);
+    await socket.turn(frameOf('hi'));
+    clock.advance(10_000);
+    const [refused] = (await socket.turn(frameOf('hi'))) as { status: number; error: JsonObject }[];
+    assert.deepEqual([refused?.status, refused?.error.code], [401, 'api_key_expired']);
+    assert.equal((await socket.closed).code, 1008);
+  });
+
+  test(`a gateway that stops lets the running turn of ${path} end, and closes with 1001`, async () => {
+    await using gate = await started();
+    gate.upstream.next('north', 'stall after 3 events');
+    using busy = await connect(gate, path);
+    using idle = await connect(gate, path);
+    busy.send({ type: 'response.create', ...frameOf('hi') });
+    await gate.upstream.stalled('north');
+    busy.send({ type: 'response.create', ...frameOf('waits') });
+    await settled(busy);
+    const stopping = gate.stop();
+    assert.equal((await idle.closed).code, 1001);
+    gate.upstream.release('north');
+    const frames = await busy.rest();
+    assert.equal(typesOf(frames).at(-1), 'response.completed');
+    const [refused] = (await busy.rest()) as { status: number; error: JsonObject }[];
+    assert.deepEqual([refused?.status, refused?.error.code], [503, 'server_is_overloaded'], 'a new turn meanwhile');
+    assert.equal((await busy.closed).code, 1001);
+    await stopping;
+  });
+}
+
+test('a handshake that is no websocket handshake is refused in the shape of the error table', async () => {
+  await using gate = await started();
+  for (const headers of [{ 'sec-websocket-version': '12' }, { 'sec-websocket-key': 'short' }]) {
+    using client = await RawClient.connect(gate.url);
+    client.write(headOf('GET', NATIVE_SOCKET, { ...HANDSHAKE, ...headers }));
+    const { status, json } = await client.answer();
+    assert.deepEqual([status, json.error.code], [400, 'invalid_request']);
+  }
+});
+
+test('permessage-deflate is offered by native clients and not taken', async () => {
+  await using gate = await started();
+  using socket = await connect(gate, NATIVE_SOCKET, { offersCompression: true });
+  assert.equal(socket.headers['sec-websocket-extensions'], undefined);
+});
+
+test('the peer of a websocket that answers two pings no more is gone', async () => {
+  const clock = new ManualClock();
+  await using gate = await startGateway({ clock, upstream: { accounts: ['north'] } });
+  using dead = await connect(gate, NATIVE_SOCKET, { answersPings: false });
+  using alive = await connect(gate, NATIVE_SOCKET);
+  for (let i = 1; i <= 3; i++) {
+    clock.advance(25_000);
+    if (i < 3) await until('the ping', () => (alive.pings >= i ? true : undefined));
+    await settled(alive);
+  }
+  assert.equal((await dead.closed).code, 1006);
+  await settled(alive);
+  assert.ok(alive.isOpen);
+});
+
+test('a client that does not read holds no more than a bounded part of its reply, and gets all of it in the end', async () => {
+  await using gate = await started();
+  const words = 'word '.repeat(400_000);
+  gate.upstream.next('north', {
+    kind: 'reply',
+    status: 200,
+    headers: {},
+    body: {
+      events: [
+        { type: 'response.created', response: { id: 'resp_long' } },
+        ...Array.from({ length: 20 }, (_, i) => ({ type: 'response.output_text.delta', output_index: 0, delta: `${i} ${words}` })),
+        { type: 'response.completed', response: { id: 'resp_long', status: 'completed', output: [] } },
+      ],
+    },
+  });
+  using socket = await connect(gate, NATIVE_SOCKET);
+  socket.pause();
+  socket.send({ type: 'response.create', ...frameOf('hi') });
+  await until('a held reply', () => (gate.heldBytes > 1_048_576 ? true : undefined));
+  const held = gate.heldBytes;
+  await gate.flush();
+  assert.ok(gate.heldBytes <= held + 2_500_000, `${gate.heldBytes} bytes are held`);
+  socket.resume();
+  const frames = await socket.rest();
+  assert.equal(typesOf(frames).filter((type) => type === 'response.output_text.delta').length, 20);
+});

@@ -1,0 +1,321 @@
+// A native client that lost its websocket in the middle of a turn comes back for it (F8.4, Q29).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { type GatewayOptions, startGateway, type TestGateway } from '../support/gateway.ts';
+import { frameOf, NATIVE_SOCKET, responseId, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
+import { ManualClock } from '../support/rehearsal-clock.ts';
+import { until } from '../support/until.ts';
+import { connect, type TestSocket } from '../support/websocket.ts';
+
+const SESSION = { 'x-agent-window-id': 'thread-1:0' };
+const DONE = 'response.output_item.done';
+
+const started = (options: Omit<GatewayOptions, 'upstream'> = {}): Promise<TestGateway> =>
+  startGateway({ upstream: { accounts: ['north', 'south'], strict: false }, ...options });
+
+const open = (gate: TestGateway, session: Record<string, string> = SESSION): Promise<TestSocket> =>
+  connect(gate, NATIVE_SOCKET, { headers: session });
+
+const QUESTION = [userMessage('first'), userMessage('second')];
+
+/** Two finished items, the second of them interrupted before it is done where `stall` says so. */
+const items = (count: number): readonly JsonObject[] =>
+  Array.from({ length: count }, (_, i) => ({
+    type: 'function_call',
+    id: `fc_${i}`,
+    call_id: `call_${i}`,
+    name: 'run',
+    arguments: `{"step":${i}}`,
+    status: 'completed',
+  }));
+
+function reply(count: number, stall?: number): readonly JsonObject[] {
+  const events: JsonObject[] = [
+    { type: 'agent.rate_limits', plan_type: 'plus', rate_limits: {} },
+    { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } },
+  ];
+  for (const [i, item] of items(count).entries()) {
+    events.push({ type: 'response.output_item.added', output_index: i, item: { ...item, arguments: '' } });
+    events.push({ type: 'response.function_call_arguments.delta', output_index: i, delta: item.arguments ?? '' });
+    events.push({ type: DONE, output_index: i, item });
+  }
+  events.push({ type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: items(count), usage: null } });
+  return stall === undefined ? events : events.slice(0, stall);
+}
+
+const script = (count: number, at: number): Parameters<TestGateway['upstream']['next']>[1] => [
+  { kind: 'reply', status: 200, headers: {}, body: { events: [...reply(count)] } },
+  { kind: 'stall', at: { events: at } },
+];
+
+/** A turn that stands still after `at` events of its account, and the frames that its client got by then. */
+async function interrupted(gate: TestGateway, at: number, frame = turnFrame('t1', QUESTION)): Promise<TestSocket> {
+  gate.upstream.next('north', script(2, at));
+  const socket = await open(gate);
+  socket.send(frame);
+  await gate.upstream.stalled('north');
+  // One event of ours beside those of the account.
+  await until('the frames so far', () => (socket.frames.length >= at + 1 ? true : undefined));
+  return socket;
+}
+
+const dropped = async (gate: TestGateway, socket: TestSocket): Promise<void> => {
+  const detached = gate.count('turns_detached');
+  socket.terminate();
+  await until('the turn without its client', () => (gate.count('turns_detached') > detached ? true : undefined));
+};
+
+const wholeTurn = ['agent.response.metadata', ...typesOf(reply(2))];
+
+test('[F8.4] an exact retry rejoins the running turn and sees all of it, with one dispatch and one row', async () => {
+  await using gate = await started();
+  await dropped(gate, await interrupted(gate, 4));
+  using socket = await open(gate);
+  socket.send(turnFrame('t1', [userMessage('history'), ...QUESTION]));
+  await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
+  gate.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+  assert.equal(gate.upstream.turns().length, 1);
+  await gate.flush();
+  const rows = await gate.rows();
+  assert.deepEqual(
+    rows.map(({ status, outcome, account }) => [status, outcome, account]),
+    [[200, 'completed', 'NORTH']],
+  );
+  assert.equal(gate.count('turns_resumed'), 1);
+});
+
+test('[F8.4] a retry that echoes the finished items gets the lifecycle events and what follows them', async () => {
+  await using gate = await started();
+  // Created, first item whole, second item begun.
+  await dropped(gate, await interrupted(gate, 6));
+  using socket = await open(gate);
+  // As the client sends it back: other order, a note of its own, without a status.
+  const { id, call_id, name, arguments: text } = items(1)[0] ?? {};
+  const echoed = { type: 'function_call', name, id, arguments: text, call_id, internal_note: { turn_id: 't1' } } as JsonObject;
+  socket.send(turnFrame('t1', [userMessage('history'), ...QUESTION, echoed]));
+  gate.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), [
+    'agent.response.metadata',
+    'agent.rate_limits',
+    'response.created',
+    'response.output_item.added',
+    'response.function_call_arguments.delta',
+    DONE,
+    'response.completed',
+  ]);
+  assert.ok(socket.frames.every(({ output_index: index }) => index !== 0));
+  assert.equal(gate.upstream.turns().length, 1);
+});
+
+test('[F8.4] a turn that ended without its client waits for it, and the anchor goes on over the inherited websocket', async () => {
+  await using gate = await started();
+  await dropped(gate, await interrupted(gate, 4));
+  gate.upstream.release('north');
+  await until('its row', async () => ((await gate.rows()).length === 1 ? true : undefined));
+  using socket = await open(gate);
+  socket.send(turnFrame('t1', QUESTION));
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+  assert.equal(gate.upstream.turns().length, 1);
+  socket.send(turnFrame('t1', [{ type: 'function_call_output', call_id: 'call_0', output: 'ok' }], { previous_response_id: 'resp_1' }));
+  assert.notEqual(typesOf(await socket.rest()).at(-1), 'error');
+  assert.equal(gate.upstream.turns().length, 2);
+  assert.equal(gate.upstream.turns()[1]?.connection, gate.upstream.turns()[0]?.connection);
+});
+
+test('[F8.4] a turn before its first frame is rejoined too', async () => {
+  await using gate = await started();
+  gate.upstream.next('north', script(2, 1));
+  const socket = await open(gate);
+  socket.send(turnFrame('t1', QUESTION));
+  await gate.upstream.stalled('north');
+  await dropped(gate, socket);
+  using second = await open(gate);
+  second.send(turnFrame('t1', QUESTION));
+  await until('the turn to be rejoined', () => (gate.count('turns_resumed') === 1 ? true : undefined));
+  gate.upstream.release('north');
+  assert.deepEqual(typesOf(await second.rest()), wholeTurn);
+  assert.equal(gate.upstream.turns().length, 1);
+});
+
+for (const [name, frame] of [
+  ['other settings', turnFrame('t1', QUESTION, { reasoning: { effort: 'high' } })],
+  ['an edited item', turnFrame('t1', [userMessage('first'), userMessage('edited')])],
+  ['another turn', turnFrame('t2', QUESTION)],
+  ['items that it was not sent', turnFrame('t1', [...QUESTION, ...items(2)])],
+] as const) {
+  test(`[F8.4] an edited replacement (${name}) starts when the interrupted turn has ended`, async () => {
+    await using gate = await started();
+    await dropped(gate, await interrupted(gate, 6));
+    using socket = await open(gate);
+    socket.send(frame);
+    const frames = await socket.rest();
+    assert.equal(typesOf(frames).at(-1), 'response.completed');
+    assert.notEqual(responseId(frames), 'resp_1');
+    assert.equal(gate.upstream.turns().length, 2);
+    await gate.flush();
+    assert.deepEqual(
+      (await gate.rows()).map(({ status, outcome }) => [status, outcome]),
+      [
+        [499, 'client_gone'],
+        [200, 'completed'],
+      ],
+    );
+    assert.equal(gate.count('turns_replaced'), 1);
+    assert.equal(gate.upstream.socketsOf('north'), 1, 'the interrupted turn’s websocket is closed');
+  });
+}
+
+test('[F8.4] a prewarm and a frame of another session leave the interrupted turn alone', async () => {
+  await using gate = await started();
+  await dropped(gate, await interrupted(gate, 4));
+  using prewarm = await open(gate);
+  await prewarm.turn(frameOf('x', { generate: false, client_metadata: { turn_id: '' } }));
+  using other = await open(gate, { 'x-agent-window-id': 'thread-2:0' });
+  other.send(turnFrame('t1', QUESTION));
+  assert.equal(typesOf(await other.rest()).at(-1), 'response.completed');
+  assert.equal(gate.count('turns_replaced'), 0);
+  using socket = await open(gate);
+  socket.send(turnFrame('t1', QUESTION));
+  gate.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+});
+
+test('[F8.4] without a turn id, or in a session without a name, the turn ends with its client', async () => {
+  await using gate = await started();
+  for (const [session, frame] of [
+    [SESSION, turnFrame('', QUESTION)],
+    [{}, turnFrame('t1', QUESTION)],
+  ] as const) {
+    gate.upstream.next('north', script(2, 4));
+    const socket = await open(gate, session);
+    socket.send(frame);
+    await gate.upstream.stalled('north');
+    socket.terminate();
+    await until('its row', async () => ((await gate.rows()).at(-1)?.outcome === 'client_gone' ? true : undefined));
+    gate.upstream.clear();
+  }
+  assert.equal(gate.count('turns_detached'), 0);
+});
+
+test('[F8.4] after 30 s without its client the turn ends, and the retry is a turn of its own', async () => {
+  const clock = new ManualClock();
+  await using gate = await started({ clock });
+  const socket = await interrupted(gate, 4);
+  await dropped(gate, socket);
+  clock.advance(30_000);
+  await until('its end', async () => ((await gate.rows()).at(-1)?.outcome === 'client_gone' ? true : undefined));
+  await gate.upstream.sockets('north', 0);
+  assert.equal(gate.count('detached_turns_expired'), 1);
+  using second = await open(gate);
+  second.send(turnFrame('t1', QUESTION));
+  assert.equal(typesOf(await second.rest()).at(-1), 'response.completed');
+  assert.equal(gate.upstream.turns().length, 2);
+});
+
+test('[F8.4] a turn that holds too much without its client ends; with its client it goes on', async () => {
+  await using gate = await started({
+    config: (draft) => {
+      draft.limits = { websocket_resume_bytes: 700 };
+    },
+  });
+  await dropped(gate, await interrupted(gate, 4));
+  gate.upstream.release('north');
+  await until('its row', async () => ((await gate.rows()).length === 1 ? true : undefined));
+  assert.equal(gate.count('detached_turns_too_large'), 1);
+  using socket = await open(gate);
+  gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events: [...reply(2)] } });
+  socket.send(turnFrame('t1', QUESTION));
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+  assert.equal(gate.upstream.turns().length, 2, 'the retry found nothing');
+});
+
+test('[F8.4] of two connections that come back at once the later one gets the turn, and nothing is dispatched twice', async () => {
+  await using gate = await started();
+  await dropped(gate, await interrupted(gate, 4));
+  using first = await open(gate);
+  using second = await open(gate);
+  first.send(turnFrame('t1', QUESTION));
+  second.send(turnFrame('t1', QUESTION));
+  await until('both', () => (gate.count('turns_resumed') === 2 ? true : undefined));
+  const [loser, winner] = await Promise.race([first.closed.then(() => [first, second]), second.closed.then(() => [second, first])]);
+  assert.equal((await loser?.closed)?.code, 1001);
+  gate.upstream.release('north');
+  assert.deepEqual(typesOf((await winner?.rest()) ?? []), wholeTurn);
+  assert.equal(gate.upstream.turns().length, 1);
+  assert.equal((await gate.rows()).length, 1);
+});
+
+test('[F8.4] a client whose old connection is half dead takes its turn over', async () => {
+  await using gate = await started();
+  using dead = await interrupted(gate, 4);
+  dead.pause();
+  using socket = await open(gate);
+  socket.send(turnFrame('t1', QUESTION));
+  await until('the turn to be taken over', () => (gate.count('turns_resumed') === 1 ? true : undefined));
+  gate.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+  assert.equal(gate.upstream.turns().length, 1);
+});
+
+test('[F8.4] an interrupted turn that fails is forgotten: the retry is dispatched again', async () => {
+  await using gate = await started();
+  gate.upstream.next('north', [
+    { kind: 'reply', status: 200, headers: {}, body: { events: [...reply(2)] } },
+    { kind: 'cut', at: { events: 7 } },
+    { kind: 'stall', at: { events: 4 } },
+  ]);
+  const socket = await open(gate);
+  socket.send(turnFrame('t1', QUESTION));
+  await gate.upstream.stalled('north');
+  await dropped(gate, socket);
+  gate.upstream.release('north');
+  await until('its row', async () => ((await gate.rows()).at(-1)?.outcome === 'cut' ? true : undefined));
+  using second = await open(gate);
+  second.send(turnFrame('t1', QUESTION));
+  assert.equal(typesOf(await second.rest()).at(-1), 'response.completed');
+  assert.equal(gate.upstream.turns().length, 2);
+});
+
+test('[F8.4] a refused turn does not meet its client again when it resends in full', async () => {
+  await using gate = await started();
+  using socket = await open(gate);
+  socket.send(turnFrame('t1', QUESTION, { previous_response_id: 'resp_gone' }));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'error');
+  using second = await open(gate);
+  second.send(turnFrame('t1', [userMessage('history'), ...QUESTION]));
+  assert.equal(typesOf(await second.rest()).at(-1), 'response.completed');
+});
+
+test('[F8.4] a gateway that stops ends the turns whose client is gone, and waits for none of them', async () => {
+  await using gate = await started({
+    config: (draft) => {
+      draft.timeouts.drain_ms = 60_000;
+    },
+  });
+  await dropped(gate, await interrupted(gate, 4));
+  await gate.stop();
+  assert.equal(gate.upstream.socketsOf('north'), 0);
+});
+
+test('[F8.4] another key does not find the turn', async () => {
+  await using gate = await started({
+    config: (draft) => {
+      draft.keys.push({
+        ...draft.keys[0],
+        id: 'second',
+        secret_sha256: ['c7a1bd3c1e1c6e2a7ac5c9b7f3d2f8a5cf0c8ad22c1f6b0d1a6e1f2b3c4d5e6f'],
+      });
+    },
+  });
+  await dropped(gate, await interrupted(gate, 4));
+  await gate.reconfigure((draft) => {
+    const [first, second] = draft.keys;
+    [first.secret_sha256, second.secret_sha256] = [second.secret_sha256, first.secret_sha256];
+  });
+  using socket = await open(gate);
+  socket.send(turnFrame('t1', QUESTION));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  assert.equal(gate.upstream.turns().length, 2);
+});

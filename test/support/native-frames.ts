@@ -1,0 +1,33 @@
+// The frames of a native client on its websocket.
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+
+export const NATIVE_SOCKET = '/backend-api/agent/responses';
+export const PUBLIC_SOCKET = '/v1/responses';
+
+export const userMessage = (text: string): JsonObject => ({
+  type: 'message',
+  role: 'user',
+  content: [{ type: 'input_text', text }],
+});
+
+/** The members of a `response.create` frame of a first turn. */
+export function frameOf(text: string, members: Readonly<Record<string, Json>> = {}): JsonObject {
+  return { model: 'model-a', stream: true, store: false, input: [userMessage(text)], ...members };
+}
+
+/** A frame whose turn its client can come back for. */
+export const turnFrame = (turnId: string, input: readonly Json[], members: Readonly<Record<string, Json>> = {}): JsonObject => ({
+  type: 'response.create',
+  ...frameOf('', members),
+  input,
+  client_metadata: { turn_id: turnId, session_id: 'session' },
+});
+
+export const typesOf = (frames: readonly JsonObject[]): readonly string[] => frames.map(({ type }) => String(type));
+
+/** The id of the response that the frames end with. */
+export function responseId(frames: readonly JsonObject[]): string {
+  const response = frames.at(-1)?.response as JsonObject | undefined;
+  if (typeof response?.id !== 'string') throw new Error(`no response at the end of ${typesOf(frames).join(', ')}`);
+  return response.id;
+}

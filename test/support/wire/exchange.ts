@@ -1,0 +1,115 @@
+// Carries the body of a case to the gateway and back: as JSON, as a stream, or as a frame of a websocket that all cases share.
+import assert from 'node:assert/strict';
+import type { JsonObject } from '../../../proxy/turn/json.ts';
+import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import { eventsOf, type TestGateway } from '../gateway.ts';
+import { connect, type TestSocket } from '../websocket.ts';
+
+/** How a client carries a turn. */
+export type Over = 'json' | 'sse' | 'websocket';
+
+export interface Endpoint {
+  readonly over: Over;
+  readonly path: string;
+}
+
+const NATIVE = '/backend-api/agent/responses';
+const ALIAS = '/backend-api/agent/v1/responses';
+const PUBLIC = '/v1/responses';
+
+/** Of each kind that is served here; the tests of other routes cover the rows of other kinds. */
+export const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
+  responses: [
+    { over: 'json', path: NATIVE },
+    { over: 'sse', path: NATIVE },
+    { over: 'sse', path: ALIAS },
+    { over: 'websocket', path: NATIVE },
+    { over: 'websocket', path: ALIAS },
+  ],
+  'public-responses': [
+    { over: 'json', path: PUBLIC },
+    { over: 'sse', path: PUBLIC },
+    { over: 'websocket', path: PUBLIC },
+  ],
+  compact: [
+    { over: 'json', path: `${NATIVE}/compact` },
+    { over: 'json', path: `${ALIAS}/compact` },
+  ],
+  // Its trigger is added to the body of the case. Without an anchor a frame goes out over HTTP too (F3.6).
+  'public-compact': [
+    { over: 'json', path: PUBLIC },
+    { over: 'sse', path: PUBLIC },
+    { over: 'websocket', path: PUBLIC },
+  ],
+};
+
+/** A turn's answer, whatever carried it. */
+export interface Answer {
+  /** Of the answer over HTTP, or of the error frame; 200 for a turn that ended on a websocket. */
+  readonly status: number;
+  readonly error: JsonObject | undefined;
+  /** Members beside `error` in a refusal's JSON. */
+  readonly besideError: JsonObject;
+  /** `x-request-id`; a frame has none. */
+  readonly id: string | undefined;
+  readonly headers: Headers;
+  /** The events of a stream or of a websocket; the one answer in JSON. */
+  readonly events: readonly JsonObject[];
+  readonly text: string;
+}
+
+export class Exchange {
+  readonly #gate: TestGateway;
+  /** By path and Authorization: a refusal leaves the connection open, and the next case depends on it. */
+  readonly #sockets = new Map<string, Promise<TestSocket>>();
+
+  constructor(gate: TestGateway) {
+    this.#gate = gate;
+  }
+
+  async ask(endpoint: Endpoint, body: JsonObject, authorization: string): Promise<Answer> {
+    return endpoint.over === 'websocket'
+      ? this.#askByFrame(await this.socket(endpoint.path, authorization), body)
+      : this.#askByHttp(endpoint, body, authorization);
+  }
+
+  /** The shared websocket of a key on a path. */
+  socket(path: string, authorization: string): Promise<TestSocket> {
+    const key = `${path} ${authorization}`;
+    const open = this.#sockets.get(key) ?? connect(this.#gate, path, { key: null, headers: { authorization } });
+    this.#sockets.set(key, open);
+    return open;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets.values()) (await socket).terminate();
+  }
+
+  async #askByHttp({ over, path }: Endpoint, body: JsonObject, authorization: string): Promise<Answer> {
+    const { status, headers, text, json } = await this.#gate.send(path, { body, headers: { authorization } });
+    const { error, ...besideError } = json ?? {};
+    const events = over === 'sse' && status === 200 ? eventsOf(text).map(({ data }) => data) : [json];
+    return {
+      status,
+      error,
+      besideError,
+      id: headers.get('x-request-id') ?? assert.fail('an answer without x-request-id'),
+      headers,
+      events,
+      text,
+    };
+  }
+
+  async #askByFrame(socket: TestSocket, body: JsonObject): Promise<Answer> {
+    const events = await socket.turn(body);
+    const last = events.at(-1);
+    const text = JSON.stringify(events);
+    const common = { id: undefined, headers: new Headers(), events, text };
+    if (last?.type !== 'error') return { ...common, status: 200, error: undefined, besideError: {} };
+    assert.equal(events.length, 1, `a refusal is one frame: ${text}`);
+    await socket.ping();
+    const { type: _, status, error, ...besideError } = last;
+    assert.ok(typeof status === 'number', 'a numeric status, without which clients hang (Q2)');
+    return { ...common, status, error: error as JsonObject, besideError };
+  }
+}

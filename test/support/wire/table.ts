@@ -1,0 +1,184 @@
+// Runs a case table over real sockets: what reached the account and what came back, on every endpoint of the case's kind.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { asList, type Json, type JsonObject } from '../../../proxy/turn/json.ts';
+import { bearerOf } from '../gateway.ts';
+import type { WireCase } from './case.ts';
+import { type Answer, ENDPOINTS, type Endpoint, Exchange } from './exchange.ts';
+import { expectedDispatch, isCompact, isPublic } from './expected-dispatch.ts';
+import { TableGateway } from './table-gateway.ts';
+
+const DESTINATION = '/backend-api/agent/responses';
+const MARKER = 'x-internal-agent-responses-lite';
+const ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
+
+/** The oldest rows of a large table are not listed. */
+const MAX_ROWS = 1_000;
+
+export interface TableOptions {
+  /** `as-written`: the body's own model, also where it has none. Else each case names the model that was made for it. */
+  readonly model?: 'as-written';
+  /** `differs`: what went out is not valid or not stable when it comes in again. */
+  readonly again?: 'differs';
+}
+
+/** A refusal's row: found by its id, or on a websocket by its place among the rows of refused frames. */
+interface RefusedRow {
+  readonly id: string | undefined;
+  readonly code: string;
+}
+
+/** Over HTTP, SSE and websocket. One suite for each audio limit of the table. */
+export function testTable(title: string, table: readonly WireCase[], options: TableOptions = {}): void {
+  const served = table.filter(({ kind }) => ENDPOINTS[kind] !== undefined);
+  for (const audioBytes of new Set(served.map((one) => one.audioBytes))) {
+    const cases = served.filter((one) => one.audioBytes === audioBytes);
+    describe(audioBytes === undefined ? title : `${title}, of ${audioBytes} bytes at most`, () => testOn(cases, audioBytes, options));
+  }
+}
+
+function testOn(cases: readonly WireCase[], audioBytes: number | undefined, options: TableOptions): void {
+  const gateway = new TableGateway(cases);
+  const refused: RefusedRow[] = [];
+  let exchange: Exchange;
+  before(async () => {
+    await gateway.start(audioBytes);
+    exchange = new Exchange(gateway.gate);
+  });
+  after(async () => {
+    await exchange.close();
+    await gateway.stop();
+  });
+
+  for (const one of cases) {
+    test(one.title, async () => {
+      const model = options.model === 'as-written' ? {} : { model: gateway.modelOf(one) };
+      const messages = new Set<Json | undefined>();
+      const endpoints = endpointsOf(one);
+      for (const endpoint of endpoints) {
+        const sent = await asked(gateway, exchange, one, endpoint, { ...one.body, ...model });
+        const refusal = refusalOf(one);
+        if (refusal) {
+          const answer = await ask(gateway, exchange, one, endpoint, sent);
+          assertRefused(gateway, endpoint, answer, refusal);
+          refused.push({ id: answer.id, code: refusal.code });
+          messages.add(answer.error?.message);
+          continue;
+        }
+        const arrived = await arrival(gateway, exchange, one, endpoint, sent);
+        assert.deepEqual(arrived, expectedDispatch(one, sent, endpoint.over));
+        if (endpoint === endpoints.at(-1) && options.again !== 'differs') await assertSettled(gateway, exchange, one, endpoint, arrived);
+      }
+      assert.ok(messages.size <= 1, `one message over every connection: ${[...messages].join(' / ')}`);
+    });
+  }
+
+  test('[ER2] each refusal left its row, and nothing was attempted, spent or dispatched', async () => {
+    const { gate } = gateway;
+    const rows = await gate.rows();
+    const frames = rows.filter(({ method, outcome }) => method === 'WS' && outcome === 'refused');
+    const isWhole = rows.length < MAX_ROWS;
+    if (isWhole) assert.equal(frames.length, refused.filter(({ id }) => id === undefined).length);
+    for (const { id, code } of refused.toReversed()) {
+      const row = id === undefined ? frames.pop() : await gate.row(id);
+      if (!isWhole && id === undefined && row === undefined) continue;
+      const spent = row && [row.input_tokens, row.output_tokens, row.account, row.retries, row.outcome];
+      assert.deepEqual([row?.code, spent], [code, [null, null, null, 0, 'refused']]);
+      assert.ok(row);
+      assert.deepEqual(await gate.attempts(row.id), []);
+    }
+  });
+}
+
+/** Some cases are about one way of connecting. */
+function endpointsOf({ kind, client }: WireCase): readonly Endpoint[] {
+  return (ENDPOINTS[kind] ?? []).filter(({ over }) => client === undefined || (over === 'websocket') === (client === 'websocket'));
+}
+
+/** The case's body for this endpoint. An anchor is a response of the same websocket. */
+async function asked(gateway: TableGateway, exchange: Exchange, one: WireCase, endpoint: Endpoint, body: JsonObject): Promise<JsonObject> {
+  if (endpoint.over === 'json') return body.stream === true ? { ...body, stream: false } : body;
+  if (endpoint.over === 'sse') return { ...body, stream: true };
+  const frame = { type: 'response.create', ...body };
+  if (typeof body.previous_response_id !== 'string') return frame;
+  const { events } = await exchange.ask(endpoint, { model: body.model ?? null, input: [] }, gateway.authorization(one));
+  const { response } = events.at(-1) as { readonly response: { readonly id: string } };
+  return { ...frame, previous_response_id: response.id };
+}
+
+function ask(gateway: TableGateway, exchange: Exchange, one: WireCase, endpoint: Endpoint, body: JsonObject): Promise<Answer> {
+  gateway.gate.upstream.clear();
+  const sent = one.kind === 'public-compact' ? { ...body, input: [...asList(body.input), { type: 'compaction_trigger' }] } : body;
+  return exchange.ask(endpoint, sent, gateway.authorization(one));
+}
+
+/** Member names that no rule ever sees: the body is refused as it is parsed. */
+const FORBIDDEN = /"__proto__"\s*:/;
+
+function refusalOf({ refusal, body }: WireCase): WireCase['refusal'] {
+  return FORBIDDEN.test(JSON.stringify(body)) ? { code: 'invalid_request', status: 400, param: null } : refusal;
+}
+
+function assertRefused({ gate }: TableGateway, { over }: Endpoint, answer: Answer, refusal: NonNullable<WireCase['refusal']>): void {
+  const { status, error, besideError, headers, text } = answer;
+  assert.deepEqual([status, error?.code, error?.param, besideError], [refusal.status, refusal.code, refusal.param, {}], text);
+  assert.deepEqual(Object.keys(error ?? {}).sort(), ['code', 'message', 'param', 'type']);
+  assert.equal(gate.upstream.turns().length, 0, 'nothing reached an account');
+  if (over === 'websocket') return;
+  assert.match(headers.get('content-type') ?? '', /^application\/json/);
+  if (status === 503) assert.ok(Number(headers.get('retry-after')) >= 1);
+}
+
+/** F2.10: what went out goes out the same when it is sent again. */
+async function assertSettled(
+  gateway: TableGateway,
+  exchange: Exchange,
+  one: WireCase,
+  endpoint: Endpoint,
+  arrived: JsonObject,
+): Promise<void> {
+  const again = await asked(gateway, exchange, one, endpoint, arrived);
+  const { stream } = isPublic(one.kind) ? arrived : again;
+  const { previous_response_id: anchor } = again;
+  const expected = plain({ ...arrived, stream, ...(anchor === undefined ? {} : { previous_response_id: anchor }) });
+  assert.deepEqual(await arrival(gateway, exchange, one, endpoint, again), expected, 'what went out goes out the same again');
+}
+
+/** What the one account got, its marker checked; and that the client got a whole answer. */
+async function arrival(
+  gateway: TableGateway,
+  exchange: Exchange,
+  one: WireCase,
+  endpoint: Endpoint,
+  body: JsonObject,
+): Promise<JsonObject> {
+  const answer = await ask(gateway, exchange, one, endpoint, body);
+  assert.equal(answer.status, 200, answer.text);
+  assertWhole(answer, endpoint, one);
+  const [turn, ...others] = gateway.gate.upstream.turns();
+  assert.equal(others.length, 0);
+  const compact = isCompact(one.kind);
+  const asFrame = endpoint.over === 'websocket' && !compact;
+  assert.deepEqual([turn?.method, turn?.path], [asFrame ? 'WS' : 'POST', compact ? `${DESTINATION}/compact` : DESTINATION]);
+  assert.equal(turn?.headers.authorization, `Bearer ${bearerOf('north')}`);
+  const hasHeader = one.model.mode?.effective === 'lite' && !asFrame;
+  assert.equal(turn.headers[MARKER], hasHeader ? 'true' : undefined);
+  return turn.json as JsonObject;
+}
+
+function assertWhole({ headers, events, text }: Answer, { over }: Endpoint, { kind }: WireCase): void {
+  assert.ok(![...headers.keys()].some((name) => name.includes('lite')), 'no marker in the answer');
+  assert.ok(!text.includes(MARKER) && !text.includes(ENTRY), 'nor in its events');
+  if (over === 'json') {
+    assert.equal(events[0]?.object, kind === 'compact' ? 'response.compaction' : 'response', text);
+    return;
+  }
+  const hasMark = over === 'sse' && isPublic(kind);
+  if (hasMark) assert.equal(events.at(-1), '[DONE]');
+  const terminal = events.at(hasMark ? -2 : -1)?.type;
+  assert.ok(terminal === 'response.completed' || terminal === 'response.incomplete', text);
+  if (over === 'sse') assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
+  else if (!isPublic(kind)) assert.equal(events.filter(({ type }) => type === 'agent.response.metadata').length, 1, 'EV1');
+}
+
+const plain = (value: JsonObject): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
