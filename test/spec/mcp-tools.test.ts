@@ -284,6 +284,26 @@ describe('explain_selection', () => {
     assert.match(await failure(gate, 'explain_selection', { key: 'ci', endpoint: '/v1/responses' }), /endpoint must match/);
   });
 
+  test('says of a logged request why each account was chosen, tried or not chosen then', async () => {
+    gate.upstream.next('north', 'refuse 503');
+    const { headers } = await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } });
+    const { logged } = await call(gate, 'explain_selection', { request_id: headers.get('x-request-id') });
+    assert.deepEqual(logged.accounts, [
+      { account: 'SOUTH', outcome: 'chosen', why: 'the strategy fill_first of the Pool preferred it' },
+      { account: 'NORTH', outcome: 'tried', why: 'it failed: upstream_status' },
+      { account: 'WEST', outcome: 'not_chosen', why: 'does not serve the model' },
+    ]);
+    const why = { reason: 'soft_pin', others: { cooldown: 1, less_preferred: 1 } };
+    await gate.leave({ requests: [requestRow({ id: 'req_two', at: clock.now(), account: 'NORTH', why })] });
+    const [chosen, ...others] = (await call(gate, 'explain_selection', { request_id: 'req_two' })).logged.accounts;
+    assert.equal(chosen.why, 'its session went there last');
+    assert.deepEqual(
+      [...new Set(others.map(({ why: text }: { why: string }) => text))],
+      ['one of: was in cooldown (1); available, but the chosen one is preferred (1)'],
+    );
+    gate.heal();
+  });
+
   test('a request whose key is gone has its log alone', async () => {
     await gate.leave({ requests: [requestRow({ id: 'req_gone', at: clock.now(), key_id: 'gone' })] });
     const { logged, now } = await call(gate, 'explain_selection', { request_id: 'req_gone' });

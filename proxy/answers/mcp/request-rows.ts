@@ -1,17 +1,10 @@
 // Rows of the request log as tools show them: the fields that may leave the gateway, and what each of them means (Q25).
 import type { RequestRow } from '../../../store/store.ts';
 import { counts, integer, nullable, object, oneOf, text, time, type ValueOf } from './field-schemas.ts';
+import { REASON_TEXT } from './selection-reasons.ts';
 import { iso } from './times.ts';
 
 const tokens = (what: string) => nullable(integer(`${what} Null is unknown, which is not zero.`));
-
-/** Why an account was chosen, and why the others were not. */
-export const REASON_TEXT =
-  'reason: hard_pin (the turn continues a response, file or socket of that account), soft_pin (its session went there last), locality or ' +
-  'conversation (that account answered the last turn of the conversation and has its prompt cached), ciphertext (its reasoning came from there), ' +
-  'or the name of the strategy of the Pool. others: how many other accounts each reason kept away: less_preferred (available, but the strategy ' +
-  'prefers the chosen one), tried (failed this turn before), not_a_source (does not serve the model), out_of_quota, reserved, cooldown, probing, ' +
-  'reauth_required, at_max_concurrent.';
 
 const why = nullable(
   object(

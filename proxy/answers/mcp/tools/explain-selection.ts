@@ -9,6 +9,7 @@ import type { Route } from '../../../turn/turn.ts';
 import { args, flag, integer, list, name, nullable, object, oneOf, text, type ValueOf } from '../field-schemas.ts';
 import type { OperatorView } from '../operator-view.ts';
 import { REQUEST_ROW, shownRequest } from '../request-rows.ts';
+import { chosenBecause, notChosenBecause } from '../selection-reasons.ts';
 import { ToolError, tool } from '../tool.ts';
 
 const ENDPOINT = 'POST /v1/responses';
@@ -28,6 +29,14 @@ const ATTEMPT = object({
 const LOGGED = object({
   request: REQUEST_ROW,
   attempts: list('Every attempt at an account, in order; empty for a request that was refused before.', ATTEMPT),
+  accounts: list(
+    'The accounts of its Pool, and why each was chosen, tried or not chosen then.',
+    object({
+      account: text('Label of the account.'),
+      outcome: oneOf(['chosen', 'tried', 'not_chosen'], 'chosen: it answered, or was tried last. tried: it failed before.'),
+      why: text('The reason. Where the log has several reasons for several accounts, all of them, each with its number of accounts.'),
+    }),
+  ),
 });
 
 const ACCOUNT = object({
@@ -103,7 +112,7 @@ export const explainSelection = tool({
     if (!row && !route) throw new ToolError(`endpoint: the route table has no ${asked.endpoint}`);
     const now =
       route && (!row || key) ? explain(route, { key, pool: question.pool, model: question.model ?? undefined, session }, view) : [];
-    return { logged: row ? { request: shownRequest(row), attempts: await attemptsOf(row, view) } : null, now };
+    return { logged: row ? await shownLogged(row, view) : null, now };
   },
 });
 
@@ -114,13 +123,35 @@ async function logged(request: string, { gateway, poolIds }: OperatorView): Prom
   return row;
 }
 
-async function attemptsOf(row: RequestRow, { gateway }: OperatorView): Promise<readonly ValueOf<typeof ATTEMPT>[]> {
-  return (await gateway.store.attempts.of(row)).map(
-    ({ account, cause, status, error_class, at, duration_ms, upstream_error_param }: AttemptRow) => ({
+async function shownLogged(row: RequestRow, view: OperatorView): Promise<ValueOf<typeof LOGGED>> {
+  const attempts = await view.gateway.store.attempts.of(row);
+  return {
+    request: shownRequest(row),
+    attempts: attempts.map(({ account, cause, status, error_class, at, duration_ms, upstream_error_param }) => ({
       ...{ account, cause, status, error_class, duration_ms, upstream_error_param },
       began_after_ms: Math.max(0, at - row.at),
-    }),
-  );
+    })),
+    accounts: accountsThen(row, attempts, view),
+  };
+}
+
+/** By label, as the log names accounts: those that were tried, then the others that the Pool has now. */
+function accountsThen(row: RequestRow, attempts: readonly AttemptRow[], view: OperatorView): ValueOf<typeof LOGGED>['accounts'] {
+  const { account: chosen, why } = row;
+  const tried = new Map(attempts.map(({ account, status, error_class }) => [account, error_class ?? `status ${status}`]));
+  const pool = view.pools.find(({ id }) => id === row.pool);
+  const others = (pool?.assignments ?? [])
+    .map(({ account }) => view.labelOf(account))
+    .filter((label) => label !== chosen && !tried.has(label));
+  return [
+    ...(chosen === null
+      ? []
+      : [{ account: chosen, outcome: 'chosen' as const, why: why ? chosenBecause(why.reason) : 'it was tried last' }]),
+    ...[...tried].flatMap(([account, failure]) =>
+      account === chosen ? [] : [{ account, outcome: 'tried' as const, why: `it failed: ${failure}` }],
+    ),
+    ...others.map((account) => ({ account, outcome: 'not_chosen' as const, why: notChosenBecause(why) })),
+  ];
 }
 
 interface Asked {
