@@ -14,15 +14,17 @@ export interface TokenCounterOptions {
 }
 
 /** Longest wait for a count, with the start of the thread. */
-const DEADLINE_MS = 2_000;
+const DEADLINE_MS = 5_000;
 /** A thread without an answer for this long is ended: its tasks end themselves well before. */
-const STUCK_MS = 10_000;
+const STUCK_MS = 15_000;
 /** Tasks, and characters of their texts, that may wait. */
 const MOST_TASKS = 64;
 const MOST_CHARACTERS = 16_777_216;
 /** Before another thread is started after one that failed. */
 const RESTART_MS = 10_000;
 const MEMORY_MB = 512;
+/** A thread without work for this long is ended: it holds about 90 MB. */
+const IDLE_MS = 600_000;
 
 interface Waiting {
   readonly characters: number;
@@ -39,6 +41,7 @@ export class TokenCounter {
   /** By task id: all that the thread has not answered, with those whose deadline has passed. */
   readonly #waiting = new Map<number, Waiting>();
   #characters = 0;
+  #cancelIdle = (): void => undefined;
 
   constructor({ clock, counters, module = new URL('./token-worker.ts', import.meta.url) }: TokenCounterOptions) {
     this.#clock = clock;
@@ -68,13 +71,17 @@ export class TokenCounter {
       },
     });
     worker.postMessage({ id, texts } satisfies TokenTask);
+    this.#cancelIdle();
+    this.#cancelIdle = this.#clock.after(IDLE_MS, () => void this.close());
     return promise.then((counts) => {
       this.#counters.add(counts ? 'token_counts' : 'token_counts_late');
       return counts;
     });
   }
 
+  /** Ends the thread; a later count starts another one. */
   async close(): Promise<void> {
+    this.#cancelIdle();
     const worker = this.#worker;
     this.#worker = undefined;
     this.#giveUp();

@@ -16,7 +16,7 @@ export interface TokenAnswer {
 }
 
 /** Longest that one task may take: texts that are no language may take a tokenizer many times as long. */
-const LONGEST_TASK_MS = 400;
+const LONGEST_TASK_MS = 500;
 
 /** Every turn of a conversation has the outputs of all turns before it. Digests and numbers, no text. */
 const known = new LRUCache<string, number>({ max: 8_192 });

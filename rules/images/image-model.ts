@@ -38,10 +38,9 @@ export const imageModel = rule<Named>({
     if (isNative(turn)) out.body.model = name;
     else Object.assign(out.body, withImageModel(out.body, name));
   },
-  explain({ key, pool, model }) {
-    if (model !== undefined && key && !allowsModel(key, model)) return 'refuses: 403 model_not_allowed';
-    const { image_host_model } = pool;
-    return image_host_model === undefined ? 'the Pool has no image_host_model' : `${image_host_model} hosts image models of no catalog`;
+  explain({ key, pool: { image_host_model } }) {
+    const allowed = key?.models ? `allows: ${key.models.join(', ') || 'nothing'}; ` : '';
+    return `${allowed}${image_host_model === undefined ? 'the Pool has no image_host_model' : `the host is ${image_host_model}`}`;
   },
 });
 

@@ -438,7 +438,7 @@ describe('[F3.1] the explicit trigger', () => {
     assert.equal((await gate.row(reply))?.endpoint, PUBLIC);
   });
 
-  test('[F3.5] with an anchor over HTTP is not found, so that its client sends the full history', async () => {
+  test('[F3.5] with an anchor over HTTP is previous_response_not_found, so that its client sends the full history', async () => {
     const gate = gateOf('route');
     for (const previous_response_id of ['resp_unknown', (await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hi' } })).json.id]) {
       gate.upstream.clear();
@@ -472,7 +472,7 @@ describe('[F3.1] the explicit trigger', () => {
     assert.deepEqual([instructions, input], ['Be short.', [user('x')]]);
   });
 
-  test('is a trigger of native clients too, which pass as ordinary turns: SSE and JSON, in their own order [A3]', async () => {
+  test('[A3] of a native client passes as an ordinary turn, over SSE and JSON, and its item may come back last', async () => {
     const gate = gateOf('route');
     for (const stream of [true, false]) {
       for (const path of [RESPONSES, '/backend-api/agent/v1/responses']) {

@@ -46,10 +46,12 @@ const bodyOf = (path: string, input: readonly Json[], changes: JsonObject = {}):
 
 const inputOf = ({ json }: { readonly json: unknown }): readonly JsonObject[] => (json as { readonly input: readonly JsonObject[] }).input;
 
-/** The outputs as the account got them in its last turn. */
+/** The outputs as the account got them in its last turn; the one of a websocket has come over its upgrade. */
 function sentOutputs(gate: TestGateway): readonly Json[] {
-  const turn = gate.upstream.turns().at(-1) ?? assert.fail('no turn arrived');
-  return inputOf(turn).flatMap((item) => (typeof item.type === 'string' && item.type.endsWith('_output') ? [item.output ?? null] : []));
+  const sent = gate.upstream.requests().findLast(({ method }) => method !== 'GET') ?? gate.upstream.turns().at(-1);
+  return inputOf(sent ?? assert.fail('nothing arrived')).flatMap((item) =>
+    typeof item.type === 'string' && item.type.endsWith('_output') ? [item.output ?? null] : [],
+  );
 }
 
 async function compressionOf(
@@ -70,6 +72,20 @@ test('[F7.2] tool outputs are compressed on each eligible route that is served o
   await using gate = await startGateway({ config: enabled });
   for (const path of [NATIVE, ALIAS, PUBLIC]) {
     const noted = await compressionOf(gate, path, bodyOf(path, WORK));
+    assert.deepEqual(sentOutputs(gate), SMALLER, path);
+    assert.equal(noted?.compressed, 3, path);
+  }
+});
+
+test('[F7.2] compactions are compressed: on their routes, and as an explicit trigger', async () => {
+  await using gate = await startGateway({ config: enabled });
+  const trigger = { type: 'compaction_trigger' };
+  for (const [path, input] of [
+    ['/backend-api/agent/responses/compact', WORK],
+    ['/backend-api/agent/v1/responses/compact', WORK],
+    [PUBLIC, [...WORK, trigger]],
+  ] as const) {
+    const noted = await compressionOf(gate, path, { model: 'model-a', input });
     assert.deepEqual(sentOutputs(gate), SMALLER, path);
     assert.equal(noted?.compressed, 3, path);
   }
@@ -99,7 +115,7 @@ test('[F7.2] websocket frames are compressed on both surfaces', async () => {
 });
 
 test('[F7.2] the rule takes part in turns of the Responses destination, and in no other kind', () => {
-  const eligible = ['responses', 'compact', 'chat', 'public-responses'];
+  const eligible = ['responses', 'compact', 'chat', 'public-responses', 'public-compact'];
   assert.deepEqual(requestCompression.routes, eligible);
   const others = Object.keys(KINDS).filter((kind) => !eligible.includes(kind));
   for (const kind of others) assert.ok(dispatchedKind(kind as keyof typeof KINDS)?.model !== true, kind);
@@ -179,18 +195,20 @@ test('[F7.5] at most the first 50 candidates are compressed', async () => {
 test('[RM2] the row has saved tokens where they were counted before the turn ended, and saved bytes otherwise', async () => {
   await using gate = await startGateway({ config: enabled });
   const turn = async (): Promise<JsonObject | null | undefined> => compressionOf(gate, NATIVE, bodyOf(NATIVE, WORK.slice(0, 3)));
+  const counted = (times: number): Promise<true> =>
+    until(`${times} counts`, () => (gate.count('token_counts') >= times ? true : undefined), 30_000);
   // The thread takes about as long to start as a reply takes: the row has the one or the other.
   const first = (await turn()) ?? {};
   const bytes = Buffer.byteLength(SEARCH) - Buffer.byteLength(compressedText(SEARCH));
   assert.equal(first.saved_bytes ?? bytes, bytes);
   assert.notEqual(first.saved_bytes === undefined, first.saved_tokens === undefined);
   assert.ok(Number(first.byte_savings_percent ?? first.token_savings_percent) > 20);
-  await until('the first count', () => (gate.count('token_counts') > 0 ? true : undefined));
+  await counted(1);
   gate.upstream.next('north', 'stall after 2 events');
   gate.upstream.next('south', 'stall after 2 events');
   const answering = turn();
   await gate.upstream.arrived(2);
-  await until('the second count', () => (gate.count('token_counts') > 1 ? true : undefined));
+  await counted(2);
   gate.upstream.release();
   const tokens = (await answering) ?? {};
   assert.ok(Number(tokens.saved_tokens) > 500 && Number(tokens.token_savings_percent) > 20 && tokens.saved_bytes === undefined);

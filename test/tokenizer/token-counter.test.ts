@@ -38,7 +38,7 @@ test('the deadline gives up the wait and leaves the thread at work', async () =>
   await using made = counterOf(FAILING);
   assert.deepEqual(await made.tokens.count(['abc']), [3]);
   const hanging = made.tokens.count(['hang']);
-  await made.clock.advance(2_000);
+  await made.clock.advance(5_000);
   assert.equal(await hanging, undefined);
   assert.equal(made.counters.values.token_counts_late, 1);
   assert.deepEqual(await made.tokens.count(['abcd']), [4]);
@@ -47,7 +47,7 @@ test('the deadline gives up the wait and leaves the thread at work', async () =>
 test('a thread that answers nothing is ended, and another one is started after a pause', async () => {
   await using made = counterOf(FAILING);
   const hanging = made.tokens.count(['hang']);
-  await made.clock.advance(10_000);
+  await made.clock.advance(15_000);
   assert.equal(await hanging, undefined);
   assert.equal(made.counters.values.token_threads_ended, 1);
   assert.equal(await made.tokens.count(['abc']), undefined);
@@ -77,7 +77,7 @@ test('the queue is bounded in tasks and in characters', async () => {
   await using made = counterOf(FAILING);
   const hanging = Array.from({ length: 64 }, () => made.tokens.count(['hang']));
   assert.equal(await made.tokens.count(['abc']), undefined);
-  await made.clock.advance(10_000);
+  await made.clock.advance(15_000);
   await Promise.all(hanging);
   await made.clock.advance(10_000);
   assert.equal(await made.tokens.count(['x'.repeat(16_777_217)]), undefined);
@@ -90,4 +90,14 @@ test('a counter that is closed while it counts gives up', async () => {
   const hanging = made.tokens.count(['hang']);
   await made.tokens.close();
   assert.equal(await hanging, undefined);
+});
+
+test('a thread without work for ten minutes is ended, and the next count starts another one at once', async () => {
+  await using made = counterOf(FAILING);
+  assert.deepEqual(await made.tokens.count(['abc']), [3]);
+  assert.equal(made.clock.pending, 1);
+  await made.clock.advance(600_000);
+  assert.equal(made.counters.values.token_threads_ended, 0);
+  assert.equal(made.clock.pending, 0);
+  assert.deepEqual(await made.tokens.count(['abcd']), [4]);
 });

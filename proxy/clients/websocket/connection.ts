@@ -174,7 +174,9 @@ export class WebsocketConnection {
     for (let frame: Frame | undefined = first; frame && this.isOpen; frame = this.#next()) await this.#options.serve(frame, this);
     this.#running = false;
     this.#activeAt = this.#options.clock.now();
-    if (!this.isOpen) this.#closeUpstream();
+    const { ws } = this.#options;
+    // While it closes, the turn may still take the upstream websocket along: that is done when it has closed.
+    if (ws.readyState === ws.CLOSED) this.#closeUpstream();
     else if (this.#ending) this.close(this.#ending.code, this.#ending.reason);
   }
 

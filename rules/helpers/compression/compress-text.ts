@@ -53,7 +53,7 @@ function* compressOutput(text: string): Steps<string | undefined> {
   const shorter =
     (hasHunk ? yield* compressDiff(lines) : undefined) ??
     (yield* compressSearch(lines, text.includes('\0'))) ??
-    (yield* compressLog(lines));
+    (yield* compressLog(lines, text.includes('\x1b') || text.includes('\r')));
   const compressed = shorter?.join('\n');
   return compressed !== undefined && compressed.length <= text.length * WORTHWHILE ? compressed : undefined;
 }

@@ -11,14 +11,30 @@ const SUMMARY_HINT = /\d|^OK/;
 const LONGEST_SUMMARY = 160;
 /** A longer line is neither progress nor the first line of a failure. */
 const LONGEST_LINE = 500;
+const LONGEST_COLOURED_LINE = 2_000;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colours
+const CONTROLS = /\x1b\[[\d;]*m|\r$/g;
 
-/** Undefined where no summary says how the run ended, or it reports failures that are not all here. */
-export function* compressLog(lines: readonly string[]): Steps<readonly string[] | undefined> {
-  const dialect = yield* dialectOf(lines);
+/**
+ * Undefined where no summary says how the run ended, or it reports failures that are not all here.
+ * @param hasControls whether the text has colours or carriage returns: its lines are read without them, and stay with them
+ */
+export function* compressLog(lines: readonly string[], hasControls: boolean): Steps<readonly string[] | undefined> {
+  const plain = hasControls ? yield* withoutControls(lines) : lines;
+  const dialect = yield* dialectOf(plain);
   if (!dialect) return undefined;
-  const { progress, reported, discovered } = yield* readLog(lines, dialect);
+  const { progress, reported, discovered } = yield* readLog(plain, dialect);
   if (reported > discovered) return undefined;
   return ['[compressed log: only lines of passed tests and of progress are left out]', ...shortened(lines, progress)];
+}
+
+function* withoutControls(lines: readonly string[]): Steps<readonly string[]> {
+  const plain: string[] = [];
+  for (const [i, line] of lines.entries()) {
+    if (isStep(i)) yield;
+    plain.push(line.length > LONGEST_COLOURED_LINE ? line : line.replace(CONTROLS, ''));
+  }
+  return plain;
 }
 
 function* dialectOf(lines: readonly string[]): Steps<LogDialect | undefined> {

@@ -19,6 +19,11 @@ test('[F7.3] path:line: text, with and without a column, is grouped under its pa
   assert.ok(compressedText(columns).endsWith(`\n12:31: open()`));
 });
 
+test('a path of Windows is grouped too', () => {
+  const text = numbered(12, (i) => `C:\\work\\project\\src\\main.ts:${i + 1}: call(${i})`);
+  assert.ok(compressedText(text).includes('\nC:\\work\\project\\src\\main.ts\n1: call(0)\n'));
+});
+
 test('[F7.3] NUL-delimited results become the same as those with a colon', () => {
   assert.equal(compressedText(FLAT.replaceAll(`${PATH}:`, `${PATH}\0`)), compressedText(FLAT));
   const columns = numbered(12, (i) => `a b/${PATH}\0${i + 1}:${i + 20}: open()`);
@@ -142,6 +147,18 @@ test('[F7.3] a log whose summary reports failures that are not all there is left
   isKept(cargo(3, `${failed('ledger::one')}\n${failed('ledger::two')}`));
   isKept(cargo(2, `${failed('ledger::one')}\n${failed('ledger::one')}`));
   isKept(cargo(1, ''));
+});
+
+test('a log with colours and carriage returns is read without them and keeps them', () => {
+  const blocks = `${failed('ledger::one')}\n${failed('ledger::two')}`;
+  const plain = cargo(2, blocks);
+  const coloured = plain
+    .replaceAll('... ok', '... \x1b[32mok\x1b[0m')
+    .replaceAll('FAILED', '\x1b[31mFAILED\x1b[0m')
+    .replaceAll('\n', '\r\n');
+  const compressed = compressedText(coloured);
+  assert.ok(compressed.includes('[40 lines left out]\n\r\nfailures:\r\n'));
+  assert.ok(compressed.includes('test result: \x1b[31mFAILED\x1b[0m.'));
 });
 
 test('summaries of several packages add up', () => {
