@@ -1,5 +1,5 @@
 // Everything that relies on undocumented behaviour of Node or of a library, each with its reason and a test (test/node-internals.test.ts).
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Dispatcher, Pool } from 'undici';
 
@@ -62,6 +62,16 @@ export function endConnectionAfter(response: ServerResponse): void {
 
 /** Whether the connection goes on after the answer. */
 export const keepsConnection = (response: ServerResponse): boolean => response.shouldKeepAlive;
+
+/**
+ * Takes Node's parser away from the new connections of a server.
+ * @returns hands a connection to the parser; bytes that were put back into it are parsed first
+ */
+export function takeOverConnections(server: Server, opened: (socket: Socket) => void): (socket: Socket) => void {
+  const [parse] = server.listeners('connection');
+  server.removeAllListeners('connection').on('connection', opened);
+  return (socket) => parse?.call(server, socket);
+}
 
 /** Whether the TLS handshake of a client socket is not finished; Node's types do not have the field. */
 export const isHandshaking = (socket: Socket & { readonly secureConnecting?: boolean }): boolean => socket.secureConnecting === true;

@@ -8,6 +8,12 @@ import { imagePermission } from './access/image-permission.ts';
 import { modelAccess } from './access/model-access.ts';
 import { operatorHost } from './access/operator-host.ts';
 import { routeStatus } from './access/route-status.ts';
+import { chatMessages } from './chat/chat-messages.ts';
+import { chatParameters } from './chat/chat-parameters.ts';
+import { chatSettings } from './chat/chat-settings.ts';
+import { chatText } from './chat/chat-text.ts';
+import { chatToolChoice } from './chat/chat-tool-choice.ts';
+import { chatTools } from './chat/chat-tools.ts';
 import { compactionAnswer } from './compaction/compaction-answer.ts';
 import { compactionProjection } from './compaction/compaction-projection.ts';
 import { compactionReplay } from './compaction/compaction-replay.ts';
@@ -74,6 +80,7 @@ export const RULES: readonly Rule[] = [
   imageModel, // the same for images, whose model may be in no catalog (A10)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)
   unsupportedParameters, // before the shapes of supported ones
+  chatParameters, // the same for Chat
   imageParameters, // as the client wrote them
   imageRequest, // before every rule that reads a Responses body
   inputLists, // every rule below gets lists
@@ -90,6 +97,10 @@ export const RULES: readonly Rule[] = [
   strictRepair, // below a root that strictSchemas accepted
   namespaceRestoration, // reads declared names before tools are moved
   audio, // the last check that names items of input
+  chatTools, // every check above names Chat's members as the client wrote them
+  chatToolChoice, // after chatTools: it is looked up among flat tools
+  chatMessages, // after audio
+  chatText, // after strictSchemas
   itemReferences, // after every check that names items of input by their index: it removes some
   reasoningContext, // before Lite forces its own
   dialectShape, // members that the dialects below edit
@@ -97,8 +108,9 @@ export const RULES: readonly Rule[] = [
   outputTokens, // after the effort policy (Q4)
   eligibility, // the last refusal that costs nothing (SM5)
 
-  lowerSchemas, // before Lite moves the tools
   effortAlias, // after the policy has distinguished minimal from low
+  chatSettings, // after every rule that reads effort and caps by Chat's names
+  lowerSchemas, // before Lite moves the tools
   liftInstructions, // Full only
   requestCompression, // after the last refusal, so that no refused turn pays for it; before Lite, whose own items hold no outputs (F7)
   liteRewrite, // Lite only

@@ -32,6 +32,9 @@ export const NORMALISED_TURNS = TURNS.filter((name) => !isNativeCompaction(name)
 
 export const NORMALISED_RESPONSES = RESPONSES_TURNS.filter((name) => !isNativeCompaction(name));
 
+/** Turns of Chat Completions, on `/v1` and under the backend's path. */
+export const CHAT_TURNS = turnsWhere(({ surface }) => surface === 'chat');
+
 export const PUBLIC_RESPONSES = turnsWhere(({ surface }) => surface === 'public');
 
 /** Image requests of native clients, which pass on as they came. */

@@ -19,6 +19,7 @@ import {
   passContinue,
   releaseRawHeaders,
   takeOverChunking,
+  takeOverConnections,
 } from '../proxy/node-internals.ts';
 import { headOf, RawClient } from './support/raw.ts';
 
@@ -345,5 +346,24 @@ describe('detachedRequest and detachedResponse', () => {
     request.resume();
     await once(request, 'end');
     assert.equal(request.complete, true);
+  });
+});
+
+describe('takeOverConnections', () => {
+  test('a connection is parsed when it is handed over, what was put back first, then what comes later', async () => {
+    await using upstream = await listening((request, response) => response.end(request.url));
+    const opened = Promise.withResolvers<Socket>();
+    const parse = takeOverConnections(upstream.server, opened.resolve);
+    using client = await RawClient.connect(upstream.url);
+    const [first, second] = [headOf('GET', '/first'), headOf('GET', '/second')];
+    client.write(first.slice(0, 30));
+    const socket = await opened.promise;
+    await once(socket, 'readable');
+    const bytes: Buffer = socket.read();
+    assert.equal(bytes.toString(), first.slice(0, 30));
+    socket.removeAllListeners('readable').unshift(bytes);
+    parse(socket);
+    client.write(first.slice(30) + second);
+    assert.deepEqual([(await client.answer()).body, (await client.answer()).body], ['/first', '/second']);
   });
 });

@@ -70,7 +70,7 @@ model_catalog_url = "${origin}/backend-api/${agent}/models"`,
     where: 'code',
     language: 'js',
     tried: '@ai-sdk/openai 4.0.118 with ai 7.0.173',
-    note: 'Tool loops work with the default settings. A conversation that goes on after an answer needs `providerOptions: { openai: { store: false } }`: by default the SDK refers to stored messages, and this gateway stores none.',
+    note: 'Tool loops work with the default settings. A conversation that goes on after an answer needs `providerOptions: { openai: { store: false } }`: by default the SDK refers to stored messages, and this gateway stores none. `poolgate.chat(…)` uses Chat Completions instead.',
     text: ({ origin, model }) => `const poolgate = createOpenAI({ baseURL: '${origin}/v1', apiKey: process.env.${KEY_VARIABLE} });
 const { text } = await generateText({ model: poolgate('${model}'), prompt: 'Say hello.' });`,
   },
@@ -81,6 +81,7 @@ const { text } = await generateText({ model: poolgate('${model}'), prompt: 'Say 
     where: 'code',
     language: 'js',
     tried: '@langchain/openai 1.6.0',
+    note: 'Without `useResponsesApi` it uses Chat Completions instead.',
     text: ({ origin, model }) => `const model = new ChatOpenAI({
   model: '${model}',
   apiKey: process.env.${KEY_VARIABLE},

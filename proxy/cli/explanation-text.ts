@@ -1,5 +1,5 @@
 // Explained turns and logged turns as lines of text.
-import type { AttemptRow, Why } from '../../store/rows.ts';
+import type { AttemptRow, RequestRow, Why } from '../../store/rows.ts';
 import type { TurnReply } from '../admin/replies.ts';
 import type { ExplainedChoice } from '../explain/choice.ts';
 import type { ExplainedTurn } from '../explain/explanation.ts';
@@ -51,6 +51,7 @@ export function loggedLines({ turn, attempts }: TurnReply): readonly string[] {
     ['mode', mode],
     ['answer', [turn.outcome, turn.status, turn.code, turn.error_class].filter((part) => part !== null).join(', ')],
     ['tokens', `${tokens}${turn.tokens_estimated ? ', estimated' : ''}`],
+    ['outputs', turn.payload_compression && compressionText(turn.payload_compression)],
     ['account', turn.account],
     ['why', turn.why?.reason ?? null],
     ['others', turn.why && (Object.entries(turn.why.others).map(counted).join(', ') || 'none')],
@@ -62,6 +63,22 @@ export function loggedLines({ turn, attempts }: TurnReply): readonly string[] {
     ...(attempts.length > 0 ? ['  attempts in order:'] : []),
     ...attempts.map(attemptLine),
   ];
+}
+
+/** What became of the turn's tool outputs (RM2). */
+function compressionText(noted: NonNullable<RequestRow['payload_compression']>): string {
+  const { skipped_body_bytes, outputs = 0, compressed = 0, over_limit = 0, errors = 0 } = noted;
+  if (skipped_body_bytes !== undefined) return `not compressed: the body has ${skipped_body_bytes} bytes`;
+  const { saved_tokens, token_savings_percent, saved_bytes, byte_savings_percent } = noted;
+  const facts = [
+    `${compressed} of ${outputs} compressed`,
+    saved_tokens === undefined ? null : `${saved_tokens} tokens saved (${token_savings_percent} %)`,
+    saved_bytes === undefined ? null : `${saved_bytes} bytes saved (${byte_savings_percent} %)`,
+    noted.protected ? `${noted.protected} protected` : null,
+    over_limit ? `${over_limit} behind the last candidate` : null,
+    errors ? `${errors} with errors` : null,
+  ];
+  return facts.filter((fact) => fact !== null).join(', ');
 }
 
 const counted = ([reason, count]: readonly [string, number]): string => `${count} ${reason}`;

@@ -76,15 +76,17 @@ export class TurnSocket {
     return false;
   }
 
-  /** Whether the socket is at fault, and not the account or the request. */
-  isAtFault({ error, frameTooLarge }: Failure): boolean {
-    return error.code === CONNECTION_LIMIT || frameTooLarge === true;
+  /** Whether the socket or its credential is at fault: no client gets such a failure as its answer (Q3). */
+  isAtFault({ cause, error, frameTooLarge }: Failure): boolean {
+    return error.code === CONNECTION_LIMIT || frameTooLarge === true || cause === 'credential';
   }
 
   /** Whether the same turn goes to the same account again: over a new socket, or over HTTP. At most once. */
   sendsAgain({ verdict, over, reused, status }: Attempted, account: AccountConfig): boolean {
     if (verdict.kind !== 'failed' || over === 'http' || this.#resent) return false;
     const { failure } = verdict;
+    // A live socket keeps the credential of its upgrade: the renewed one needs a new socket.
+    if (failure.cause === 'credential') this.slot.close();
     if (failure.answer && saysNoWebsocket(failure.status)) this.#support.refused(account);
     else if (failure.frameTooLarge) this.#refuseSize();
     // An idle connection that died was found dead by the first turn that used it.

@@ -130,7 +130,7 @@ export class WholeReply implements ByteReader {
   #answer(text: string, json: JsonObject, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
-    const answer = turn.rules.answer(failure ? turn.surface.failureEvent(json, failure, known) : json);
+    const answer = turn.answerOf(failure ? turn.surface.failureEvent(json, failure, known) : json);
     const { status, headers } = this.#head;
     // Text leaves in one piece with its head; bytes do not.
     const out = answer === json ? text : replyText(answer);

@@ -3,18 +3,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { Cors } from '../clients/http/cors.ts';
-import { checkFraming, pathOf } from '../clients/http/framing.ts';
+import { isOtherProtocol, readFirstLine } from '../clients/http/first-line.ts';
+import { checkFraming, OTHER_VERSION, pathOf } from '../clients/http/framing.ts';
 import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/header-limits.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections.ts';
-import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
+import { endRaw, HEADERS_LATE, refusalOfBytes } from '../clients/http/raw-refusal.ts';
 import { BODY_MALFORMED } from '../clients/http/request-body.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import { MemoryGuard } from '../memory-guard.ts';
-import type { Counters } from '../metrics.ts';
-import { endConnectionAfter } from '../node-internals.ts';
+import type { CounterName, Counters } from '../metrics.ts';
+import { endConnectionAfter, takeOverConnections } from '../node-internals.ts';
 import { requestId } from '../request-id.ts';
 import { clientHeaders } from '../turn/headers.ts';
 import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
@@ -58,6 +59,10 @@ export class PublicListener {
   readonly #cors: Cors;
   readonly #running = new RunningTurns();
   readonly websockets: Websockets;
+  /** Hands a connection to Node's parser. */
+  readonly #parse: (socket: Socket) => void;
+  /** Connections whose first line has not come. */
+  readonly #unparsed = new Set<Socket>();
   #draining = false;
 
   constructor(options: PublicListenerOptions) {
@@ -85,7 +90,7 @@ export class PublicListener {
     this.#server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
     this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#connect(request, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
-    this.#server.on('connection', (socket: Socket) => this.#connections.watch(socket));
+    this.#parse = takeOverConnections(this.#server, (socket) => this.#open(socket));
   }
 
   /** Takes what a new configuration says about open connections. */
@@ -127,8 +132,39 @@ export class PublicListener {
 
   #sweep(): void {
     this.#server.closeIdleConnections();
-    // Node counts a connection that never sent a byte as busy.
-    for (const { socket } of this.#connections) if (socket.bytesRead === 0) socket.destroy();
+    // Node does not know these.
+    for (const socket of this.#unparsed) socket.destroy();
+  }
+
+  /** Reads the first line of a connection before the parser. */
+  #open(socket: Socket): void {
+    this.#connections.watch(socket);
+    this.#unparsed.add(socket);
+    const { limits, timeouts } = this.#options.generation().config;
+    const over = (): void => {
+      clearTimeout(late);
+      this.#unparsed.delete(socket);
+      socket.off('close', over).off('end', gone).off('error', gone);
+    };
+    const gone = (): void => void socket.destroy();
+    const refuse = (counter: CounterName, refusal: Refusal): void => {
+      this.#options.counters.add(counter);
+      this.#refuseBytes(socket, refusal, requestId(this.#options.host.now()));
+    };
+    const stop = readFirstLine(socket, {
+      maxBytes: limits.header_bytes,
+      read: (line) => {
+        over();
+        if (isOtherProtocol(line)) refuse('framing_refused', OTHER_VERSION);
+        else this.#parse(socket);
+      },
+    });
+    const late = setTimeout(() => {
+      stop();
+      over();
+      refuse('header_timeouts', HEADERS_LATE);
+    }, timeouts.client_header_ms);
+    socket.once('close', over).once('end', gone).once('error', gone);
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {

@@ -1,10 +1,11 @@
 // The share of a key's limits that one turn reserved, and an estimate of its usage where the provider stated none (Q18, Q19).
+import type { EventBytes } from '../turn/delta-locator.ts';
 import type { Body } from '../turn/turn.ts';
 import type { Reserved } from './key-limits.ts';
 import type { Amounts } from './key-use.ts';
 import { inputTokens } from './token-estimate.ts';
 import type { Tokens } from './usage-totals.ts';
-import { type OutputEvent, VisibleOutput } from './visible-output.ts';
+import { VisibleOutput } from './visible-output.ts';
 
 export class Reservation {
   readonly #request: Body | undefined;
@@ -22,7 +23,7 @@ export class Reservation {
   }
 
   /** Counts the output bytes of a reply event that goes to the client. */
-  countOutput(event: OutputEvent): void {
+  countOutput(event: EventBytes): void {
     this.#output.add(event);
   }
 

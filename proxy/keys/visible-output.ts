@@ -1,15 +1,7 @@
 // Counts the output of a reply in the bytes of its events, without parsing them: most are relayed unparsed (Q18).
+import { DeltaLocator, type EventBytes } from '../turn/delta-locator.ts';
 import { tokensOfBytes } from './token-estimate.ts';
 
-/** An event as it lies in the bytes of its stream, from `start` to `end`. */
-export interface OutputEvent {
-  readonly type: string;
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-}
-
-const DELTA = Buffer.from('"delta":"');
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
@@ -17,8 +9,7 @@ const LETTER_U = 0x75;
 export class VisibleOutput {
   /** Of `delta` texts, in UTF-8. */
   #bytes = 0;
-  /** Where the text began in the last event: the next event has it there too, or one digit of its sequence number further on. */
-  #offset = 0;
+  readonly #deltas = new DeltaLocator();
 
   get bytes(): number {
     return this.#bytes;
@@ -29,20 +20,11 @@ export class VisibleOutput {
     return tokensOfBytes(this.#bytes);
   }
 
-  add({ type, bytes, start, end }: OutputEvent): void {
-    if (!type.endsWith('.delta')) return;
-    let at = start + this.#offset;
-    if (!isDelta(bytes, at, end) && !isDelta(bytes, ++at, end)) at = bytes.indexOf(DELTA, start);
-    if (at === -1 || at >= end) return;
-    this.#offset = at - start;
-    this.#bytes += lengthOf(bytes, at + DELTA.length, end);
+  add(event: EventBytes): void {
+    if (!event.type.endsWith('.delta')) return;
+    const at = this.#deltas.locate(event);
+    if (at !== -1) this.#bytes += lengthOf(event.bytes, at, event.end);
   }
-}
-
-function isDelta(bytes: Buffer, at: number, end: number): boolean {
-  if (at + DELTA.length > end) return false;
-  for (let i = 0; i < DELTA.length; i++) if (bytes[at + i] !== DELTA[i]) return false;
-  return true;
 }
 
 /** The UTF-8 length of a JSON string's text, from its first character to the closing quote, escapes decoded. */

@@ -10,6 +10,7 @@
 //                                  required and no other tool is declared
 //   draw nothing                   a call of the image tool that fails
 //   stop short                     ends the turn as incomplete (max_output_tokens)
+//   stop filtered                  ends the turn as incomplete (content_filter)
 // `tool_choice`, `text.format`, `max_output_tokens` and a trailing compaction_trigger are followed too.
 import type { Json, JsonObject } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
@@ -28,8 +29,8 @@ export type OutputPart =
 
 export interface OutputPlan {
   readonly parts: readonly OutputPart[];
-  /** The turn ends as `incomplete`. */
-  readonly isIncomplete: boolean;
+  /** Why the turn ends as `incomplete`; undefined for one that completes. */
+  readonly incomplete: 'max_output_tokens' | 'content_filter' | undefined;
 }
 
 export const CHARACTERS_PER_TOKEN = 4;
@@ -40,11 +41,11 @@ const VOCABULARY = ['north', 'south', 'wind', 'rain', 'stage', 'curtain', 'light
 
 /** @param account the name that the demonstration text gives */
 export function planOf(request: TurnRequest, account: string): OutputPlan {
-  if (request.wantsCompaction) return { parts: [{ kind: 'compaction' }], isIncomplete: false };
-  const stopsShort = /^\s*stop short\s*$/im.test(request.userText);
+  if (request.wantsCompaction) return { parts: [{ kind: 'compaction' }], incomplete: undefined };
+  const stops = /^\s*stop (short|filtered)\s*$/im.exec(request.userText)?.[1]?.toLowerCase();
   const asked = request.toolOutput === undefined ? request.userText.split('\n').flatMap((line) => partsOf(line, request)) : [];
   const parts = asked.length > 0 ? asked : demandedCall(request);
-  return truncated(parts.length > 0 ? allowedCalls(parts, request) : [text(answerText(request, account))], request, stopsShort);
+  return truncated(parts.length > 0 ? allowedCalls(parts, request) : [text(answerText(request, account))], request, stops);
 }
 
 const text = (words: string): OutputPart => ({ kind: 'text', text: words });
@@ -107,10 +108,10 @@ function wordsOf(count: number): string {
 }
 
 /** Applies `max_output_tokens` to the text: a turn with truncated text is incomplete. */
-function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stopsShort: boolean): OutputPlan {
+function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stops: string | undefined): OutputPlan {
   const tokens = body.max_output_tokens;
   let room = typeof tokens === 'number' ? tokens * CHARACTERS_PER_TOKEN : Number.POSITIVE_INFINITY;
-  let cut = stopsShort;
+  let cut = stops === 'short';
   const fitting = parts.map((part) => {
     if (part.kind !== 'text') return part;
     const kept = part.text.slice(0, room);
@@ -118,5 +119,5 @@ function truncated(parts: readonly OutputPart[], { body }: TurnRequest, stopsSho
     room -= kept.length;
     return text(kept);
   });
-  return { parts: fitting, isIncomplete: cut };
+  return { parts: fitting, incomplete: stops === 'filtered' ? 'content_filter' : cut ? 'max_output_tokens' : undefined };
 }

@@ -41,7 +41,8 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes }: Tur
   const output: OutputItem[] = [];
   const reasoning = reasons(body) && !request.wantsCompaction ? reasoningItem(context, 0, reasoningOptions(body)) : undefined;
   if (reasoning !== undefined) output.push(reasoning);
-  const status = plan.isIncomplete ? 'incomplete' : 'completed';
+  const { incomplete } = plan;
+  const status = incomplete ? 'incomplete' : 'completed';
   for (const [i, part] of plan.parts.entries()) {
     output.push(outputItem(context, output.length, part, i === plan.parts.length - 1 ? status : 'completed'));
   }
@@ -49,8 +50,8 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes }: Tur
   const response = {
     ...running,
     status,
-    completed_at: plan.isIncomplete ? null : Math.floor(now / 1000),
-    incomplete_details: plan.isIncomplete ? { reason: 'max_output_tokens' } : null,
+    completed_at: incomplete ? null : Math.floor(now / 1000),
+    incomplete_details: incomplete ? { reason: incomplete } : null,
     output: output.map(({ item }) => item),
     usage: usageOf(bytes, output, reasoning),
     ...toolUsageOf(plan),

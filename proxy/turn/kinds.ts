@@ -102,7 +102,7 @@ export const KINDS = {
   /** Native image proxy; its body is read for the model that it names (A10, AU5). */
   image: { ...hosted, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json or form' },
   /** Chat Completions, on /v1 and as a backend alias. */
-  chat: { ...turn, surface: 'chat', methods: ['POST'], over: NOT_YET, continues: false },
+  chat: { ...turn, surface: 'chat', methods: ['POST'], over: HTTP, continues: false },
   /** Exact pass-through rows: control plane and key sets. */
   forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'], over: HTTP },
   /** `POST /backend-api/files`. */

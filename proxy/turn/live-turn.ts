@@ -1,7 +1,9 @@
 // One turn from its arrival to its end: what rules see of it, and the metadata that they note.
 import { isLoopback } from '../loopback.ts';
 import { requestId } from '../request-id.ts';
+import { chatSurface } from './chat-surface.ts';
 import { HeldBytes, type ReplyMemory } from './held-bytes.ts';
+import type { JsonObject } from './json.ts';
 import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
@@ -54,8 +56,7 @@ export interface Arrival {
   readonly keyOf: (secret: string) => KeyConfig | undefined;
 }
 
-/** Chat has a surface of its own once it is served; until then its requests are refused in the shape of the compatible surface. */
-const SURFACES: Readonly<Record<Kind['surface'], Surface>> = { native: nativeSurface, public: publicSurface, chat: publicSurface };
+const SURFACES: Readonly<Record<Kind['surface'], Surface>> = { native: nativeSurface, public: publicSurface, chat: chatSurface };
 
 export class LiveTurn implements Turn {
   readonly id: string;
@@ -186,6 +187,12 @@ export class LiveTurn implements Turn {
 
   recoversIn(): number | undefined {
     return this.model && this.#host.recoversIn(this.pool, this.model.id);
+  }
+
+  /** The answer that a final response becomes: by the rules, then in the encoding of the surface. @throws Refusal of a rule */
+  answerOf(response: JsonObject): JsonObject {
+    const answer = this.rules.answer(response);
+    return this.surface.answer?.(answer, this) ?? answer;
   }
 
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined> {

@@ -35,8 +35,8 @@ export const SKIP: unique symbol = Symbol('skip');
  * response twice, and its `answer` changes nothing that its `event` has changed already. Lifecycle events (`response.created`,
  * `response.metadata`, …) say nothing of a collected answer and are dropped before any rule.
  *
- * A surface with an encoding of its own (Chat) will encode behind `event` and `answer`, when every rule has run: rules see Responses
- * events on every surface.
+ * A surface with an encoding of its own (Chat) encodes behind `event` and `answer`, when every rule has run, in its sink and its `answer`:
+ * rules see Responses events on every surface.
  */
 export interface Rule<Memory = unknown> {
   /** Kebab case, as in logs, metrics and `explain`. */

@@ -6,7 +6,7 @@ import type { SurfaceName } from './kinds.ts';
 import type { Refusal } from './refusal.ts';
 import type { Confidential } from './sanitise.ts';
 import type { WireWords } from './settings.ts';
-import type { Event, Headers } from './turn.ts';
+import type { Event, Headers, Turn } from './turn.ts';
 
 /** A provider's own refusal, sanitised, as a native client gets it. */
 export interface RelayedAnswer {
@@ -28,10 +28,15 @@ export interface Surface {
   readonly agentProtocol: boolean;
   /** Whether a client that did not ask for a stream gets the events collected as one answer (Q15). */
   readonly collects: boolean;
-  /** Whether a stream has sequence numbers without gaps, comments while it is idle, and an end mark (Q2, Q17); else it passes as sent. */
+  /** Whether a stream of Responses events has sequence numbers without gaps, and a marked end (Q2, Q17); else it passes as sent. */
   readonly numbersEvents: boolean;
   /** Whether a whole JSON body is an answer to a turn, also where the client asked for a stream. */
   readonly relaysWholeAnswers: boolean;
+  /**
+   * The answer that the final response becomes, when every rule has run; undefined where the client gets the response itself. The same
+   * encoding of streams is the work of the surface's sink.
+   */
+  readonly answer?: (response: JsonObject, turn: Pick<Turn, 'id' | 'at' | 'model'>) => JsonObject;
   /** A reply that died after commit: `cut` ends the connection without its last chunk; `close` ends it with an error event (Q17, F1.8). */
   readonly brokenReply: 'cut' | 'close';
   /** The code for the row of a reply that broke off. */

@@ -46,6 +46,7 @@ export class UpstreamSocket {
   /** Of the answer to the upgrade, until the first reply takes them. */
   #headers: Headers = {};
   #failure: CarrierFailure | undefined;
+  #isRetired = false;
 
   constructor({ url, headers, connectMs, maxFrameBytes, heartbeat }: UpstreamSocketOptions) {
     this.authorization = headers.authorization;
@@ -86,10 +87,6 @@ export class UpstreamSocket {
     return this.#ws.readyState === WebSocket.OPEN;
   }
 
-  get isBusy(): boolean {
-    return this.#user !== undefined;
-  }
-
   /** The headers of the upgrade's answer, once: they belong to the first reply. */
   takeHeaders(): Headers {
     const headers = this.#headers;
@@ -114,9 +111,16 @@ export class UpstreamSocket {
     this.#user = user;
   }
 
-  /** The user's exchange is over; the connection stays open for the next one. */
+  /** The user's exchange is over; the connection stays open for the next one, unless it is retired. */
   leave(): void {
     this.#user = undefined;
+    if (this.#isRetired) this.close();
+  }
+
+  /** Ends the connection in order, after an exchange that runs on it. */
+  retire(): void {
+    this.#isRetired = true;
+    if (!this.#user) this.close();
   }
 
   send(frame: Buffer): void {

@@ -48,7 +48,7 @@ export class WebsocketCarrier {
 
   /** Ends idle connections at once, and the others when their exchange is over. */
   async close(): Promise<void> {
-    for (const socket of this.#sockets) if (!socket.isBusy) socket.close();
+    for (const socket of this.#sockets) socket.retire();
     if (this.#sockets.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#retired = resolve;

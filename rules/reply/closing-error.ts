@@ -1,12 +1,12 @@
 // A public stream that broke off after visible output ends with one sanitised error (F1.8, Q17).
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
-import { PUBLIC_RESPONSES } from '../route-groups.ts';
+import { COMPATIBLE_TURNS } from '../route-groups.ts';
 
-/** SSE encodes it as an `error` event that continues the sequence, a websocket as a frame of status 502. */
+/** SSE encodes it as an `error` event that continues the sequence, Chat as an error chunk (F1.9), a websocket as a frame of status 502. */
 export const closingError = rule({
   name: 'closing-error',
-  routes: PUBLIC_RESPONSES,
+  routes: COMPATIBLE_TURNS,
   end(outcome) {
     if (outcome.kind !== 'cut' || !outcome.shown) return undefined;
     return [new Refusal('server_error', { status: 502, message: 'The reply broke off before it was complete.' })];

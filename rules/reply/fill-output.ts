@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
-import { PUBLIC_RESPONSES, TRANSLATED_IMAGES } from '../route-groups.ts';
+import { COMPATIBLE_TURNS, TRANSLATED_IMAGES } from '../route-groups.ts';
 
 /** An item is kept, and may be written once more. */
 const COPIES = 2;
@@ -13,7 +13,7 @@ type Finished = Map<number, Json>;
 /** Listed before the rules that edit finished items: replies run up the list, so it collects the items as they were edited. */
 export const fillOutput = rule<Finished>({
   name: 'fill-output',
-  routes: [...PUBLIC_RESPONSES, ...TRANSLATED_IMAGES],
+  routes: [...COMPATIBLE_TURNS, ...TRANSLATED_IMAGES],
   request: () => new Map(),
   events: ['response.created', 'response.output_item.done', 'response.completed', 'response.incomplete'],
   event(event, finished, turn) {

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, isText } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { declaredTools } from '../helpers/declared-tools.ts';
+import { grammarFault } from '../helpers/grammar-fault.ts';
 import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
@@ -53,12 +54,10 @@ const isCaller = (value: Json): boolean => value === 'direct' || value === 'prog
 /** Unconstrained text, or a lark or regex grammar. */
 function formatFault(format: Json | undefined): string | undefined {
   if (!isObject(format)) return '.format';
-  const { type, syntax, definition } = format;
+  const { type } = format;
   if (type !== 'text' && type !== 'grammar') return '.format.type';
-  if (type === 'grammar') {
-    if (syntax !== 'lark' && syntax !== 'regex') return '.format.syntax';
-    if (!isText(definition)) return '.format.definition';
-  }
+  const fault = type === 'grammar' ? grammarFault(format) : undefined;
+  if (fault !== undefined) return `.format${fault}`;
   const members = type === 'text' ? TEXT_MEMBERS : GRAMMAR_MEMBERS;
   const unknown = Object.keys(format).find((member) => !members.has(member));
   return unknown === undefined ? undefined : `.format${unknownMember(unknown)}`;

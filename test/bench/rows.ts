@@ -9,7 +9,8 @@ import { requestLog } from './scenarios/request-log.ts';
 import { JSON_ALONE, rulesCost } from './scenarios/rules.ts';
 import { chatStreams, flatStreams, pacedStreams } from './scenarios/sse.ts';
 import { startToFirstAnswer } from './scenarios/start.ts';
-import { NotYet, type Scenario } from './sheet.ts';
+import { idleWebsockets, RAW_RELAY, websocketTurns } from './scenarios/websocket.ts';
+import type { Scenario } from './sheet.ts';
 
 /** A multiple of the reference in the same run, or the figure itself. */
 export type Bound = { readonly times: number } | { readonly most: number };
@@ -41,12 +42,6 @@ function row(name: string, title: string, unit: string, scenario: Scenario, figu
   return { name, title, unit, scenario, figure, must, subject: GATEWAY, reference: undefined, aim: undefined, ...against };
 }
 
-const missing =
-  (what: string): Scenario =>
-  async () => {
-    throw new NotYet(what);
-  };
-
 const bare = (aim: number): Against => ({ reference: REFERENCE, aim: times(aim) });
 const GROWN: Against = { subject: LARGE, reference: SMALL };
 
@@ -67,8 +62,11 @@ export const ROWS: readonly Row[] = [
   }),
   row('sse-p99', 'event latency, paced, p99', 'ms', pacedStreams, 'paced event p99', times(2), bare(1)),
   row('sse-memory', 'memory per idle SSE stream', 'KB', idleStreams, 'memory per idle stream', times(1.2), bare(1)),
-  row('ws-memory', 'memory per idle websocket, both sides', 'KB', missing('websockets'), '', most(60), { aim: most(45) }),
-  row('ws-turn', 'CPU per websocket turn, echoed', 'µs', missing('websockets'), '', times(3), { aim: times(2) }),
+  row('ws-memory', 'memory per idle websocket, both sides', 'KB', idleWebsockets, 'memory per idle websocket', most(60), { aim: most(45) }),
+  row('ws-turn', 'CPU per websocket turn, echoed', 'µs', websocketTurns, 'cpu per websocket turn', times(3), {
+    reference: RAW_RELAY,
+    aim: times(2),
+  }),
   row('stalled', 'held for a stalled reader of 100 MB', 'MiB', stalledReader, 'held for a stalled reader', most(2)),
   ...([401, 429, 503] as const).map((status) =>
     row(`refuse-${status}`, `CPU per refusal, ${status}`, 'µs', refusals(status), `cpu per ${status}`, times(2), { reference: NODE }),

@@ -102,7 +102,8 @@ const USAGE = {
   output_tokens_details: { reasoning_tokens: 8 },
   total_tokens: 114,
 };
-const COMPLETED = { ...RESPONSE, status: 'completed', output: [MESSAGE], usage: USAGE };
+/** A response that has ended. */
+export const COMPLETED = { ...RESPONSE, status: 'completed', output: [MESSAGE], usage: USAGE };
 const PLACE = { item_id: ITEM, output_index: 0, content_index: 0 };
 
 const event = (type: string, data: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;

@@ -253,3 +253,26 @@ test('explain --turn reports each attempt of a failover with its cause and answe
   assert.deepEqual([unknown.code, unknown.err], [1, "the request log has no turn 'req_nobody'\n"]);
   assert.equal((await poolgate(['explain', '--config', file])).code, 2);
 });
+
+test('explain --turn says what request compression saved of which outputs', async (context) => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.pools[0].request_compression_enabled = true;
+    },
+  });
+  const port = Number(new URL(gate.adminUrl).port);
+  const file = fileWith(context, stringify({ admin: { port }, accounts: [], pools: [], keys: [] }));
+  const outputs = async (...said: readonly string[]): Promise<string | undefined> => {
+    const input = said.flatMap((output, i) => [
+      { type: 'function_call', call_id: `c${i}`, name: i === 0 ? 'shell' : 'Read', arguments: '{}' },
+      { type: 'function_call_output', call_id: `c${i}`, output },
+    ]);
+    const reply = await gate.send('/v1/responses', { body: { model: 'model-a', input } });
+    const { out } = await poolgate(['explain', '--turn', reply.headers.get('x-request-id') ?? '', '--config', file]);
+    return /^ {2}outputs {2}(.*)$/m.exec(out)?.[1];
+  };
+  const found = 'packages/server/src/session.ts:5: open()\n'.repeat(40);
+  assert.match((await outputs(found, found)) ?? '', /^1 of 2 compressed, \d+ (bytes|tokens) saved \(\d+(\.\d)? %\), 1 protected$/);
+  assert.match((await outputs('x'.repeat(1_048_576))) ?? '', /^not compressed: the body has \d+ bytes$/);
+  assert.equal(await outputs('done'), undefined);
+});

@@ -101,16 +101,24 @@ describe('headers', () => {
     assert.equal((await client.answer()).status, 200);
   });
 
-  test('that do not come in time are 408, and the connection ends', async () => {
-    const before = gate.count('header_timeouts');
+  for (const part of ['GET /v1/mod', '\r\n\r\n', 'GET /v1/models HTTP/1.1\r\nhost: gateway\r\nx-slow: ']) {
+    test(`that do not come in time are 408, and the connection ends: ${JSON.stringify(part)}`, async () => {
+      const before = gate.count('header_timeouts');
+      using client = await RawClient.connect(gate.url);
+      client.write(part);
+      const { status, json: body, headers } = await client.answer();
+      assert.equal(status, 408);
+      assert.deepEqual([body.error.code, body.error.type], ['request_timeout', 'invalid_request_error']);
+      assert.equal(headers.connection, 'close');
+      assert.equal(await client.ended(), '');
+      assert.equal(gate.count('header_timeouts'), before + 1);
+    });
+  }
+
+  test('that end with their client in the first line end the connection', async () => {
     using client = await RawClient.connect(gate.url);
-    client.write('GET /v1/models HTTP/1.1\r\nhost: gateway\r\nx-slow: ');
-    const { status, json: body, headers } = await client.answer();
-    assert.equal(status, 408);
-    assert.deepEqual([body.error.code, body.error.type], ['request_timeout', 'invalid_request_error']);
-    assert.equal(headers.connection, 'close');
+    client.write('GET /v1/mod').socket.end();
     assert.equal(await client.ended(), '');
-    assert.equal(gate.count('header_timeouts'), before + 1);
   });
 });
 

@@ -123,6 +123,9 @@ const ROWS = [headOf('GET', '/v1/models'), post({ 'content-length': TURN.length 
 for (const [what, requests] of Object.entries({
   'HTTP/2.0': ROWS.map((row) => row.replace('HTTP/1.1', 'HTTP/2.0')),
   'HTTP/0.9': ROWS.map((row) => row.replace('HTTP/1.1', 'HTTP/0.9')),
+  'RTSP/1.0': ROWS.map((row) => row.replace('HTTP/1.1', 'RTSP/1.0')),
+  'RTSP/1.1 behind an empty line': ROWS.map((row) => `\r\n${row.replace('HTTP/1.1', 'RTSP/1.1')}`),
+  'ICE/1.0': ['SOURCE /v1/models ICE/1.0\r\nhost: gateway\r\n\r\n'],
   'no version, which is HTTP/0.9': ['GET /v1/models\r\n\r\n'],
 })) {
   test(`${what} is 505 on every row, the connection ends, and nothing reaches an account`, async () => {
@@ -146,6 +149,15 @@ for (const [what, requests] of Object.entries({
     assert.equal(gate.upstream.requests().length, 0);
   });
 }
+
+test('another version on a connection that is in use is 505: a request of RTSP/1.0 would look like one of HTTP/1.0', async () => {
+  using client = await RawClient.connect(gate.url);
+  client.write(headOf('GET', '/v1/models'));
+  assert.equal((await client.answer()).status, 200);
+  client.write(headOf('GET', '/v1/models').replace('HTTP/1.1', 'RTSP/1.0'));
+  assert.equal((await client.answer()).status, 505);
+  assert.equal(await client.ended(), '');
+});
 
 test('a chunked body in proper pieces, extensions and trailers included, is one turn', async () => {
   gate.upstream.clear();

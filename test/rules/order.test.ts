@@ -60,6 +60,23 @@ const PAIRS: readonly string[] = [
   'lite-rewrite > backend-shape: [F1.4] before its presence is ensured',
   'model-mapping > lite-marker: [F2.1] the marker is the last to touch what goes out',
   'drop-fields > lite-marker: [F2.2] no setting of an account drops it',
+  'model-access > chat-parameters: [Q4] the model before the content of the body',
+  'chat-parameters > chat-tools: [Q24] what is not supported before the shape of what is',
+  'strict-schemas > chat-tools: [F5.7] parameters are named where Chat has them',
+  'strict-schemas > chat-text: [F5.7] a schema is named where Chat has it',
+  'remote-mcp > chat-tools: [F1.3] the refusal of all surfaces comes first',
+  'lite-tool-choice > chat-tool-choice: [F2.12] Lite takes no map, whether or not it resolves',
+  'chat-tools > chat-tool-choice: [F5.5] a choice is looked up among flat tools',
+  'audio > chat-messages: [F1.2] audio is named where Chat has it',
+  'chat-tool-choice > effort-policy: [Q4] shape rules, then effort',
+  'chat-messages > effort-policy: [Q4] shape rules, then effort',
+  'chat-text > effort-policy: [Q4] shape rules, then effort',
+  'effort-policy > chat-settings: [F4.3] the effort is judged where Chat has it',
+  'output-tokens > chat-settings: [CR1] caps are judged where Chat has them',
+  'effort-alias > chat-settings: [F4.7] the alias reads what the policy read',
+  'chat-tools > lower-schemas: [F5.1] flat functions are lowered',
+  'chat-messages > lift-instructions: [F1.1] items are lifted',
+  'chat-messages > lite-rewrite: [F2.5] items are rewritten',
   // Replies run up the list: the later one sees an event first.
   'image-answer > fill-output: [Q15] an empty output is filled before its image is looked for',
   'image-answer > usage: [Q18] usage is read before any other rule has edited the reply',
@@ -90,22 +107,24 @@ test('[F6.1] nothing before the model is looked up reads or edits a body', () =>
   for (const kind of ['responses', 'compact', 'public-responses', 'chat'] as const) chainOf(before, turnOf({ kind })).request({ body });
 });
 
-/** Rules that read what a Chat client wrote, in Chat's own shape (F4.3, F5.7, F1.2, F2.12). */
-const CHAT_SHAPED = ['remote-mcp', 'lite-tool-choice', 'strict-schemas', 'audio', 'effort-policy', 'output-tokens'];
+/** Rules that read what a Chat client wrote, in Chat's own shape. */
+const CHAT_SHAPED = ['remote-mcp', 'lite-tool-choice', 'strict-schemas', 'audio', 'effort-policy', 'output-tokens', 'effort-alias'];
 
 /** Rules that work on what a Chat body became. */
 const TRANSLATED = ['request-compression', 'lower-schemas', 'lift-instructions', 'lite-rewrite', 'backend-shape'];
 
-test('[F4.3] Chat-shaped checks come before its translation, and the dialects after it', () => {
-  const onChat = (name: string): boolean => RULES.some((rule) => rule.name === name && takesPart(rule.routes, 'chat'));
-  for (const name of [...CHAT_SHAPED, ...TRANSLATED]) assert.ok(onChat(name), `${name} takes part in Chat`);
-  const translations = RULES.filter(({ routes, request }) => request && routes !== '*' && routes.every((kind) => kind === 'chat'));
-  const last = Math.max(...CHAT_SHAPED.map((name) => NAMES.indexOf(name)));
-  const first = Math.min(...TRANSLATED.map((name) => NAMES.indexOf(name)));
-  assert.ok(last < first, 'there is a place for it');
-  for (const { name } of translations) {
-    if (/translat|request|to-responses/.test(name)) assert.ok(last < NAMES.indexOf(name) && NAMES.indexOf(name) < first, name);
-  }
+test('[F4.3] Chat-shaped checks come before the end of its translation, and the dialects after it', () => {
+  const at = (name: string): number => {
+    assert.ok(
+      RULES.some((rule) => rule.name === name && takesPart(rule.routes, 'chat')),
+      `${name} takes part in Chat`,
+    );
+    return NAMES.indexOf(name);
+  };
+  const last = Math.max(...RULES.flatMap(({ routes }, i) => (routes !== '*' && routes.every((kind) => kind === 'chat') ? [i] : [])));
+  assert.equal(NAMES[last], 'chat-settings');
+  for (const name of CHAT_SHAPED) assert.ok(at(name) < last, name);
+  for (const name of TRANSLATED) assert.ok(at(name) > last, name);
 });
 
 function takesPart(routes: readonly RouteKind[] | '*', kind: RouteKind): boolean {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import type { RequestRow } from '../../store/store.ts';
+import { CHAT, turnOn } from '../support/doors.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
@@ -23,7 +24,7 @@ beforeEach(() => {
 });
 
 /** A turn whose client leaves when `leave` is called. */
-function leaving(path = NATIVE, body = turnBody('hi')): { readonly leave: () => void } {
+function leaving(path = NATIVE, body = turnOn(path, 'hi')): { readonly leave: () => void } {
   const left = new AbortController();
   // Its stream breaks off for it as well: nobody listens any more.
   void gate.send(path, { body, signal: left.signal }).catch(() => undefined);
@@ -43,7 +44,7 @@ for (const [phase, script] of [
   ['while its lifecycle events were held', 'stall after 2 events'],
   ['in the middle of the visible answer', 'stall after 6 events'],
 ] as const) {
-  for (const path of [NATIVE, '/v1/responses']) {
+  for (const path of [NATIVE, '/v1/responses', CHAT]) {
     test(`a client of ${path} that leaves ${phase} aborts its account’s turn, and is not held against it`, async () => {
       for (let i = 0; i < 4; i++) {
         const before = (await gate.rows()).length;

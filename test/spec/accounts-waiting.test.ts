@@ -1,6 +1,7 @@
 // Admission over real sockets: what runs at once, what waits and for how long, and what is told where it does not fit (Q7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CHAT, CHAT_ALIAS, turnOn } from '../support/doors.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
@@ -100,10 +101,10 @@ test('[F8.3] turns with one prompt-cache key stay at one account, whatever the s
   const where = async (path: string, prompt_cache_key?: string): Promise<number> => {
     gate.upstream.clear();
     const keyed = prompt_cache_key === undefined ? {} : { prompt_cache_key };
-    for (let i = 0; i < 8; i++) assert.equal((await gate.send(path, { body: turnBody('hi', keyed) })).status, 200);
+    for (let i = 0; i < 8; i++) assert.equal((await gate.send(path, { body: turnOn(path, 'hi', keyed) })).status, 200);
     return new Set(gate.upstream.turns().map(({ account }) => account)).size;
   };
-  for (const path of [NATIVE, '/backend-api/agent/v1/responses', '/v1/responses']) {
+  for (const path of [NATIVE, '/backend-api/agent/v1/responses', '/v1/responses', CHAT, CHAT_ALIAS]) {
     assert.deepEqual([await where(path, 'one'), await where(path)], [1, 4]);
   }
   const rows = await gate.rows();

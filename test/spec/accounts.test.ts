@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { AttemptRow, RequestRow } from '../../store/store.ts';
+import { CHAT, turnOn } from '../support/doors.ts';
 import { eventsOf, type Reply, startGateway } from '../support/gateway.ts';
 import type { Script } from '../support/rehearsal.ts';
 import { replyJson, turnBody } from '../support/rehearsal-replies.ts';
@@ -14,6 +15,8 @@ const DOORS = [
   { path: NATIVE, stream: false },
   { path: '/v1/responses', stream: true },
   { path: '/v1/responses', stream: false },
+  { path: CHAT, stream: true },
+  { path: CHAT, stream: false },
 ] as const;
 
 const clock = new ShiftedClock();
@@ -144,7 +147,7 @@ for (const { what, script, status, class: errorClass, cause, north } of CASES) {
         // A JSON answer has no lifecycle events to break off after, and says refusals in its body.
         if (!streamed && what.startsWith('breaks off')) return;
         gate.upstream.next('north', script);
-        const reply = await gate.send(path, { body: turnBody('hi', { stream }) });
+        const reply = await gate.send(path, { body: turnOn(path, 'hi', { stream }) });
         assertClean(reply, stream);
         const { row, attempts } = await rowOf(reply);
         assert.deepEqual([row.account, row.retries, row.outcome, row.code], ['SOUTH', 1, 'completed', null]);
@@ -225,7 +228,7 @@ describe('after the first visible event nothing is tried again', () => {
   for (const { path, stream } of DOORS.filter((door) => door.stream || door.path !== NATIVE)) {
     test(`[F1.8] on ${path}${stream ? ', streamed' : ''}`, async () => {
       gate.upstream.next('north', 'cut after 6 events');
-      const reply = await gate.send(path, { body: turnBody('hi', { stream }) }).catch((error: Error) => error);
+      const reply = await gate.send(path, { body: turnOn(path, 'hi', { stream }) }).catch((error: Error) => error);
       assert.equal(gate.upstream.turns('south').length, 0);
       if (path === NATIVE) assert.ok(reply instanceof Error, 'a native stream ends as it died, without its last chunk (Q17)');
       else if (!stream) assert.deepEqual([(reply as Reply).status, (reply as Reply).json.error.code], [502, 'upstream_error']);
@@ -313,8 +316,12 @@ test('[S1] a turn never leaves the accounts of its Pool, whatever becomes of the
 function assertClean({ status, text, json }: Reply, streamed: boolean): void {
   assert.equal(status, 200, text);
   assert.doesNotMatch(text, /north|error_class|overloaded/i);
-  if (!streamed) assert.equal(json.status, 'completed');
-  else {
+  if (!streamed) assert.equal(json.status ?? json.choices[0].finish_reason, json.object === 'response' ? 'completed' : 'stop');
+  else if (text.includes('chat.completion.chunk')) {
+    const chunks = eventsOf(text).map(({ data }) => data.choices?.[0]);
+    assert.deepEqual([chunks[0]?.delta.role, chunks.at(-2)?.finish_reason, eventsOf(text).at(-1)?.data], ['assistant', 'stop', '[DONE]']);
+    assert.equal(chunks.filter((chunk) => chunk?.delta.role).length, 1);
+  } else {
     const types = eventsOf(text).flatMap(({ data }) => data.type ?? []);
     assert.deepEqual([types[0], types.at(-1)], ['response.created', 'response.completed']);
     assert.equal(types.filter((type) => type === 'response.created').length, 1);

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
+import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../support/doors.ts';
 import { bearerOf, type Draft, eventsOf, startGateway } from '../support/gateway.ts';
-import { modelEntry, turnBody } from '../support/rehearsal-replies.ts';
+import { modelEntry } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 
 const MARKER = 'x-internal-agent-responses-lite';
-const DOORS = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses', '/v1/responses'] as const;
+const DOORS = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses', '/v1/responses', CHAT, CHAT_ALIAS] as const;
 
 const clock = new ShiftedClock();
 const gate = await startGateway({
@@ -34,7 +35,7 @@ for (const mode of ['full', 'lite'] as const) {
         gate.upstream.clear();
         clock.setAhead(600_000);
         gate.upstream.next('north', 'refuse 503');
-        const body = turnBody('hi', { model: mode, stream, temperature: 1, top_p: 0.5, client_metadata: { turn_id: 't' } });
+        const body = turnOn(path, 'hi', { model: mode, stream, temperature: 1, top_p: 0.5, client_metadata: { turn_id: 't' } });
         const reply = await gate.send(path, { body });
         assert.equal(reply.status, 200, reply.text);
         const [north, south, ...others] = gate.upstream.turns();
@@ -46,8 +47,8 @@ for (const mode of ['full', 'lite'] as const) {
         const marker = mode === 'lite' ? 'true' : undefined;
         assert.deepEqual(told(north), [`north-${mode}`, undefined, 0.5, undefined, `Bearer ${bearerOf('north')}`, marker]);
         assert.deepEqual(told(south), [`south-${mode}`, 1, undefined, { turn_id: 't' }, `Bearer ${bearerOf('south')}`, marker]);
-        const models = stream ? eventsOf(reply.text).flatMap(({ data }) => data.response?.model ?? []) : [reply.json.model];
-        assert.deepEqual(new Set(models), new Set([path === '/v1/responses' ? mode : `south-${mode}`]));
+        const models = stream ? eventsOf(reply.text).flatMap(({ data }) => data.response?.model ?? data.model ?? []) : [reply.json.model];
+        assert.deepEqual(new Set(models), new Set([isCompatible(path) ? mode : `south-${mode}`]));
       });
     }
   }

@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isChat } from '../support/doors.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { TOOL_NAMES } from '../support/mcp.ts';
@@ -64,6 +65,34 @@ const marked: JsonObject = {
   prompt_cache_key: canary('cache-key'),
   user: canary('user'),
   client_metadata: { turn_id: canary('turn') },
+};
+
+/** The same for Chat. */
+const markedChat: JsonObject = {
+  messages: [
+    { role: 'system', content: canary('instructions') },
+    {
+      role: 'user',
+      name: canary('participant'),
+      content: [
+        { type: 'text', text: `${PROMPT} is what I want to know` },
+        { type: 'image_url', image_url: { url: IMAGE } },
+        {
+          type: 'file',
+          file: { filename: canary('file-name'), file_data: `data:text/plain;base64,${Buffer.from(canary('file')).toString('base64')}` },
+        },
+      ],
+    },
+    {
+      role: 'assistant',
+      tool_calls: [{ id: 'call-1', type: 'function', function: { name: 'f', arguments: JSON.stringify({ path: canary('arguments') }) } }],
+    },
+    { role: 'tool', tool_call_id: 'call-1', content: canary('tool-output') },
+  ],
+  tools: [{ type: 'function', function: { name: 'f', description: canary('tool'), parameters: { type: 'object', properties: {} } } }],
+  metadata: { note: canary('metadata') },
+  prompt_cache_key: canary('cache-key'),
+  user: canary('user'),
 };
 
 /** A picture with a mark behind its head, of which the first nine bytes leave the mark's base64 as it is. */
@@ -130,9 +159,21 @@ const ROUTES: Readonly<Record<string, Request>> = {
   'a forwarded row': { path: '/backend-api/meter/agent-identities/jwks' },
   'an unsupported row': { path: '/v1/embeddings', body: { input: PROMPT } },
   'an unsupported row with an id': { path: `/v1/responses/${canary('id')}` },
-  'a row that is not served yet': {
+  'a Chat stream': { path: '/v1/chat/completions', body: { model: 'model-a', ...markedChat, stream: true }, dispatched: true },
+  'a Chat answer': { path: '/v1/chat/completions', body: { model: 'model-a', ...markedChat }, dispatched: true },
+  'the Chat alias': {
+    path: '/backend-api/agent/v1/chat/completions',
+    body: { model: 'model-a', ...markedChat, stream: true },
+    dispatched: true,
+  },
+  'a wrong parameter of Chat': { path: '/v1/chat/completions', body: { model: 'model-a', ...markedChat, stop: [canary('stop')] } },
+  'a wrong message of Chat': {
     path: '/v1/chat/completions',
-    body: { model: 'model-a', messages: [{ role: 'user', content: PROMPT }] },
+    body: { model: 'model-a', messages: [{ role: canary('role'), content: PROMPT }] },
+  },
+  'a wrong tool of Chat': {
+    path: '/v1/chat/completions',
+    body: { model: 'model-a', ...markedChat, tools: [{ type: 'custom', custom: { name: 'c', [canary('member')]: canary('value') } }] },
   },
   'a multipart row': {
     path: '/v1/files',
@@ -302,9 +343,9 @@ for (const [index, { route, request, failure, script }] of CASES.entries()) {
       assert.ok(turn?.body.includes(PROMPT), `the turn did not reach the account: ${status} ${text}`);
     }
     for (const secret of NEVER_ANSWERED) assert.ok(!(text + headers).includes(secret), `${secret} in ${text.slice(0, 500)}`);
-    const native = request.path.startsWith('/backend-api/agent/');
+    const native = request.path.startsWith('/backend-api/agent/') && !isChat(request.path);
     // A native client gets a provider's own words; every other error is ours, or made fit to be seen.
-    const error = status >= 400 || (request.path === '/v1/responses' && /"type":"error"|response\.failed/.test(text));
+    const error = status >= 400 || (!native && /"type":"error"|response\.failed|^data: \{"error"/m.test(text));
     if (!error || (native && request.dispatched)) return;
     for (const words of [PROMPT, canary('arguments'), canary('instructions'), canary('query')]) assert.ok(!text.includes(words), text);
   });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
+import { CHAT, CHAT_ALIAS } from '../support/doors.ts';
 import { type Draft, startGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
 
@@ -118,6 +119,67 @@ test('[F4.4] the faults of one request are told in the order of the checks, and 
   assert.equal(gate.upstream.turns().length, 0);
   set({ model: 'lite' })(request);
   assert.equal((await gate.send('/v1/responses', request)).status, 200);
+});
+
+/** The same request in Chat's shape, from the model on. */
+const CHAT_FAULTY: JsonObject = {
+  n: 2,
+  messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { format: 'midi', data: 'AAAA' } }, { type: 'video' }] }],
+  tools: [{ type: 'mcp' }],
+  tool_choice: { type: 'function', function: { name: 'nobody' } },
+  reasoning_effort: 'high',
+  response_format: { type: 'json_schema', json_schema: { strict: true, schema: { anyOf: [] } } },
+  max_tokens: 1000,
+};
+
+const AUDIO = { type: 'input_audio', input_audio: { format: 'wav', data: 'AAAA' } };
+const NAMED = { type: 'json_schema', json_schema: { strict: true, schema: { type: 'object' } } };
+
+const CHAT_STEPS: readonly Step[] = [
+  { mended: 'nothing', refusal: [400, 'invalid_model', 'model'] },
+  { mended: 'the missing model', change: set({ model: 'denied' }), refusal: [403, 'model_not_allowed', 'model'] },
+  { mended: 'the denied model', change: set({ model: 'idle' }), refusal: [400, 'unsupported_parameter', 'n'] },
+  { mended: 'the parameter', change: set({ n: 1 }), refusal: [400, 'invalid_request', 'tools.0.type'] },
+  {
+    mended: 'the remote MCP tool',
+    change: set({ tools: [{ type: 'web_search' }] }),
+    refusal: [400, 'invalid_json_schema', 'response_format.json_schema.schema'],
+  },
+  {
+    mended: 'the schema',
+    change: set({ response_format: NAMED }),
+    refusal: [400, 'invalid_request', 'messages.0.content.0.input_audio.format'],
+  },
+  {
+    mended: 'the audio',
+    change: set({ messages: [{ role: 'user', content: [AUDIO, { type: 'video' }] }] }),
+    refusal: [400, 'invalid_request', 'tools.0.type'],
+  },
+  { mended: 'the tool', change: set({ tools: [] }), refusal: [400, 'invalid_request', 'tool_choice'] },
+  { mended: 'the tool choice', change: set({ tool_choice: 'auto' }), refusal: [400, 'invalid_request', 'messages.0.content.1.type'] },
+  {
+    mended: 'the message',
+    change: set({ messages: [{ role: 'user', content: [AUDIO] }] }),
+    refusal: [400, 'invalid_request', 'response_format.json_schema.name'],
+  },
+  { mended: 'the format', change: set({ response_format: null }), refusal: [400, 'reasoning_effort_not_allowed', 'reasoning_effort'] },
+  { mended: 'the effort', change: set({ reasoning_effort: 'low' }), refusal: [400, 'output_tokens_not_allowed', 'max_tokens'] },
+  { mended: 'the output tokens', change: set({ max_tokens: 10 }), refusal: [503, 'no_eligible_account', null] },
+];
+
+test('[F4.4] on Chat too, at the paths of Chat', async () => {
+  for (const path of [CHAT, CHAT_ALIAS]) {
+    gate.upstream.clear();
+    const request: Request = { headers: { authorization: 'Bearer narrow' }, body: CHAT_FAULTY };
+    for (const { mended, change, refusal } of CHAT_STEPS) {
+      change?.(request);
+      const { status, json } = await gate.send(path, request);
+      assert.deepEqual([status, json.error.code, json.error.param], refusal, `with ${mended} mended`);
+    }
+    assert.equal(gate.upstream.turns().length, 0);
+    set({ model: 'lite' })(request);
+    assert.equal((await gate.send(path, request)).status, 200);
+  }
 });
 
 test('[F2.12] where the mode is resolved, Lite refuses a map before it is asked what it names', async () => {

@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { systemClock } from '../../proxy/clock.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { frameOf, NATIVE_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 import { until } from '../support/until.ts';
+import { connect } from '../support/websocket.ts';
 
 const TOKENS = '/oauth/token';
 const first = {
@@ -247,4 +249,22 @@ describe('an OAuth account', () => {
     assert.equal(asked.length, 2);
     assert.equal(refreshes(), 1);
   });
+});
+
+test('a credential that a live websocket refuses is renewed, and the turn goes out over a new websocket', async () => {
+  using socket = await connect(gate, NATIVE_SOCKET);
+  await socket.turn(frameOf('one'));
+  gate.upstream.next('north', 'refuse 401');
+  const frames = await socket.turn(frameOf('two'));
+  assert.equal(typesOf(frames).at(-1), 'response.completed');
+  const turns = gate.upstream.turns('north');
+  assert.deepEqual(
+    turns.map(({ connection }) => connection === turns[0]?.connection),
+    [true, true, false],
+  );
+  assert.notEqual(turns[2]?.headers.authorization, turns[0]?.headers.authorization);
+  gate.upstream.next('north', 'refuse 401');
+  const anchored = await socket.turn(frameOf('three', { previous_response_id: responseId(frames) }));
+  assert.equal((anchored.at(-1)?.error as { code?: string } | undefined)?.code, 'previous_response_not_found');
+  assert.equal(gate.account('north').status, 'active');
 });

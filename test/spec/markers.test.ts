@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
+import { CHAT, turnOn } from '../support/doors.ts';
 import { type Draft, startGateway } from '../support/gateway.ts';
 import { modelEntry, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 
@@ -42,9 +43,9 @@ for (const marker of MARKERS) {
       const ours = mode === 'lite' ? { [marker]: 'true' } : {};
 
       test(`[F2.1] ${mode}: ${mode === 'lite' ? 'the header is true' : 'there is no header, not even false'}`, async () => {
-        for (const path of [`/backend-api/agent/responses`, '/backend-api/agent/v1/responses', PUBLIC]) {
+        for (const path of [`/backend-api/agent/responses`, '/backend-api/agent/v1/responses', PUBLIC, CHAT]) {
           for (const stream of [true, false]) {
-            const { markers, json } = await arrived(path, turnBody('hi', { model: mode, stream }), {});
+            const { markers, json } = await arrived(path, turnOn(path, 'hi', { model: mode, stream }), {});
             assert.deepEqual(markers, ours);
             assert.ok(!JSON.stringify(json).includes(underscored), '[F2.3] no marker in an HTTP body');
           }
@@ -54,8 +55,8 @@ for (const marker of MARKERS) {
       test(`[F2.4] ${mode}: a client's header is removed, whatever it says and however it is spelled`, async () => {
         for (const name of [marker, capitals(marker), underscored, marker.replace('-', '_')]) {
           for (const value of ['true', 'false', '', '1']) {
-            for (const path of ['/backend-api/agent/responses', PUBLIC]) {
-              const { markers } = await arrived(path, turnBody('hi', { model: mode }), { [name]: value });
+            for (const path of ['/backend-api/agent/responses', PUBLIC, CHAT]) {
+              const { markers } = await arrived(path, turnOn(path, 'hi', { model: mode }), { [name]: value });
               assert.deepEqual(markers, ours, `${name}: ${value}`);
             }
           }
@@ -65,8 +66,8 @@ for (const marker of MARKERS) {
       test(`[F2.4] ${mode}: a client's metadata entry is removed, whatever it says and however it is spelled`, async () => {
         for (const name of [entry, entry.toUpperCase(), capitals(`ws_request_header_${marker}`), marker, underscored]) {
           for (const value of ['true', 'false', true, null, {}]) {
-            for (const path of ['/backend-api/agent/responses', PUBLIC]) {
-              const body = turnBody('hi', { model: mode, client_metadata: { turn_id: 't', [name]: value } });
+            for (const path of ['/backend-api/agent/responses', PUBLIC, CHAT]) {
+              const body = turnOn(path, 'hi', { model: mode, client_metadata: { turn_id: 't', [name]: value } });
               const { markers, json } = await arrived(path, body, {});
               assert.deepEqual([markers, json.client_metadata], [ours, { turn_id: 't' }], `${name}: ${JSON.stringify(value)}`);
             }
@@ -98,14 +99,14 @@ for (const marker of MARKERS) {
       test(`[F2.3] ${mode}: a provider's marker comes back on no answer and on no refusal`, async () => {
         const headers = { [marker]: 'true', [underscored]: 'true' };
         const error = { error: { type: 'invalid_request_error', code: 'bad_request', message: 'no', param: null } };
-        for (const path of ['/backend-api/agent/responses', PUBLIC]) {
+        for (const path of ['/backend-api/agent/responses', PUBLIC, CHAT]) {
           for (const [status, json] of [
             [200, { id: 'resp_1', output: [] }],
             [422, error],
             [500, error],
           ] as const) {
             gate.upstream.next('north', replyJson(json, { status, headers }));
-            const reply = await gate.send(path, { body: turnBody('hi', { model: mode, stream: false }) });
+            const reply = await gate.send(path, { body: turnOn(path, 'hi', { model: mode, stream: false }) });
             const names = [...reply.headers.keys()].filter((name) => name.replaceAll('_', '-') === marker);
             assert.deepEqual(names, [], `${path} ${status}`);
           }

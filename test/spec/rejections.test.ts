@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
+import { CHAT, CHAT_ALIAS, isCompatible, turnOn } from '../support/doors.ts';
 import { type Draft, type Reply, startGateway } from '../support/gateway.ts';
-import { modelEntry, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { modelEntry, replyEvents, replyJson } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 
 const MARKER = 'x-internal-agent-responses-lite';
@@ -14,6 +15,8 @@ const DOORS = [
   { path: '/backend-api/agent/v1/responses', stream: true },
   { path: '/v1/responses', stream: true },
   { path: '/v1/responses', stream: false },
+  { path: CHAT, stream: true },
+  { path: CHAT_ALIAS, stream: false },
 ] as const;
 
 /** Of what a provider says, nothing of this may reach a client under explicit Full. */
@@ -56,7 +59,7 @@ async function refused(model: string, door: (typeof DOORS)[number], status: numb
   gate.upstream.clear();
   clock.setAhead(3_600_000);
   for (const account of ['north', 'south']) gate.upstream.always(account, replyJson({ error, secret: 'secret member' }, { status }));
-  const reply = await gate.send(path, { body: turnBody('hi', { model, stream }) });
+  const reply = await gate.send(path, { body: turnOn(path, 'hi', { model, stream }) });
   const markers = gate.upstream.turns().map(({ headers }) => headers[MARKER]);
   assert.deepEqual(new Set(markers), new Set([model.endsWith('lite') ? 'true' : undefined]), 'no attempt in another mode');
   return { reply, attempts: markers.length };
@@ -99,7 +102,7 @@ for (const [status, shown] of [
         const { reply, attempts } = await refused(model, door, status);
         assert.equal(attempts, 1);
         assert.equal(await classOf(reply), 'upstream_status');
-        if (door.path !== '/v1/responses') assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
+        if (!isCompatible(door.path)) assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
         else if (status === shown) assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
         else assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error']);
       }
@@ -125,7 +128,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
     for (const door of DOORS) {
       const { reply, attempts } = await refused(model, door, 429);
       assert.deepEqual([reply.status, attempts, await classOf(reply)], [429, 2, 'upstream_rate_limited']);
-      if (door.path === '/v1/responses') assert.equal(reply.json.error.code, 'rate_limit_exceeded');
+      if (isCompatible(door.path)) assert.equal(reply.json.error.code, 'rate_limit_exceeded');
       else assert.deepEqual(reply.json.error, SECRET);
     }
   });
@@ -143,7 +146,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
       for (const door of DOORS) {
         const { reply, attempts } = await refused(model, door, status);
         assert.deepEqual([attempts, await classOf(reply)], [2, 'upstream_status']);
-        if (door.path === '/v1/responses') assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error']);
+        if (isCompatible(door.path)) assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error']);
         else assert.deepEqual([reply.status, reply.json.error], [status, SECRET]);
       }
     });
@@ -153,10 +156,12 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
     const error = { code: 'invalid_prompt', message: 'No.' };
     const failed = { type: 'response.failed', response: { id: 'resp_1', status: 'failed', error } };
     for (const account of ['north', 'south']) gate.upstream.always(account, replyEvents([failed]));
-    const { status, json, headers } = await gate.send('/v1/responses', { body: turnBody('hi', { model, stream: false }) });
-    assert.deepEqual([status, json.error.code], [400, 'invalid_prompt']);
-    const row = await gate.row({ headers });
-    assert.equal(row?.error_class, null);
+    for (const path of ['/v1/responses', CHAT]) {
+      const { status, json, headers } = await gate.send(path, { body: turnOn(path, 'hi', { model, stream: false }) });
+      assert.deepEqual([status, json.error.code], [400, 'invalid_prompt']);
+      const row = await gate.row({ headers });
+      assert.equal(row?.error_class, null);
+    }
   });
 }
 
@@ -166,7 +171,7 @@ test('[F2.13] under explicit Full an account that lacks the model is passed over
     gate.upstream.clear();
     clock.setAhead(3_600_000);
     gate.upstream.next('north', 'refuse 404 model_not_found');
-    const reply = await gate.send(door.path, { body: turnBody('hi', { model: 'explicit-full', stream: door.stream }) });
+    const reply = await gate.send(door.path, { body: turnOn(door.path, 'hi', { model: 'explicit-full', stream: door.stream }) });
     assert.deepEqual([reply.status, gate.upstream.turns().map(({ account }) => account)], [200, ['north', 'south']]);
     assert.ok(gate.upstream.turns().every(({ headers }) => headers[MARKER] === undefined));
   }

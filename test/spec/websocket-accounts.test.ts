@@ -178,6 +178,23 @@ test('an idle websocket that died is opened again, unseen', async () => {
   assert.deepEqual(went(), ['north WS', 'north WS']);
 });
 
+test('an account that moved to another address loses its websockets when their turns have ended', async () => {
+  await using other = await startGateway({ upstream: { accounts: ['north', 'south'] } });
+  using idle = await connect(other, NATIVE_SOCKET);
+  await completes(idle);
+  using busy = await connect(other, NATIVE_SOCKET);
+  other.upstream.next('north', 'stall after 8 events');
+  busy.send({ type: 'response.create', ...frameOf('hi') });
+  await other.upstream.stalled('north');
+  await other.reconfigure((draft) => {
+    draft.accounts[0].base_url = draft.accounts[1].base_url;
+  });
+  await other.upstream.sockets('north', 1);
+  other.upstream.release('north');
+  assert.equal(typesOf(await busy.rest()).at(-1), 'response.completed');
+  await other.upstream.sockets('north', 0);
+});
+
 test('a turn over 15 MiB goes over HTTP; one that continues a response is refused', async () => {
   using socket = await connect(gate, NATIVE_SOCKET);
   const id = responseId(await completes(socket));

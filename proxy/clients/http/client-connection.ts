@@ -12,6 +12,8 @@ export class ClientConnection {
   readonly socket: Socket;
   /** The answer to the request that its parser read last. */
   latest: ServerResponse | undefined;
+  /** The HTTP version of its first request. */
+  version: string | undefined;
   /** It was refused for its bytes: what still arrives on it is no request. */
   framingBroken = false;
   /** The last look-up. Agents send the same key with every request, and a digest costs more than the rest of the look-up. */

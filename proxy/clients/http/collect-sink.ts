@@ -57,7 +57,7 @@ export class CollectSink implements Sink {
     if (outcome.kind === 'failed') throw refusal();
     const { response } = terminal.data;
     if (!isObject(response)) throw new Refusal('upstream_error');
-    this.#answer = replyText(this.#turn.rules.answer(response));
+    this.#answer = replyText(this.#turn.answerOf(response));
   }
 
   close(_closing: readonly (Event | Refusal)[], _outcome: Outcome): void {

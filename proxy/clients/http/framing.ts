@@ -1,12 +1,15 @@
 // Refuses requests that two HTTP parsers could read differently, before any other check.
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../../turn/refusal.ts';
+import { connectionOf } from './client-connection.ts';
 
 /** Headers that must not be repeated: two parsers could use two different ones. */
 const SINGLE = new Set(['host', 'authorization', 'content-length']);
 
 /** Node's parser accepts two more. */
 const VERSIONS = new Set(['1.0', '1.1']);
+
+export const OTHER_VERSION = new Refusal('invalid_request', { status: 505, message: 'HTTP/1.1 and HTTP/1.0 are served here.' });
 
 /** Methods without a body: a forwarder that drops their length would send the body as a second request. */
 const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
@@ -19,7 +22,11 @@ const refuse = (message: string): Refusal => new Refusal('invalid_request', { me
 /** @throws Refusal `invalid_request`; the connection must be closed after it. */
 export function checkFraming(request: IncomingMessage): void {
   const { method = '', url = '', rawHeaders, headers, httpVersion } = request;
-  if (!VERSIONS.has(httpVersion)) throw new Refusal('invalid_request', { status: 505, message: 'HTTP/1.1 and HTTP/1.0 are served here.' });
+  if (!VERSIONS.has(httpVersion)) throw OTHER_VERSION;
+  const connection = connectionOf(request.socket);
+  connection.version ??= httpVersion;
+  // The first line of a connection was read before the parser: a later request of RTSP/1.0 looks like one of HTTP/1.0.
+  if (connection.version !== httpVersion) throw OTHER_VERSION;
   if (REFUSED.has(method)) throw refuse('This method is not served.');
   if (!url.startsWith('/')) throw refuse('The request target must be in origin form.');
   let hosts = 0;

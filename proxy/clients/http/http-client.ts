@@ -3,10 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
 import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
+import { isObject } from '../../turn/json.ts';
+import type { SurfaceName } from '../../turn/kinds.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { isForm } from '../../turn/media-type.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
+import { ChatSseSink } from './chat-sse-sink.ts';
 import { CollectSink } from './collect-sink.ts';
 import { askForBody } from './expect-continue.ts';
 import { bodyOfForm } from './form-body.ts';
@@ -30,8 +33,21 @@ export interface HttpClientOptions {
 /** Methods without a request body. */
 const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
 
+interface StreamOptions {
+  readonly includeUsage: boolean;
+}
+
+/** The stream of each surface. */
+const STREAMS: Readonly<Record<SurfaceName, (response: ServerResponse, turn: LiveTurn, options: StreamOptions) => Sink>> = {
+  native: (response) => new SseSink(response),
+  public: (response, turn) => new PublicSseSink(response, turn),
+  chat: (response, turn, options) => new ChatSseSink(response, turn, options),
+};
+
 export class HttpClient implements TurnClient {
   #streams = false;
+  /** Of Chat: whether the stream ends with the usage. */
+  #includesUsage = false;
   #bodyBytes = 0;
   readonly #turn: LiveTurn;
   readonly #request: IncomingMessage;
@@ -78,6 +94,7 @@ export class HttpClient implements TurnClient {
     const bytes = await readBody(request, options);
     const body = parseBody(bytes);
     this.#streams = body.stream === true;
+    this.#includesUsage = isObject(body.stream_options) && body.stream_options.include_usage === true;
     this.#bodyBytes = bytes.length;
     return body;
   }
@@ -96,7 +113,7 @@ export class HttpClient implements TurnClient {
   sink(): Sink {
     const { surface } = this.#turn;
     if (!this.#streams && surface.collects) return new CollectSink(this.#turn, this);
-    return surface.numbersEvents ? new PublicSseSink(this.#response, this.#turn) : new SseSink(this.#response);
+    return STREAMS[surface.name](this.#response, this.#turn, { includeUsage: this.#includesUsage });
   }
 
   answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {

@@ -4,10 +4,8 @@ import type { LiveTurn } from '../../turn/live-turn.ts';
 import { errorEvent, Refusal } from '../../turn/refusal.ts';
 import { ReplyEvent } from '../../turn/reply-event.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
+import { IdleComments } from './idle-comments.ts';
 import { SseSink } from './sse-sink.ts';
-
-/** An idle stream gets a comment this often (Q17). */
-const COMMENT_EVERY_MS = 15_000;
 
 /** More than there are types of events. */
 const MAX_TYPES = 256;
@@ -15,9 +13,7 @@ const MAX_TYPES = 256;
 const NUMBERED = '"sequence_number"';
 
 export class PublicSseSink extends SseSink {
-  readonly #turn: LiveTurn;
-  #wroteAt = 0;
-  #cancelComment: () => void = () => undefined;
+  readonly #comments: IdleComments;
   /** The last event with a number, unparsed until the number is needed; or the number itself. */
   #last: ReplyEvent | number | undefined;
   readonly #lastEvent = new ReplyEvent();
@@ -28,14 +24,16 @@ export class PublicSseSink extends SseSink {
 
   constructor(response: ServerResponse, turn: LiveTurn) {
     super(response);
-    this.#turn = turn;
+    this.#comments = new IdleComments(turn, (comment) => {
+      this.write(comment);
+      this.flush();
+    });
   }
 
   override open(status: number, headers: Readonly<Record<string, string>>): void {
     super.open(status, headers);
-    this.#wroteAt = this.#turn.now();
-    this.#commentIn(COMMENT_EVERY_MS);
-    this.response.once('close', () => this.#cancelComment());
+    this.#comments.start();
+    this.response.once('close', () => this.#comments.stop());
   }
 
   override raw(event: ReplyEvent): void {
@@ -70,12 +68,12 @@ export class PublicSseSink extends SseSink {
   }
 
   override flush(): boolean {
-    this.#wroteAt = this.#turn.now();
+    this.#comments.wrote();
     return super.flush();
   }
 
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
-    this.#cancelComment();
+    this.#comments.stop();
     for (const last of closing) {
       if (last instanceof Refusal) super.event({ type: 'error', data: errorEvent(last.error, this.#nextNumber()) });
       else this.event(last);
@@ -85,20 +83,8 @@ export class PublicSseSink extends SseSink {
   }
 
   override cut(): void {
-    this.#cancelComment();
+    this.#comments.stop();
     super.cut();
-  }
-
-  /** Armed again when it fires, not with every write: writes are many, silences few. */
-  #commentIn(ms: number): void {
-    this.#cancelComment = this.#turn.after(ms, () => {
-      const due = this.#wroteAt + COMMENT_EVERY_MS - this.#turn.now();
-      if (due <= 0) {
-        this.write(': keepalive\n\n');
-        this.flush();
-      }
-      this.#commentIn(due > 0 ? due : COMMENT_EVERY_MS);
-    });
   }
 
   #isNumbered({ type, bytes, start, end }: ReplyEvent): boolean {

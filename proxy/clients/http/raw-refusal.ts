@@ -8,16 +8,15 @@ import { HEADERS_TOO_LARGE } from './header-limits.ts';
 /** The time that a client which is still sending has to read its answer. */
 const LINGER_MS = 1_000;
 
+export const HEADERS_LATE = new Refusal('request_timeout', { message: 'The request headers did not arrive in time.' });
+
 /** The refusal for an error of Node's HTTP parser or of its header timeout. */
 export function refusalOfBytes({ code }: NodeJS.ErrnoException): { readonly counter: CounterName; readonly refusal: Refusal } {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return { counter: 'headers_too_large', refusal: HEADERS_TOO_LARGE };
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return {
-        counter: 'header_timeouts',
-        refusal: new Refusal('request_timeout', { message: 'The request headers did not arrive in time.' }),
-      };
+      return { counter: 'header_timeouts', refusal: HEADERS_LATE };
     default:
       return { counter: 'framing_refused', refusal: new Refusal('invalid_request', { message: 'The request is not valid HTTP.' }) };
   }

@@ -13,8 +13,8 @@ const CRLF = '\r\n';
 const LAST_CHUNK = `0${CRLF}${CRLF}`;
 
 export class SseSink implements Sink {
-  readonly wants = NOTHING;
-  readonly drops = NOTHING;
+  readonly wants: ReadonlySet<string> = NOTHING;
+  readonly drops: ReadonlySet<string> = NOTHING;
   readonly collects = false;
   readonly objectsOnly = false;
   protected readonly response: ServerResponse;
@@ -92,8 +92,13 @@ export class SseSink implements Sink {
   }
 
   protected write(text: string): void {
+    this.append(Buffer.from(text));
+  }
+
+  /** Bytes that stay as they are until they are flushed. */
+  protected append(bytes: Buffer): void {
     this.#endRun();
-    this.#parts.push(Buffer.from(text));
+    this.#parts.push(bytes);
   }
 
   #endRun(): void {

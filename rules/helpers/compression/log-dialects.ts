@@ -10,6 +10,8 @@ export interface LogDialect {
   readonly failure: RegExp;
   /** Says of a failure that it only repeats failures of its parts. */
   readonly derived?: RegExp;
+  /** What is between these lines tells of failures alone. */
+  readonly failures?: { readonly first: RegExp; readonly last: RegExp };
   /** A passed test, or progress. */
   readonly progress: RegExp;
   /** A title of what follows: left out with it. */
@@ -18,6 +20,7 @@ export interface LogDialect {
   readonly details?: { readonly first: RegExp; readonly last: RegExp };
 }
 
+const NEVER = /(?!)/g;
 const CARGO_PROGRESS = 'Compiling|Downloading|Downloaded|Checking|Fresh|Adding|Locking|Updating|Dirty|Documenting|Unpacking|Vendoring';
 
 /** The dialects whose lines cannot be mistaken come first. */
@@ -27,6 +30,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     summary: /^test result: \w+\. \d+ passed; \d+ failed/,
     counts: /; (\d+) failed/g,
     failure: /^---- .+ stdout ----$/,
+    failures: { first: /^failures:$/, last: /^test result: / },
     progress: new RegExp(String.raw`^test .+ \.\.\. (?:ok|ignored)(?: <[\d.]+s>)?$|^ +(?:${CARGO_PROGRESS}) `),
   },
   {
@@ -51,6 +55,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     summary: /^ℹ fail \d+$/,
     counts: /^ℹ fail (\d+)$/g,
     failure: /^test at .+:\d+:\d+$/,
+    failures: { first: /^✖ failing tests:$/, last: NEVER },
     progress: /^ *✔ /,
     title: /^ *▶ /,
   },
@@ -59,6 +64,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     summary: /^(?:=+ )?(?:\d+ [a-z]+, )*\d+ (?:passed|failed|errors?)\b.* in [\d.]+s/,
     counts: /(\d+) (?:failed|errors?)\b/g,
     failure: /^_{3,} .+ _{3,}$/,
+    failures: { first: /^=+ (?:FAILURES|ERRORS) =+$/, last: /^=+ .*(?:short test summary|passed|failed|error)/ },
     progress: /^\S+::.+ PASSED(?: +\[ *\d+%\])?$|^(?:\S+\.py )?[.s]+(?: +\[ *\d+%\])?$/,
   },
   {
@@ -66,6 +72,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     summary: /^(?:FAILED \((?:[a-z ]+=\d+(?:, )?)+\)|OK(?: \([^)]*\))?)$/,
     counts: /(?:failures|errors)=(\d+)/g,
     failure: /^(?:FAIL|ERROR): /,
+    failures: { first: /^={30,}$/, last: NEVER },
     progress: /^\S+ \(\S+\) \.\.\. ok$|^\.+$/,
   },
   {
@@ -88,6 +95,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
     summary: /^(?:\[\w+\] )?Tests run: \d+, Failures: \d+, Errors: \d+/,
     counts: /(?:Failures|Errors): (\d+)/g,
     failure: /<<< (?:FAILURE|ERROR)!/,
+    failures: { first: /<<< (?:FAILURE|ERROR)!/, last: /^$/ },
     progress: /^(?:\[INFO\] )?(?:Running |Download(?:ing|ed) )|^(?:\[INFO\] )?Tests run: \d+, Failures: 0, Errors: 0,.*Time elapsed/,
   },
   {
@@ -100,7 +108,7 @@ export const LOG_DIALECTS: readonly LogDialect[] = [
   {
     name: 'npm',
     summary: /^(?:added|changed|removed|up to date)\b.* in [\d.]+m?s$/,
-    counts: /(?!)/g,
+    counts: NEVER,
     failure: /^npm (?:error|ERR!)/,
     progress: /^npm (?:http|info|verb|verbose|sill|silly|timing) /,
   },

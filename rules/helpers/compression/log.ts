@@ -63,26 +63,60 @@ function* readLog(lines: readonly string[], dialect: LogDialect): Steps<Log> {
   const reported = new ReportedFailures(dialect);
   let repeated = 0;
   let inDetails = false;
+  const block = new FailureBlock(dialect);
   for (const [i, line] of lines.entries()) {
     if (isStep(i)) yield;
     if (inDetails) {
       marks[i] = 1;
       inDetails = details?.last.test(line) !== true;
     } else if (line.length > LONGEST_LINE) continue;
-    else if (details && marks[i - 1] === 1 && details.first.test(line)) {
+    else if (details && !block.isOpen && marks[i - 1] === 1 && details.first.test(line)) {
       marks[i] = 1;
       inDetails = true;
       // A failure that is written twice counts once.
-    } else if (failure.test(line)) failures.add(line.trim());
-    else if (derived?.test(line)) repeated++;
+    } else if (failure.test(line)) {
+      failures.add(line.trim());
+      block.open(line);
+    } else if (derived?.test(line)) repeated++;
     else {
       reported.read(line);
-      if (progress.test(line)) marks[i] = 1;
+      if (!block.holds(line) && progress.test(line)) marks[i] = 1;
     }
   }
   markTitles(lines, dialect, marks);
   return { progress: marks, reported: reported.number, discovered: failures.size - repeated };
 }
+
+/** The lines of a failure, which stay whatever they look like: deeper than its first line, or in the dialect's section of failures. */
+class FailureBlock {
+  readonly #section: LogDialect['failures'];
+  /** Of the first line of the failure; undefined outside of one. */
+  #indentation: number | undefined;
+  #inSection = false;
+
+  constructor({ failures }: LogDialect) {
+    this.#section = failures;
+  }
+
+  get isOpen(): boolean {
+    return this.#inSection || this.#indentation !== undefined;
+  }
+
+  open(line: string): void {
+    this.#indentation = indentationOf(line);
+    if (this.#section?.first.test(line)) this.#inSection = true;
+  }
+
+  /** Called with each line behind `open`, in order. */
+  holds(line: string): boolean {
+    if (this.#inSection) this.#inSection = this.#section?.last.test(line) !== true;
+    else if (this.#section?.first.test(line)) this.#inSection = true;
+    if (this.#indentation !== undefined && line !== '' && indentationOf(line) <= this.#indentation) this.#indentation = undefined;
+    return this.isOpen;
+  }
+}
+
+const indentationOf = (line: string): number => line.length - line.trimStart().length;
 
 /** Summaries of one form add up (one for each package); of several forms (tests, suites) the largest number counts. */
 class ReportedFailures {

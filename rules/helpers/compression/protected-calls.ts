@@ -77,7 +77,7 @@ function argumentsHoldRead(value: Json): boolean {
   return Object.entries(value).some(([member, inner]) => {
     if (inner === undefined) return false;
     if (COMMAND_MEMBERS.has(member) && commandReadsFile(inner)) return true;
-    if (member === COMMANDS_MEMBER && isList(inner) && inner.some(commandReadsFile)) return true;
+    if (member === COMMANDS_MEMBER && (!isList(inner) || inner.some(commandReadsFile))) return true;
     return argumentsHoldRead(inner);
   });
 }

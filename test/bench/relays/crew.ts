@@ -24,6 +24,8 @@ const program = (name: string): string => fileURLToPath(new URL(`${name}.ts`, im
 
 export const startReference = (stage: Stage): Promise<Relay> => startNode(stage, [program('http-proxy'), String(stage.upstream.port)]);
 
+export const startWebsocketRelay = (stage: Stage): Promise<Relay> => startNode(stage, [program('websocket'), String(stage.upstream.port)]);
+
 export const startRefuser = (stage: Stage, status: number, bytes: number, request: 'unread' | 'parsed'): Promise<Relay> =>
   startNode(stage, [program('refuser'), String(status), String(bytes), request]);
 

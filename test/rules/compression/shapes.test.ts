@@ -149,6 +149,19 @@ test('[F7.3] a log whose summary reports failures that are not all there is left
   isKept(cargo(1, ''));
 });
 
+test('[F7.3] lines of a failure stay, even where they look like those of passed tests', () => {
+  const printed = numbered(5, (i) => `test printed::case_${i} ... ok`);
+  const block = `---- ledger::one stdout ----\n${printed}\n\nthread panicked at src/lib.rs:9:5\n`;
+  assert.ok(compressedText(cargo(1, block)).includes(`\n[40 lines left out]\n\nfailures:\n\n${block}\ntest result`));
+  const tap = (diagnosis: string): string =>
+    `TAP version 13\n${numbered(40, (i) => `ok ${i + 1} - case ${i}`)}\nnot ok 41 - the last case\n  ---\n${diagnosis}\n  ...\n${numbered(20, (i) => `ok ${i + 42} - later ${i}`)}\n# fail 1\n`;
+  const diagnosis = numbered(5, (i) => `    ok ${i} - what the child printed`);
+  const compressed = compressedText(tap(diagnosis));
+  assert.ok(
+    compressed.endsWith(`[40 lines left out]\nnot ok 41 - the last case\n  ---\n${diagnosis}\n  ...\n[20 lines left out]\n# fail 1\n`),
+  );
+});
+
 test('a log with colours and carriage returns is read without them and keeps them', () => {
   const blocks = `${failed('ledger::one')}\n${failed('ledger::two')}`;
   const plain = cargo(2, blocks);

@@ -157,7 +157,7 @@ export const ALLOW_UP_TO: readonly Case[] = [
   {
     name: '[F4.3] on Chat the refusal names reasoning_effort',
     options: { ...upTo('low'), kind: 'chat' },
-    body: { reasoning_effort: 'high' },
+    body: { messages: [], reasoning_effort: 'high' },
     refusal: refusedOnChat,
   },
   {
@@ -216,7 +216,7 @@ export const ALWAYS: readonly Case[] = [
   {
     name: '[RE3] on Chat the configured effort is set where Chat has it',
     options: { ...always('low'), kind: 'chat' },
-    body: { reasoning_effort: 'high' },
+    body: { messages: [], reasoning_effort: 'high' },
     changes: { reasoning_effort: 'low' },
   },
 ];
@@ -240,7 +240,7 @@ export const ALIASES: readonly Case[] = [
   {
     name: '[F4.7] minimal goes out as low on Chat',
     options: { kind: 'chat' },
-    body: { reasoning_effort: 'minimal' },
+    body: { messages: [], reasoning_effort: 'minimal' },
     changes: { reasoning_effort: 'low' },
   },
 ];

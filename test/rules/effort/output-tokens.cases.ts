@@ -36,19 +36,19 @@ export const OUTPUT_TOKENS: readonly Case[] = [
   {
     name: '[CR1] Chat is refused at max_tokens',
     options: { key, kind: 'chat' },
-    body: { max_tokens: 1001 },
+    body: { messages: [], max_tokens: 1001 },
     refusal: tooMany('max_tokens'),
   },
   {
     name: '[CR1] Chat is refused at max_completion_tokens',
     options: { key, kind: 'chat' },
-    body: { max_completion_tokens: 1001 },
+    body: { messages: [], max_completion_tokens: 1001 },
     refusal: tooMany('max_completion_tokens'),
   },
   {
     name: '[CR1] on Chat each of the two names is held to it',
     options: { key, kind: 'chat' },
-    body: { max_completion_tokens: 5, max_tokens: 1001 },
+    body: { messages: [], max_completion_tokens: 5, max_tokens: 1001 },
     refusal: tooMany('max_tokens'),
   },
   { name: '[CR1] on Chat one of the two names is enough', options: { key, kind: 'chat' }, body: { max_tokens: 7 } },

@@ -99,7 +99,7 @@ const withAudio = (clause: string, name: string, audio: Json, rest: Partial<Case
       clause,
       name,
       kind: 'chat',
-      body: { model: 'model-a', messages: [first, { role: 'user', content }] },
+      body: { model: 'model-a', messages: [first, { role: 'user', content: [{ type: 'text', text: 'listen' }, part(audio)] }] },
       ...refused('messages'),
       ...others,
     },

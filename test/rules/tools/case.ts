@@ -32,6 +32,13 @@ export function asks(members: JsonObject): JsonObject {
   return { model: 'model-a', input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }], ...members };
 }
 
+/** The same on Chat. */
+export const asksOnChat = (members: JsonObject): JsonObject => ({
+  model: 'model-a',
+  messages: [{ role: 'user', content: 'hi' }],
+  ...members,
+});
+
 export const titleOf = ({ clause, name, kind }: Case): string => `[${clause}] ${kind}: ${name}`;
 
 /** Runs each row through those of the rules that take part in its route. How a client is connected, a rule cannot know. */

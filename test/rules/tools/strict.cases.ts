@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { ErrorCode } from '../../../proxy/turn/refusal.ts';
-import { asks, type Case, type Refused } from './case.ts';
+import { asks, asksOnChat, type Case, type Refused } from './case.ts';
 
 const closed = (properties: JsonObject): JsonObject => ({
   type: 'object',
@@ -39,6 +39,8 @@ const NESTED: JsonObject = {
 
 const at = (code: ErrorCode, param: string): Refused => ({ code, param });
 
+const asking = (kind: Case['kind'], members: JsonObject): JsonObject => (kind === 'chat' ? asksOnChat(members) : asks(members));
+
 export const STRICT_FORMATS: readonly Case[] = [
   ...NO_OBJECT_ROOTS.map(
     ([name, schema]): Case => ({
@@ -54,11 +56,7 @@ export const STRICT_FORMATS: readonly Case[] = [
       clause: 'F5.7',
       kind: 'chat',
       name: `structured output, ${name}`,
-      body: {
-        model: 'model-a',
-        messages: [],
-        response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
-      },
+      body: asksOnChat({ response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } } }),
       refused: at('invalid_json_schema', 'response_format.json_schema.schema'),
     }),
   ),
@@ -119,12 +117,22 @@ export const STRICT_PARAMETERS: readonly Case[] = [
         clause: 'F5.7',
         kind,
         name: `${holder} function, ${name}`,
-        body: asks({ tools: [{ type: 'web_search' }, hold(parameters)] }),
+        body: asking(kind, { tools: [{ type: 'web_search' }, hold(parameters)] }),
         refused: at('invalid_function_parameters', param),
       }),
     ),
-    { clause: 'F5.7', kind, name: `${holder} function, nested refs`, body: asks({ tools: [{ type: 'web_search' }, hold(NESTED)] }) },
-    { clause: 'F5.7', kind, name: `${holder} function, null parameters`, body: asks({ tools: [{ type: 'web_search' }, hold(null)] }) },
+    {
+      clause: 'F5.7',
+      kind,
+      name: `${holder} function, nested refs`,
+      body: asking(kind, { tools: [{ type: 'web_search' }, hold(NESTED)] }),
+    },
+    {
+      clause: 'F5.7',
+      kind,
+      name: `${holder} function, null parameters`,
+      body: asking(kind, { tools: [{ type: 'web_search' }, hold(null)] }),
+    },
   ]),
   {
     clause: 'F5.7',
@@ -168,7 +176,7 @@ export const LOOSE_PARAMETERS: readonly Case[] = (['public-responses', 'chat'] a
       clause: 'Q16',
       kind,
       name: `strict ${JSON.stringify(flag)} leaves the root alone`,
-      body: asks({ tools: [{ ...strict({ type: 'object', properties: {}, anyOf: [ROOT] }), strict: flag }] }),
+      body: asking(kind, { tools: [{ ...strict({ type: 'object', properties: {}, anyOf: [ROOT] }), strict: flag }] }),
     }),
   ),
 );

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import { CHAT, CHAT_ALIAS } from '../doors.ts';
 import { eventsOf, type TestGateway } from '../gateway.ts';
 import { connect, type TestSocket } from '../websocket.ts';
 
@@ -30,6 +31,11 @@ export const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
     { over: 'json', path: PUBLIC },
     { over: 'sse', path: PUBLIC },
     { over: 'websocket', path: PUBLIC },
+  ],
+  chat: [
+    { over: 'json', path: CHAT },
+    { over: 'sse', path: CHAT },
+    { over: 'sse', path: CHAT_ALIAS },
   ],
   compact: [
     { over: 'json', path: `${NATIVE}/compact` },

@@ -20,7 +20,7 @@ const COMPACT_MEMBERS = [
  * The whole body that must arrive at the account, where the client sent `body`, for a compaction without its trigger; in a frame it has
  * the marker of Lite.
  */
-export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): Json {
+export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): JsonObject {
   const { kind, changes, model } = one;
   const expected: Record<string, Json | undefined> = { ...body, ...changes };
   if (isCompact(kind)) return compactDispatch(one, expected);
@@ -33,15 +33,16 @@ export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): J
     expected.client_metadata = { ...(expected.client_metadata as JsonObject | null | undefined), [MARKER_ENTRY]: 'true' };
   }
   if (isPublic(kind)) Object.assign(expected, { stream: true, store: false });
-  return JSON.parse(JSON.stringify(expected)) as Json;
+  return JSON.parse(JSON.stringify(expected)) as JsonObject;
 }
 
-export const isPublic = (kind: RouteKind): boolean => kind === 'public-responses' || kind === 'public-compact';
+/** Of the compatible surface: its turns go out as streams (Q15). */
+export const isPublic = (kind: RouteKind): boolean => kind === 'public-responses' || kind === 'public-compact' || kind === 'chat';
 
 export const isCompact = (kind: RouteKind): boolean => kind === 'compact' || kind === 'public-compact';
 
 /** F1.4, Q33: nothing is added, and Lite forces a context only in a `reasoning` that is there. */
-function compactDispatch({ kind, model }: WireCase, expected: Record<string, Json | undefined>): Json {
+function compactDispatch({ kind, model }: WireCase, expected: Record<string, Json | undefined>): JsonObject {
   if (isPublic(kind)) {
     for (const member of Object.keys(expected)) if (!COMPACT_MEMBERS.includes(member)) delete expected[member];
     if (expected.tools === null) delete expected.tools;
@@ -49,7 +50,7 @@ function compactDispatch({ kind, model }: WireCase, expected: Record<string, Jso
   const lite = model.mode?.effective === 'lite';
   if (lite) inLite(expected);
   if (typeof expected.reasoning === 'object' && expected.reasoning !== null) expected.reasoning = reasoningOf(expected.reasoning, lite);
-  return JSON.parse(JSON.stringify(expected)) as Json;
+  return JSON.parse(JSON.stringify(expected)) as JsonObject;
 }
 
 /** F2.5 to F2.8, for the cases that are not about the rewrite itself: those have the tools item in what they expect. */

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { asList, type Json, type JsonObject } from '../../../proxy/turn/json.ts';
 import { bearerOf } from '../gateway.ts';
 import type { WireCase } from './case.ts';
+import { withChatDefaults } from './chat-shape.ts';
 import { type Answer, ENDPOINTS, type Endpoint, Exchange } from './exchange.ts';
 import { expectedDispatch, isCompact, isPublic } from './expected-dispatch.ts';
 import { TableGateway } from './table-gateway.ts';
@@ -30,12 +31,16 @@ interface RefusedRow {
 
 /** Over HTTP, SSE and websocket. One suite for each audio limit of the table. */
 export function testTable(title: string, table: readonly WireCase[], options: TableOptions = {}): void {
-  const served = table.filter(({ kind }) => ENDPOINTS[kind] !== undefined);
+  const served = table.filter((one) => ENDPOINTS[one.kind] !== undefined && isWhole(one));
   for (const audioBytes of new Set(served.map((one) => one.audioBytes))) {
     const cases = served.filter((one) => one.audioBytes === audioBytes);
     describe(audioBytes === undefined ? title : `${title}, of ${audioBytes} bytes at most`, () => testOn(cases, audioBytes, options));
   }
 }
+
+/** Rows of Chat that pass one rule alone say nothing of the whole translation. */
+const isWhole = ({ kind, body, refusal, equivalent, changes }: WireCase): boolean =>
+  kind !== 'chat' || refusal !== undefined || equivalent !== undefined || (body.messages !== undefined && 'input' in changes);
 
 function testOn(cases: readonly WireCase[], audioBytes: number | undefined, options: TableOptions): void {
   const gateway = new TableGateway(cases);
@@ -66,8 +71,11 @@ function testOn(cases: readonly WireCase[], audioBytes: number | undefined, opti
           continue;
         }
         const arrived = await arrival(gateway, exchange, one, endpoint, sent);
-        assert.deepEqual(arrived, expectedDispatch(one, sent, endpoint.over));
-        if (endpoint === endpoints.at(-1) && options.again !== 'differs') await assertSettled(gateway, exchange, one, endpoint, arrived);
+        const { equivalent } = one;
+        const expected = expectedDispatch(one, equivalent ? { ...equivalent, ...model } : sent, endpoint.over);
+        assert.deepEqual(arrived, equivalent ? withChatDefaults(expected) : expected);
+        if (one.kind !== 'chat' && endpoint === endpoints.at(-1) && options.again !== 'differs')
+          await assertSettled(gateway, exchange, one, endpoint, arrived);
       }
       assert.ok(messages.size <= 1, `one message over every connection: ${[...messages].join(' / ')}`);
     });
@@ -166,9 +174,15 @@ async function arrival(
   return turn.json as JsonObject;
 }
 
-function assertWhole({ headers, events, text }: Answer, { over }: Endpoint, { kind }: WireCase): void {
+function assertWhole(answer: Answer, endpoint: Endpoint, { kind }: WireCase): void {
+  const { headers, events, text } = answer;
+  const { over } = endpoint;
   assert.ok(![...headers.keys()].some((name) => name.includes('lite')), 'no marker in the answer');
   assert.ok(!text.includes(MARKER) && !text.includes(ENTRY), 'nor in its events');
+  if (kind === 'chat') {
+    assertCompletion(answer, endpoint);
+    return;
+  }
   if (over === 'json') {
     assert.equal(events[0]?.object, kind === 'compact' ? 'response.compaction' : 'response', text);
     return;
@@ -179,6 +193,17 @@ function assertWhole({ headers, events, text }: Answer, { over }: Endpoint, { ki
   assert.ok(terminal === 'response.completed' || terminal === 'response.incomplete', text);
   if (over === 'sse') assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
   else if (!isPublic(kind)) assert.equal(events.filter(({ type }) => type === 'agent.response.metadata').length, 1, 'EV1');
+}
+
+function assertCompletion({ headers, events, text }: Answer, { over }: Endpoint): void {
+  if (over === 'json') {
+    assert.equal(events[0]?.object, 'chat.completion', text);
+    return;
+  }
+  assert.equal(events.at(-1), '[DONE]');
+  const [choice] = events.flatMap(({ choices }) => asList(choices)).slice(-1);
+  assert.equal(typeof (choice as JsonObject).finish_reason, 'string');
+  assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
 }
 
 const plain = (value: JsonObject): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;

@@ -1,0 +1,188 @@
+// The SSE stream of Chat Completions: Responses events become chunks, their deltas without being parsed (D4, F1.9, Q24).
+import type { ServerResponse } from 'node:http';
+import { LIFECYCLE } from '../../dispatch/hold.ts';
+import { CALLS, callId, chatUsage, completionName, finishReason, isCall, saidIn, statedByProvider } from '../../turn/chat-completion.ts';
+import { asList, isObject, type Json, type JsonObject } from '../../turn/json.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import { Refusal } from '../../turn/refusal.ts';
+import type { ReplyEvent } from '../../turn/reply-event.ts';
+import type { Event, Outcome } from '../../turn/turn.ts';
+import { ChatChunks, type DeltaChunk } from './chat-chunks.ts';
+import { DeltaText } from './delta-text.ts';
+import { IdleComments } from './idle-comments.ts';
+import { SseSink } from './sse-sink.ts';
+
+/** What is parsed: the items as they open and close, and the end. */
+const WANTS: ReadonlySet<string> = new Set([
+  'response.output_item.added',
+  'response.output_item.done',
+  'response.completed',
+  'response.incomplete',
+]);
+
+/** A tool call of the stream; its index is its place among the calls. */
+interface Call {
+  readonly chunk: DeltaChunk;
+  /** Whether a part of its arguments or input was written. */
+  written: boolean;
+}
+
+export class ChatSseSink extends SseSink {
+  override readonly wants = WANTS;
+  override readonly drops = LIFECYCLE;
+  readonly #turn: LiveTurn;
+  readonly #comments: IdleComments;
+  readonly #chunks: ChatChunks;
+  readonly #includeUsage: boolean;
+  readonly #delta = new DeltaText();
+  /** Whether the chunk with the role was written: it comes before all others but an error. */
+  #begun = false;
+  /** Whether a text of the message in progress was written. */
+  #said = false;
+  /** By the place of the item in the output. */
+  readonly #calls = new Map<Json | undefined, Call>();
+  /** After the last chunk or an error, only the end mark may follow. */
+  #state: 'open' | 'finished' | 'failed' = 'open';
+
+  /** @param includeUsage the client asked for a chunk with the usage (`stream_options.include_usage`) */
+  constructor(response: ServerResponse, turn: LiveTurn, { includeUsage }: { readonly includeUsage: boolean }) {
+    super(response);
+    this.#turn = turn;
+    this.#includeUsage = includeUsage;
+    this.#chunks = new ChatChunks(completionName(turn), { includeUsage });
+    this.#comments = new IdleComments(turn, (comment) => {
+      this.write(comment);
+      this.flush();
+    });
+  }
+
+  override open(status: number, headers: Readonly<Record<string, string>>): void {
+    super.open(status, headers);
+    this.#comments.start();
+    this.response.once('close', () => this.#comments.stop());
+  }
+
+  override raw(event: ReplyEvent): void {
+    if (this.#state !== 'open') return;
+    switch (event.type) {
+      case 'response.output_text.delta':
+        this.#say(this.#chunks.content, this.#delta.of(event));
+        break;
+      case 'response.refusal.delta':
+        this.#say(this.#chunks.refusal, this.#delta.of(event));
+        break;
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        this.#write(this.#calls.get(this.#delta.outputIndexOf(event)), this.#delta.of(event));
+    }
+  }
+
+  override event({ type, data }: Event): void {
+    if (this.#state !== 'open') return;
+    const { item, output_index: index, response, error } = data;
+    switch (type) {
+      case 'response.output_item.added':
+        if (isObject(item)) this.#open(item, index);
+        break;
+      case 'response.output_item.done':
+        if (isObject(item)) this.#complete(item, index);
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+        if (isObject(response)) this.#finish(response);
+        break;
+      case 'response.failed':
+      case 'error':
+        this.#fail(error ?? null);
+    }
+  }
+
+  override flush(): boolean {
+    this.#comments.wrote();
+    return super.flush();
+  }
+
+  override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
+    this.#comments.stop();
+    for (const last of closing) if (last instanceof Refusal) this.#fail({ ...last.error });
+    // An end that could not be read is none.
+    if (this.#state === 'open') this.#fail({ ...new Refusal('upstream_error').error });
+    if (this.#state === 'finished') this.write('data: [DONE]\n\n');
+    super.close([], outcome);
+  }
+
+  override cut(): void {
+    this.#comments.stop();
+    super.cut();
+  }
+
+  #say(chunk: DeltaChunk, text: Buffer | undefined): void {
+    if (!text) return;
+    this.#begin('');
+    this.#said = true;
+    this.#chunk(chunk, text);
+  }
+
+  #write(call: Call | undefined, text: Buffer | undefined): void {
+    if (!call || !text) return;
+    call.written = true;
+    this.#chunk(call.chunk, text);
+  }
+
+  #chunk({ before, after }: DeltaChunk, text: Buffer): void {
+    this.append(before);
+    this.append(text);
+    this.append(after);
+  }
+
+  #begin(content: '' | null): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.write(this.#chunks.role(content));
+  }
+
+  #open(item: JsonObject, index: Json | undefined): Call | undefined {
+    const { type, name } = item;
+    if (!isCall(type)) return undefined;
+    this.#begin(null);
+    const place = this.#calls.size;
+    const chunk = this.#chunks.callDelta(place, type);
+    // A provider may begin any number of calls.
+    this.#turn.holdReply(chunk.before.length + chunk.after.length);
+    const call = { chunk, written: false };
+    this.#calls.set(index, call);
+    this.write(this.#chunks.call(place, type, callId(item), name));
+    return call;
+  }
+
+  /** Writes what came without deltas: some providers send finished items alone. */
+  #complete(item: JsonObject, index: Json | undefined): void {
+    if (item.type === 'message') {
+      if (!this.#said) for (const { type, text } of saidIn(item)) this.#say(this.#chunks[type], encoded(text));
+      this.#said = false;
+    } else if (isCall(item.type)) {
+      const call = this.#calls.get(index) ?? this.#open(item, index);
+      const given = item[CALLS[item.type].member];
+      if (call && !call.written && typeof given === 'string') this.#write(call, encoded(given));
+    }
+  }
+
+  #finish(response: JsonObject): void {
+    // Without any delta or item before it, the output is in the response alone.
+    if (!this.#begun) for (const [index, item] of asList(response.output).entries()) if (isObject(item)) this.#complete(item, index);
+    this.#begin('');
+    const stated = statedByProvider(response);
+    this.write(this.#chunks.final(finishReason(response, this.#calls.size > 0), stated));
+    if (this.#includeUsage) this.write(this.#chunks.usage(chatUsage(response.usage), stated));
+    this.#state = 'finished';
+  }
+
+  #fail(error: Json): void {
+    if (this.#state !== 'open') return;
+    this.write(this.#chunks.error(error));
+    this.#state = 'failed';
+  }
+}
+
+/** As JSON has it between its quotes. */
+const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));

@@ -1,0 +1,46 @@
+// The first line of a connection, read before Node's parser gets it: the parser takes requests of other protocols for HTTP requests.
+import type { Socket } from 'node:net';
+
+const LF = 10;
+const CR = 13;
+
+/** A request line that names another protocol, such as RTSP/1.0, which has the grammar of HTTP and the same methods. */
+const OTHER_PROTOCOL = / (?!HTTP\/)[A-Za-z][A-Za-z0-9+.-]*\/\d+(?:\.\d+)?\r?$/;
+
+export const isOtherProtocol = (line: string): boolean => OTHER_PROTOCOL.test(line);
+
+export interface FirstLineOptions {
+  /** A longer line is left to the parser, which refuses it. */
+  readonly maxBytes: number;
+  /** Called once with the line, or with the part of it that came within `maxBytes`; every byte can be read again from the socket. */
+  readonly read: (line: string) => void;
+}
+
+/** @returns stops reading, for a connection that is refused */
+export function readFirstLine(socket: Socket, { maxBytes, read }: FirstLineOptions): () => void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  /** Where the line begins: empty lines before it are skipped, as the parser does. */
+  let start = -1;
+  const onReadable = (): void => {
+    for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) {
+      chunks.push(chunk);
+      let from = 0;
+      if (start === -1) {
+        while (from < chunk.length && (chunk[from] === LF || chunk[from] === CR)) from++;
+        if (from < chunk.length) start = bytes + from;
+      }
+      bytes += chunk.length;
+      if ((start === -1 || chunk.indexOf(LF, from) === -1) && bytes <= maxBytes) continue;
+      const all = chunks.length === 1 ? chunk : Buffer.concat(chunks);
+      const end = start === -1 ? -1 : all.indexOf(LF, start);
+      stop();
+      socket.unshift(all);
+      read(all.toString('latin1', Math.max(start, 0), end === -1 ? all.length : end));
+      return;
+    }
+  };
+  const stop = (): void => void socket.off('readable', onReadable);
+  socket.on('readable', onReadable);
+  return stop;
+}

@@ -1,0 +1,26 @@
+// The surface of Chat Completions: addressed like the compatible surface, with completions of its own in answers and streams (D4, A8).
+import { chatCompletion } from './chat-completion.ts';
+import type { Failure } from './failure.ts';
+import { publicSurface } from './public-surface.ts';
+import { publicError, publicFailure } from './sanitise.ts';
+import type { Surface } from './surface.ts';
+
+export const chatSurface: Surface = {
+  ...publicSurface,
+  name: 'chat',
+  numbersEvents: false,
+  answer: chatCompletion,
+
+  /** With the error as the stream's error chunk has it (F1.9); rules read the rest. */
+  failureEvent(data, failure, known) {
+    const resets = failure.resetsAt === undefined ? {} : { resets_at: failure.resetsAt };
+    const error = { ...publicError(failure.error, known), type: errorType(failure), ...resets };
+    return { ...publicFailure(data, failure.error, known), error };
+  },
+};
+
+/** The type that the same refusal has in an answer that is not streamed (Q3, Q17). */
+function errorType({ cause }: Failure): string {
+  if (cause === 'quota') return 'usage_limit_reached';
+  return cause === 'request' ? 'invalid_request_error' : 'server_error';
+}

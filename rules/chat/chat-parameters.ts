@@ -1,0 +1,59 @@
+// Parameters of Chat that have no counterpart: refused where they ask for something, removed where they do not (Q24).
+
+import type { Json } from '../../proxy/turn/json.ts';
+import { isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { type Asked, refuseAsking } from '../helpers/neutral-values.ts';
+import { CHAT_TURNS } from '../route-groups.ts';
+
+const always = (): boolean => true;
+const isEmptyList = (value: Json): boolean => isList(value) && value.length === 0;
+
+/** `audio` before `modalities`: a request for spoken output has both. */
+const WITHOUT_COUNTERPART = new Map<string, Asked>([
+  ['n', (value) => value !== 1],
+  ['logprobs', (value) => value !== false],
+  ['top_logprobs', (value) => value !== 0],
+  ['logit_bias', (value) => !isObject(value) || Object.keys(value).length > 0],
+  ['stop', (value) => value !== '' && !isEmptyList(value)],
+  ['audio', always],
+  ['modalities', (value) => !isList(value) || value.some((modality) => modality !== 'text')],
+  ['frequency_penalty', (value) => value !== 0],
+  ['presence_penalty', (value) => value !== 0],
+  ['prediction', always],
+  ['web_search_options', always],
+  ['functions', (value) => !isEmptyList(value)],
+  ['function_call', (value) => value !== 'none' && value !== 'auto'],
+]);
+
+/** Parameters of Responses that Chat has under another name, or not at all: they would get past the checks of Chat's own. */
+const OF_RESPONSES = new Map<string, Asked>([
+  ['input', always],
+  ['instructions', always],
+  ['text', always],
+  ['reasoning', always],
+  ['max_output_tokens', always],
+  ['previous_response_id', always],
+  ['conversation', always],
+  ['prompt', always],
+  ['background', (value) => value !== false],
+]);
+
+/** `stream_options` describe the Chat stream, which is made here. */
+const IGNORED = ['user', 'seed', 'stream_options'] as const;
+
+const REMOVED: readonly string[] = [...WITHOUT_COUNTERPART.keys(), ...OF_RESPONSES.keys(), ...IGNORED];
+
+/** All other parameters go on under their own names, unknown ones too. */
+export const chatParameters = rule({
+  name: 'chat-parameters',
+  routes: CHAT_TURNS,
+  request({ body }) {
+    refuseAsking(body, WITHOUT_COUNTERPART);
+    refuseAsking(body, OF_RESPONSES);
+    const { stream_options: options } = body;
+    if (!isAbsent(options) && !isObject(options)) throw invalidRequest('stream_options', 'must be an object');
+    for (const name of REMOVED) delete body[name];
+  },
+});

@@ -1,0 +1,18 @@
+// The effort and the output cap of Chat get their names of the Responses API, once policy has judged them under their own (Q24).
+
+import { isAbsent } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import { CHAT_TURNS } from '../route-groups.ts';
+
+/** The end of the translation: from here on the body is one of the Responses API. */
+export const chatSettings = rule({
+  name: 'chat-settings',
+  routes: CHAT_TURNS,
+  request({ body }) {
+    const { reasoning_effort: effort, max_completion_tokens: cap, max_tokens: olderCap } = body;
+    for (const name of ['reasoning_effort', 'max_completion_tokens', 'max_tokens']) delete body[name];
+    if (!isAbsent(effort)) body.reasoning = { effort };
+    const most = cap ?? olderCap;
+    if (!isAbsent(most)) body.max_output_tokens = most;
+  },
+});

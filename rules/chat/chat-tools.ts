@@ -1,0 +1,88 @@
+// The tools of Chat become flat: functions and custom tools, out of the objects that wrap them (F5.5, Q24).
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import { isStrict, wrappedFunction } from '../helpers/executable-tools.ts';
+import { grammarFault } from '../helpers/grammar-fault.ts';
+import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
+import { CHAT_TURNS } from '../route-groups.ts';
+
+/** Runs after the checks of strict parameters, which name them in the wrapper (F5.7), and before their lowering. */
+export const chatTools = rule({
+  name: 'chat-tools',
+  routes: CHAT_TURNS,
+  request({ body }) {
+    const { tools } = body;
+    if (isAbsent(tools)) delete body.tools;
+    else if (isList(tools)) body.tools = flatTools(tools);
+    else throw invalidRequest('tools', 'must be an array');
+  },
+});
+
+function flatTools(tools: readonly Json[]): readonly Json[] {
+  const taken = new Set<Json>();
+  return tools.map((tool, i) => {
+    const path = `tools.${i}`;
+    const type = isObject(tool) ? tool.type : undefined;
+    if (!isObject(tool) || (type !== 'function' && type !== 'custom')) throw invalidRequest(`${path}.type`, 'must be function or custom');
+    const flat = type === 'function' ? flatFunction(tool, path) : flatCustom(tool, path);
+    const name = flat.name as Json;
+    if (taken.has(name)) throw invalidRequest(`${path}.${type}.name`, 'repeats the name of another tool');
+    taken.add(name);
+    return flat;
+  });
+}
+
+const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
+
+/** What Chat takes for granted is written out: without a word, a function of Responses is strict, and must have parameters. */
+function flatFunction(tool: JsonObject, path: string): JsonObject {
+  const inside = wrappedFunction(tool);
+  if (!inside) throw invalidRequest(`${path}.function`, 'must be an object');
+  if (!isText(inside.name)) throw invalidRequest(`${path}.function.name`, 'must be a non-blank string');
+  const parameters = isAbsent(inside.parameters) ? NO_PARAMETERS : inside.parameters;
+  return { ...inside, type: 'function', parameters, strict: isStrict(tool) };
+}
+
+const TOOL_MEMBERS: ReadonlySet<string> = new Set(['type', 'custom']);
+const CUSTOM_MEMBERS: ReadonlySet<string> = new Set(['name', 'description', 'format']);
+
+function flatCustom(tool: JsonObject, path: string): JsonObject {
+  const inside = tool.custom;
+  if (!isObject(inside)) throw invalidRequest(`${path}.custom`, 'must be an object');
+  refuseOthers(tool, TOOL_MEMBERS, path);
+  refuseOthers(inside, CUSTOM_MEMBERS, `${path}.custom`);
+  const { name, description, format } = inside;
+  if (!isText(name)) throw invalidRequest(`${path}.custom.name`, 'must be a non-blank string');
+  if (!isAbsent(description) && typeof description !== 'string') throw invalidRequest(`${path}.custom.description`, 'must be a string');
+  return {
+    type: 'custom',
+    name,
+    ...(isAbsent(description) ? {} : { description }),
+    ...(isAbsent(format) ? {} : { format: flatFormat(format, `${path}.custom.format`) }),
+  };
+}
+
+const TEXT_MEMBERS: ReadonlySet<string> = new Set(['type']);
+const FORMAT_MEMBERS: ReadonlySet<string> = new Set(['type', 'grammar']);
+const GRAMMAR_MEMBERS: ReadonlySet<string> = new Set(['syntax', 'definition']);
+
+/** Unconstrained text, or a grammar, which Chat wraps once more. */
+function flatFormat(format: Json, path: string): JsonObject {
+  if (!isObject(format)) throw invalidRequest(path, 'must be an object');
+  const { type, grammar } = format;
+  if (type !== 'text' && type !== 'grammar') throw invalidRequest(`${path}.type`, 'must be text or grammar');
+  refuseOthers(format, type === 'text' ? TEXT_MEMBERS : FORMAT_MEMBERS, path);
+  if (type === 'text') return { type };
+  if (!isObject(grammar)) throw invalidRequest(`${path}.grammar`, 'must be an object');
+  refuseOthers(grammar, GRAMMAR_MEMBERS, `${path}.grammar`);
+  const fault = grammarFault(grammar);
+  if (fault !== undefined) throw invalidRequest(`${path}.grammar${fault}`, 'is not what a grammar may have there');
+  return { type, syntax: grammar.syntax, definition: grammar.definition };
+}
+
+function refuseOthers(object: JsonObject, members: ReadonlySet<string>, path: string): void {
+  const other = Object.keys(object).find((member) => !members.has(member));
+  if (other !== undefined) throw invalidRequest(path + unknownMember(other), 'is not what a custom tool may have there');
+}

@@ -1,0 +1,96 @@
+// The Vercel AI SDK on Chat Completions: texts, tool loops and structured output, collected and streamed.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createOpenAI } from '@ai-sdk/openai';
+import { APICallError, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
+import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
+import { modelEntry } from '../support/rehearsal-replies.ts';
+
+/** For the first the SDK knows that it reasons, and sends other parameters than for the second. */
+const MODELS = ['gpt-5.5', 'model-a'] as const;
+
+const started = (): Promise<TestGateway> =>
+  startGateway({ upstream: { accounts: [{ id: 'north', models: MODELS.map((slug) => modelEntry({ slug })) }] } });
+
+const chatOf = (gate: TestGateway, name: string) => createOpenAI({ apiKey: KEY, baseURL: `${gate.url}/v1` }).chat(name);
+
+const citySchema = jsonSchema<{ city: string }>({
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+});
+
+const tools = {
+  look_up: tool({ description: 'Looks a city up.', inputSchema: citySchema, execute: async ({ city }) => `${city} is known` }),
+};
+
+const RUNS = [
+  ['collected', async (options: Parameters<typeof generateText>[0]) => generateText(options)],
+  [
+    'streamed',
+    async (options: Parameters<typeof streamText>[0]) => {
+      const result = streamText(options);
+      return { text: await result.text, steps: await result.steps, usage: await result.usage, finishReason: await result.finishReason };
+    },
+  ],
+] as const;
+
+for (const name of MODELS) {
+  for (const [how, run] of RUNS) {
+    test(`a text has its reason and its usage, ${how}, for ${name}`, async () => {
+      await using gate = await started();
+      const { text, usage, finishReason } = await run({
+        model: chatOf(gate, name),
+        system: 'Be brief.',
+        prompt: 'say: hello there',
+        maxOutputTokens: 100,
+        temperature: 0,
+        maxRetries: 0,
+      });
+      assert.deepEqual([text, finishReason], ['hello there', 'stop']);
+      assert.ok((usage.outputTokens ?? 0) > 0 && (usage.inputTokens ?? 0) > 0);
+      const sent = gate.upstream.turns()[0]?.json as { instructions: string; max_output_tokens: number };
+      assert.deepEqual([sent.instructions, sent.max_output_tokens], ['Be brief.', 100]);
+    });
+
+    test(`a tool loop passes, ${how}, for ${name}`, async () => {
+      await using gate = await started();
+      const { text, steps } = await run({
+        model: chatOf(gate, name),
+        prompt: 'call the tool look_up with {"city":"Oslo"}\ncall the tool look_up with {"city":"Bergen"}',
+        tools,
+        stopWhen: isStepCount(5),
+        maxRetries: 0,
+      });
+      assert.equal(steps.length, 2);
+      assert.deepEqual(
+        steps[0]?.toolResults.map(({ output }) => output),
+        ['Oslo is known', 'Bergen is known'],
+      );
+      assert.match(text, /The tool answered: Bergen is known$/);
+    });
+  }
+
+  test(`structured output is parsed, for ${name}`, async () => {
+    await using gate = await started();
+    const { output } = await generateText({
+      model: chatOf(gate, name),
+      prompt: 'say: {"city":"Oslo"}',
+      output: Output.object({ schema: citySchema }),
+      maxRetries: 0,
+    });
+    assert.deepEqual(output, { city: 'Oslo' });
+    const sent = gate.upstream.turns()[0]?.json as { text: { format: { type: string; strict: boolean } } };
+    assert.deepEqual([sent.text.format.type, sent.text.format.strict], ['json_schema', true]);
+  });
+}
+
+test('a refusal is its error, with our status and message', async () => {
+  await using gate = await started();
+  await assert.rejects(generateText({ model: chatOf(gate, 'model-a'), prompt: 'hi', stopSequences: ['x'], maxRetries: 0 }), (error) => {
+    assert.ok(APICallError.isInstance(error));
+    assert.deepEqual([error.statusCode, error.message], [400, '`stop` is not supported.']);
+    return true;
+  });
+});

@@ -1,0 +1,18 @@
+// One turn on any path: the smallest body in the shape that the path takes.
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { turnBody } from './rehearsal-replies.ts';
+
+export const CHAT = '/v1/chat/completions';
+export const CHAT_ALIAS = '/backend-api/agent/v1/chat/completions';
+
+export const isChat = (path: string): boolean => path.endsWith('/chat/completions');
+
+/** Whether clients of the path get errors and models of the error table's and the catalog's words alone (Q3, Q15). */
+export const isCompatible = (path: string): boolean => path.startsWith('/v1/') || isChat(path);
+
+/** `changes` are members that all shapes have under the same name. */
+export function turnOn(path: string, said: string, changes: JsonObject = {}): JsonObject {
+  return isChat(path)
+    ? { model: 'model-a', stream: true, messages: [{ role: 'user', content: said }], ...changes }
+    : turnBody(said, changes);
+}
