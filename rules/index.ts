@@ -8,6 +8,12 @@ import { imagePermission } from './access/image-permission.ts';
 import { modelAccess } from './access/model-access.ts';
 import { operatorHost } from './access/operator-host.ts';
 import { routeStatus } from './access/route-status.ts';
+import { forcedTranscriptionModel } from './audio/forced-transcription-model.ts';
+import { languageDetection } from './audio/language-detection.ts';
+import { transcriptionFields } from './audio/transcription-fields.ts';
+import { transcriptionLists } from './audio/transcription-lists.ts';
+import { transcriptionModel } from './audio/transcription-model.ts';
+import { transcriptionUsage } from './audio/transcription-usage.ts';
 import { chatMessages } from './chat/chat-messages.ts';
 import { chatParameters } from './chat/chat-parameters.ts';
 import { chatSettings } from './chat/chat-settings.ts';
@@ -32,6 +38,10 @@ import { servingMode } from './dialect/serving-mode.ts';
 import { effortAlias } from './effort/effort-alias.ts';
 import { effortPolicy } from './effort/effort-policy.ts';
 import { outputTokens } from './effort/output-tokens.ts';
+import { fileForm } from './files/file-form.ts';
+import { fileInputs } from './files/file-inputs.ts';
+import { fileMetadata } from './files/file-metadata.ts';
+import { filePath } from './files/file-path.ts';
 import { imageAnswer } from './images/image-answer.ts';
 import { imageModel } from './images/image-model.ts';
 import { imageParameters } from './images/image-parameters.ts';
@@ -76,6 +86,16 @@ export const RULES: readonly Rule[] = [
   fillOutput, // reply: after namespaceRestoration, so that it collects the items as clients get them
   compactionAnswer, // reply: after usage, which reads the provider's answer
 
+  fileForm, // requests without a model have no other checks
+  fileMetadata,
+  filePath,
+
+  transcriptionFields, // a known field, before its value is checked
+  forcedTranscriptionModel,
+  transcriptionModel,
+  transcriptionLists,
+  languageDetection,
+
   modelAccess, // the model before the content of the body (Q4)
   imageModel, // the same for images, whose model may be in no catalog (A10)
   servingMode, // before the refusals below, whose rows note the mode too (RM1)
@@ -96,10 +116,11 @@ export const RULES: readonly Rule[] = [
   strictSchemas, // roots as the client wrote them
   strictRepair, // below a root that strictSchemas accepted
   namespaceRestoration, // reads declared names before tools are moved
-  audio, // the last check that names items of input
+  audio, // before the files are looked up: it costs no read
+  fileInputs, // the last check that names items of input, or messages of Chat
   chatTools, // every check above names Chat's members as the client wrote them
   chatToolChoice, // after chatTools: it is looked up among flat tools
-  chatMessages, // after audio
+  chatMessages, // after audio and fileInputs
   chatText, // after strictSchemas
   itemReferences, // after every check that names items of input by their index: it removes some
   reasoningContext, // before Lite forces its own
@@ -121,4 +142,5 @@ export const RULES: readonly Rule[] = [
   liteMarker, // per attempt, the last edit
   fullRejection, // replaces a refusal before dispatch answers it
   usage, // reply: first, so that it reads what the provider sent
+  transcriptionUsage, // reply: the same
 ];

@@ -47,3 +47,5 @@ export const IMAGES: readonly RouteKind[] = [...NATIVE_IMAGES, ...TRANSLATED_IMA
 
 /** Everything that the backend's Responses destination serves. */
 export const RESPONSES_WORK: readonly RouteKind[] = [...TURNS, ...TRANSLATED_IMAGES];
+
+export const TRANSCRIPTIONS: readonly RouteKind[] = ['transcribe', 'public-transcription'];

@@ -58,3 +58,13 @@ export interface UsageFilter {
   /** 100 by default, 1,000 at most. */
   readonly limit?: number | undefined;
 }
+
+export interface FileFilter {
+  readonly pool: string;
+  readonly purpose?: string | undefined;
+  /** By creation; `desc` by default. */
+  readonly order?: 'asc' | 'desc' | undefined;
+  /** Only files behind this one, in this order. */
+  readonly after?: Place | undefined;
+  readonly limit: number;
+}

@@ -84,8 +84,17 @@ const coordination = `
   CREATE INDEX limit_grants_oldest ON limit_grants (at);
 `;
 
+const files = `
+  CREATE TABLE files (
+    pool TEXT NOT NULL, id TEXT NOT NULL, account TEXT NOT NULL, filename TEXT NOT NULL, bytes BIGINT NOT NULL, purpose TEXT NOT NULL,
+    status TEXT NOT NULL, created_at BIGINT NOT NULL, expires_at BIGINT, PRIMARY KEY (pool, id)
+  );
+  CREATE INDEX files_newest ON files (pool, created_at, id);
+  CREATE INDEX files_oldest ON files (expires_at);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination];
+const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files];
 
 /**
  * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.

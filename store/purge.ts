@@ -2,7 +2,7 @@
 import { CHANGES_KEPT_MS } from './changes.ts';
 import type { Driver } from './driver.ts';
 import { LIMITS_KEPT_MS } from './limits.ts';
-import { attempts, audit, pins, requests, type Table, usage } from './tables.ts';
+import { attempts, audit, files, pins, requests, type Table, usage } from './tables.ts';
 
 /** Rows strictly older than these are deleted; a table without a limit keeps all rows. */
 export interface PurgeLimits {
@@ -11,6 +11,8 @@ export interface PurgeLimits {
   /** By expiry. */
   readonly pinsBefore?: number;
   readonly usageBefore?: number;
+  /** By expiry; a file without one stays. */
+  readonly filesBefore?: number;
 }
 
 /** How many rows were deleted. */
@@ -20,13 +22,14 @@ export interface Purged {
   readonly audit: number;
   readonly pins: number;
   readonly usage: number;
+  readonly files: number;
 }
 
 const CHUNK_ROWS = 500;
 
 /** Also deletes the leases, changes and limits that no process can need any more. */
 export async function purge(driver: Driver, limits: PurgeLimits, now: number): Promise<Purged> {
-  const { requestsBefore, auditBefore, pinsBefore, usageBefore } = limits;
+  const { requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore } = limits;
   await driver.run('DELETE FROM leases WHERE expires_at < $1', [now]);
   await driver.run('DELETE FROM changes WHERE at < $1', [now - CHANGES_KEPT_MS]);
   await driver.run('DELETE FROM limit_slots WHERE slot < $1', [now - LIMITS_KEPT_MS]);
@@ -37,6 +40,7 @@ export async function purge(driver: Driver, limits: PurgeLimits, now: number): P
     audit: await remove(driver, audit, 'at', auditBefore),
     pins: await remove(driver, pins, 'expires_at', pinsBefore),
     usage: await remove(driver, usage, 'day', usageBefore),
+    files: await remove(driver, files, 'expires_at', filesBefore),
   };
 }
 

@@ -8,7 +8,7 @@ import { leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
-import { accountState, attempts, audit, catalog, credentials, pins, requests, usage } from './tables.ts';
+import { accountState, attempts, audit, catalog, credentials, files, pins, requests, usage } from './tables.ts';
 import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
 import type { Writer } from './writer.ts';
@@ -51,6 +51,7 @@ function concerned({ pools, accounts }: AuditFilter): Condition | undefined {
 
 export function repositories({ driver, writer, writerId, clock }: StoreParts): Store {
   const unexpired = () => where('expires_at > ?', clock());
+  const unexpiredFile = () => where('(expires_at IS NULL OR expires_at > ?)', clock());
   let closing: Promise<void> | undefined;
   return {
     requests: {
@@ -104,6 +105,21 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
         return row;
       },
       load: () => select(driver, credentials, {}),
+    },
+    files: {
+      save: (row) => writer.save(files, row),
+      async find(pool, id) {
+        const [file] = await select(driver, files, { where: [equals('pool', pool), equals('id', id), unexpiredFile()] });
+        return file;
+      },
+      list({ pool, purpose, order = 'desc', after, limit }) {
+        const behind = after && where(`(created_at, id) ${order === 'desc' ? '<' : '>'} (?, ?)`, after.at, after.id);
+        return select(driver, files, {
+          where: [equals('pool', pool), equals('purpose', purpose), unexpiredFile(), behind],
+          order: order === 'desc' ? 'created_at DESC, id DESC' : 'created_at, id',
+          limit,
+        });
+      },
     },
     usage: {
       add: (row) => writer.put(usage, row),

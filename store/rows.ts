@@ -118,6 +118,25 @@ export interface PinRow {
   readonly expires_at: number;
 }
 
+/** `uploaded`: created, and not yet finalised at the account. The words of the public API. */
+export type FileStatus = 'uploaded' | 'processed' | 'error';
+
+/** Metadata of a file whose bytes are at an account; the address to which they were uploaded is never stored. */
+export interface FileRow {
+  readonly pool: string;
+  /** As the account issued it. */
+  readonly id: string;
+  /** The account that has the file, and that every request which names it goes to. */
+  readonly account: string;
+  readonly filename: string;
+  readonly bytes: number;
+  readonly purpose: string;
+  readonly status: FileStatus;
+  readonly created_at: number;
+  /** Null for a file that does not expire. */
+  readonly expires_at: number | null;
+}
+
 /**
  * Usage of one key in one Pool on one day, or a part of it: rows of the same key, Pool and day are added up. Costs are whole billionths
  * of a US dollar, so that sums are exact.

@@ -8,6 +8,7 @@ import type {
   CatalogRow,
   ChangeRow,
   CredentialRow,
+  FileRow,
   PinRow,
   RequestRow,
   UsageRow,
@@ -197,6 +198,22 @@ export const pins = table<PinRow>('pins', {
   key: ['hash'],
   onConflict: 'replace',
   columns: { hash: text((row) => row.hash), account: text((row) => row.account), expires_at: integer((row) => row.expires_at) },
+});
+
+export const files = table<FileRow>('files', {
+  key: ['pool', 'id'],
+  onConflict: 'replace',
+  columns: {
+    pool: text((row) => row.pool),
+    id: text((row) => row.id),
+    account: text((row) => row.account),
+    filename: text((row) => row.filename),
+    bytes: integer((row) => row.bytes),
+    purpose: text((row) => row.purpose),
+    status: text((row) => row.status),
+    created_at: integer((row) => row.created_at),
+    expires_at: integer((row) => row.expires_at),
+  },
 });
 
 export const usage = table<UsageRow>('usage', {

@@ -1,6 +1,6 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
 import type { ChangesVerbs } from './changes.ts';
-import type { AuditFilter, RequestFilter, UsageFilter } from './filters.ts';
+import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
 import type { LeaseVerbs } from './leases.ts';
 import type { LimitVerbs } from './limits.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
@@ -11,6 +11,7 @@ import type {
   AuditRow,
   CatalogRow,
   CredentialRow,
+  FileRow,
   PinRow,
   RequestRow,
   UsageRow,
@@ -65,6 +66,14 @@ export interface Store {
     /** The current row: another process may have refreshed the credential. */
     find(account: string): Promise<CredentialRow | undefined>;
     load(): Promise<readonly CredentialRow[]>;
+  };
+  readonly files: {
+    /** Replaces what is known of the file. Durable once it resolves: another process may get the next request that names it. */
+    save(row: FileRow): Promise<void>;
+    /** Undefined when unknown or expired. */
+    find(pool: string, id: string): Promise<FileRow | undefined>;
+    /** Without expired ones. */
+    list(filter: FileFilter): Promise<readonly FileRow[]>;
   };
   readonly usage: {
     /** Adds to the sums of the key on that day; never dropped while the store is open. */

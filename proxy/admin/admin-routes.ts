@@ -28,7 +28,7 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
 
 function metricsOf(gateway: AdminTarget): readonly Metric[] {
   const { services, websockets } = gateway;
-  const { counters, store } = services;
+  const { counters, store, uploads } = services;
   return [
     { name: 'ready', type: 'gauge', help: 'Whether the gateway takes traffic', read: () => (gateway.ready ? 1 : 0) },
     ...counterMetrics(counters),
@@ -39,6 +39,13 @@ function metricsOf(gateway: AdminTarget): readonly Metric[] {
       help: 'Bytes that websocket clients have not taken yet, and those kept for clients that may come back',
       read: () => websockets.heldBytes,
     },
+    {
+      name: 'upload_bytes_held',
+      type: 'gauge',
+      help: 'Bytes of streaming uploads that were read and not yet passed on',
+      read: () => uploads.held,
+    },
+    { name: 'upload_bytes_held_max', type: 'gauge', help: 'Most of such bytes that one upload has held', read: () => uploads.most },
     { name: 'store_rows_queued', type: 'gauge', help: 'Rows that wait to be written', read: () => store.stats().queued },
     { name: 'store_rows_written_total', type: 'counter', help: 'Rows written', read: () => store.stats().written },
     { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were given up', read: () => store.stats().dropped },

@@ -8,6 +8,7 @@ import type { Counters } from '../metrics.ts';
 import type { Catalog } from '../models/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { Continuity } from '../sessions/continuity.ts';
+import type { UploadMeter } from '../upload-meter.ts';
 
 export interface AdminTarget {
   /** The configuration of new turns. */
@@ -27,6 +28,7 @@ export interface AdminTarget {
     readonly counters: Counters;
     readonly models: Pick<ModelDirectory, 'models'>;
     readonly store: Pick<Store, 'attempts' | 'flush' | 'requests' | 'stats'>;
+    readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };
   readonly websockets: {

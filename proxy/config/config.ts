@@ -11,6 +11,7 @@ import type {
   RouteStatus,
   SecretRef,
   Timeouts,
+  TranscriptionConfig,
   WireWords,
 } from '../turn/settings.ts';
 
@@ -55,7 +56,7 @@ export interface Config {
   readonly pools: readonly PoolConfig[];
   readonly keys: readonly KeyConfig[];
   readonly operators: readonly OperatorConfig[];
-  readonly transcription: { readonly model: string; readonly aliases: readonly string[] };
+  readonly transcription: TranscriptionConfig;
   readonly mcp: { readonly allowed_hosts: readonly string[] };
   readonly routes: readonly RouteConfig[];
 }

@@ -1,6 +1,7 @@
 // One attempt at one account: sends the request, chooses by the head how the reply is read, and settles once.
 import type { Counters } from '../metrics.ts';
 import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
@@ -35,6 +36,8 @@ export interface AttemptOptions {
   readonly retryable: (failure: Failure) => boolean;
   readonly committed: () => void;
   readonly observers: AttemptObservers;
+  /** What the account's answer needs before the client gets it. */
+  readonly followUp: ((answer: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
   /** Headers of the gateway's own on the answer. */
   readonly ownHeaders: Readonly<Record<string, string>>;
   /** Called once, before the attempt resolves. */
@@ -65,6 +68,7 @@ class Attempt implements ReplyContext {
   readonly countOutput: (event: ReplyEvent) => void;
   readonly retryable: (failure: Failure) => boolean;
   readonly committed: () => void;
+  readonly followUp: ReplyContext['followUp'];
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
@@ -72,6 +76,8 @@ class Attempt implements ReplyContext {
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
+  /** Ends a follow-up that nobody waits for any more. */
+  #following: AbortController | undefined;
   #cancelGone: () => void = () => undefined;
   #settled = false;
 
@@ -83,6 +89,13 @@ class Attempt implements ReplyContext {
     this.countOutput = options.countOutput;
     this.retryable = options.retryable;
     this.committed = options.committed;
+    const { followUp } = options;
+    if (followUp) {
+      this.followUp = (answer) => {
+        this.#following = new AbortController();
+        return followUp(answer, this.#following.signal);
+      };
+    }
     this.#options = options;
     this.#resolve = resolve;
   }
@@ -98,9 +111,10 @@ class Attempt implements ReplyContext {
   }
 
   #send(): Sending {
-    const { upstream, request, slot } = this.#options;
-    if (this.#pipes) {
-      const handler = this.#handler((status, headers) => this.#pipedReader(status, headers));
+    const { upstream, request, slot, upload } = this.#options;
+    if (this.#pipes || upload) {
+      const read = this.#pipes ? this.#pipedReader : this.#wholeReader;
+      const handler = this.#handler((status, headers) => read.call(this, status, headers));
       return upstream.streamCarrier.send(request, handler);
     }
     const handler = this.#handler((status, headers) => this.#turnReader(status, headers));
@@ -118,6 +132,7 @@ class Attempt implements ReplyContext {
     if (this.#settled) return;
     this.#settled = true;
     this.#cancelGone();
+    this.#following?.abort();
     const { request, ended, slot } = this.#options;
     this.#endUpload();
     const attempted: Attempted = {
@@ -158,13 +173,19 @@ class Attempt implements ReplyContext {
   }
 
   #turnReader(status: number, headers: Headers): EventReader | ByteReader {
-    if ((headers['content-encoding'] ?? 'identity') !== 'identity') return this.#refuseEncoded(status, headers);
-    const { client } = this.#options;
-    const head = this.#headOf(status, headers);
+    if (!isPlain(headers)) return this.#refuseEncoded(status, headers);
     const { slot } = this.#options;
     if (slot && status !== 200) this.counters.add('upstream_websocket_refusals');
     const streams = status === 200 && (slot !== undefined || isEventStream(headers));
-    const reply = streams ? this.#eventReader(head) : new WholeReply(headers, head, client, this);
+    if (!streams) return this.#wholeReader(status, headers);
+    const reply = this.#eventReader(this.#headOf(status, headers));
+    this.#reply = reply;
+    return reply;
+  }
+
+  #wholeReader(status: number, headers: Headers): ByteReader {
+    if (!isPlain(headers)) return this.#refuseEncoded(status, headers);
+    const reply = new WholeReply(headers, this.#headOf(status, headers), this.#options.client, this);
     this.#reply = reply;
     return reply;
   }
@@ -192,9 +213,7 @@ class Attempt implements ReplyContext {
       this.#sending?.abort();
       return DISCARD;
     }
-    const reply = new WholeReply(headers, head, client, this);
-    this.#reply = reply;
-    return reply;
+    return this.#wholeReader(status, headers);
   }
 
   #headOf(status: number, headers: Headers): Head {
@@ -245,6 +264,8 @@ class Attempt implements ReplyContext {
     this.settle({ kind: 'gone', shown: reply?.shown ?? false });
   }
 }
+
+const isPlain = (headers: Headers): boolean => (headers['content-encoding'] ?? 'identity') === 'identity';
 
 const isEventStream = (headers: Headers): boolean =>
   (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');

@@ -1,8 +1,10 @@
 // The client of one turn as dispatch sees it: a sink for a reply of events, an answer, a pipe, and the signal that it left.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { FormPart } from '../turn/form.ts';
 import type { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
+import type { PartReader } from '../turn/rule.ts';
 import type { Body, Event, Outcome } from '../turn/turn.ts';
 import type { SocketSlot } from '../upstream/socket-slot.ts';
 
@@ -46,8 +48,12 @@ export interface Sink {
 /** A request body that is passed on unread. It can be read once. */
 export interface Upload {
   readonly stream: Readable;
+  /** Its type, coding and framing. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Rejects with a Refusal when a limit was passed; never resolves. */
   readonly refused: Promise<never>;
+  /** Whether anything of it was read: then no other attempt can have it (Q6). */
+  isTaken(): boolean;
   /** Stops reading. Returns whether the client had sent everything. */
   detach(): boolean;
 }
@@ -92,6 +98,13 @@ export interface TurnClient extends Client {
   json(): Promise<Body>;
   /** Decoded size of that body; 0 before it was read. */
   readonly bodyBytes: number;
+  /** Reads a multipart body that is held whole. @throws Refusal */
+  form(): Promise<readonly FormPart[]>;
+  /**
+   * Reads a multipart body up to its file; what it returns passes the whole form on, as the reader has mapped it.
+   * @throws Refusal
+   */
+  parts(reader: Required<PartReader>): Promise<() => Upload>;
   /** Checks the headers of a body that is passed on unread; what it returns starts reading it. Null where there is no body. @throws Refusal */
   upload(): (() => Upload) | null;
   /** Sends a refusal; after a part of an answer was sent, ends the connection instead. */

@@ -1,11 +1,11 @@
 // The request of one attempt: path, headers and body as this account gets them.
-import type { Readable } from 'node:stream';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { isForm } from '../turn/media-type.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import type { AccountHeaders } from '../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../upstream/carrier.ts';
+import type { Upload } from './client.ts';
 import { encodeForm, encodeJson } from './encode-body.ts';
 
 export interface Composition {
@@ -42,25 +42,26 @@ export function composeFrame(body: Body, { turn, account, own, trim }: Compositi
   return { method: 'GET', path: out.path, headers: Object.assign(out.headers, own), body: frame };
 }
 
-/** A request with a body that is passed on unread; rules see an empty body. @param upload null for methods without a body */
-export function composeStream(upload: Readable | null, { turn, account, own, trim }: Composition): CarrierRequest {
+/**
+ * A request with a body that is passed on; rules see an empty body. Pass-through rows keep their query string, which is not logged (Q15).
+ * @param upload undefined for methods without a body
+ */
+export function composeStream(upload: Upload | undefined, { turn, account, own, trim }: Composition): CarrierRequest {
   const out = outgoing(turn, account, 'http', {});
-  const { headers } = out;
-  const { 'content-length': length, 'content-encoding': coding } = turn.headers;
-  headers['accept-encoding'] = 'identity';
-  if (coding !== undefined) headers['content-encoding'] = coding;
-  if (length !== undefined) headers['content-length'] = length;
-  else if (turn.method === 'POST') headers['transfer-encoding'] = 'chunked';
+  Object.assign(out.headers, upload?.headers, { 'accept-encoding': 'identity' });
   turn.rules.attempt(out);
   trim(out);
-  return { method: turn.method, path: pathOf(turn), headers: Object.assign(headers, own), body: upload };
+  const path = isPassThrough(turn) ? out.path + turn.query : out.path;
+  return { method: turn.method, path, headers: Object.assign(out.headers, own), body: upload?.stream ?? null };
 }
+
+const isPassThrough = ({ kind }: LiveTurn): boolean => kind?.served === 'dispatch' && kind.reply === 'piped';
 
 function outgoing(turn: LiveTurn, account: AccountConfig, carrier: Outgoing['carrier'], body: Body): Outgoing {
   const headers = turn.surface.requestHeaders(turn.headers, turn.wire);
-  return { account, carrier, path: turn.route.upstream, headers, body };
+  return { account, carrier, path: pathOf(turn), headers, body };
 }
 
-/** The account-side path with its parameters and the query string as they came. Query strings are not logged (Q15). */
-const pathOf = ({ route, params, query }: LiveTurn): string =>
-  route.upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '') + query;
+/** The account-side path with its parameters as they came. */
+const pathOf = ({ route: { upstream }, params }: LiveTurn): string =>
+  upstream.includes('{') ? upstream.replace(/\{([^}]+)\}/g, (_, name: string) => params[name] ?? '') : upstream;

@@ -1,6 +1,7 @@
 // What a reply needs of its attempt, and how an attempt ends.
 import type { Counters } from '../metrics.ts';
 import type { Failure } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
@@ -23,6 +24,8 @@ export interface ReplyContext {
   readonly retryable: (failure: Failure) => boolean;
   /** The reply is the turn's answer: no other attempt follows. */
   readonly committed: () => void;
+  /** What the answer needs before the client gets it; undefined where it needs nothing. @throws Refusal */
+  readonly followUp: ((answer: JsonObject) => Promise<JsonObject>) | undefined;
   readonly settle: (verdict: Verdict) => void;
 }
 

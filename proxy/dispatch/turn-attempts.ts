@@ -22,7 +22,7 @@ import { type AccountCredentials, type AccountHeaders, asUnavailable, Credential
 import type { CarrierRequest } from '../upstream/carrier.ts';
 import type { SocketSlot } from '../upstream/socket-slot.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
-import { type Attempted, attempt } from './attempt.ts';
+import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
 import { type AttemptCause, AttemptLog } from './attempt-log.ts';
 import type { CiphertextRecovery, Recoverable } from './ciphertext-recovery.ts';
 import type { Upload } from './client.ts';
@@ -30,6 +30,7 @@ import { clientError } from './client-error.ts';
 import { composeFrame, composeJson, composeStream } from './compose.ts';
 import { isCredentialRefused, renewCredential, resultOf } from './credential-renewal.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-request.ts';
+import type { FollowUps } from './follow-up.ts';
 import { failureOf } from './reply-context.ts';
 import type { ReplyObservers } from './reply-observers.ts';
 import type { RetryBudget } from './retry-budget.ts';
@@ -42,6 +43,8 @@ export interface TurnServices {
   readonly observers: ReplyObservers;
   readonly counters: Counters;
   readonly websockets: WebsocketSupport;
+  /** By kind. */
+  readonly followUps: FollowUps;
   /** Headers of the gateway's own on every answer that an account gave. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
 }
@@ -117,7 +120,7 @@ export class TurnAttempts implements Recoverable, Confidential {
             attempted = await this.#attempt(lease, this.resent ? 'resend' : (this.#failures.at(-1)?.cause ?? 'first'));
             if (this.#socket?.sendsAgain(attempted, lease.account)) attempted = await this.#attempt(lease, 'resend');
             if (isCredentialRefused(attempted)) {
-              const resend = this.#upload ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
+              const resend = this.#isSpent ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
               ({ attempted, result } = await renewCredential(attempted, lease.account, this.#services.credentials, resend));
             } else result = resultOf(attempted);
           } finally {
@@ -224,7 +227,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     } else {
       // Opened as late as this: the client is asked for its body when an account is there to take it.
       this.#upload = payload.open?.();
-      request = composeStream(this.#upload?.stream ?? null, composition);
+      request = composeStream(this.#upload, composition);
     }
     const complete = this.#log.begin(account.label, cause);
     const keepResponse = slot && ((id: string): void => slot.keepResponse(id, turn.model?.mode?.effective));
@@ -248,6 +251,7 @@ export class TurnAttempts implements Recoverable, Confidential {
         observed.committed();
       },
       observers: observed,
+      followUp: this.#followUp(lease),
       ownHeaders: ownHeaders(turn),
       ended: ({ verdict, status }) => {
         const failure = failureOf(verdict);
@@ -257,11 +261,24 @@ export class TurnAttempts implements Recoverable, Confidential {
     });
   }
 
+  #followUp({ account: { id: account }, upstream }: Lease): AttemptOptions['followUp'] {
+    const { turn, payload } = this.#request;
+    const followUp = turn.route.kind && this.#services.followUps[turn.route.kind];
+    if (!followUp || payload.kind !== 'json') return undefined;
+    const { work } = payload;
+    return (answer, signal) => followUp({ turn, account, upstream, work, answer, signal });
+  }
+
+  /** Whether the request has a body that can be sent once, and was (Q6). */
+  get #isSpent(): boolean {
+    return this.#upload?.isTaken() ?? false;
+  }
+
   /** @param status the account's, where a reply came */
   #mayRetry(failure: Failure, status: number | undefined): boolean {
     const { turn, tried } = this;
     const { selection, counters } = this.#services;
-    if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#upload) return false;
+    if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#isSpent) return false;
     if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
     if (!selection.hasCandidate(this.demand, tried)) return false;
     if (this.#resources.budget.allows(turn.now())) return true;

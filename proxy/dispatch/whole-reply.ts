@@ -104,7 +104,7 @@ export class WholeReply implements ByteReader {
     const text = body.toString('utf8');
     const json = parsed(text);
     if (isChecked(turn)) {
-      settleChecked(json, text, { head: this.#head, client: this.#client, context: this.#context });
+      this.#check(json, text, body);
       return;
     }
     const failure = failureIn(json, turn);
@@ -126,6 +126,37 @@ export class WholeReply implements ByteReader {
     settle({ kind: 'done', ending: { outcome, status: this.#head.status, code }, close, failure });
   }
 
+  #check(json: JsonObject | undefined, text: string, body: Buffer): void {
+    const reply = { head: this.#head, client: this.#client, context: this.#context };
+    const { turn, settle, followUp } = this.#context;
+    if (!json && this.#isText) this.#passText(body);
+    else if (!json || !followUp || failureIn(json, turn)) settleChecked(json, text, reply);
+    else {
+      followUp(json)
+        .then((answer) => settleChecked(answer, answer === json ? text : JSON.stringify(answer), reply))
+        .catch((thrown: unknown) => {
+          if (!(thrown instanceof Refusal)) turn.fault(thrown);
+          settle({ kind: 'refused', refusal: refusalOf(thrown) });
+        });
+    }
+  }
+
+  /** Whether it is a transcript in a text format, say. */
+  get #isText(): boolean {
+    const { kind } = this.#context.turn;
+    return kind?.served === 'dispatch' && kind.textAnswers && typeOf(this.#upstreamHeaders).startsWith('text/');
+  }
+
+  #passText(body: Buffer): void {
+    const { turn, settle, committed } = this.#context;
+    const { status, headers } = this.#head;
+    committed();
+    headers['content-type'] = typeOf(this.#upstreamHeaders);
+    turn.rules.head(this.#head);
+    const ending = { outcome: { kind: 'completed', shown: true }, status, code: null } as const;
+    settle({ kind: 'done', ending, close: () => this.#client.answer(status, headers, body) });
+  }
+
   /** @param failure a refusal that a native client gets as the provider's answer */
   #answer(text: string, json: JsonObject, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
@@ -137,6 +168,8 @@ export class WholeReply implements ByteReader {
     return () => this.#client.answer(status, headers, out);
   }
 }
+
+const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').trimStart().toLowerCase();
 
 function parsed(text: string): JsonObject | undefined {
   try {

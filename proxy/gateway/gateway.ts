@@ -63,6 +63,7 @@ export class Gateway {
       host: turnHost(this.services),
       runner: turnRunner(this.services, this),
       counters: this.services.counters,
+      uploads: this.services.uploads,
       clock: this.services.clock,
       heartbeat: this.services.heartbeat,
       digest: opened.key.digest('turns'),

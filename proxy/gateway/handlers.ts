@@ -1,6 +1,7 @@
 // What serves turns: the answers of the gateway's own, dispatch to accounts, and the runner over both.
 import { setImmediate } from 'node:timers/promises';
 import { RULES } from '../../rules/index.ts';
+import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
 import { mcpAnswers } from '../answers/mcp/mcp-answers.ts';
 import type { McpSources } from '../answers/mcp/mcp-sources.ts';
@@ -9,6 +10,7 @@ import { type PoolUsageOptions, poolUsageAnswers } from '../answers/pool-usage.t
 import { Dispatch } from '../dispatch/dispatch.ts';
 import { ReplyObservers } from '../dispatch/reply-observers.ts';
 import { liveModels } from '../explain/live-models.ts';
+import { fileFollowUps } from '../files/file-follow-ups.ts';
 import { placeOf } from '../log.ts';
 import { MemoryGuard } from '../memory-guard.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
@@ -24,7 +26,7 @@ export interface ProcessState {
 }
 
 export function turnRunner(services: Services, process: ProcessState): TurnRunner {
-  const { accounting, catalog, continuity, counters, credentials, log, models, store, usage } = services;
+  const { accounting, catalog, continuity, counters, credentials, files, log, models, store, usage } = services;
   const { admission, selection } = services.capacity;
   return new TurnRunner({
     admission,
@@ -39,6 +41,7 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
       observers: new ReplyObservers([continuity.observer, usage.observer]),
       counters,
       websockets: services.websockets,
+      followUps: fileFollowUps(services),
       ownHeaders: (turn) => ownHeaders(turn, services),
     }),
     answers: {
@@ -47,6 +50,9 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
       'pool-usage': poolUsageAnswers(poolUsage(services)),
       'key-usage': keyUsageAnswers(accounting),
       mcp: mcpAnswers(mcpSources(services, process)),
+      'file-list': fileListAnswers(files),
+      'file-read': fileReadAnswers(files),
+      'file-denied': fileDeniedAnswers(files),
     },
   });
 }
@@ -92,11 +98,12 @@ function mcpSources(services: Services, process: ProcessState): McpSources {
   };
 }
 
-export function turnHost({ capacity, clock, counters, log, models, tokens }: Services): TurnHost {
+export function turnHost({ capacity, clock, counters, files, log, models, tokens }: Services): TurnHost {
   return {
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
     findModel: (pool, id) => models.find(pool, id),
+    findFile: (pool, id) => files.find(pool.id, id),
     presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
     replyMemory: { guard: new MemoryGuard(), counters },

@@ -21,6 +21,7 @@ import { clientHeaders } from '../turn/headers.ts';
 import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
 import { type Match, NO_ROUTE } from '../turn/route-table.ts';
+import type { UploadMeter } from '../upload-meter.ts';
 import type { Generation } from './generation.ts';
 import { RunningTurns } from './running-turns.ts';
 import type { TurnRunner } from './turn-runner.ts';
@@ -31,6 +32,7 @@ export interface PublicListenerOptions {
   readonly host: TurnHost;
   readonly runner: TurnRunner;
   readonly counters: Counters;
+  readonly uploads: UploadMeter;
   readonly clock: Clock;
   readonly heartbeat: Heartbeat;
   readonly digest: KeyedDigest;
@@ -168,7 +170,7 @@ export class PublicListener {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    const { generation: current, runner, counters } = this.#options;
+    const { generation: current, runner, counters, uploads } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken) return;
     if (isHeadTooLarge(request, current().config.limits)) {
@@ -184,7 +186,7 @@ export class PublicListener {
     if (this.#draining || connection.framingBroken) endConnectionAfter(response);
     if (!connection.framingBroken && this.#cors.handle(request, response, generation.routes)) return;
     const turn = this.#turn(request, found, generation);
-    const client = new HttpClient(turn, { request, response, guard: this.#bodies, counters });
+    const client = new HttpClient(turn, { request, response, guard: this.#bodies, uploads, counters });
     if (found.refusal) {
       runner.refuse(turn, client, found.refusal);
       return;

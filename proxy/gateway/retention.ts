@@ -19,6 +19,7 @@ export function keepRetention(store: Store, clock: Clock, log: Log, retention: (
         requestsBefore: now - requests_days * DAY_MS,
         auditBefore: now - audit_days * DAY_MS,
         pinsBefore: now,
+        filesBefore: now,
         usageBefore: now - Math.max(requests_days, USAGE_DAYS) * DAY_MS,
       })
       .then((purged) => log.debug('purged', { ...purged }))

@@ -7,6 +7,8 @@ import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
+import { Files } from '../files/files.ts';
+import { Finalisation } from '../files/finalisation.ts';
 import { Heartbeat } from '../heartbeat.ts';
 import { Accounting } from '../keys/accounting.ts';
 import type { Log } from '../log.ts';
@@ -17,6 +19,7 @@ import { ModelDirectory } from '../models/model-directory.ts';
 import { Continuity } from '../sessions/continuity.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/failure.ts';
+import { UploadMeter } from '../upload-meter.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
 import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
@@ -41,6 +44,8 @@ export class Services {
   readonly store: Store;
   readonly loaded: () => LoadedConfig;
   readonly counters = new Counters();
+  /** What is held of uploads that stream through. */
+  readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;
   readonly websockets: WebsocketSupport;
   readonly upstreams: Upstreams;
@@ -51,6 +56,8 @@ export class Services {
   readonly accounting: Accounting;
   readonly credentials: Credentials;
   readonly continuity: Continuity;
+  readonly files: Files;
+  readonly finalisation: Finalisation;
   readonly tokens: TokenCounter;
   /** What other processes on the store write. */
   readonly changes: ChangeFeed;
@@ -92,6 +99,7 @@ export class Services {
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
     this.continuity = new Continuity({ store: store.pins, key, clock });
+    this.files = new Files(store.files, clock);
     this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
     this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
@@ -104,6 +112,10 @@ export class Services {
       onImported: (account) => this.#imported(account),
     });
     this.#calls = new OwnCalls({ credentials: this.credentials, loaded, upstream });
+    this.finalisation = new Finalisation({
+      post: (account, path, body, bounds) => this.#calls.post(account, path, body, bounds),
+      answerMs: () => loaded().config.timeouts.upstream_first_byte_ms,
+    });
   }
 
   /** The provider refuses all tokens of the account: health treats that like a refused turn (Q5). */

@@ -15,7 +15,7 @@ import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
 import { isServed } from '../turn/served.ts';
-import type { Body } from '../turn/turn.ts';
+import type { Body, Work } from '../turn/turn.ts';
 import { type Answer, type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/turn-result.ts';
 
 export interface TurnRunnerOptions {
@@ -51,16 +51,18 @@ export class TurnRunner {
       if (isDispatched(turn)) {
         let payload: Payload;
         let request: Body | undefined;
-        if (turn.kind.payload !== 'stream') {
-          const work = { body: await client.json() };
+        const { payload: how, asCompaction, metered } = turn.kind;
+        if (how === 'stream') payload = { kind: 'stream', open: client.upload() };
+        else if (how === 'multipart') payload = { kind: 'stream', open: await client.parts(turn.rules.parts()) };
+        else {
+          const work: Work = how === 'file' ? { body: {}, form: await client.form() } : { body: await client.json() };
           turn.bodyBytes = client.bodyBytes;
-          request = { ...work.body };
-          const { asCompaction } = turn.kind;
-          if (asCompaction && asksForCompaction(request)) turn.become(asCompaction);
+          if (metered) request = { ...work.body };
+          if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
           const ruling = turn.rules.request(work);
           if (ruling) await ruling;
           payload = { kind: 'json', work };
-        } else payload = { kind: 'stream', open: client.upload() };
+        }
         const reserved = this.#options.accounting.reserve(turn, request);
         if (reserved instanceof Refusal) throw reserved;
         reservation = reserved;

@@ -11,8 +11,10 @@ import type { ReceivedRequest } from './received-request.ts';
 import { checkTurn } from './request-checks.ts';
 import type { SampleCatalog } from './sample-models.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
+import { FILES, FINISH, UPLOADS } from './simulated-files.ts';
 import { nativeImageAnswer } from './simulated-image.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
+import { transcript } from './simulated-transcript.ts';
 import { simulatePrewarm, simulateTurn, usageOf } from './simulated-turn.ts';
 import { plainRefusal } from './upgrade-refusals.ts';
 
@@ -30,16 +32,33 @@ export interface RequestContext {
 }
 
 interface Endpoint {
-  readonly answer: (context: RequestContext) => Answer;
+  readonly answer: (context: RequestContext) => Answer | Promise<Answer>;
   /** Counts as a turn of the account: the faults of its profile apply. */
   readonly isTurn: boolean;
   /** Comes on a websocket, whose upgrade had the bearer. */
   readonly isFrame?: boolean;
   /** Needs no bearer. A fault that prevents the answer also prevents its effect. */
   readonly isLogin?: boolean;
+  /** The address alone is its credential. */
+  readonly isOpen?: boolean;
 }
 
-export type Endpoints = ReadonlyMap<string, Endpoint>;
+/** The rows by endpoint key; `*` in a path is any one segment. */
+export class Endpoints {
+  readonly #exact: ReadonlyMap<string, Endpoint>;
+  readonly #patterns: readonly (readonly [RegExp, Endpoint])[];
+
+  constructor(rows: readonly (readonly [string, Endpoint])[]) {
+    this.#exact = new Map(rows);
+    this.#patterns = rows
+      .filter(([name]) => name.includes('*'))
+      .map(([name, endpoint]) => [new RegExp(`^${name.replaceAll('*', '[\\w-]+')}$`), endpoint]);
+  }
+
+  get(name: string): Endpoint | undefined {
+    return this.#exact.get(name) ?? this.#patterns.find(([pattern]) => pattern.test(name))?.[1];
+  }
+}
 
 /** The key of a request in the table of endpoints: `METHOD /path`, `UPGRADE /path` or `WS /path`. */
 export const endpointKey = ({ method, path, isUpgrade }: Pick<ReceivedRequest, 'method' | 'path' | 'isUpgrade'>): string =>
@@ -47,7 +66,7 @@ export const endpointKey = ({ method, path, isUpgrade }: Pick<ReceivedRequest, '
 
 /** By endpoint key, in the deployment's wire words. */
 export function endpointsOf({ agent, meter }: WireWords): Endpoints {
-  return new Map<string, Endpoint>([
+  return new Endpoints([
     [`GET /backend-api/${agent}/models`, { answer: models, isTurn: false }],
     [`POST /backend-api/${agent}/responses`, { answer: responses, isTurn: true }],
     [`UPGRADE /backend-api/${agent}/responses`, { answer: upgrade, isTurn: false }],
@@ -57,6 +76,10 @@ export function endpointsOf({ agent, meter }: WireWords): Endpoints {
     [`POST /backend-api/${agent}/responses/compact`, { answer: compact, isTurn: true }],
     [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
     ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
+    ['POST /backend-api/transcribe', { answer: ({ request }) => transcript(request), isTurn: false }],
+    ['POST /backend-api/files', { answer: createFile, isTurn: false }],
+    [`POST ${FILES}*${FINISH}`, { answer: ({ account, request }) => account.files.finish(request), isTurn: false }],
+    [`PUT ${UPLOADS}*`, { answer: ({ account, request }) => account.files.upload(request), isTurn: false, isOpen: true }],
   ]);
 }
 
@@ -66,6 +89,10 @@ function models({ request, catalog }: RequestContext): Answer {
   }
   const headers = { 'content-type': 'application/json', etag: catalog.etag };
   return { status: 200, headers, body: { kind: 'bytes', bytes: Buffer.from(catalog.body) } };
+}
+
+function createFile({ request, account, ids }: RequestContext): Answer {
+  return account.files.create(request, account.bind('file', ids.nextNumber()));
 }
 
 function token({ request, account, ids, now }: RequestContext): Answer {

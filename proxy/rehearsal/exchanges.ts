@@ -57,7 +57,7 @@ export class Exchanges {
   /** Whether a path speaks websocket. */
   upgrades(url: string): boolean {
     const [path = ''] = url.split('?', 1);
-    return this.#endpoints.has(endpointKey({ method: 'GET', path, isUpgrade: true }));
+    return this.#endpoints.get(endpointKey({ method: 'GET', path, isUpgrade: true })) !== undefined;
   }
 
   /** Numbers the request and shows it to the observer. */

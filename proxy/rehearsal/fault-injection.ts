@@ -31,7 +31,7 @@ export async function answerWithFaults(
   const id = { 'x-request-id': context.ids.next('req') };
   try {
     const faults = await faultsOf(context, faultSource);
-    const answer = ordinaryAnswer(context, endpoints, faults);
+    const answer = await ordinaryAnswer(context, endpoints, faults);
     const identified = { ...answer, headers: { ...id, ...answer.headers } };
     const withFaults = context.request.isUpgrade ? withUpgradeRefusal : withContentFaults;
     return { answer: withFaults(identified, faults, context.now), faults };
@@ -46,7 +46,7 @@ function refusalOf(error: unknown): [status: number, body: { error: ReturnType<t
   return [500, { error: errorOf(500, 'rehearsal_defect', error instanceof Error ? error.message : String(error)) }];
 }
 
-function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: readonly Fault[]): Answer {
+function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: readonly Fault[]): Answer | Promise<Answer> {
   const { request, account, now } = context;
   const endpoint = endpoints.get(endpointKey(request));
   if (endpoint?.isLogin === true) return faults.some(preventsAnswer) ? jsonAnswer(200, {}) : endpoint.answer(context);
@@ -54,6 +54,7 @@ function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: r
     if (faultOf(faults, 'anchor-lost') !== undefined && isAnchored(request)) throw anchorNotFound();
     return endpoint.answer(context);
   }
+  if (endpoint?.isOpen === true) return endpoint.answer(context);
   if (!account.accepts(request.headers.authorization, now)) {
     throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
   }

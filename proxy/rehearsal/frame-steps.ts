@@ -1,10 +1,12 @@
 // Turns the answer of a frame into the steps of its delivery on a websocket, with the faults of framing and delivery applied.
 import type { Json } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
 import { type Answer, malformedText } from './answer.ts';
 import { type Leaving, type Step, slowed, splitAt, stalled } from './delivery-steps.ts';
 import { type Fault, faultOf, type ReplyPosition } from './fault.ts';
 import { encodeFrame } from './frame-encoding.ts';
 import { errorOf } from './provider-error.ts';
+import { parseJson } from './received-request.ts';
 
 const LIMIT_REACHED: Json = {
   type: 'error',
@@ -58,8 +60,8 @@ function left(steps: readonly Step[], { at, how }: LeavingAt): readonly Step[] {
 function framesOf({ status, headers, body }: Answer, faults: readonly Fault[]): readonly Buffer[] {
   if (faultOf(faults, 'connection-limit') !== undefined) return [textFrame(LIMIT_REACHED)];
   if (body.kind === 'events') return eventFrames([...body.preamble, ...body.events], faults);
-  const isScripted = faultOf(faults, 'reply') !== undefined;
-  return isScripted || status < 400 ? [encodeFrame('text', body.bytes)] : [textFrame(errorEvent(status, headers, body.bytes))];
+  const refused = status < 400 ? undefined : errorEvent(status, headers, body.bytes);
+  return [refused === undefined ? encodeFrame('text', body.bytes) : textFrame(refused)];
 }
 
 function eventFrames(events: readonly Json[], faults: readonly Fault[]): readonly Buffer[] {
@@ -72,10 +74,11 @@ function eventFrames(events: readonly Json[], faults: readonly Fault[]): readonl
   });
 }
 
-/** An error answer as a frame: numeric status, and the headers that a client acts on. */
-function errorEvent(status: number, { 'retry-after': wait }: Answer['headers'], body: Buffer): Json {
-  const { error } = JSON.parse(body.toString()) as { readonly error: Json };
-  return { type: 'error', status, error, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) };
+/** An error answer as a frame: numeric status, and the headers that a client acts on. Undefined where a scripted body has no error. */
+function errorEvent(status: number, { 'retry-after': wait }: Answer['headers'], body: Buffer): Json | undefined {
+  const json = parseJson(body);
+  if (!isObject(json) || json.error === undefined) return undefined;
+  return { type: 'error', status, error: json.error, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) };
 }
 
 export const textFrame = (json: Json): Buffer => encodeFrame('text', Buffer.from(JSON.stringify(json)));

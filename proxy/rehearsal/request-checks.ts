@@ -6,6 +6,7 @@ import type { WireWords } from '../turn/settings.ts';
 import { ProviderError } from './provider-error.ts';
 import { refuseUnloweredSchemas } from './schema-keywords.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
+import { filesIn } from './simulated-files.ts';
 import { endsInTrigger, toolLists } from './turn-request.ts';
 
 export interface CheckedTurn {
@@ -34,6 +35,7 @@ const CHECKS: readonly ((turn: CheckedTurn) => void)[] = [
   refuseWrongCompaction,
   refuseMissingReasoning,
   refuseForeignState,
+  refuseUnknownFiles,
   ({ body }) => {
     for (const { path, tools } of toolLists(body, asList(body.input))) refuseUnloweredSchemas(tools, path);
   },
@@ -153,5 +155,12 @@ function refuseForeignState({ body, headers, account, wire }: CheckedTurn): void
     if (typeof state === 'string' && account.isForeign(state)) {
       throw new ProviderError(400, 'invalid_turn_state', 'The turn state was issued by another account.');
     }
+  }
+}
+
+/** A file is known only to the account that has it. */
+function refuseUnknownFiles({ body, account }: CheckedTurn): void {
+  for (const { id, path } of filesIn(body.input, 'input')) {
+    if (!account.files.has(id)) throw new ProviderError(404, 'file_not_found', 'There is no such file.', path);
   }
 }

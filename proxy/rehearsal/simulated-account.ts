@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../turn/json.ts';
 import type { AccountProfile, Quota } from './account-profiles.ts';
 import { Login, type RehearsalLogin } from './login.ts';
+import { SimulatedFiles } from './simulated-files.ts';
 
 export interface RehearsalAccount {
   readonly id: string;
@@ -27,6 +28,7 @@ export class SimulatedAccount {
   /** Marks what belongs to this account (ciphertext, turn state) without its id: only the demo text shows the id. */
   readonly tag: string;
   readonly login: Login | undefined;
+  readonly files = new SimulatedFiles();
   /** Turns received so far. */
   turns = 0;
 

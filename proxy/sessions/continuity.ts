@@ -75,9 +75,17 @@ export class Continuity {
   /**
    * A promise only where memory does not know a pin of the turn: then the store is asked.
    * @param body after its rules; undefined on routes without a JSON body
-   * @throws Refusal `previous_response_not_found` for an anchor that this Pool does not know
+   * @throws Refusal `previous_response_not_found` for an anchor that this Pool does not know; `file_conflict` where it is at another account
+   * than the files of the turn
    */
   resume(turn: LiveTurn, body: Body | undefined): Continuation | Promise<Continuation> {
+    const resumed = this.#resume(turn, body);
+    const { fileOwner } = turn;
+    if (fileOwner === undefined) return resumed;
+    return resumed instanceof Promise ? resumed.then((found) => boundTo(fileOwner, found)) : boundTo(fileOwner, resumed);
+  }
+
+  #resume(turn: LiveTurn, body: Body | undefined): Continuation | Promise<Continuation> {
     const pool = turn.pool.id;
     const anchor = anchorOf(body);
     const session = sessionOf(turn.headers, turn.wire);
@@ -157,6 +165,15 @@ export class Continuity {
 
 const isSettled = (found: readonly (Pin | undefined | Promise<Pin | undefined>)[]): found is readonly (Pin | undefined)[] =>
   !found.some((one) => one instanceof Promise);
+
+/** Files bind a turn to their account as its anchor does (Q10). */
+function boundTo(fileOwner: string, continuation: Continuation): Continuation {
+  const { hard } = continuation;
+  if (hard !== undefined && hard !== fileOwner) {
+    throw new Refusal('file_conflict', { message: 'The files and the previous response of this request live on different accounts.' });
+  }
+  return { ...continuation, hard: fileOwner };
+}
 
 function anchorOf(body: Body | undefined): string | undefined {
   const anchor = body?.previous_response_id;

@@ -20,7 +20,7 @@ export interface Affinity {
 
 /** Settled before an account is chosen. */
 export interface Continuation {
-  /** The account that its response id binds it to. */
+  /** The account that its response id or its files bind it to. */
   readonly hard: string | undefined;
   /** The account of its session; without a session, the one that issued its turn state or made its newest known ciphertext. */
   readonly soft: string | undefined;

@@ -25,9 +25,10 @@ export interface DispatchedKind {
   readonly over: readonly Connection[];
   /**
    * `json`: read, run through the rules, sent once per attempt. `form`: the same with a multipart form, which rules see as JSON and replace
-   * with JSON. `json or form`: either, sent as it came. `stream`: passed on unread, so that it can be sent once.
+   * with JSON. `json or form`: either, sent as it came. `file`: a form whose file is kept beside the JSON that rules make of it. `stream`:
+   * passed on unread, so that it can be sent once. `multipart`: the same, of a form whose parts rules read while it passes.
    */
-  readonly payload: 'json' | 'form' | 'json or form' | 'stream';
+  readonly payload: 'json' | 'form' | 'json or form' | 'file' | 'stream' | 'multipart';
   /** `events`: a stream, or one body for clients that want one. `whole`: one body, checked before it is shown. `piped`: passed on unread. */
   readonly reply: 'events' | 'whole' | 'piped';
   /** What the client of a `whole` reply gets where the account's answer is not one: no JSON object, or a stream without its end. */
@@ -36,8 +37,14 @@ export interface DispatchedKind {
   readonly retry: 'before commit' | 'before head';
   /** Of a websocket client's turns, those that go to an account as frames: all, or those that continue a response (F3.5, F3.6). */
   readonly frames: 'all' | 'anchored';
+  /** Whether an account's answer may be other than JSON, such as a transcript in a text format. */
+  readonly textAnswers: boolean;
+  /** Whether a request without a body counts as an empty object. */
+  readonly emptyBody: boolean;
   /** Whether the request names a model of the catalog. */
   readonly model: boolean;
+  /** Whether its turns use tokens, so that a limit of the key reserves an estimate of them. */
+  readonly metered: boolean;
   /** Whether prompt-cache locality steers it (F8.3). */
   readonly locality: boolean;
   /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
@@ -50,8 +57,6 @@ export type Kind = AnsweredKind | DispatchedKind;
 
 const HTTP: readonly Connection[] = ['http'];
 const BOTH: readonly Connection[] = ['http', 'websocket'];
-/** In the contract, and not served by this version. */
-const NOT_YET: readonly Connection[] = [];
 
 const answered = { served: 'answer' } as const;
 
@@ -62,7 +67,10 @@ const turn = {
   invalidReply: 'upstream_error',
   retry: 'before commit',
   frames: 'all',
+  textAnswers: false,
+  emptyBody: false,
   model: true,
+  metered: true,
   locality: true,
   continues: true,
 } as const;
@@ -84,13 +92,18 @@ const passed = {
   invalidReply: 'upstream_error',
   retry: 'before commit',
   frames: 'all',
+  textAnswers: false,
+  emptyBody: false,
   model: false,
+  metered: false,
   locality: false,
   continues: false,
 } as const;
 
 /** Names a model that need not be in the catalog: a model of the catalog hosts it. */
 const hosted = { ...turn, model: false, locality: false, continues: false } as const;
+
+const transcription = { ...passed, methods: ['POST'], over: HTTP, payload: 'multipart', reply: 'whole', textAnswers: true } as const;
 
 export const KINDS = {
   /** `GET …/models` of the backend surface. */
@@ -106,11 +119,11 @@ export const KINDS = {
   /** Exact pass-through rows: control plane and key sets. */
   forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'], over: HTTP },
   /** `POST /backend-api/files`. */
-  'file-create': { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET, payload: 'json', reply: 'whole' },
+  'file-create': { ...passed, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json', reply: 'whole' },
   /** `POST /backend-api/files/{file_id}/uploaded`. */
-  'file-finish': { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
+  'file-finish': { ...passed, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json', emptyBody: true, reply: 'whole' },
   /** `POST /backend-api/transcribe`. */
-  transcribe: { ...passed, surface: 'native', methods: ['POST'], over: NOT_YET },
+  transcribe: { ...transcription, surface: 'native' },
   /** The three usage paths of section C. */
   'pool-usage': { ...answered, surface: 'native', methods: ['GET'], over: HTTP },
   /** `GET /v1/models`. */
@@ -122,15 +135,15 @@ export const KINDS = {
   /** `GET /v1/usage`. */
   'key-usage': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** `POST /v1/files`. */
-  'public-file-create': { ...passed, surface: 'public', methods: ['POST'], over: NOT_YET, reply: 'whole' },
+  'public-file-create': { ...passed, surface: 'public', methods: ['POST'], over: HTTP, payload: 'file', reply: 'whole' },
   /** `GET /v1/files`. */
-  'file-list': { ...answered, surface: 'public', methods: ['GET'], over: NOT_YET },
+  'file-list': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** `GET /v1/files/{file_id}`. */
-  'file-read': { ...answered, surface: 'public', methods: ['GET'], over: NOT_YET },
+  'file-read': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
   /** File content and delete: the ownership check, then `unsupported_endpoint`. */
-  'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'], over: NOT_YET },
+  'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'], over: HTTP },
   /** `POST /v1/audio/transcriptions`. */
-  'public-transcription': { ...passed, surface: 'public', methods: ['POST'], over: NOT_YET, reply: 'whole' },
+  'public-transcription': { ...transcription, surface: 'public' },
   /** `POST /v1/images/generations`. */
   'public-image': { ...hosted, surface: 'public', methods: ['POST'], over: HTTP },
   /** `POST /v1/images/edits`. */

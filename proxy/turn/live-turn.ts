@@ -8,9 +8,9 @@ import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
-import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, WireWords } from './settings.ts';
+import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
-import type { Headers, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
+import type { FileView, Headers, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -19,6 +19,7 @@ export interface TurnConfiguration {
     readonly limits: Limits;
     readonly timeouts: Timeouts;
     readonly mcp: { readonly allowed_hosts: readonly string[] };
+    readonly transcription: TranscriptionConfig;
   };
   readonly loaded: { readonly bearers: ReadonlyMap<string, string> };
   readonly accounts: ReadonlyMap<string, AccountConfig>;
@@ -33,6 +34,7 @@ export interface TurnHost {
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  findFile(pool: PoolConfig, id: string): FileView | undefined | Promise<FileView | undefined>;
   presenceOf(pool: PoolConfig, id: string): Presence;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
@@ -78,6 +80,7 @@ export class LiveTurn implements Turn {
   /** What rules noted: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
+  fileOwner: string | undefined;
   bodyBytes = 0;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   #operator: OperatorConfig | undefined;
@@ -119,6 +122,10 @@ export class LiveTurn implements Turn {
 
   get limits(): Limits {
     return this.generation.config.limits;
+  }
+
+  get transcription(): TranscriptionConfig {
+    return this.generation.config.transcription;
   }
 
   get timeouts(): Timeouts {
@@ -179,6 +186,10 @@ export class LiveTurn implements Turn {
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {
     return this.#host.findModel(this.pool, id);
+  }
+
+  findFile(id: string): FileView | undefined | Promise<FileView | undefined> {
+    return this.#host.findFile(this.pool, id);
   }
 
   presenceOf(id: string): Presence {

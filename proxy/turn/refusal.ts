@@ -170,8 +170,11 @@ export const upgradeRequired = (): Refusal =>
   new Refusal('websocket_upgrade_required', { headers: { connection: 'Upgrade', upgrade: 'websocket' } });
 
 /** Asks the client to resend its full context. The header repeats the message in the deployment's word (F8.2). */
-export const restartRequired = (agent: string): Refusal =>
-  new Refusal('continuation_requires_restart', { headers: { [`x-${agent}-recovery`]: 'restart_with_full_context' } });
+export const restartRequired = (agent: string, message?: string): Refusal =>
+  new Refusal('continuation_requires_restart', {
+    headers: { [`x-${agent}-recovery`]: 'restart_with_full_context' },
+    ...(message === undefined ? {} : { message }),
+  });
 
 /** Some clients sleep any Retry-After, for hours, without a message to their user (Q1). */
 export const LONGEST_RETRY_AFTER_MS = 60_000;

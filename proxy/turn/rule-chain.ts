@@ -1,14 +1,15 @@
 // Compiles the ordered rules of a route kind for one configuration, and runs one turn through their phases.
 
 import { AGENT_FAMILY, EVENT_TYPES, type EventType, familyPrefix, wireType } from './event-types.ts';
+import type { StreamedPart } from './form.ts';
 import type { JsonObject } from './json.ts';
 import type { RouteKind } from './kinds.ts';
 import type { Refusal } from './refusal.ts';
-import { type Rule, SKIP, type UpstreamRefusal } from './rule.ts';
+import { type PartReader, type Rule, SKIP, type UpstreamRefusal } from './rule.ts';
 import type { WireWords } from './settings.ts';
 import type { Event, Head, Outcome, Outgoing, Turn, Work } from './turn.ts';
 
-const PHASES = ['admit', 'request', 'attempt', 'head', 'refused', 'event', 'answer', 'end'] as const;
+const PHASES = ['admit', 'request', 'parts', 'attempt', 'head', 'refused', 'event', 'answer', 'end'] as const;
 
 export type Phase = (typeof PHASES)[number];
 
@@ -138,6 +139,17 @@ export class RuleRun {
     }
     this.#memories = memories;
     return undefined;
+  }
+
+  /** The rules' readers of one form, as one. */
+  parts(): Required<PartReader> {
+    const readers = this.#chain.rules.flatMap((rule) => rule.parts?.(this.#turn) ?? []);
+    const through = (parts: readonly StreamedPart[], from: number): readonly StreamedPart[] =>
+      readers.slice(from).reduce<readonly StreamedPart[]>((list, reader) => list.flatMap((part) => reader.part(part)), parts);
+    return {
+      part: (part) => through([part], 0),
+      end: () => readers.flatMap((reader, i) => through(reader.end?.() ?? [], i + 1)),
+    };
   }
 
   attempt(out: Outgoing): void {

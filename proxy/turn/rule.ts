@@ -1,6 +1,7 @@
 // The interface of all policy: a rule takes part in phases of a turn, where it may refuse, edit or map.
 
 import type { EventType } from './event-types.ts';
+import type { StreamedPart } from './form.ts';
 import type { JsonObject } from './json.ts';
 import type { RouteKind } from './kinds.ts';
 import type { Refusal } from './refusal.ts';
@@ -18,7 +19,9 @@ export const SKIP: unique symbol = Symbol('skip');
  *
  *     admit → (body is read) → request → (reserve, choose an account) → attempt → (send, hold) → reply phases → end
  *
- * `admit`, `request` and `attempt` run in the order of `RULES`, all phases behind them in the opposite order. To refuse, throw a
+ * A multipart body that streams through has `parts` in the place of `request`: its parts behind the file come after an account was chosen.
+ *
+ * `admit`, `request`, `parts` and `attempt` run in the order of `RULES`, all phases behind them in the opposite order. To refuse, throw a
  * `Refusal`; any other throw becomes a fixed 500 whose text never leaves the process.
  *
  * Which reply phases run depends on the kind of the reply:
@@ -51,6 +54,11 @@ export interface Rule<Memory = unknown> {
    * body is not parsed it does not run, and the rule has no later phases there either.
    */
   request?(work: Work, turn: Turn): Memory | typeof SKIP | Promise<Memory | typeof SKIP>;
+  /**
+   * Begins a multipart body that streams through: what it returns gets each part of this turn, once. A rule without a `request` keeps its
+   * memory of the parts there.
+   */
+  parts?(turn: Turn): PartReader;
   /** Edits this attempt for one account; on failover it runs again from the same start. */
   attempt?(out: Outgoing, memory: Memory, turn: Turn): void;
   /** The reply's head at commit. Events returned are sent first. */
@@ -76,6 +84,14 @@ export interface Rule<Memory = unknown> {
   end?(outcome: Outcome, memory: Memory, turn: Turn): readonly (Event | Refusal)[] | undefined;
   /** What this rule does to a turn of that key, Pool and model, as `explain` prints it; undefined where only the body decides. */
   explain?(facts: TurnFacts): string | undefined;
+}
+
+/** Reads the parts of one form, in their order. A refusal behind the file ends the request to the account. */
+export interface PartReader {
+  /** Maps a part to itself, to others, or to nothing. A file is one of the parts returned, or its bytes are dropped. @throws Refusal */
+  part(part: StreamedPart): readonly StreamedPart[];
+  /** The form ended; returns its last parts. @throws Refusal where something is missing */
+  end?(): readonly StreamedPart[];
 }
 
 /** What is known of a turn before it is sent. */

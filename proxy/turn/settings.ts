@@ -126,6 +126,12 @@ export interface WireWords {
   readonly lite_marker: string;
 }
 
+/** The models of audio transcription (Q23). */
+export interface TranscriptionConfig {
+  readonly model: string;
+  readonly aliases: readonly string[];
+}
+
 export interface Limits {
   readonly header_bytes: number;
   readonly header_count: number;

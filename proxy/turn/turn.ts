@@ -1,8 +1,18 @@
 // The vocabulary of one turn: what rules see and edit of a request, its attempts, and its reply.
+import type { FormFile, FormPart } from './form.ts';
 import type { Json, JsonObject } from './json.ts';
 
 import type { RouteKind } from './kinds.ts';
-import type { AdmissionClass, KeyConfig, Limits, PoolConfig, RouteStatus, ServingMode, WireWords } from './settings.ts';
+import type {
+  AdmissionClass,
+  KeyConfig,
+  Limits,
+  PoolConfig,
+  RouteStatus,
+  ServingMode,
+  TranscriptionConfig,
+  WireWords,
+} from './settings.ts';
 
 /** A request or attempt body: its top-level members may be replaced, what is nested is read only. */
 export interface Body {
@@ -47,6 +57,12 @@ export interface ModelView {
   readonly routable: boolean;
   /** Undefined where no source is routable (MC7). */
   readonly mode: ModeDecision | undefined;
+}
+
+/** A file as the turn's Pool knows it. */
+export interface FileView {
+  /** The account that has it. */
+  readonly account: string;
 }
 
 /**
@@ -121,10 +137,13 @@ export interface Turn {
   /** How the client is connected. */
   readonly client: 'http' | 'websocket';
   readonly headers: Headers;
+  /** The parameters of its path. */
+  readonly params: Readonly<Record<string, string>>;
   /** Time of arrival, Unix milliseconds. Rules have no clock. */
   readonly at: number;
   readonly wire: WireWords;
   readonly limits: Limits;
+  readonly transcription: TranscriptionConfig;
   /** Throws until `identify` succeeded: a rule before authentication must not need them. */
   readonly key: KeyConfig;
   readonly pool: PoolConfig;
@@ -136,6 +155,8 @@ export interface Turn {
   isOwnHost(host: string): boolean;
   /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
+  /** Looks a file of the Pool up; a promise only where memory does not know it. */
+  findFile(id: string): FileView | undefined | Promise<FileView | undefined>;
   /** Where the Pool's catalog has a model; reads no account. */
   presenceOf(id: string): Presence;
   /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is in cooldown. */
@@ -151,6 +172,8 @@ export interface Turn {
   pause(): Promise<void>;
   /** Set by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
+  /** The account that has the files of the request, which goes nowhere else (Q10). Set by the rules that check files. */
+  fileOwner: string | undefined;
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void;
   /** Counts bytes of the reply that a rule keeps until the turn ends. Throws where the turn may hold no more: its reply breaks off. */
   holdReply(bytes: number): void;
@@ -159,6 +182,10 @@ export interface Turn {
 /** The parsed request body, edited once, before an account is chosen. */
 export interface Work {
   body: Body;
+  /** The parts of an uploaded form; its body is empty until a rule makes one of them. */
+  readonly form?: readonly FormPart[];
+  /** The file that is uploaded when an account has taken the body. */
+  file?: FormFile;
 }
 
 /** One attempt at one account. */

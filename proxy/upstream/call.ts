@@ -12,9 +12,11 @@ export interface CallAnswer {
 export interface CallBounds {
   readonly bytes: number;
   readonly ms: number;
+  /** Ends the request early. */
+  readonly signal?: AbortSignal;
 }
 
-/** @throws Error when no answer came, it was too large, or it took too long */
+/** @throws Error when no answer came, it was too large, it took too long (then its name is `TimeoutError`), or the signal aborted */
 export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: CallBounds): Promise<CallAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -22,11 +24,19 @@ export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: Call
     let head: Pick<CallAnswer, 'status' | 'headers'> | undefined;
     const deadline = setTimeout(() => {
       sending.abort();
-      fail('timeout');
+      fail('timeout', 'TimeoutError');
     }, bounds.ms);
-    const fail = (why: string): void => {
+    const aborted = (): void => {
+      sending.abort();
+      fail('aborted');
+    };
+    const over = (): void => {
       clearTimeout(deadline);
-      reject(new Error(why));
+      bounds.signal?.removeEventListener('abort', aborted);
+    };
+    const fail = (why: string, name = 'Error'): void => {
+      over();
+      reject(Object.assign(new Error(why), { name }));
     };
     const data = (chunk: Buffer): void => {
       bytes += chunk.length;
@@ -36,16 +46,18 @@ export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: Call
       fail('answer too large');
     };
     const end = (): void => {
-      clearTimeout(deadline);
+      over();
       if (head) resolve({ ...head, body: decoded(Buffer.concat(chunks, bytes)) });
     };
     const sending = carrier.send(request, {
       head: (status, headers) => {
         head = { status, headers };
-        return { reads: 'bytes', data, end, fail };
+        return { reads: 'bytes', data, end, fail: (why) => fail(why) };
       },
-      fail,
+      fail: (why) => fail(why, why === 'first_byte' ? 'TimeoutError' : 'Error'),
     });
+    if (bounds.signal?.aborted) aborted();
+    else bounds.signal?.addEventListener('abort', aborted);
   });
 }
 

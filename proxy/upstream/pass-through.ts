@@ -17,6 +17,7 @@ import {
 import { connectionFailure } from './connection-failure.ts';
 import { limitHandshake, PassThroughConnections } from './pass-through-connections.ts';
 import { readBytes } from './stream-body.ts';
+import { UntilConnected } from './until-connected.ts';
 
 export interface PassThroughTimeouts {
   readonly connectMs: number;
@@ -87,7 +88,7 @@ export class PassThrough implements StreamCarrier {
   #web({ method, path, headers, body }: CarrierRequest, listener: Listener, failed: (error: NodeJS.ErrnoException) => void): void {
     const request = detachedRequest(method, path, headers);
     this.#listeners.set(request, listener);
-    this.#proxy.web(request, detachedResponse(request), body instanceof Readable ? { buffer: body } : {}, failed);
+    this.#proxy.web(request, detachedResponse(request), body instanceof Readable ? { buffer: new UntilConnected(body) } : {}, failed);
   }
 }
 
@@ -108,7 +109,9 @@ class Exchange implements Sending, Listener {
   #reply: IncomingMessage | undefined;
   /** The head has come, or never will. */
   #settled = false;
-  readonly #progress = (): void => void this.#deadline.refresh();
+  readonly #progress = (): void => {
+    if (!this.#settled) this.#deadline.refresh();
+  };
 
   constructor(handler: PipeHandler, { body }: CarrierRequest, timeouts: PassThroughTimeouts, wire: Wire) {
     this.#handler = handler;
@@ -124,7 +127,8 @@ class Exchange implements Sending, Listener {
   }
 
   start(): void {
-    this.#body?.on('data', this.#progress);
+    // Not before it is piped: the listener sets it flowing.
+    this.#body?.once('resume', () => this.#body?.on('data', this.#progress));
     this.#send({ resend: true });
   }
 

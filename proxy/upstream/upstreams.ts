@@ -22,6 +22,8 @@ export class Upstream {
   readonly carrier: TurnCarrier;
   /** As configured: a turn whose account has moved since must not send its credential to the new address. */
   readonly baseUrl: string;
+  /** Where it really is: of a rehearsal account, the listener's address. */
+  readonly url: string;
   /** What the carriers depend on; another value needs new ones. */
   readonly identity: string;
   readonly #options: UpstreamOptions;
@@ -32,6 +34,7 @@ export class Upstream {
     this.#options = options;
     this.identity = options.identity;
     this.baseUrl = options.baseUrl;
+    this.url = options.url;
     this.carrier = new UndiciCarrier(options.url, options.timeouts);
   }
 

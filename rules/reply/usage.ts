@@ -5,6 +5,7 @@ import { isObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { imageUsage } from '../helpers/image-usage.ts';
+import { tokenCount } from '../helpers/token-count.ts';
 import { NATIVE_IMAGES, RESPONSES_WORK } from '../route-groups.ts';
 
 interface Expected {
@@ -51,6 +52,3 @@ function sum(model: Json | undefined, images: Json | undefined): number | undefi
   const tokens = tokenCount(model);
   return tokens === undefined ? undefined : tokens + (tokenCount(images) ?? 0);
 }
-
-const tokenCount = (value: Json | undefined): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

@@ -122,6 +122,75 @@ test('models are listed', async () => {
   assert.ok(ids.includes('model-a'));
 });
 
+test('files are uploaded, listed and retrieved, and a turn reads one; content and deletion are not found', async () => {
+  await using gate = await startGateway();
+  const client = clientOf(gate);
+  const ids: string[] = [];
+  for (const name of ['one.txt', 'two.txt', 'three.txt']) {
+    const file = await client.files.create({ file: await OpenAI.toFile(Buffer.from(`the text of ${name}`), name), purpose: 'user_data' });
+    assert.deepEqual(
+      [file.object, file.filename, file.bytes, file.purpose, file.status],
+      ['file', name, 12 + name.length, 'user_data', 'processed'],
+    );
+    ids.unshift(file.id);
+  }
+  const listed: string[] = [];
+  for await (const { id } of client.files.list({ limit: 2 })) listed.push(id);
+  assert.deepEqual(listed, ids);
+  const [id = ''] = ids;
+  assert.equal((await client.files.retrieve(id)).filename, 'three.txt');
+  const content = [
+    { type: 'input_text', text: 'say: read' },
+    { type: 'input_file', file_id: id },
+  ] as const;
+  const response = await client.responses.create({ model: 'model-a', input: [{ role: 'user', content: [...content] }] });
+  assert.equal(response.status, 'completed');
+  await assert.rejects(async () => void (await client.files.content(id)), OpenAI.NotFoundError);
+  await assert.rejects(async () => void (await client.files.delete(id)), OpenAI.NotFoundError);
+  const unknown = client.responses.create({
+    model: 'model-a',
+    input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-x' }] }],
+  });
+  await assert.rejects(
+    async () => void (await unknown),
+    (error) => error instanceof OpenAI.NotFoundError && error.code === 'file_not_found' && error.param === 'input.0.content.0.file_id',
+  );
+});
+
+test('audio is transcribed, its fields before or behind the file', async () => {
+  await using gate = await startGateway();
+  const client = clientOf(gate);
+  const sound = Buffer.alloc(300_000, 'v');
+  const transcript = await client.audio.transcriptions.create({
+    file: await OpenAI.toFile(sound, 'voice.wav'),
+    model: 'gpt-4o-transcribe',
+    language: 'en',
+    prompt: 'names',
+    temperature: 0.2,
+  });
+  assert.equal(transcript.text, 'a transcript of 300000 bytes');
+  assert.ok(!('language' in transcript));
+  const text = await client.audio.transcriptions.create({
+    file: await OpenAI.toFile(sound, 'a.wav'),
+    model: 'gpt-transcribe',
+    response_format: 'text',
+  });
+  assert.equal(text, 'a transcript of 300000 bytes');
+  await assert.rejects(
+    async () => void (await client.audio.transcriptions.create({ file: await OpenAI.toFile(sound, 'a.wav'), model: 'whisper-1' })),
+    (error) => error instanceof OpenAI.BadRequestError && error.code === 'invalid_model' && error.param === 'model',
+  );
+  await assert.rejects(
+    async () =>
+      void (await client.audio.transcriptions.create({
+        file: await OpenAI.toFile(sound, 'a.wav'),
+        model: 'gpt-4o-transcribe',
+        stream: true,
+      })),
+    (error) => error instanceof OpenAI.BadRequestError && error.code === 'unsupported_parameter' && error.param === 'stream',
+  );
+});
+
 test('our refusals are its error classes, with code, param and request id', async () => {
   await using gate = await startGateway({
     config: (draft) => {

@@ -28,6 +28,7 @@ const PAIRS: readonly string[] = [
   'remote-mcp > item-references: [Q15] items are removed when all refusals have named them by their index',
   'tool-types > item-references: [Q15] items are removed when all refusals have named them by their index',
   'audio > item-references: [Q15] items are removed when all refusals have named them by their index',
+  'file-inputs > item-references: [Q15] items are removed when all refusals have named them by their index',
   'remote-mcp > tool-types: [F1.3] the refusal of both surfaces comes first',
   'tool-types > custom-tools: [F5.2] the type before the shape of that type',
   'custom-tools > tool-names: [F5.2] names are compared where names are names',
@@ -77,6 +78,8 @@ const PAIRS: readonly string[] = [
   'chat-tools > lower-schemas: [F5.1] flat functions are lowered',
   'chat-messages > lift-instructions: [F1.1] items are lifted',
   'chat-messages > lite-rewrite: [F2.5] items are rewritten',
+  'transcription-fields > transcription-lists: [Q23] a field is known before its list is read',
+  'language-detection > transcription-usage: [Q18] usage is read before any other rule has edited the reply',
   // Replies run up the list: the later one sees an event first.
   'image-answer > fill-output: [Q15] an empty output is filled before its image is looked for',
   'image-answer > usage: [Q18] usage is read before any other rule has edited the reply',

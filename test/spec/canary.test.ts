@@ -16,6 +16,7 @@ import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts'
 import { TOOL_NAMES } from '../support/mcp.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { connect, type TestSocket, UpgradeRefusal } from '../support/websocket.ts';
 
 /** What is looked for: every canary begins with it, so that one search finds all of them. */
 const MARK = 'Canary7f3a';
@@ -119,6 +120,8 @@ interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether an account may be asked: then it is crossed with the failures. */
   readonly dispatched?: true;
+  /** The body goes out as a frame. */
+  readonly over?: 'websocket';
 }
 
 const ROUTES: Readonly<Record<string, Request>> = {
@@ -127,6 +130,16 @@ const ROUTES: Readonly<Record<string, Request>> = {
   'a native stream': { path: '/backend-api/agent/responses', body: turnBody('', marked), dispatched: true },
   'a native answer': { path: '/backend-api/agent/responses', body: turnBody('', { ...marked, stream: false }), dispatched: true },
   'the native alias': { path: '/backend-api/agent/v1/responses', body: turnBody('', marked), dispatched: true },
+  'a public websocket': { path: '/v1/responses', body: { model: 'model-a', ...marked }, dispatched: true, over: 'websocket' },
+  'a native websocket': { path: '/backend-api/agent/responses', body: turnBody('', marked), dispatched: true, over: 'websocket' },
+  'its alias': { path: '/backend-api/agent/v1/responses', body: turnBody('', marked), dispatched: true, over: 'websocket' },
+  'a wrong frame': { path: '/v1/responses', body: { ...marked, model: canary('model') }, over: 'websocket' },
+  'an upgrade with an unknown key': {
+    path: '/v1/responses',
+    body: marked,
+    headers: { authorization: `Bearer ${canary('key')}` },
+    over: 'websocket',
+  },
   'an image': { path: '/v1/images/generations', body: picture, dispatched: true },
   'an edited image': { path: '/v1/images/edits', ...form, dispatched: true },
   'a native image': { path: '/backend-api/agent/images/generations', body: picture, dispatched: true },
@@ -175,10 +188,76 @@ const ROUTES: Readonly<Record<string, Request>> = {
     path: '/v1/chat/completions',
     body: { model: 'model-a', ...markedChat, tools: [{ type: 'custom', custom: { name: 'c', [canary('member')]: canary('value') } }] },
   },
-  'a multipart row': {
+  // The name of a file is stored (Q21), so these have none that is marked.
+  'a transcription': {
+    path: '/v1/audio/transcriptions',
+    body: formOf([
+      { name: 'model', value: 'gpt-4o-transcribe' },
+      { name: 'prompt', value: canary('audio-prompt') },
+      { name: 'keywords[]', value: canary('keyword') },
+      { name: 'file', filename: canary('voice'), type: MARK, value: canary('sound') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a native transcription': {
+    path: '/backend-api/transcribe',
+    body: formOf([
+      { name: 'model', value: canary('audio-model') },
+      { name: canary('field'), value: canary('value') },
+      { name: 'file', filename: canary('voice'), value: canary('sound') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a transcription that is refused behind its file': {
+    path: '/v1/audio/transcriptions',
+    body: formOf([
+      { name: 'file', filename: canary('voice'), value: canary('sound') },
+      { name: 'model', value: canary('audio-model') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a transcription with a field of its own': {
+    path: '/v1/audio/transcriptions',
+    body: formOf([
+      { name: `${MARK} field`, value: canary('value') },
+      { name: 'file', filename: canary('voice'), value: canary('sound') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a transcription that breaks off': {
+    path: '/backend-api/transcribe',
+    body: formOf([{ name: 'file', filename: canary('voice'), value: canary('sound') }]).subarray(0, -20),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file upload': {
     path: '/v1/files',
-    body: `--b\r\ncontent-disposition: form-data; name="file"; filename="${canary('upload')}"\r\n\r\n${canary('bytes')}\r\n--b--\r\n`,
-    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    body: formOf([
+      { name: 'file', filename: 'a', type: MARK, value: canary('bytes') },
+      { name: 'purpose', value: 'user_data' },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file upload that is refused': {
+    path: '/v1/files',
+    body: formOf([
+      { name: 'file', filename: canary('upload'), value: canary('bytes') },
+      { name: 'purpose', value: canary('purpose').repeat(3) },
+      { name: canary('field'), value: canary('value') },
+    ]),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file upload that breaks off': {
+    path: '/v1/files',
+    body: formOf([{ name: 'file', filename: canary('upload'), value: canary('bytes') }]).subarray(0, -20),
+    headers: { 'content-type': FORM_TYPE },
+  },
+  'a file': { path: '/backend-api/files', body: { file_name: 'a', file_size: 3, use_case: 'codex', note: canary('note') } },
+  'a file that is refused': { path: '/backend-api/files', body: { file_name: canary('upload'), file_size: canary('size') } },
+  'an unknown file': { path: `/v1/files/${canary('file-id')}` },
+  'the end of an unknown file': { method: 'POST', path: `/backend-api/files/${canary('file-id')}/uploaded` },
+  'a turn with an unknown file': {
+    path: '/v1/responses',
+    body: { model: 'model-a', input: [{ role: 'user', content: [{ type: 'input_file', file_id: canary('file-id') }] }] },
   },
   "the operators' endpoint": { path: '/mcp', body: { jsonrpc: '2.0', id: 1, method: canary('method') } },
   "an operator's question": {
@@ -274,9 +353,37 @@ const FAILURES: Readonly<Record<string, Scripted>> = {
   'a coded answer': () => replyBytes(PROMPT, { headers: { 'content-encoding': 'gzip' } }),
 };
 
+/** These have no meaning in frames, or none that ends a turn. */
+const OVER_HTTP_ALONE: ReadonlySet<string> = new Set([
+  'a page that repeats it',
+  'a failed JSON answer',
+  'a stream without an end',
+  'a compaction that is marked',
+  'a compaction without content',
+  'an event that is no JSON',
+  'a coded answer',
+]);
+
+/** The failures that a websocket alone has. */
+const OVER_WEBSOCKET: Readonly<Record<string, Scripted>> = {
+  'an upgrade that is refused': () => 'refuse upgrade 503',
+  'a close': () => [replyEvents([created, delta]), { kind: 'close', code: 1011, after: 2 }],
+  'a frame that is no JSON': () => [
+    replyBytes(`{"type":"response.output_text.delta","delta":"${canary('completion')}`),
+    { kind: 'close', code: 1011, after: 1 },
+  ],
+  'a binary frame': () => [replyEvents([created, delta]), { kind: 'binary-frame', event: 2 }],
+};
+
+function failuresOf({ dispatched, over }: Request): Readonly<Record<string, Scripted>> {
+  if (!dispatched) return { 'nothing wrong': () => 'steady' };
+  if (over === undefined) return FAILURES;
+  return { ...Object.fromEntries(Object.entries(FAILURES).filter(([failure]) => !OVER_HTTP_ALONE.has(failure))), ...OVER_WEBSOCKET };
+}
+
 /** Every request of every kind: each at an account, in a Pool and with a key of its own, since accounts are remembered by what they do. */
 const CASES = Object.entries(ROUTES).flatMap(([route, request]) =>
-  Object.entries(request.dispatched ? FAILURES : { 'nothing wrong': () => 'steady' }).map(([failure, script]) => ({
+  Object.entries(failuresOf(request)).map(([failure, script]) => ({
     route,
     request,
     failure,
@@ -321,10 +428,36 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function ask(request: Request, index: number): Promise<{ status: number; text: string; headers: string }> {
-  const { method, path, body, headers } = request;
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: string;
+}
+
+async function askByFrame({ path, body }: Request, headers: Readonly<Record<string, string>>): Promise<Answered> {
+  let socket: TestSocket;
   try {
-    const own = { authorization: `Bearer ${keyOf(index)}`, ...HEADERS, ...headers };
+    socket = await connect(gate, path + QUERY, { key: null, headers });
+  } catch (thrown) {
+    if (!(thrown instanceof UpgradeRefusal)) throw thrown;
+    return { status: thrown.status, text: thrown.text, headers: JSON.stringify(thrown.headers) };
+  }
+  // A native reply that dies closes the connection.
+  await socket.turn(body as JsonObject).catch(() => assert.ok(!socket.isOpen, 'the turn ended'));
+  socket.terminate();
+  const { status } = socket.frames.at(-1) ?? {};
+  return {
+    status: typeof status === 'number' ? status : 200,
+    text: JSON.stringify(socket.frames),
+    headers: JSON.stringify(socket.headers),
+  };
+}
+
+async function ask(request: Request, index: number): Promise<Answered> {
+  const { method, path, body, headers, over } = request;
+  const own = { authorization: `Bearer ${keyOf(index)}`, ...HEADERS, ...headers };
+  if (over === 'websocket') return askByFrame(request, own);
+  try {
     const reply = await gate.send(path + QUERY, { body, headers: own, ...(method === undefined ? {} : { method }) });
     return { status: reply.status, text: reply.text, headers: JSON.stringify([...reply.headers]) };
   } catch {
@@ -338,7 +471,7 @@ for (const [index, { route, request, failure, script }] of CASES.entries()) {
     const account = accountOf(index);
     gate.upstream.always(account, script(account));
     const { status, text, headers } = await ask(request, index);
-    if (request.dispatched) {
+    if (request.dispatched && failure !== 'an upgrade that is refused') {
       const [turn] = gate.upstream.turns(account);
       assert.ok(turn?.body.includes(PROMPT), `the turn did not reach the account: ${status} ${text}`);
     }
@@ -379,6 +512,40 @@ test('a client that leaves in the middle leaves nothing but a row [S4]', async (
   leaving.abort();
   await assert.rejects(reply.then((answer) => answer.text()));
   gate.upstream.release();
+});
+
+test('a transcript is kept nowhere, and what an account says of a transcription is repeated in no error [S4] [D9]', async () => {
+  const account = accountOf(CASES.length);
+  const headers = { ...HEADERS, authorization: `Bearer ${keyOf(CASES.length)}`, 'content-type': FORM_TYPE };
+  const body = formOf([
+    { name: 'model', value: 'gpt-transcribe' },
+    { name: 'prompt', value: PROMPT },
+    { name: 'file', filename: canary('voice'), value: canary('sound') },
+  ]);
+  const ask = (path: string): ReturnType<TestGateway['send']> => gate.send(path, { body, headers });
+  for (const path of ['/v1/audio/transcriptions', '/backend-api/transcribe']) {
+    gate.upstream.nextOn(account, '/backend-api/transcribe', replyJson({ text: canary('transcript'), language: canary('language') }));
+    assert.ok((await ask(path)).text.includes(canary('transcript')));
+    gate.upstream.nextOn(account, '/backend-api/transcribe', replyJson({ error: echo(account) }, { status: 400, headers: theirs }));
+    const { text, headers: answered } = await ask(path);
+    for (const secret of NEVER_ANSWERED) assert.ok(!(text + JSON.stringify([...answered])).includes(secret), secret);
+  }
+});
+
+test('the address of an upload is kept nowhere, and repeated in no error [S4] [C1]', async () => {
+  const account = accountOf(CASES.length);
+  const headers = { ...HEADERS, authorization: `Bearer ${keyOf(CASES.length)}`, 'content-type': FORM_TYPE };
+  const body = formOf([
+    { name: 'file', filename: 'a', value: 'b' },
+    { name: 'purpose', value: 'user_data' },
+  ]);
+  for (const host of ['http://127.0.0.1:9', `https://${canary('user')}:${canary('password')}@127.0.0.1`, `http://${MARK}.example`]) {
+    const address = `${host}/${canary('upload-path')}?signature=${canary('signature')}`;
+    gate.upstream.nextOn(account, '/backend-api/files', replyJson({ file_id: 'file_canary', upload_url: address, note: canary('note') }));
+    const { status, text } = await gate.send('/v1/files', { body, headers });
+    assert.equal(status, 502);
+    assert.ok(!text.includes(MARK));
+  }
 });
 
 /** Every form in which a text could have been kept. */

@@ -1,5 +1,5 @@
 // Rows for the store's tests: whole ones, of which a test names only what it is about.
-import type { AccountStateRow, AttemptRow, AuditRow, CredentialRow, PinRow, RequestRow, UsageRow } from '../../store/store.ts';
+import type { AccountStateRow, AttemptRow, AuditRow, CredentialRow, FileRow, PinRow, RequestRow, UsageRow } from '../../store/store.ts';
 
 export const requestRow = (given: Partial<RequestRow> = {}): RequestRow => ({
   id: 'req_1',
@@ -70,6 +70,19 @@ export const credentialRow = (given: Partial<CredentialRow> = {}): CredentialRow
   imported: 'cd34',
   sealed: 'v1.AAAA.BBBB',
   updated_at: 1_000,
+  ...given,
+});
+
+export const fileRow = (given: Partial<FileRow> = {}): FileRow => ({
+  pool: 'team',
+  id: 'file_1',
+  account: 'north',
+  filename: 'notes.txt',
+  bytes: 19,
+  purpose: 'user_data',
+  status: 'processed',
+  created_at: 1_000,
+  expires_at: null,
   ...given,
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type RequestRow, type Store, StoreError } from '../../store/store.ts';
 import { adapters } from './adapters.ts';
-import { accountRow, attemptRow, auditEntry, credentialRow, pinRow, requestRow, usageRow } from './samples.ts';
+import { accountRow, attemptRow, auditEntry, credentialRow, fileRow, pinRow, requestRow, usageRow } from './samples.ts';
 
 const NOW = 5_000;
 const clock = () => NOW;
@@ -309,16 +309,53 @@ for (const adapter of adapters) {
       }
       await store.audit.record(auditEntry({ at: 1 }));
       await store.flush();
-      assert.deepEqual(await store.purge({}), { requests: 0, attempts: 0, audit: 0, pins: 0, usage: 0 });
+      assert.deepEqual(await store.purge({}), { requests: 0, attempts: 0, audit: 0, pins: 0, usage: 0, files: 0 });
       assert.deepEqual(await store.purge({ requestsBefore: 1_200, pinsBefore: 1_000 }), {
         requests: 1_200,
         attempts: 1_200,
         audit: 0,
         pins: 1_000,
         usage: 0,
+        files: 0,
       });
       assert.deepEqual(ids(await store.requests.list({})), ['req_1202', 'req_1201', 'req_1200']);
-      assert.deepEqual(await store.purge({ auditBefore: 2 }), { requests: 0, attempts: 0, audit: 1, pins: 0, usage: 0 });
+      assert.deepEqual(await store.purge({ auditBefore: 2 }), { requests: 0, attempts: 0, audit: 1, pins: 0, usage: 0, files: 0 });
+    });
+
+    test('a file belongs to one Pool, is replaced by a later row, and ends with its expiry', async (context) => {
+      const store = await open(context);
+      const expired = fileRow({ id: 'file_2', expires_at: 1 });
+      await Promise.all([fileRow(), fileRow({ pool: 'other', account: 'south' }), expired].map((row) => store.files.save(row)));
+      await store.files.save(fileRow({ status: 'error' }));
+      assert.deepEqual(await store.files.find('team', 'file_1'), fileRow({ status: 'error' }));
+      assert.equal((await store.files.find('other', 'file_1'))?.account, 'south');
+      assert.equal(await store.files.find('team', 'file_2'), undefined);
+      assert.equal(await store.files.find('third', 'file_1'), undefined);
+      assert.equal((await store.purge({ filesBefore: 2 })).files, 1, 'a file without an expiry stays');
+      assert.ok(await store.files.find('team', 'file_1'));
+    });
+
+    test('pages of files neither repeat nor skip any, in both orders', async (context) => {
+      const store = await open(context);
+      const rows = Array.from({ length: 11 }, (_, n) =>
+        fileRow({ id: `file_${String(n).padStart(2, '0')}`, created_at: Math.floor(n / 4) }),
+      );
+      await Promise.all(rows.map((row) => store.files.save(row)));
+      await store.files.save(fileRow({ id: 'file_99', pool: 'other' }));
+      await store.files.save(fileRow({ id: 'file_98', purpose: 'vision', expires_at: 1 }));
+      for (const order of ['desc', 'asc'] as const) {
+        const seen: string[] = [];
+        let last: { at: number; id: string } | undefined;
+        for (;;) {
+          const page = await store.files.list({ pool: 'team', order, after: last, limit: 3 });
+          seen.push(...ids(page));
+          const end = page.at(-1);
+          if (!end) break;
+          last = { at: end.created_at, id: end.id };
+        }
+        assert.deepEqual(seen, order === 'asc' ? ids(rows) : ids(rows).reverse());
+      }
+      assert.deepEqual(await store.files.list({ pool: 'team', purpose: 'vision', limit: 3 }), []);
     });
 
     test('usage of one key, Pool and day adds up, whether it waits for the disk or is on it', async (context) => {

@@ -42,7 +42,7 @@ const TIMEOUTS: Timeouts = {
 /** A turn after authentication; `faults` are the unforeseen errors that it reported. */
 export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: LiveTurn; readonly faults: Faults } {
   const { kind = 'responses', rules = RULES, clock = new HandClock(), headers = {}, pool, upstreamEventBytes } = options;
-  const { route, wire, limits, model } = turnOf({ kind, ...(options.model ? { model: options.model } : {}) });
+  const { route, wire, limits, model, transcription } = turnOf({ kind, ...(options.model ? { model: options.model } : {}) });
   const faults: unknown[] = [];
   const turn = new LiveTurn(
     { route, params: {}, client: 'http', method: route.method, headers, query: '', keyOf: () => KEY },
@@ -50,6 +50,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       config: {
         wire,
         limits: { ...limits, ...(upstreamEventBytes === undefined ? {} : { upstream_event_bytes: upstreamEventBytes }) },
+        transcription,
         timeouts: { ...TIMEOUTS, ...options.timeouts },
         mcp: { allowed_hosts: [] },
       },
@@ -63,6 +64,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
       now: () => clock.now(),
       after: (ms, run) => clock.after(ms, run),
       findModel: (_pool, id) => (id === model?.id ? model : undefined),
+      findFile: () => undefined,
       presenceOf: (_pool, id) => (id === model?.id ? 'routable' : 'absent'),
       recoversIn: () => undefined,
       replyMemory: { guard: new MemoryGuard(), counters: new Counters() },

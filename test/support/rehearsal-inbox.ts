@@ -20,6 +20,9 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
+/** In the path of a script the id of a file is `*`: the account chooses it. */
+const FILE_ID = /(?<=\/)file_\w+/;
+
 /** Longer than anything on loopback takes: only a test that would hang meets it. */
 const patienceMs = 5_000;
 
@@ -34,7 +37,7 @@ export class Inbox {
   }
 
   scriptFor({ account, path, turn, isUpgrade }: ReceivedRequest): readonly Fault[] | undefined {
-    const key = turn > 0 ? 'turn' : isUpgrade ? 'upgrade' : path;
+    const key = turn > 0 ? 'turn' : isUpgrade ? 'upgrade' : path.replace(FILE_ID, '*');
     const script = this.queues.get(`${account} ${key}`)?.shift() ?? (turn > 0 || isUpgrade ? this.standing.get(account) : undefined);
     if (script === undefined) return undefined;
     if (typeof script === 'string') return readScript(script, account);

@@ -250,6 +250,7 @@ export class RecordingContext implements ReplyContext {
 
   readonly sending = (): Sending => this.account;
   readonly countOutput = ({ type }: ReplyEvent): void => void this.counted.push(type);
+  readonly followUp = undefined;
   readonly committed = (): void => {
     this.commits += 1;
   };

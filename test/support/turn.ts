@@ -5,7 +5,19 @@ import { Refusal } from '../../proxy/turn/refusal.ts';
 import type { Rule } from '../../proxy/turn/rule.ts';
 import { Chains, type Phase, RuleRun } from '../../proxy/turn/rule-chain.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
-import type { AccountView, Body, Event, Headers, ModelView, Outgoing, Presence, Route, SafeFields, Turn } from '../../proxy/turn/turn.ts';
+import type {
+  AccountView,
+  Body,
+  Event,
+  FileView,
+  Headers,
+  ModelView,
+  Outgoing,
+  Presence,
+  Route,
+  SafeFields,
+  Turn,
+} from '../../proxy/turn/turn.ts';
 
 export interface TurnOptions {
   readonly kind?: RouteKind;
@@ -18,6 +30,9 @@ export interface TurnOptions {
   readonly presence?: Readonly<Record<string, Presence>>;
   readonly client?: 'http' | 'websocket';
   readonly audioBytes?: number;
+  readonly params?: Turn['params'];
+  /** The files of the Pool, by id. */
+  readonly files?: Readonly<Record<string, FileView>>;
   readonly countTokens?: Turn['countTokens'];
   /** The decoded size of the body. Default 0. */
   readonly bodyBytes?: number;
@@ -69,7 +84,9 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     route,
     client: options.client ?? 'http',
     headers: options.headers ?? {},
+    params: options.params ?? {},
     at: 0,
+    transcription: { model: 'gpt-4o-transcribe', aliases: ['gpt-transcribe'] },
     wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' },
     limits: {
       header_bytes: 32768,
@@ -92,12 +109,14 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     identifyOperator: () => true,
     isOwnHost: () => true,
     findModel: (id) => (id === model.id ? model : undefined),
+    findFile: (id) => options.files?.[id],
     presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),
     recoversIn: () => undefined,
     bodyBytes: options.bodyBytes ?? 0,
     countTokens: options.countTokens ?? (async () => undefined),
     pause: async () => undefined,
     model,
+    fileOwner: undefined,
     note: (field, value) => {
       noted[field] = value;
     },

@@ -11,6 +11,8 @@ export interface SelectedTurn {
   readonly wire: Pick<WireWords, 'agent'>;
   readonly pool: PoolConfig;
   readonly model: Pick<ModelView, 'id'> | undefined;
+  /** The account that has the files of the request. */
+  readonly fileOwner?: string | undefined;
   readonly generation: {
     readonly accounts: ReadonlyMap<string, AccountConfig>;
     readonly loaded: { readonly bearers: ReadonlyMap<string, string> };

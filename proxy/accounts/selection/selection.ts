@@ -58,6 +58,8 @@ const EXHAUSTED: ReadonlySet<Availability> = new Set<Availability>(['out_of_quot
 /** A turn that leaves its affinity for load does not change it. */
 const LOAD: ReadonlySet<Left | undefined> = new Set<Left>(['over_bound', 'at_max_concurrent']);
 
+const FILES_GONE = 'The account that has the files of this request is not available. Upload the files again, and resend the full context.';
+
 export class Selection {
   readonly #options: SelectionOptions;
   readonly #loads = new AccountLoads();
@@ -175,7 +177,9 @@ export class Selection {
     if (availability === 'at_max_concurrent') return undefined;
     const load = this.#loads.get(account);
     // The account left the Pool or needs another credential: the client must resend its full context (F8.2).
-    if (!load || availability === 'not_a_source' || availability === 'reauth_required') throw restartRequired(demand.turn.wire.agent);
+    if (!load || availability === 'not_a_source' || availability === 'reauth_required') {
+      throw restartRequired(demand.turn.wire.agent, demand.turn.fileOwner === account ? FILES_GONE : undefined);
+    }
     throw this.#noCandidate(demand.scope, availability === 'tried' ? [] : [{ load, availability }]);
   }
 

@@ -1,9 +1,9 @@
 // A multipart form as the Body that rules see: its fields are strings, its files base64, parts of one name a list.
 import type { BodyFile } from '../../turn/body-file.ts';
+import type { FormPart } from '../../turn/form.ts';
 import type { Json } from '../../turn/json.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
-import type { FormPart } from './multipart-form.ts';
 
 /** @throws Refusal `invalid_request` for a name that no body may have */
 export function bodyOfForm(parts: readonly FormPart[]): Body {

@@ -3,21 +3,25 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PipeEnd, PipeOptions, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
 import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
+import type { FormPart } from '../../turn/form.ts';
 import { isObject } from '../../turn/json.ts';
 import type { SurfaceName } from '../../turn/kinds.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { isForm } from '../../turn/media-type.ts';
 import { Refusal } from '../../turn/refusal.ts';
+import type { PartReader } from '../../turn/rule.ts';
 import type { Body } from '../../turn/turn.ts';
+import type { UploadMeter } from '../../upload-meter.ts';
 import { ChatSseSink } from './chat-sse-sink.ts';
 import { CollectSink } from './collect-sink.ts';
 import { askForBody } from './expect-continue.ts';
 import { bodyOfForm } from './form-body.ts';
+import { FormUpload } from './form-upload.ts';
 import { parseBody } from './json-body.ts';
-import { readForm } from './multipart-form.ts';
+import { boundaryOf, readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
 import { PublicSseSink } from './public-sse-sink.ts';
-import { readBody } from './request-body.ts';
+import { type BodyOptions, decoderOf, readBody } from './request-body.ts';
 import { SseSink } from './sse-sink.ts';
 import { checkUpload, openUpload } from './upload.ts';
 import { writeAnswer, writeRefusal } from './write-answer.ts';
@@ -27,8 +31,16 @@ export interface HttpClientOptions {
   readonly response: ServerResponse;
   /** The memory limit over the bodies of all clients. */
   readonly guard: MemoryGuard;
+  /** Measures what is held of uploads that stream through. */
+  readonly uploads: UploadMeter;
   readonly counters: Counters;
 }
+
+/** Room for the fields of a file upload, the headers of its parts and their delimiters. */
+const FORM_BYTES = 65_536;
+
+/** What an upload that streams through may hold: its fields, and the buffers of its streams. */
+const STREAMED_BYTES = 1_048_576;
 
 /** Methods without a request body. */
 const BODYLESS: ReadonlySet<string | undefined> = new Set(['GET', 'DELETE']);
@@ -53,13 +65,16 @@ export class HttpClient implements TurnClient {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #guard: MemoryGuard;
+  readonly #uploads: UploadMeter;
   readonly #counters: Counters;
+  #form: FormUpload | undefined;
 
-  constructor(turn: LiveTurn, { request, response, guard, counters }: HttpClientOptions) {
+  constructor(turn: LiveTurn, { request, response, guard, uploads, counters }: HttpClientOptions) {
     this.#turn = turn;
     this.#request = request;
     this.#response = response;
     this.#guard = guard;
+    this.#uploads = uploads;
     this.#counters = counters;
   }
 
@@ -85,18 +100,54 @@ export class HttpClient implements TurnClient {
   async json(): Promise<Body> {
     const request = this.#request;
     const contentType = request.headers['content-type'];
-    const { kind, limits, timeouts } = this.#turn;
-    const payload = kind?.served === 'dispatch' ? kind.payload : undefined;
-    const begin = (): void => askForBody(request, this.#response);
-    const options = { limits, timeouts, guard: this.#guard, counters: this.#counters, begin };
+    const options = this.#bodyOptions();
+    const kind = this.#turn.kind?.served === 'dispatch' ? this.#turn.kind : undefined;
+    const { payload } = kind ?? {};
     if (payload === 'form' || (payload === 'json or form' && isForm(contentType))) return bodyOfForm(await readForm(request, options));
     checkMediaType(contentType);
     const bytes = await readBody(request, options);
-    const body = parseBody(bytes);
+    const body = bytes.length === 0 && kind?.emptyBody === true ? {} : parseBody(bytes);
     this.#streams = body.stream === true;
     this.#includesUsage = isObject(body.stream_options) && body.stream_options.include_usage === true;
     this.#bodyBytes = bytes.length;
     return body;
+  }
+
+  /** Reads the form of a file upload, whose bytes stay in memory until the turn ends. @throws Refusal */
+  async form(): Promise<readonly FormPart[]> {
+    const options = this.#bodyOptions();
+    const { limits } = options;
+    const parts = await readForm(this.#request, { ...options, limits: { ...limits, request_body_bytes: limits.file_bytes + FORM_BYTES } });
+    this.#hold(parts.reduce((sum, part) => sum + (part.kind === 'file' ? part.bytes.length : 0), 0));
+    return parts;
+  }
+
+  /** Reads a multipart body up to its file. @throws Refusal */
+  async parts(reader: Required<PartReader>): Promise<() => Upload> {
+    const request = this.#request;
+    const { limits, timeouts } = this.#turn;
+    const boundary = boundaryOf(request.headers['content-type']);
+    const decoder = decoderOf(request);
+    if (Number(request.headers['content-length'] ?? 0) > limits.upload_bytes) {
+      this.#counters.add('bodies_too_large');
+      throw new Refusal('request_too_large');
+    }
+    this.#hold(STREAMED_BYTES);
+    askForBody(request, this.#response);
+    const form = new FormUpload(request, {
+      boundary,
+      reader,
+      decoder: decoder?.(),
+      expansionRatio: limits.expansion_ratio,
+      bytes: limits.upload_bytes,
+      idleMs: timeouts.client_body_idle_ms,
+      counters: this.#counters,
+      meter: this.#uploads,
+    });
+    this.#form = form;
+    this.#response.once('close', () => form.close());
+    await form.ready();
+    return () => form.open();
   }
 
   /** Checks the body's headers; what it returns starts reading the body. Null for a method without a body. @throws Refusal */
@@ -117,17 +168,35 @@ export class HttpClient implements TurnClient {
   }
 
   answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer | string): void {
+    this.#form?.close();
     writeAnswer(this.#response, status, headers, body);
   }
 
   /** After a part of the answer was sent, the connection ends instead. */
   refuse(refusal: Refusal): void {
+    this.#form?.close();
     if (this.shown) this.#response.destroy();
     else writeRefusal(this.#response, refusal, this.#turn.id);
   }
 
   pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd> {
     return pipeAnswer(reply, this.#response, options);
+  }
+
+  /** Counts bytes against the memory limit of all bodies until the turn has ended. @throws Refusal `server_is_overloaded` */
+  #hold(bytes: number): void {
+    if (!this.#guard.take(bytes, this.#turn.limits.bodies_in_memory_bytes)) {
+      this.#counters.add('bodies_guard_refused');
+      throw new Refusal('server_is_overloaded');
+    }
+    if (this.#response.destroyed) this.#guard.give(bytes);
+    else this.#response.once('close', () => this.#guard.give(bytes));
+  }
+
+  #bodyOptions(): BodyOptions {
+    const { limits, timeouts } = this.#turn;
+    const begin = (): void => askForBody(this.#request, this.#response);
+    return { limits, timeouts, guard: this.#guard, counters: this.#counters, begin };
   }
 
   onGone(left: () => void): () => void {

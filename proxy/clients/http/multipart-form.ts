@@ -4,35 +4,17 @@ import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Counters } from '../../metrics.ts';
+import type { FormPart } from '../../turn/form.ts';
 import { mediaTypeOf } from '../../turn/media-type.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import { type BodyOptions, readBody } from './request-body.ts';
-
-export interface FormField {
-  readonly kind: 'field';
-  readonly name: string;
-  readonly value: string;
-}
-
-/** A part with a file name, or of the type application/octet-stream. */
-export interface FormFile {
-  readonly kind: 'file';
-  readonly name: string;
-  /** Without a path, as the client wrote it. Must not be logged; empty or missing where the client named none. */
-  readonly filename: string | undefined;
-  /** As the client stated it. */
-  readonly mediaType: string;
-  readonly bytes: Buffer;
-}
-
-export type FormPart = FormField | FormFile;
 
 /** Far more than any form of the API has. */
 export const MAX_PARTS = 128;
 export const MAX_FIELD_BYTES = 1_048_576;
 const MAX_NAME_LENGTH = 256;
-const MAX_PART_HEADER_BYTES = 16_384;
-const MAX_PART_HEADERS = 32;
+export const MAX_PART_HEADER_BYTES = 16_384;
+export const MAX_PART_HEADERS = 32;
 
 /** What is parsed before other work of the event loop gets its turn. */
 const SLICE_BYTES = 262_144;

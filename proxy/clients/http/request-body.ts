@@ -20,7 +20,7 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
 ]);
 
 /** Bodies up to this size may expand at any ratio. */
-const RATIO_FREE_BYTES = 65_536;
+export const RATIO_FREE_BYTES = 65_536;
 
 /** Emitted on a request with a body that is not HTTP: no further byte of its connection is a request. */
 export const BODY_MALFORMED = Symbol('malformed body');
@@ -41,9 +41,7 @@ export interface BodyOptions {
  */
 export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
   const { limits, counters } = options;
-  const coding = request.headers['content-encoding']?.trim().toLowerCase() || 'identity';
-  const decoder = DECODERS.get(coding);
-  if (!decoder && coding !== 'identity') throw new Refusal('unsupported_content_encoding');
+  const decoder = decoderOf(request);
   const arriving = decoder ? limits.compressed_body_bytes : limits.request_body_bytes;
   if (Number(request.headers['content-length'] ?? 0) > arriving) {
     counters.add('bodies_too_large');
@@ -56,6 +54,14 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
     if (hasArrived(request)) return taken(request, options);
   }
   return collect(request, decoder?.(), options);
+}
+
+/** Makes the decoder of the body's coding; undefined for a plain body. @throws Refusal `unsupported_content_encoding` */
+export function decoderOf({ headers }: IncomingMessage): (() => Decoder) | undefined {
+  const coding = headers['content-encoding']?.trim().toLowerCase() || 'identity';
+  const decoder = DECODERS.get(coding);
+  if (!decoder && coding !== 'identity') throw new Refusal('unsupported_content_encoding');
+  return decoder;
 }
 
 /** Marks a request with a body that was read whole from what had arrived. */

@@ -81,5 +81,14 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLi
   request.once('close', closed).once(BODY_MALFORMED, malformed);
   // Not `pipeline`: it would destroy the request, and with it the socket that a refusal is written to.
   request.pipe(stream);
-  return { stream, refused, detach };
+  return { stream, headers: framingOf(request), refused, isTaken: () => true, detach };
+}
+
+/** As the client framed it. */
+function framingOf({ headers }: IncomingMessage): Record<string, string> {
+  const { 'content-length': length, 'content-encoding': coding } = headers;
+  return {
+    ...(coding === undefined ? {} : { 'content-encoding': coding }),
+    ...(length === undefined ? { 'transfer-encoding': 'chunked' } : { 'content-length': length }),
+  };
 }

@@ -56,6 +56,14 @@ export class FrameClient implements TurnClient {
     return body;
   }
 
+  form(): Promise<never> {
+    throw new Error('a frame is no form');
+  }
+
+  parts(): Promise<never> {
+    throw new Error('a frame is no form');
+  }
+
   upload(): (() => Upload) | null {
     throw new Error('a frame is no upload');
   }

@@ -1,5 +1,6 @@
 // The gateway's own requests to an account: with its credential, and again after a renewal where that was refused (Q9).
 import type { LoadedConfig } from '../../config/config.ts';
+import type { JsonObject } from '../../turn/json.ts';
 import { worded } from '../../turn/route-table.ts';
 import type { AccountCredentials } from '../account-credentials.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';
@@ -19,24 +20,37 @@ export class OwnCalls {
     this.#options = options;
   }
 
-  /**
-   * @param path in neutral words
-   * @throws Error when no answer came; CredentialUnavailable when the account cannot be asked
-   */
-  async get(id: string, path: string, bounds: CallBounds): Promise<CallAnswer> {
+  get(id: string, path: string, bounds: CallBounds): Promise<CallAnswer> {
+    return this.#send(id, { method: 'GET', path }, bounds);
+  }
+
+  post(id: string, path: string, body: JsonObject, bounds: CallBounds): Promise<CallAnswer> {
+    return this.#send(id, { method: 'POST', path, body: JSON.stringify(body) }, bounds);
+  }
+
+  /** @throws Error when no answer came; CredentialUnavailable when the account cannot be asked */
+  async #send(id: string, { method, path, body }: OwnRequest, bounds: CallBounds): Promise<CallAnswer> {
     const { credentials, loaded, upstream } = this.#options;
     const now = loaded();
     const account = now.config.accounts.find((one) => one.id === id);
     const carrier = upstream(id)?.carrier;
     if (!account || !carrier) throw new Error('unknown account');
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const ask = async (): Promise<CallAnswer & { readonly authorization: string | undefined }> => {
       const own = await credentials.headersFor(account, now);
-      const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...own };
-      const answer = await call(carrier, { method: 'GET', path: worded(path, now.config.wire), headers, body: null }, bounds);
+      const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...type, ...own };
+      const answer = await call(carrier, { method, path: worded(path, now.config.wire), headers, body: body ?? null }, bounds);
       return { ...answer, authorization: own.authorization };
     };
     const answer = await ask();
     if (answer.status !== 401) return answer;
     return (await credentials.refused(account, answer.authorization)) === 'renewed' ? ask() : answer;
   }
+}
+
+interface OwnRequest {
+  readonly method: 'GET' | 'POST';
+  /** In neutral words. */
+  readonly path: string;
+  readonly body?: string;
 }

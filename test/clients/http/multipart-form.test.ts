@@ -1,8 +1,9 @@
 // The reader of multipart forms: parts of any order and content, and every malformed body refused without a hang or a crash.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { boundaryOf, type FormPart, MAX_FIELD_BYTES, MAX_PARTS, parseForm } from '../../../proxy/clients/http/multipart-form.ts';
+import { boundaryOf, MAX_FIELD_BYTES, MAX_PARTS, parseForm } from '../../../proxy/clients/http/multipart-form.ts';
 import { Counters } from '../../../proxy/metrics.ts';
+import type { FormPart } from '../../../proxy/turn/form.ts';
 import { isForm } from '../../../proxy/turn/media-type.ts';
 import { Refusal } from '../../../proxy/turn/refusal.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';

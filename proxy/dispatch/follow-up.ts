@@ -1,0 +1,23 @@
+// A follow-up: what an account's answer needs before its client gets it, such as further requests to the same account or a row in the store.
+import type { JsonObject } from '../turn/json.ts';
+import type { RouteKind } from '../turn/kinds.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Work } from '../turn/turn.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
+
+export interface FollowedAnswer {
+  readonly turn: LiveTurn;
+  /** Its id. The turn's lease on it lasts until the follow-up is over. */
+  readonly account: string;
+  readonly upstream: Upstream;
+  /** The request as its rules left it. */
+  readonly work: Work;
+  readonly answer: JsonObject;
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs after commit: no other account is asked. @returns the client's answer. @throws Refusal */
+export type FollowUp = (followed: FollowedAnswer) => Promise<JsonObject>;
+
+export type FollowUps = Readonly<Partial<Record<RouteKind, FollowUp>>>;

@@ -1,0 +1,110 @@
+// What follows an account's answer to a file request: the row that says who has the file, the upload of its bytes, its finalisation.
+import type { FileRow } from '../../store/store.ts';
+import type { FollowedAnswer, FollowUp, FollowUps } from '../dispatch/follow-up.ts';
+import { asString, type JsonObject } from '../turn/json.ts';
+import { Refusal } from '../turn/refusal.ts';
+import { expiryOf, fileIdOf, finalisedOf, sizeOf } from './file-answers.ts';
+import { fileObject } from './file-object.ts';
+import type { Files } from './files.ts';
+import type { Finalisation } from './finalisation.ts';
+import { uploadBytes } from './upload-bytes.ts';
+import { uploadTarget } from './upload-target.ts';
+
+export interface FileFollowUpOptions {
+  readonly files: Files;
+  readonly finalisation: Finalisation;
+}
+
+/** A file that is not finalised by then is forgotten: its upload address has long expired. */
+const UNFINISHED_MS = 86_400_000;
+
+export function fileFollowUps(options: FileFollowUpOptions): FollowUps {
+  return {
+    'file-create': (followed) => created(followed, options),
+    'file-finish': (followed) => finished(followed, options),
+    'public-file-create': (followed) => uploaded(followed, options),
+  };
+}
+
+/** `POST /backend-api/files`: the client gets the account's answer once the store knows the owner (C1). */
+async function created(followed: FollowedAnswer, { files }: FileFollowUpOptions): ReturnType<FollowUp> {
+  await files.save(newRow(followed));
+  return followed.answer;
+}
+
+/** `POST /backend-api/files/{file_id}/uploaded` (C2). */
+async function finished(followed: FollowedAnswer, { files, finalisation }: FileFollowUpOptions): ReturnType<FollowUp> {
+  const { turn, account, answer, signal } = followed;
+  const fileId = turn.params.file_id ?? '';
+  const last = await finalisation.finalise({ account, fileId, clock: turn, signal }, answer).catch(failed(followed));
+  const row = await files.read(turn.pool.id, fileId);
+  if (row) await files.save(finalisedRow(row, last));
+  return last;
+}
+
+/** `POST /v1/files`: the bytes go to the address that the account named; the client gets the file object (D7). The address is kept nowhere. */
+async function uploaded(followed: FollowedAnswer, { files, finalisation }: FileFollowUpOptions): ReturnType<FollowUp> {
+  const { turn, account, signal } = followed;
+  const row = newRow(followed);
+  await sendBytes(followed);
+  const last = await finalisation.finalise({ account, fileId: row.id, clock: turn, signal }).catch(failed(followed));
+  const status = finalisedOf(last);
+  if (status === 'retry') throw new Refusal('upstream_timeout', { message: 'The provider took too long to process the file.' });
+  if (status !== 'success') throw upstreamError(followed, 'upstream_refusal');
+  const whole = finalisedRow(row, last);
+  await files.save(whole);
+  return fileObject(whole);
+}
+
+async function sendBytes(followed: FollowedAnswer): Promise<void> {
+  const { turn, upstream, work, answer, signal } = followed;
+  const { file } = work;
+  if (!file) throw new Error('a file without bytes');
+  const target = await uploadTarget(asString(answer.upload_url) ?? '', upstream.url);
+  if (!target) throw upstreamError(followed, 'upstream_malformed');
+  const { upstream_connect_ms: connectMs, upstream_first_byte_ms: ms } = turn.timeouts;
+  const status = await uploadBytes(target, { bytes: file.bytes, type: file.mediaType, connectMs, ms, signal }).catch(failed(followed));
+  if (status < 200 || status >= 300) throw upstreamError(followed, 'upstream_status');
+}
+
+/** @throws Refusal `upstream_error` where the account gave the file no id that can be used */
+function newRow(followed: FollowedAnswer): FileRow {
+  const { turn, account, work, answer } = followed;
+  const id = fileIdOf(answer);
+  if (id === undefined) throw upstreamError(followed, 'upstream_malformed');
+  const { file_name, file_size, use_case } = work.body;
+  const created_at = turn.now();
+  return {
+    pool: turn.pool.id,
+    id,
+    account,
+    filename: asString(file_name) ?? '',
+    bytes: Number(file_size),
+    purpose: asString(use_case) ?? 'user_data',
+    status: 'uploaded',
+    created_at,
+    expires_at: created_at + UNFINISHED_MS,
+  };
+}
+
+function finalisedRow(row: FileRow, answer: JsonObject): FileRow {
+  const status = finalisedOf(answer);
+  if (status === 'success') return { ...row, status: 'processed', bytes: sizeOf(answer) ?? row.bytes, expires_at: expiryOf(answer) };
+  return status === 'error' ? { ...row, status: 'error' } : row;
+}
+
+/** Only its kind is told: an error of the network may repeat the address. */
+const failed =
+  (followed: FollowedAnswer) =>
+  (thrown: unknown): never => {
+    throw thrown instanceof Error && thrown.name === 'TimeoutError'
+      ? upstreamError(followed, 'upstream_timeout')
+      : upstreamError(followed, 'upstream_network');
+  };
+
+type Why = 'upstream_timeout' | 'upstream_network' | 'upstream_malformed' | 'upstream_status' | 'upstream_refusal';
+
+function upstreamError({ turn }: FollowedAnswer, why: Why): Refusal {
+  turn.note('error_class', why);
+  return new Refusal(why === 'upstream_timeout' ? 'upstream_timeout' : 'upstream_error');
+}

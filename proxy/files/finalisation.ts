@@ -1,0 +1,66 @@
+// Finalises a file at its account: asks again while the account is not done with it (Q21).
+import { isObject, type JsonObject } from '../turn/json.ts';
+import type { CallAnswer, CallBounds } from '../upstream/call.ts';
+import { finalisedOf } from './file-answers.ts';
+
+const PAUSE_MS = 250;
+const LONGEST_MS = 30_000;
+const ANSWER_BYTES = 65_536;
+
+export interface FinalisationOptions {
+  /** Sends a request of the gateway's own to an account. */
+  readonly post: (account: string, path: string, body: JsonObject, bounds: CallBounds) => Promise<CallAnswer>;
+  /** One answer. */
+  readonly answerMs: () => number;
+}
+
+export interface Finalising {
+  readonly account: string;
+  readonly fileId: string;
+  readonly clock: { now(): number; after(ms: number, run: () => void): () => void };
+  readonly signal: AbortSignal;
+}
+
+/** The account's last answer: of status `retry` where the time is over. */
+export class Finalisation {
+  readonly #options: FinalisationOptions;
+
+  constructor(options: FinalisationOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param first what the account answered already
+   * @throws Error where the account does not answer with a JSON object and a status of success, or the signal aborts
+   */
+  async finalise({ account, fileId, clock, signal }: Finalising, first?: JsonObject): Promise<JsonObject> {
+    const end = clock.now() + LONGEST_MS;
+    let answer = first;
+    for (;;) {
+      if (answer) {
+        if (finalisedOf(answer) !== 'retry' || clock.now() + PAUSE_MS > end) return answer;
+        await pause(clock, signal);
+      }
+      const bounds = { bytes: ANSWER_BYTES, ms: this.#options.answerMs(), signal };
+      const { status, body } = await this.#options.post(account, `/backend-api/files/${fileId}/uploaded`, {}, bounds);
+      if (status < 200 || status >= 300 || !isObject(body)) throw new Error(`finalising: status ${status}`);
+      answer = body;
+    }
+  }
+}
+
+/** @throws the signal's reason */
+function pause(clock: Finalising['clock'], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const aborted = (): void => {
+      cancel();
+      reject(signal.reason as Error);
+    };
+    const cancel = clock.after(PAUSE_MS, () => {
+      signal.removeEventListener('abort', aborted);
+      resolve();
+    });
+    signal.addEventListener('abort', aborted, { once: true });
+  });
+}

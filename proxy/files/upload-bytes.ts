@@ -1,0 +1,45 @@
+// Sends the bytes of a file to the address that its account named; follows no redirect.
+import { Agent, request } from 'undici';
+import type { UploadTarget } from './upload-target.ts';
+
+export interface UploadBytes {
+  readonly bytes: Buffer;
+  /** The media type of the file. */
+  readonly type: string;
+  readonly connectMs: number;
+  /** For the whole exchange. */
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
+
+/** @returns the status. @throws Error where no answer came; its name is `TimeoutError` where that took too long */
+export async function uploadBytes({ url, addresses }: UploadTarget, options: UploadBytes): Promise<number> {
+  const { bytes, type, connectMs, ms, signal } = options;
+  const [first] = addresses;
+  // A connection of its own: the host is another one for every provider, and is rarely met twice.
+  const agent = new Agent({
+    connect: {
+      timeout: connectMs,
+      lookup: (_host, { all }, done) => {
+        if (all === true) done(null, [...addresses]);
+        else done(null, first?.address ?? '', first?.family);
+      },
+    },
+    headersTimeout: ms,
+    bodyTimeout: ms,
+  });
+  try {
+    const { statusCode, body } = await request(url, {
+      dispatcher: agent,
+      method: 'PUT',
+      // The last header is what one popular storage asks of every upload; others ignore it.
+      headers: { 'content-type': type, 'content-length': String(bytes.length), 'x-ms-blob-type': 'BlockBlob' },
+      body: bytes,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ms)]),
+    });
+    body.on('error', () => undefined).destroy();
+    return statusCode;
+  } finally {
+    void agent.destroy();
+  }
+}

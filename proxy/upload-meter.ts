@@ -1,0 +1,30 @@
+// How much of the uploads that stream through is held at once: at most 1 MiB each, however long they are.
+
+export interface HeldUpload {
+  readonly heldBytes: number;
+}
+
+export class UploadMeter {
+  readonly #uploads = new Set<HeldUpload>();
+  /** Most bytes that one upload has held. */
+  most = 0;
+
+  add(upload: HeldUpload): void {
+    this.#uploads.add(upload);
+  }
+
+  remove(upload: HeldUpload): void {
+    this.#uploads.delete(upload);
+  }
+
+  sample(bytes: number): void {
+    if (bytes > this.most) this.most = bytes;
+  }
+
+  /** Of all uploads, now. */
+  get held(): number {
+    let sum = 0;
+    for (const { heldBytes } of this.#uploads) sum += heldBytes;
+    return sum;
+  }
+}

@@ -1,0 +1,19 @@
+// A transcript of the compatible surface says nothing of the language that was detected (D11, Q23).
+import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+
+const DETECTION: ReadonlySet<string> = new Set(['language', 'languages', 'detected_language', 'language_probability']);
+
+export const languageDetection = rule({
+  name: 'language-detection',
+  routes: ['public-transcription'],
+  answer: (transcript) => ({ ...withoutDetection(transcript), ...segmentsOf(transcript) }),
+});
+
+const withoutDetection = (object: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([member]) => !DETECTION.has(member)));
+
+/** Segments of a detailed transcript may have one each. */
+function segmentsOf({ segments }: JsonObject): JsonObject {
+  return isList(segments) ? { segments: segments.map((segment: Json) => (isObject(segment) ? withoutDetection(segment) : segment)) } : {};
+}

@@ -1,0 +1,53 @@
+// A transcription has one file, and the fields that transcriptions have (C3, Q23).
+
+import type { StreamedPart } from '../../proxy/turn/form.ts';
+import { surfaceOf } from '../../proxy/turn/kinds.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import { type PartReader, rule } from '../../proxy/turn/rule.ts';
+import { safeParam } from '../../proxy/turn/sanitise.ts';
+import { invalidRequest } from '../helpers/invalid-request.ts';
+import { listOf } from '../helpers/transcription-lists.ts';
+import { TRANSCRIPTIONS } from '../route-groups.ts';
+
+const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature']);
+
+/** What a provider's own client adds is none of the compatible surface, and nothing that a native request would fail for. */
+export const transcriptionFields = rule({
+  name: 'transcription-fields',
+  routes: TRANSCRIPTIONS,
+  parts: ({ route }) => new Fields(surfaceOf(route.kind) === 'public'),
+});
+
+class Fields implements PartReader {
+  readonly #refusesOthers: boolean;
+  #hasFile = false;
+
+  constructor(refusesOthers: boolean) {
+    this.#refusesOthers = refusesOthers;
+  }
+
+  part(part: StreamedPart): readonly StreamedPart[] {
+    const { kind, name } = part;
+    if (name === 'file') this.#takeFile(part);
+    else if (kind === 'file' || !(FIELDS.has(name) || listOf(name))) return this.#other(name);
+    return [part];
+  }
+
+  end(): readonly StreamedPart[] {
+    if (!this.#hasFile) throw invalidRequest('file', 'is required');
+    return [];
+  }
+
+  #takeFile({ kind }: StreamedPart): void {
+    if (kind !== 'file') throw invalidRequest('file', 'must be an uploaded file');
+    if (this.#hasFile) throw invalidRequest('file', 'must be one file');
+    this.#hasFile = true;
+  }
+
+  #other(name: string): readonly StreamedPart[] {
+    if (!this.#refusesOthers) return [];
+    // The name is a client's text: it is repeated only where it is a plain path.
+    const param = safeParam(name);
+    throw new Refusal('unsupported_parameter', param === null ? {} : { param });
+  }
+}

@@ -1,0 +1,32 @@
+// Lists of a transcription keep their order and duplicates; an empty list, which a form can only spell as one empty part, is omitted (D11, Q23).
+
+import type { StreamedPart } from '../../proxy/turn/form.ts';
+import { type PartReader, rule } from '../../proxy/turn/rule.ts';
+import { type ListName, listOf } from '../helpers/transcription-lists.ts';
+import { TRANSCRIPTIONS } from '../route-groups.ts';
+
+export const transcriptionLists = rule({
+  name: 'transcription-lists',
+  routes: TRANSCRIPTIONS,
+  parts: () => new Lists(),
+});
+
+/** The first part of a list waits for a second one where it is empty: alone it says that the list is. */
+class Lists implements PartReader {
+  readonly #waiting = new Map<ListName, StreamedPart>();
+  readonly #begun = new Set<ListName>();
+
+  part(part: StreamedPart): readonly StreamedPart[] {
+    const list = part.kind === 'field' ? listOf(part.name) : undefined;
+    if (part.kind !== 'field' || list === undefined) return [part];
+    const first = !this.#begun.has(list);
+    this.#begun.add(list);
+    if (first && part.value === '') {
+      this.#waiting.set(list, part);
+      return [];
+    }
+    const before = this.#waiting.get(list);
+    this.#waiting.delete(list);
+    return before ? [before, part] : [part];
+  }
+}

@@ -1,0 +1,18 @@
+// A transcription's token usage, where the provider states it in tokens (Q18).
+import { isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import { tokenCount } from '../helpers/token-count.ts';
+import { TRANSCRIPTIONS } from '../route-groups.ts';
+
+export const transcriptionUsage = rule({
+  name: 'transcription-usage',
+  routes: TRANSCRIPTIONS,
+  answer(transcript, _memory, turn) {
+    const stated = isObject(transcript.usage) ? transcript.usage : {};
+    for (const field of ['input_tokens', 'output_tokens'] as const) {
+      const count = tokenCount(stated[field]);
+      if (count !== undefined) turn.note(field, count);
+    }
+    return transcript;
+  },
+});

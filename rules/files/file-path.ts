@@ -1,0 +1,18 @@
+// The file that a path names exists in the Pool; the request goes to the account that has it (C2, Q10).
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import type { FileView, Turn } from '../../proxy/turn/turn.ts';
+
+export const filePath = rule({
+  name: 'file-path',
+  routes: ['file-finish'],
+  request(_work, turn) {
+    const found = turn.findFile(turn.params.file_id ?? '');
+    return found instanceof Promise ? found.then((file) => bind(turn, file)) : bind(turn, found);
+  },
+});
+
+function bind(turn: Turn, file: FileView | undefined): void {
+  if (!file) throw new Refusal('file_not_found');
+  turn.fileOwner = file.account;
+}

@@ -1,0 +1,91 @@
+// Where the bytes of a file may go: the address is a provider's text (Q21).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Address, uploadTarget } from '../../proxy/files/upload-target.ts';
+
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  'provider.example': ['203.0.113.7'],
+  'storage.example': ['203.0.113.8', '2001:db8::8'],
+  'inside.example': ['10.1.2.3'],
+  'mixed.example': ['203.0.113.9', '169.254.169.254'],
+};
+
+const resolve = (host: string): Promise<readonly Address[]> => {
+  const addresses = NAMES[host];
+  if (!addresses) return Promise.reject(new Error('ENOTFOUND'));
+  return Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+};
+
+const permitted = async (url: string, base = 'https://provider.example'): Promise<boolean> =>
+  (await uploadTarget(url, base, resolve)) !== undefined;
+
+test('[Q21] an https address of a public host is permitted, whatever its port, path and query', async () => {
+  assert.ok(await permitted('https://storage.example/a?b=c'));
+  assert.ok(await permitted('https://storage.example:8443/a'));
+  assert.ok(await permitted('https://203.0.113.9/a'));
+  assert.ok(await permitted('https://[2001:db8::9]/a'));
+});
+
+test('[Q21] the connection goes to an address that was checked', async () => {
+  const target = await uploadTarget('https://storage.example/a', 'https://provider.example', resolve);
+  assert.deepEqual(
+    target?.addresses.map(({ address }) => address),
+    NAMES['storage.example'],
+  );
+});
+
+test('[Q21] what is no https address, has a credential, or names no host is refused', async () => {
+  for (const url of [
+    '',
+    '/a',
+    'storage.example/a',
+    'http://storage.example/a',
+    'ftp://storage.example/a',
+    'file:///etc/passwd',
+    'data:,a',
+  ]) {
+    assert.ok(!(await permitted(url)), url);
+  }
+  assert.ok(!(await permitted('https://user@storage.example/a')));
+  assert.ok(!(await permitted('https://:pass@storage.example/a')));
+  assert.ok(!(await permitted('https://unknown.example/a')));
+});
+
+const INTERNAL = [
+  '0.0.0.0',
+  '10.0.0.1',
+  '100.64.0.1',
+  '127.0.0.1',
+  '169.254.169.254',
+  '172.31.255.255',
+  '192.168.1.1',
+  '198.18.0.1',
+  '224.0.0.1',
+  '255.255.255.255',
+  '2130706433', // 127.0.0.1 as one number
+  '0x7f.1',
+  '[::1]',
+  '[::]',
+  '[fd00::1]',
+  '[fe80::1]',
+  '[::ffff:10.0.0.1]',
+  '[64:ff9b::a00:1]',
+];
+
+test('[Q21] an account outside must not send the gateway to an internal address', async () => {
+  for (const host of [...INTERNAL, 'inside.example', 'mixed.example']) assert.ok(!(await permitted(`https://${host}/a`)), host);
+});
+
+test('[Q21] an account inside may name an internal host, by https', async () => {
+  for (const base of ['https://inside.example', 'https://10.0.0.7', 'http://127.0.0.1:4010']) {
+    assert.ok(await permitted('https://inside.example/a', base));
+    assert.ok(!(await permitted('http://inside.example/a', base)));
+  }
+});
+
+test('[Q21] plain http is for loopback, of an account on loopback alone', async () => {
+  assert.ok(await permitted('http://127.0.0.1:5000/a', 'http://127.0.0.1:4010'));
+  assert.ok(await permitted('http://[::1]:5000/a', 'http://127.0.0.1:4010'));
+  assert.ok(!(await permitted('http://127.0.0.1:5000/a')));
+  assert.ok(!(await permitted('http://127.0.0.1:5000/a', 'https://inside.example')));
+});
