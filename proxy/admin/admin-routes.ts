@@ -1,13 +1,8 @@
 // The routes of the admin listener (Q33): health, readiness, metrics, status, explanations, logged turns, reload.
 
-import { checkUnused } from '../config/checks/unused-settings.ts';
-import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
 import { ConfigError } from '../config/finding.ts';
-import { nameOf } from '../config/setting-names.ts';
 import { counterMetrics, type Metric, MetricsPage } from '../metrics.ts';
-import { RouteTable } from '../turn/route-table.ts';
-import { servedOf } from '../turn/served.ts';
 import { type AdminAnswer, type AdminRoutes, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { explainAnswer } from './explain-answer.ts';
@@ -62,8 +57,6 @@ function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, u
     started_at: new Date(gateway.startedAt).toISOString(),
     ready: gateway.ready,
     node: process.version,
-    warnings: warningsOf(config),
-    not_served: notServedIn(config),
     ...capacity.status(),
     catalogs: catalog.accounts.status(),
     quota: usage.quota.status(),
@@ -71,16 +64,6 @@ function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, u
     counters: counters.values,
     config: redact(config),
   };
-}
-
-/** Settings that differ from their default and that this version does not use. */
-const warningsOf = (config: Config): readonly string[] =>
-  checkUnused(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`);
-
-/** Configured routes that this version does not implement yet, each as `METHOD /path`. */
-function notServedIn({ routes, wire }: Config): readonly string[] {
-  const rows = new RouteTable(routes, wire).all.filter((route) => servedOf(route) === 'not yet');
-  return rows.map(({ method, template }) => `${method} ${template}`);
 }
 
 /** The request-log row of one turn with its attempts (Q7). */

@@ -14,7 +14,6 @@ import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
-import { isServed } from '../turn/served.ts';
 import type { Body, Work } from '../turn/turn.ts';
 import { type Answer, type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/turn-result.ts';
 
@@ -47,7 +46,7 @@ export class TurnRunner {
       turn.rules.admit();
       const { kind, method } = turn.route;
       if (method === 'WS' && turn.client === 'http') throw upgradeRequired();
-      if (!isServed(kind, method)) throw new Refusal('unsupported_endpoint');
+      if (!kind) throw new Refusal('unsupported_endpoint');
       if (isDispatched(turn)) {
         let payload: Payload;
         let request: Body | undefined;
