@@ -4,7 +4,6 @@ import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { inspect } from '../../proxy/config/load.ts';
 import { fileWith, SMALL } from '../config/files.ts';
 import { poolgate } from './run.ts';
 
