@@ -4,9 +4,10 @@ import type { AttemptRow, RequestRow, Why } from '../../store/rows.ts';
 import type { Change, Json } from '../config/diff.ts';
 import type { Finding } from '../config/finding.ts';
 import type { Reloaded } from '../config/reloader.ts';
+import type { ExplainedAccount } from '../explain/candidates.ts';
+import type { ExplainedChoice } from '../explain/choice.ts';
+import type { ExplainedTurn } from '../explain/explanation.ts';
 import type { ExplainedMode } from '../turn/rule.ts';
-import type { ExplainedAccount } from './explain/candidates.ts';
-import type { ExplainedTurn } from './explain/explanation.ts';
 
 /** GET /status. Members beside these are for people, and differ between versions. */
 export interface StatusReply {
@@ -100,6 +101,8 @@ const isAccount = object<ExplainedAccount>({
   why: string,
 });
 
+const isChoice = object<ExplainedChoice>({ account: nullable(string), tied: list(string), reason: nullable(string), why: string });
+
 const isExplainedTurn = object<ExplainedTurn>({
   pool: string,
   key: nullable(string),
@@ -108,6 +111,7 @@ const isExplainedTurn = object<ExplainedTurn>({
   mode: nullable(isMode),
   rules: record(string),
   accounts: list(isAccount),
+  choice: nullable(isChoice),
 });
 
 const isWhy = object<Why>({ reason: string, others: record(number) });

@@ -97,7 +97,7 @@ export class TurnRunner {
     const slot = entering instanceof Promise ? await entering : entering;
     if (!slot) return { kind: 'ended', ending: clientGone(false) };
     try {
-      return { kind: 'answered', answer: await handler(turn) };
+      return { kind: 'answered', answer: await handler(turn, client) };
     } finally {
       slot.release();
     }
@@ -144,7 +144,7 @@ function closing(
     case 'ended':
       return { ending: served.ending, write: served.close ?? (() => undefined) };
     case 'answered':
-      return answering(turn, client, served.answer, null);
+      return answering(turn, client, served.answer, served.answer.code ?? null);
     case 'relayed':
       return answering(turn, client, served.answer, served.answer.code);
     case 'refused': {

@@ -57,8 +57,6 @@ export type Kind = AnsweredKind | DispatchedKind;
 
 const HTTP: readonly Connection[] = ['http'];
 const BOTH: readonly Connection[] = ['http', 'websocket'];
-/** In the contract, and not served by this version. */
-const NOT_YET: readonly Connection[] = [];
 
 const answered = { served: 'answer' } as const;
 
@@ -151,7 +149,7 @@ export const KINDS = {
   /** `POST /v1/images/edits`. */
   'public-image-edit': { ...hosted, surface: 'public', methods: ['POST'], over: HTTP, payload: 'form' },
   /** The operators' metadata endpoint. */
-  mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'], over: NOT_YET },
+  mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'], over: HTTP },
 } as const satisfies Record<string, Kind>;
 
 /** What serves a route; the `serve` word of its row. Rules name the kinds that they take part in. */

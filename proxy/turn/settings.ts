@@ -110,6 +110,16 @@ export interface KeyConfig {
   readonly limits: KeyLimits;
 }
 
+/** Who may read /mcp. */
+export interface OperatorConfig {
+  readonly id: string;
+  /** Lower-case hex SHA-256 of each token. */
+  readonly token_sha256: readonly string[];
+  /** Ids of Pools. */
+  readonly owns: readonly string[];
+  readonly assigned: readonly string[];
+}
+
 export interface WireWords {
   readonly agent: string;
   readonly meter: string;

@@ -107,6 +107,8 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     holdReply: () => undefined,
     pool: { ...POOL, ...options.pool },
     identify: () => key,
+    identifyOperator: () => true,
+    isOwnHost: () => true,
     findModel: (id) => (id === model.id ? model : undefined),
     findFile: (id) => options.files?.[id],
     presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),
