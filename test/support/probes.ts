@@ -121,6 +121,13 @@ export class Probes {
     return this.flush();
   }
 
+  /** Makes a file of the Pool known, as if it had been uploaded to the account. */
+  addFile(pool: string, id: string, account: string): Promise<void> {
+    const { files, clock } = this.gateway.services;
+    const upload = { filename: 'a.txt', bytes: 1, purpose: 'user_data', status: 'processed', expires_at: null } as const;
+    return files.save({ pool, id, account, created_at: clock.now(), ...upload });
+  }
+
   /** Reads what other gateways over the same store have changed. */
   async poll(): Promise<void> {
     await this.gateway.services.changes.poll();
