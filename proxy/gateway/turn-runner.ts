@@ -93,7 +93,7 @@ export class TurnRunner {
     const { admission, answers } = this.#options;
     const handler = turn.route.kind && answers[turn.route.kind];
     if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
-    const entering = admission.acquire({ class: turn.route.class, onGone: (left) => client.onGone(left) });
+    const entering = admission.acquire({ class: turn.route.class, key: turn.identity?.key, onGone: (left) => client.onGone(left) });
     const slot = entering instanceof Promise ? await entering : entering;
     if (!slot) return { kind: 'ended', ending: clientGone(false) };
     try {

@@ -99,6 +99,8 @@ export interface KeyLimits {
 export interface KeyConfig {
   readonly id: string;
   readonly pool: string;
+  /** Its share of what turns wait for, relative to the other keys of its Pool. */
+  readonly weight: number;
   /** Lower-case hex SHA-256 of each secret that opens this key; several while one is being rotated. */
   readonly secret_sha256: readonly string[];
   readonly status: 'active' | 'paused' | 'revoked';

@@ -52,7 +52,7 @@ export const POOL: PoolConfig = {
   assignments: [],
 };
 
-export const KEY: KeyConfig = { id: 'ci', pool: 'team', secret_sha256: [], status: 'active', limits: {} };
+export const KEY: KeyConfig = { id: 'ci', pool: 'team', weight: 1, secret_sha256: [], status: 'active', limits: {} };
 
 export const ACCOUNT: AccountView = { id: 'north', label: 'North', models: {}, drop_fields: [], compact: 'route' };
 

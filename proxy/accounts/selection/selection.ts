@@ -78,10 +78,11 @@ export class Selection {
     });
   }
 
-  /** Takes the accounts of a configuration. Attempts in flight stay counted. */
+  /** Takes the accounts of a configuration. Attempts in flight stay counted; an account that may take more serves waiting turns. */
   configure(accounts: Parameters<AccountLoads['configure']>[0]): void {
     this.#loads.configure(accounts);
     this.#indexes.clear();
+    this.#queue.serve(() => false);
   }
 
   /** The demand of a turn, for all its attempts. A hard pin leaves no room for a soft one. */
@@ -92,7 +93,7 @@ export class Selection {
   /**
    * A lease on an account that the turn was not sent to. A promise where all such accounts are at `max_concurrent`; it resolves with
    * undefined where the client leaves first.
-   * @throws Refusal where no account can take the turn
+   * @throws Refusal where no account can take the turn, or no more turns may wait
    */
   choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
     try {
@@ -214,30 +215,20 @@ export class Selection {
     return lease;
   }
 
-  async #wait(demand: Demand, tried: Tried): Promise<Lease | undefined> {
+  #wait(demand: Demand, tried: Tried): Promise<Lease | undefined> {
     const { turn, deadline, onGone } = demand;
     const { admission, counters } = this.#options;
-    const { class: name } = turn.route;
-    const leaveQueue = admission.waitForAccount(name);
+    const serve = (): Lease | undefined => this.#tryChoose(demand, tried);
+    const waiting = this.#queue.wait({ tenant: turn.key, room: admission.room(turn.route.class), serve, deadline, onGone });
     counters.add('account_waits');
-    try {
-      return await this.#queue.wait({
-        serve: () => this.#tryChoose(demand, tried),
-        deadline,
-        timeoutError: () => admission.timeoutRefusal(name),
-        onGone,
-      });
-    } finally {
-      leaveQueue();
-    }
+    return waiting;
   }
 
   /** Serves waiting turns: after a change of capacity only until the account is at its maximum again. */
   #changed(load: AccountLoad | undefined, what: 'capacity' | 'availability'): void {
     if (!load) return;
     this.#loads.recordChange(load);
-    if (this.#queue.length === 0) return;
-    this.#queue.serveEach(() => what === 'capacity' && load.inFlight >= load.capacity);
+    this.#queue.serve(() => what === 'capacity' && load.inFlight >= load.capacity);
   }
 
   #exhausted(demand: Demand, tried: Tried): readonly string[] {
