@@ -17,11 +17,11 @@ type Shortage = 'event_loop' | 'memory';
 
 export interface GuardStatus {
   readonly refusing: Shortage | null;
+  /** The smaller of the last two samples. */
   readonly event_loop_ms: number;
   readonly memory_percent: number;
 }
 
-/** One long garbage collection in this time does not raise the mean to a limit; a loop that is late all the time does. */
 const SAMPLE_MS = 500;
 /** The share of its limit below which a load must fall before turns are accepted again. */
 const EASED: Readonly<Record<Shortage, number>> = { event_loop: 0.5, memory: 0.95 };
@@ -33,6 +33,7 @@ export class OverloadGuard {
   readonly #options: OverloadGuardOptions;
   #sampledAt = Number.NEGATIVE_INFINITY;
   #eventLoopMs = 0;
+  #lastDelay = 0;
   #memoryPercent = 0;
   #refusing: Shortage | null = null;
   #refused = 0;
@@ -63,7 +64,10 @@ export class OverloadGuard {
     const { load, limits } = this.#options;
     const { event_loop_ms, memory_percent } = limits();
     this.#sampledAt = at;
-    this.#eventLoopMs = event_loop_ms > 0 ? load.eventLoopMs() : 0;
+    const delay = event_loop_ms > 0 ? load.eventLoopMs() : 0;
+    // One long step fills one sample; a loop that has too much to do is late in all of them.
+    this.#eventLoopMs = Math.min(delay, this.#lastDelay);
+    this.#lastDelay = delay;
     this.#memoryPercent = memory_percent > 0 ? load.memoryPercent() : 0;
     if (this.#isShort('memory', this.#memoryPercent, memory_percent)) this.#refusing = 'memory';
     else if (this.#isShort('event_loop', this.#eventLoopMs, event_loop_ms)) this.#refusing = 'event_loop';
