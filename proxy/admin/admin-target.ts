@@ -2,6 +2,7 @@
 import type { Store } from '../../store/store.ts';
 import type { Capacity } from '../accounts/capacity.ts';
 import type { AccountUsage } from '../accounts/quota/account-usage.ts';
+import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { Reloaded } from '../config/reloader.ts';
 import type { Counters } from '../metrics.ts';
@@ -26,6 +27,7 @@ export interface AdminTarget {
     readonly catalog: { readonly accounts: Pick<Catalog['accounts'], 'status'> };
     readonly continuity: Pick<Continuity, 'accountOf'>;
     readonly counters: Counters;
+    readonly guard: Pick<OverloadGuard, 'status'>;
     readonly models: Pick<ModelDirectory, 'models'>;
     readonly store: Pick<Store, 'attempts' | 'flush' | 'requests' | 'stats'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;

@@ -38,6 +38,7 @@ export interface PublicListenerOptions {
   readonly digest: KeyedDigest;
   readonly ownHeaders: WebsocketsOptions['ownHeaders'];
   readonly speaks: WebsocketsOptions['speaks'];
+  readonly overload: WebsocketsOptions['overload'];
 }
 
 const TIMEOUT_CHECK_MS = 1_000;

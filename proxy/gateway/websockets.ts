@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { ClientConnection } from '../clients/http/client-connection.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { endRaw } from '../clients/http/raw-refusal.ts';
@@ -22,6 +23,7 @@ export interface WebsocketsOptions extends FrameTurnsOptions {
   readonly host: TurnHost;
   readonly heartbeat: Heartbeat;
   readonly guard: MemoryGuard;
+  readonly overload: OverloadGuard;
   /** Headers of the gateway's own on the answer to an upgrade. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
   /** Whether an account of the Pool speaks websocket. */
@@ -77,6 +79,8 @@ export class Websockets {
     try {
       turn.rules.admit();
       if (this.#draining) throw new Refusal('server_is_overloaded');
+      const overloaded = this.#options.overload.refusal(turn.at);
+      if (overloaded) throw overloaded;
       if (!this.#options.speaks(turn.pool, generation)) throw upgradeRequired();
       this.#upgrade(request, socket, head, { ...arrival, turn });
     } catch (thrown) {
