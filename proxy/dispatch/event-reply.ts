@@ -132,6 +132,7 @@ export class EventReply implements EventReader {
     if (refusalEvent && this.#held.release().some((held) => held.event.hasData)) this.#sink.renumber();
     // Made before commit: the error may repeat the prompt, and the turn releases the prompt at commit.
     const shown = data && this.#failureEvent(data);
+    this.#head.refuses = true;
     this.#commit();
     this.#relay(event, data, shown, replacement);
   }
