@@ -72,7 +72,6 @@ export class Gateway {
       uploads: this.services.uploads,
       clock: this.services.clock,
       heartbeat: this.services.heartbeat,
-      digest: opened.key.digest('turns'),
       ownHeaders: (turn) => ownHeaders(turn, this.services),
       speaks: (pool, { accounts }) =>
         pool.assignments.some(({ account: id }) => {

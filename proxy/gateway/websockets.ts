@@ -37,6 +37,8 @@ interface Upgrade {
   readonly headers: Headers;
   readonly client: ClientConnection;
   readonly turn: LiveTurn;
+  /** Its row in the configuration of the last frame. */
+  found?: { readonly generation: Generation; readonly match: Match | undefined };
 }
 
 const UNUSABLE_KEY = 'the key cannot be used any more';
@@ -175,8 +177,12 @@ export class Websockets {
 
   /** A turn in the configuration of now; undefined where that has no such row any more. */
   #frameTurn(upgrade: Upgrade, generation: Generation): LiveTurn | undefined {
-    const found = generation.routes.find('WS', upgrade.path);
-    return found && 'route' in found ? this.#turn(upgrade, found, generation) : undefined;
+    if (upgrade.found?.generation !== generation) {
+      const found = generation.routes.find('WS', upgrade.path);
+      upgrade.found = { generation, match: found && 'route' in found ? found : undefined };
+    }
+    const { match } = upgrade.found;
+    return match && this.#turn(upgrade, match, generation);
   }
 
   #turn({ query, headers, client }: Omit<Upgrade, 'turn'>, { route, params }: Match, generation: Generation): LiveTurn {
