@@ -15,6 +15,8 @@ import type { Writer } from './writer.ts';
 const DEADLINE_MS = 5_000;
 const LIST_ROWS = 100;
 const MOST_LIST_ROWS = 1_000;
+/** How long before `ended_since` a request of the list may have begun. */
+const LOOK_BACK_MS = 3_600_000;
 
 export interface StoreParts {
   readonly driver: Driver;
@@ -47,9 +49,18 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
         if (!isDerivable(row, made)) for (const attempt of made) writer.append(attempts, attempt);
       },
       list(filter) {
-        const { account, model, status_class, code } = filter;
+        const { account, key_id, model, status, status_class, code, ended_since } = filter;
         const newest = page(filter);
-        const own = [equals('account', account), equals('model', model), equals('status_class', status_class), equals('code', code)];
+        const own = [
+          equals('account', account),
+          equals('key_id', key_id),
+          equals('model', model),
+          equals('status', status),
+          equals('status_class', status_class),
+          equals('code', code),
+          // The first condition is the one that an index serves.
+          ended_since === undefined ? undefined : where('at >= ? AND at + duration_ms >= ?', ended_since - LOOK_BACK_MS, ended_since),
+        ];
         return select(driver, requests, { ...newest, where: [...newest.where, ...own] });
       },
     },

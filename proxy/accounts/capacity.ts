@@ -10,7 +10,7 @@ import type { ModelDirectory } from '../models/model-directory.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { AccountStates } from './health/account-states.ts';
-import { Health, type HealthConfig } from './health/health.ts';
+import { Health, type HealthConfig, type LastFailure } from './health/health.ts';
 import type { HealthStatus } from './health/health-status.ts';
 import { RefusedCredentials } from './health/refused-credentials.ts';
 import { type QuotaView, UNKNOWN_QUOTA } from './selection/account-load.ts';
@@ -34,6 +34,8 @@ export interface CapacityOptions {
 /** One account in /status, without its address and secrets. */
 export interface AccountStatus extends HealthStatus {
   readonly inFlight: number;
+  /** The last failed attempt since the start of this process. */
+  readonly lastFailure?: LastFailure;
 }
 
 export interface CapacityStatus {
@@ -109,7 +111,10 @@ export class Capacity {
   }
 
   status(): CapacityStatus {
-    const accounts = this.health.status().map((status) => ({ ...status, inFlight: this.selection.inFlight(status.account) }));
+    const accounts = this.health.status().map((status) => {
+      const lastFailure = this.health.lastFailure(status.account);
+      return { ...status, inFlight: this.selection.inFlight(status.account), ...(lastFailure && { lastFailure }) };
+    });
     return { accounts, admission: this.admission.status() };
   }
 

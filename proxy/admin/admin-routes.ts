@@ -1,17 +1,13 @@
 // The routes of the admin listener (Q33): health, readiness, metrics, status, explanations, logged turns, reload.
 
-import { checkUnused } from '../config/checks/unused-settings.ts';
-import type { Config } from '../config/config.ts';
-import { redact, versionOf } from '../config/diff.ts';
 import { ConfigError } from '../config/finding.ts';
-import { nameOf } from '../config/setting-names.ts';
 import { counterMetrics, type Metric, MetricsPage } from '../metrics.ts';
-import { RouteTable } from '../turn/route-table.ts';
-import { servedOf } from '../turn/served.ts';
 import { type AdminAnswer, type AdminRoutes, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { explainAnswer } from './explain-answer.ts';
-import type { ReloadReply, StatusReply, TurnReply } from './replies.ts';
+import type { ReloadReply, TurnReply } from './replies.ts';
+import { requestsAnswer } from './request-log.ts';
+import { statusOf } from './status.ts';
 
 export function adminRoutes(gateway: AdminTarget): AdminRoutes {
   const page = new MetricsPage(metricsOf(gateway));
@@ -22,6 +18,7 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
     'GET /status': () => adminJson(200, statusOf(gateway)),
     'GET /explain': (query) => explainAnswer(gateway, query),
     'GET /turn': (query) => turnAnswer(gateway, query),
+    'GET /requests': (query) => requestsAnswer(gateway, query),
     'POST /reload': () => reloadAnswer(gateway),
   };
 }
@@ -51,36 +48,6 @@ function metricsOf(gateway: AdminTarget): readonly Metric[] {
     { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were given up', read: () => store.stats().dropped },
     { name: 'store_rows_rejected_total', type: 'counter', help: 'Rows that no disk would take', read: () => store.stats().rejected },
   ];
-}
-
-/** Members beside those of `StatusReply` are for people. */
-function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
-  const { config } = gateway.loaded;
-  const { capacity, catalog, counters, store, usage } = gateway.services;
-  return {
-    version: versionOf(config),
-    started_at: new Date(gateway.startedAt).toISOString(),
-    ready: gateway.ready,
-    node: process.version,
-    warnings: warningsOf(config),
-    not_served: notServedIn(config),
-    ...capacity.status(),
-    catalogs: catalog.accounts.status(),
-    quota: usage.quota.status(),
-    store: store.stats(),
-    counters: counters.values,
-    config: redact(config),
-  };
-}
-
-/** Settings that differ from their default and that this version does not use. */
-const warningsOf = (config: Config): readonly string[] =>
-  checkUnused(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`);
-
-/** Configured routes that this version does not implement yet, each as `METHOD /path`. */
-function notServedIn({ routes, wire }: Config): readonly string[] {
-  const rows = new RouteTable(routes, wire).all.filter((route) => servedOf(route) === 'not yet');
-  return rows.map(({ method, template }) => `${method} ${template}`);
 }
 
 /** The request-log row of one turn with its attempts (Q7). */

@@ -1,20 +1,13 @@
 // The JSON replies of the admin listener: their types for both sides, and the checks of a client that receives one.
 
 import type { AttemptRow, RequestRow, Why } from '../../store/rows.ts';
-import type { Change, Json } from '../config/diff.ts';
+import type { Change } from '../config/diff.ts';
 import type { Finding } from '../config/finding.ts';
 import type { Reloaded } from '../config/reloader.ts';
 import type { ExplainedMode } from '../turn/rule.ts';
 import type { ExplainedAccount } from './explain/candidates.ts';
 import type { ExplainedTurn } from './explain/explanation.ts';
-
-/** GET /status. Members beside these are for people, and differ between versions. */
-export interface StatusReply {
-  /** `versionOf` the running configuration. */
-  readonly version: string;
-  /** `redact` of the running configuration. */
-  readonly config: Json;
-}
+import { boolean, list, nullable, number, object, oneOf, record, string } from './reply-checks.ts';
 
 /** POST /reload, status 200. */
 export type ReloadReply = Reloaded;
@@ -37,45 +30,22 @@ export interface TurnReply {
   readonly attempts: readonly AttemptRow[];
 }
 
-type Check<Value> = (value: unknown) => value is Value;
+/** GET /requests. */
+export interface RequestsReply {
+  /** The gateway's clock, Unix milliseconds: with it a client asks for what has ended since. */
+  readonly now: number;
+  /** Newest first. */
+  readonly rows: readonly RequestRow[];
+  /** Whether further rows match, which the limit left off. */
+  readonly more: boolean;
+}
 
-const string = (value: unknown): value is string => typeof value === 'string';
-const number = (value: unknown): value is number => typeof value === 'number';
-const boolean = (value: unknown): value is boolean => typeof value === 'boolean';
-
-const oneOf =
-  <Word extends string>(...words: readonly Word[]): Check<Word> =>
-  (value): value is Word =>
-    (words as readonly unknown[]).includes(value);
-
-const nullable =
-  <Value>(check: Check<Value>): Check<Value | null> =>
-  (value): value is Value | null =>
-    value === null || check(value);
-
-const list =
-  <Value>(check: Check<Value>): Check<readonly Value[]> =>
-  (value): value is readonly Value[] =>
-    Array.isArray(value) && value.every(check);
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** What came out of `JSON.parse`. */
-const isConfig = (value: unknown): value is Json => isRecord(value);
-
-const record =
-  <Value>(check: Check<Value>): Check<Readonly<Record<string, Value>>> =>
-  (value): value is Readonly<Record<string, Value>> =>
-    isRecord(value) && Object.values(value).every(check);
-
-/** A check for each required member of `Reply`: a member without one does not compile. Further members are accepted. */
-type Checks<Reply> = { readonly [Name in keyof Reply as undefined extends Reply[Name] ? never : Name]-?: Check<Reply[Name]> };
-
-const object =
-  <Reply extends object>(checks: Checks<Reply>): Check<Reply> =>
-  (value): value is Reply =>
-    isRecord(value) && Object.entries<(value: unknown) => boolean>(checks).every(([name, check]) => check(value[name]));
+/** GET /requests, status 400. */
+export interface FilterRefusal {
+  /** The filter that cannot be read, and what it takes. */
+  readonly error: string;
+  readonly param: string;
+}
 
 const isChange = object<Change>({ path: string, kind: oneOf('added', 'removed', 'changed', 'reordered'), restart: boolean });
 
@@ -155,8 +125,9 @@ const isAttemptRow = object<AttemptRow>({
   upstream_error_param: nullable(string),
 });
 
-export const isStatusReply = object<StatusReply>({ version: string, config: isConfig });
 export const isReloadReply = object<ReloadReply>({ version: string, changes: list(isChange), warnings: list(isFinding) });
 export const isReloadRefusal = object<ReloadRefusal>({ findings: list(isFinding) });
 export const isExplainReply = object<ExplainReply>({ version: string, turns: list(isExplainedTurn) });
 export const isTurnReply = object<TurnReply>({ turn: isRequestRow, attempts: list(isAttemptRow) });
+export const isRequestsReply = object<RequestsReply>({ now: number, rows: list(isRequestRow), more: boolean });
+export const isFilterRefusal = object<FilterRefusal>({ error: string, param: string });

@@ -3,14 +3,16 @@ import type { Question } from '../admin/explain/explanation.ts';
 import {
   type ExplainReply,
   isExplainReply,
+  isFilterRefusal,
   isReloadRefusal,
   isReloadReply,
-  isStatusReply,
+  isRequestsReply,
   isTurnReply,
   type ReloadReply,
-  type StatusReply,
+  type RequestsReply,
   type TurnReply,
 } from '../admin/replies.ts';
+import { isRunningReply, isStatusReply, type RunningReply, type StatusReply } from '../admin/status-reply.ts';
 import type { Config } from '../config/config.ts';
 import { isObject } from '../turn/json.ts';
 import type { Route } from '../turn/turn.ts';
@@ -25,6 +27,28 @@ const OPTIONAL_TIMEOUT_MS = 2_000;
 export async function fetchStatus(config: Config): Promise<StatusReply> {
   const answer = await ask(config, 'GET /status');
   if (answer.status === 200 && isStatusReply(answer.body)) return answer.body;
+  throw unexpected(answer);
+}
+
+/**
+ * The part of the status that a comparison of configurations needs; every version replies it.
+ * @throws {CommandFailure} when no gateway answers, or it answers in another form.
+ */
+export async function fetchRunning(config: Config): Promise<RunningReply> {
+  const answer = await ask(config, 'GET /status');
+  if (answer.status === 200 && isRunningReply(answer.body)) return answer.body;
+  throw unexpected(answer);
+}
+
+/**
+ * @param query the filters of `GET /requests`
+ * @throws {CommandFailure} also when the gateway refuses a filter
+ */
+export async function fetchRequests(config: Config, query: Readonly<Record<string, string>>): Promise<RequestsReply> {
+  const answer = await ask(config, 'GET /requests', { query });
+  const { status, body } = answer;
+  if (status === 200 && isRequestsReply(body)) return body;
+  if (status === 400 && isFilterRefusal(body)) throw new CommandFailure(body.error, { exitCode: 2 });
   throw unexpected(answer);
 }
 

@@ -4,11 +4,16 @@ import type { Config } from '../config/config.ts';
 import { ConfigError, type Finding, isError } from '../config/finding.ts';
 import { inspect, readConfig } from '../config/load.ts';
 import { suggestion } from '../config/suggestion.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: NodeJS.ProcessEnv;
+  /** Undefined where a person neither sees the output nor types the input. */
+  readonly terminal: Terminal | undefined;
+  /** Yields every `ms` milliseconds, until the signal ends it. */
+  readonly every: (ms: number, ended?: AbortSignal) => AsyncIterable<unknown>;
 }
 
 /** The options of every command. */

@@ -1,9 +1,8 @@
-// `status`, `diff` and `reload`: the commands that ask the running gateway.
+// `diff` and `reload`: the configuration of the running gateway beside the file.
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import { diffConfigs, formatChange, redact, versionOf } from '../config/diff.ts';
 import { formatFinding } from '../config/finding.ts';
-import { fetchStatus, requestReload } from './admin-client.ts';
+import { fetchRunning, requestReload } from './admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from './command.ts';
 
 interface DiffOptions extends CommonOptions {
@@ -19,7 +18,7 @@ export function addDiff(program: Command, io: Io): void {
     .option('--exit-code', 'exit with 1 when they differ')
     .action(async ({ config: path, json: asJson, exitCode = false }: DiffOptions) => {
       const config = await inspectValid(path, io);
-      const running = await fetchStatus(config);
+      const running = await fetchRunning(config);
       const changes = diffConfigs(running.config, redact(config));
       if (asJson) io.out(json({ running: running.version, file: versionOf(config), changes }));
       else io.out(changes.length === 0 ? 'no difference\n' : changes.map(formatChange).join('\n').concat('\n'));
@@ -37,18 +36,5 @@ export function addReload(program: Command, io: Io): void {
     if (asJson) return io.out(json(reply));
     const lines = [...reply.changes.map(formatChange), ...reply.warnings.map(formatFinding)];
     return io.out([...lines, reply.changes.length === 0 ? 'nothing changed' : `now running on ${reply.version}`].join('\n').concat('\n'));
-  });
-}
-
-export function addStatus(program: Command, io: Io): void {
-  addCommand(program, {
-    usage: 'status',
-    description: 'show the state of the running gateway; with --json also its configuration',
-    examples: ['poolgate status', 'poolgate status --json'],
-  }).action(async ({ config: path, json: asJson }: CommonOptions) => {
-    const reply = await fetchStatus(await inspectValid(path, io));
-    if (asJson) return io.out(json(reply));
-    const { config: _, ...rest } = reply;
-    return io.out(stringify(rest));
   });
 }

@@ -9,10 +9,12 @@ import { addCheck } from './check-command.ts';
 import { addClient } from './client-command.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
 import { addExplain } from './explain-command.ts';
-import { addDiff, addReload, addStatus } from './gateway-commands.ts';
+import { addDiff, addReload } from './gateway-commands.ts';
 import { addKeyCommands } from './key-command.ts';
 import { addModeCommands } from './mode-command.ts';
+import { addRequests } from './requests-command.ts';
 import { addRoutes } from './routes-command.ts';
+import { addStatus, addTop } from './status-command.ts';
 import { addTokenCommands } from './token-command.ts';
 
 /**
@@ -61,6 +63,8 @@ function programOf(io: Io): Command {
   poolgate check --config /etc/poolgate.yaml  all errors of a file, with their lines
   poolgate explain POST /v1/responses         what happens to a request, rule by rule
   poolgate diff && poolgate reload            what would change, then change it
+  poolgate top                                accounts, quota and Pools, refreshed
+  poolgate requests --follow                  the request log as it grows
   poolgate key create ci --pool team          a Pool API key, shown once
   poolgate mode set team model-a lite         a serving mode
   poolgate client codex                       the settings of a client for this gateway
@@ -77,7 +81,7 @@ function programOf(io: Io): Command {
     const { serve } = await import('./serve-command.ts');
     await serve({ config });
   });
-  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addClient]) add(program, io);
+  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addClient]) add(program, io);
   for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands]) add(program, io);
   return program;
 }

@@ -1,4 +1,4 @@
-// `status`, `diff` and `reload` against an admin listener.
+// `diff` and `reload` against an admin listener.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -78,13 +78,6 @@ test('reload of an invalid file reports the findings and keeps the configuration
   assert.match(err, /^the gateway keeps its configuration; the file has errors:\n.*keys\[ci\]\.pool: there is no Pool 'taem'/);
 });
 
-test('status prints the state of the gateway, and its configuration only as JSON', async (context) => {
-  const path = await gateway(context);
-  const plain = await poolgate(['status', '--config', path]);
-  assert.match(plain.out, /^version: "?[0-9a-f]{12}"?\nuptime_s: 1\n$/);
-  assert.equal(JSON.parse((await poolgate(['status', '--json', '--config', path])).out).config.keys[0].id, 'ci');
-});
-
 test('without a reachable gateway the commands report it and exit with 1', async (context) => {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -116,6 +109,8 @@ test('a reply in another form is reported as one of another version, for every c
   for (body of replies) {
     for (const [args, request] of [
       [['status'], 'GET /status'],
+      [['top'], 'GET /status'],
+      [['requests'], 'GET /requests'],
       [['diff'], 'GET /status'],
       [['reload'], 'POST /reload'],
       [['explain', '--turn', 'req_1'], 'GET /turn'],

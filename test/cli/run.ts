@@ -8,7 +8,17 @@ export interface Ran {
   readonly err: string;
 }
 
-export async function poolgate(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> {
+/** What a terminal would do. */
+export type Watched = Pick<Io, 'terminal' | 'every'>;
+
+/** Waits once for nothing and ends, so that no command polls for ever. */
+const NEVER: Watched['every'] = async function* () {};
+
+export async function poolgate(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  { every = NEVER, terminal }: Partial<Watched> = {},
+): Promise<Ran> {
   let out = '';
   let err = '';
   const io: Io = {
@@ -19,6 +29,8 @@ export async function poolgate(args: readonly string[], env: NodeJS.ProcessEnv =
       err += text;
     },
     env,
+    every,
+    terminal,
   };
   const code = await run(args, io);
   return { code, out, err };

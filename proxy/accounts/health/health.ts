@@ -1,6 +1,7 @@
 // The health of all accounts: cooldowns, probes and refused credentials, in memory over the rows of the store (Q5).
 import type { Clock } from '../../clock.ts';
 import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
+import type { FailureCause } from '../../turn/failure.ts';
 import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
 import { type HealthStatus, healthStatus, restoreHealth, storedHealth } from './health-status.ts';
@@ -20,6 +21,13 @@ export interface HealthConfig {
   readonly bearers: ReadonlyMap<string, string>;
 }
 
+/** For people: it decides nothing. */
+export interface LastFailure {
+  readonly cause: FailureCause;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
 /** Node fires longer timers at once. */
 const LONGEST_TIMER_MS = 86_400_000;
 
@@ -28,6 +36,7 @@ export class Health implements RoutabilityOfAccounts {
   /** Only accounts with state. The others are available. */
   readonly #accounts = new Map<string, AccountHealth>();
   readonly #listeners = new Set<(status: HealthStatus) => void>();
+  readonly #lastFailures = new Map<string, LastFailure>();
   #configured: readonly string[] = [];
   #version = 0;
   #attempts = 0;
@@ -104,6 +113,7 @@ export class Health implements RoutabilityOfAccounts {
       if (!configured.has(id)) this.#accounts.delete(id);
       else if (reauthRequired && credentials.isReplaced(id)) this.reset(id);
     }
+    for (const id of this.#lastFailures.keys()) if (!configured.has(id)) this.#lastFailures.delete(id);
     this.#version += 1;
     this.#setTimer();
   }
@@ -129,6 +139,8 @@ export class Health implements RoutabilityOfAccounts {
 
   end(ticket: AttemptTicket, result: AttemptResult): void {
     const failed = typeof result === 'object';
+    if (failed && result.cause !== 'request')
+      this.#lastFailures.set(ticket.account, { cause: result.cause, at: this.#options.clock.now() });
     const account = this.#accounts.get(ticket.account) ?? (failed ? new AccountHealth(ticket.account) : undefined);
     if (!account) return;
     this.#accounts.set(account.id, account);
@@ -159,6 +171,10 @@ export class Health implements RoutabilityOfAccounts {
   status(): readonly HealthStatus[] {
     this.endElapsedCooldowns();
     return this.#configured.map((id) => healthStatus(this.#accounts.get(id) ?? new AccountHealth(id)));
+  }
+
+  lastFailure(account: string): LastFailure | undefined {
+    return this.#lastFailures.get(account);
   }
 
   /** Calls `listen` with the account's status after each possible change of its availability; returns the undo. */

@@ -1,0 +1,128 @@
+// The reply of GET /status: its type for both sides, and the checks of a client that receives it.
+
+import type { AccountStatus, CapacityStatus } from '../accounts/capacity.ts';
+import type { LastFailure } from '../accounts/health/health.ts';
+import type { CooldownStatus } from '../accounts/health/health-status.ts';
+import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
+import type { Json } from '../config/diff.ts';
+import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
+
+/** What every version of the gateway replies. */
+export interface RunningReply {
+  /** `versionOf` the running configuration. */
+  readonly version: string;
+  /** `redact` of the running configuration. */
+  readonly config: Json;
+}
+
+/** An account with the settings that limit it. */
+export interface LimitedAccount extends AccountStatus {
+  readonly visible: boolean;
+  readonly maxConcurrent: number;
+}
+
+export interface PoolStatus {
+  readonly pool: string;
+  readonly strategy: string;
+  /** Accounts of its assignments, in their order. */
+  readonly accounts: readonly string[];
+  /** Of these, the accounts whose assignment is active and eligible. */
+  readonly assigned: readonly string[];
+}
+
+export interface LimitedClass {
+  readonly running: number;
+  readonly waiting: number;
+  readonly limits: { readonly running: number; readonly waiting: number };
+}
+
+/** Further members are for people, and differ between versions. */
+export interface StatusReply extends RunningReply {
+  /** The gateway's clock, Unix milliseconds. */
+  readonly now: number;
+  /** ISO 8601. */
+  readonly started_at: string;
+  readonly ready: boolean;
+  readonly node: string;
+  readonly warnings: readonly string[];
+  readonly not_served: readonly string[];
+  readonly accounts: readonly LimitedAccount[];
+  readonly quota: readonly QuotaStatus[];
+  readonly pools: readonly PoolStatus[];
+  readonly admission: Readonly<Record<keyof CapacityStatus['admission'], LimitedClass>>;
+  readonly counters: Readonly<Record<string, number>>;
+}
+
+/** What came out of `JSON.parse`. */
+const isConfig = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isPhase = object<Omit<CooldownStatus, 'until' | 'cause'>>({ phase: oneOf('cooling', 'due', 'probing') });
+
+const isCooldown = (value: unknown): value is CooldownStatus => {
+  if (!isPhase(value)) return false;
+  const { cause, until } = value as Partial<CooldownStatus>;
+  return optional(string)(cause) && optional(number)(until);
+};
+
+const isStated = object<Omit<LimitedAccount, 'cooldown' | 'lastFailure'>>({
+  account: string,
+  status: oneOf('active', 'reauth_required', 'failing'),
+  models: record(isCooldown),
+  exemptModels: list(string),
+  inFlight: number,
+  visible: boolean,
+  maxConcurrent: number,
+});
+
+/** Shown as it is: another version may know further causes. */
+const isCause = (value: unknown): value is LastFailure['cause'] => string(value);
+
+const isFailure = object<LastFailure>({ cause: isCause, at: number });
+
+const isAccount: Check<LimitedAccount> = (value): value is LimitedAccount => {
+  if (!isStated(value)) return false;
+  const { cooldown, lastFailure } = value as Partial<LimitedAccount>;
+  return optional(isCooldown)(cooldown) && optional(isFailure)(lastFailure);
+};
+
+const isWindow = object<WindowStatus>({
+  class: (value): value is WindowStatus['class'] => string(value),
+  seconds: number,
+  used_percent: number,
+  resets_at: nullable(number),
+  source: string,
+  stated_at: number,
+});
+
+const isQuota = object<QuotaStatus>({
+  account: string,
+  status: oneOf('available', 'reserved', 'exhausted', 'unknown'),
+  until: nullable(number),
+  windows: list(isWindow),
+});
+
+const isPool = object<PoolStatus>({ pool: string, strategy: string, accounts: list(string), assigned: list(string) });
+
+const isClass = object<LimitedClass>({
+  running: number,
+  waiting: number,
+  limits: object<LimitedClass['limits']>({ running: number, waiting: number }),
+});
+
+export const isRunningReply = object<RunningReply>({ version: string, config: isConfig });
+
+export const isStatusReply = object<StatusReply>({
+  version: string,
+  config: isConfig,
+  now: number,
+  started_at: string,
+  ready: boolean,
+  node: string,
+  warnings: list(string),
+  not_served: list(string),
+  accounts: list(isAccount),
+  quota: list(isQuota),
+  pools: list(isPool),
+  admission: record(isClass),
+  counters: record(number),
+});

@@ -1,0 +1,61 @@
+// GET /status: the state of the running gateway.
+
+import { checkUnused } from '../config/checks/unused-settings.ts';
+import type { Config } from '../config/config.ts';
+import { redact, versionOf } from '../config/diff.ts';
+import { nameOf } from '../config/setting-names.ts';
+import { RouteTable } from '../turn/route-table.ts';
+import { servedOf } from '../turn/served.ts';
+import type { AdminTarget } from './admin-target.ts';
+import type { PoolStatus, StatusReply } from './status-reply.ts';
+
+/** Members beside those of `StatusReply` are for people. */
+export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
+  const { config } = gateway.loaded;
+  const { capacity, catalog, counters, store, usage } = gateway.services;
+  const { accounts, admission } = capacity.status();
+  const configured = new Map(config.accounts.map((account) => [account.id, account]));
+  return {
+    version: versionOf(config),
+    now: gateway.now(),
+    started_at: new Date(gateway.startedAt).toISOString(),
+    ready: gateway.ready,
+    node: process.version,
+    warnings: warningsOf(config),
+    not_served: notServedIn(config),
+    accounts: accounts.map((status) => {
+      const { visible = false, max_concurrent = 0 } = configured.get(status.account) ?? {};
+      return { ...status, visible, maxConcurrent: max_concurrent };
+    }),
+    pools: poolsOf(config),
+    admission: Object.fromEntries(
+      Object.entries(admission).map(([name, status]) => {
+        const { running, waiting } = config.admission[name as keyof Config['admission']];
+        return [name, { ...status, limits: { running, waiting } }];
+      }),
+    ),
+    catalogs: catalog.accounts.status(),
+    quota: usage.quota.status(),
+    store: store.stats(),
+    counters: counters.values,
+    config: redact(config),
+  };
+}
+
+const poolsOf = ({ pools }: Config): readonly PoolStatus[] =>
+  pools.map(({ id, strategy, assignments }) => ({
+    pool: id,
+    strategy,
+    accounts: assignments.map(({ account }) => account),
+    assigned: assignments.flatMap(({ account, active, eligible }) => (active && eligible ? account : [])),
+  }));
+
+/** Settings that differ from their default and that this version does not use. */
+const warningsOf = (config: Config): readonly string[] =>
+  checkUnused(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`);
+
+/** Configured routes that this version does not implement, each as `METHOD /path`. */
+function notServedIn({ routes, wire }: Config): readonly string[] {
+  const rows = new RouteTable(routes, wire).all.filter((route) => servedOf(route) === 'not yet');
+  return rows.map(({ method, template }) => `${method} ${template}`);
+}
