@@ -17,9 +17,7 @@ const UNITS: readonly (readonly [seconds: number, letter: string])[] = [
 /** The two largest units, such as `4d02h`, `1h05m`, `12m30s` and `45s`. Negative times are `0s`. */
 export function timeSpan(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
-  const largest = UNITS.findIndex(([size]) => seconds >= size);
-  const [size, letter] = UNITS[largest] ?? [1, 's'];
-  const next = UNITS[largest + 1];
+  const [[size, letter] = [1, 's'], next] = UNITS.slice(UNITS.findIndex(([unit]) => Math.max(1, seconds) >= unit));
   const whole = `${Math.floor(seconds / size)}${letter}`;
   return next === undefined ? whole : `${whole}${String(Math.floor((seconds % size) / next[0])).padStart(2, '0')}${next[1]}`;
 }
