@@ -52,7 +52,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
   files: ['dispatch', 'turn', 'upstream'],
   clients: ['dispatch', 'sessions', 'turn', 'upstream'],
-  admin: ['accounts', 'config', 'models', 'turn'],
+  admin: ['accounts', 'config', 'models', 'turn', 'upstream'],
   gateway: [
     'accounts',
     'admin',

@@ -2,6 +2,7 @@
 
 import { ConfigError } from '../config/finding.ts';
 import { counterMetrics, type Metric, MetricsPage } from '../metrics.ts';
+import { reloginAnswer, restoreAnswer } from './account-actions.ts';
 import { type AdminAnswer, type AdminRoutes, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { explainAnswer } from './explain-answer.ts';
@@ -20,6 +21,8 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
     'GET /turn': (query) => turnAnswer(gateway, query),
     'GET /requests': (query) => requestsAnswer(gateway, query),
     'POST /reload': () => reloadAnswer(gateway),
+    'POST /account/restore': (query) => restoreAnswer(gateway, query),
+    'POST /account/relogin': (query) => reloginAnswer(gateway, query),
   };
 }
 

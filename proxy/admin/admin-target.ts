@@ -8,6 +8,7 @@ import type { Counters } from '../metrics.ts';
 import type { Catalog } from '../models/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { UploadMeter } from '../upload-meter.ts';
+import type { Credentials } from '../upstream/credentials/credentials.ts';
 
 export interface AdminTarget {
   /** The configuration of new turns. */
@@ -22,10 +23,11 @@ export interface AdminTarget {
   };
   readonly services: {
     readonly capacity: Pick<Capacity, 'health' | 'selection' | 'status'>;
+    readonly credentials: Pick<Credentials, 'relogin'>;
     readonly catalog: { readonly accounts: Pick<Catalog['accounts'], 'status'> };
     readonly counters: Counters;
     readonly models: Pick<ModelDirectory, 'models'>;
-    readonly store: Pick<Store, 'attempts' | 'flush' | 'requests' | 'stats'>;
+    readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'requests' | 'stats'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };

@@ -1,8 +1,8 @@
 // Reloads the configuration when the file is saved, on SIGHUP and on command; every change is logged and audited (S9).
 import type { AuditRow } from '../../store/store.ts';
-import { type AuditEntry, auditEntries } from '../config/audit-changes.ts';
+import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import { formatChange, versionOf } from '../config/diff.ts';
+import { diffConfigs, formatChange, type Json, redact, versionOf } from '../config/diff.ts';
 import { type FileState, watchFile } from '../config/file-watch.ts';
 import { ConfigError } from '../config/finding.ts';
 import { type Reloaded, Reloader } from '../config/reloader.ts';
@@ -32,14 +32,18 @@ export class ConfigFollower {
   async started(): Promise<void> {
     const { loaded, services } = this.#target;
     const { log, store } = services;
-    const version = versionOf(loaded.config);
+    const { config } = loaded;
+    const version = versionOf(config);
     const last = async (action: string) => (await store.audit.list({ action, limit: 1 }))[0];
     try {
       const [start, reload] = await Promise.all([last('config.start'), last('config.reload')]);
       const known = (start?.at ?? 0) > (reload?.at ?? 0) ? start : reload;
       if (known?.target === version) return;
-      const fields = [{ path: 'version', from: known?.target ?? null, to: version }];
-      await this.#audit('start', [{ action: 'config.start', target: version, pool: null, fields }]);
+      const before = (await store.runningConfig.find())?.config as Json | undefined;
+      const changes = before === undefined ? [] : diffConfigs(before, redact(config));
+      const [whole, ...rows] = auditEntries(changes, { version, before: keysOf(before), after: config.keys });
+      const fields = [{ path: 'version', from: known?.target ?? null, to: version }, ...(whole?.fields ?? [])];
+      await this.#audit('start', [{ action: 'config.start', target: version, pool: null, fields }, ...rows]);
     } catch {
       log.error('audit_failed', { actor: 'start' });
     }
@@ -66,7 +70,8 @@ export class ConfigFollower {
       for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
       // A change that needs a restart is audited when it takes effect.
       const effective = changes.filter(({ restart }) => !restart);
-      if (effective.length > 0) await this.#audit(actor, auditEntries(effective, version, before, this.#reloader.running.config));
+      if (effective.length > 0)
+        await this.#audit(actor, auditEntries(effective, { version, before: before.keys, after: this.#reloader.running.config.keys }));
       else await this.#target.refresh();
       return reloaded;
     } catch (thrown) {
@@ -81,7 +86,12 @@ export class ConfigFollower {
     const { clock, log, store } = this.#target.services;
     const at = clock.now();
     try {
-      await Promise.all(rows.map((row) => store.audit.record({ at, actor, ...row })));
+      const config = redact(this.#reloader.running.config) as object;
+      await Promise.all([
+        ...rows.map((row) => store.audit.record({ at, actor, ...row })),
+        // Last: a process that dies between two writes leaves the rows twice rather than not at all.
+        store.runningConfig.save({ name: 'running', config, at }),
+      ]);
     } catch {
       log.error('audit_failed', { actor, rows: rows.length });
     }

@@ -1,7 +1,7 @@
 // The services that outlive a configuration: each is created once, and connected to the others here.
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import { ChangeFeed } from '../../store/change-feed.ts';
-import type { Store } from '../../store/store.ts';
+import type { AuditRow, Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import type { Clock } from '../clock.ts';
@@ -110,6 +110,11 @@ export class Services {
       log,
       onRefused: (account) => this.#refused(account),
       onImported: (account) => this.#imported(account),
+      onRefreshFailed: (account) => this.#auditCredential('credential.refresh_failed', account, []),
+    });
+    this.capacity.health.onReauthRequired((account) => {
+      const changed = { path: `accounts[${account}].health`, from: 'active', to: 'reauth_required' };
+      this.#auditCredential('credential.refused', account, [changed]);
     });
     this.#calls = new OwnCalls({ credentials: this.credentials, loaded, upstream });
     this.finalisation = new Finalisation({
@@ -128,8 +133,12 @@ export class Services {
   #imported(account: string): void {
     this.capacity.health.reset(account);
     const changed = { path: `accounts[${account}].credential`, from: '(changed)', to: '(changed)' };
-    const row = { at: this.clock.now(), actor: 'file', action: 'credential.import', target: account, pool: null, fields: [changed] };
-    void this.store.audit.record(row).catch(() => undefined);
+    this.#auditCredential('credential.import', account, [changed], 'file');
+  }
+
+  #auditCredential(action: string, target: string, fields: AuditRow['fields'], actor = 'gateway'): void {
+    const row = { at: this.clock.now(), actor, action, target, pool: null, fields };
+    void this.store.audit.record(row).catch(() => this.log.error('audit_failed', { actor, action }));
   }
 
   async #readCatalog(id: string): Promise<CatalogAnswer> {
