@@ -19,6 +19,7 @@ export const COUNTERS = {
   client_gone: 'Turns whose client left before the end',
   admission_waits: 'Turns that waited for a place',
   admission_full: 'Turns refused because their class had too many waiting',
+  admission_displaced: 'Waiting turns refused to make room for a turn of a key that had fewer waiting',
   admission_timeouts: 'Turns refused because they had waited long enough',
   account_waits: 'Turns that waited for an account below its max_concurrent',
   soft_pins_left: 'Turns that could not go where their session was',

@@ -2,9 +2,11 @@
 
 import type { Rule } from '../proxy/turn/rule.ts';
 import { authenticate } from './access/authenticate.ts';
+import { authenticateOperator } from './access/authenticate-operator.ts';
 import { eligibility } from './access/eligibility.ts';
 import { imagePermission } from './access/image-permission.ts';
 import { modelAccess } from './access/model-access.ts';
+import { operatorHost } from './access/operator-host.ts';
 import { routeStatus } from './access/route-status.ts';
 import { forcedTranscriptionModel } from './audio/forced-transcription-model.ts';
 import { languageDetection } from './audio/language-detection.ts';
@@ -68,8 +70,10 @@ import { toolTypes } from './tools/tool-types.ts';
 import { webSearchNames } from './tools/web-search-names.ts';
 
 export const RULES: readonly Rule[] = [
-  authenticate, // first: every route needs a key (AU1)
+  authenticate, // first: every route but /mcp needs a key (AU1)
   routeStatus, // unsupported rows need a key, and nothing else (E1)
+  operatorHost, // before the token: a page of another host must not learn whether a token is valid (Q25)
+  authenticateOperator, // /mcp, before its body is read (AU2)
   imagePermission, // before the body is read (F6.1)
 
   markerHeader, // before liteMarker adds ours (F2.4)

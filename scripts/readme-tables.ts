@@ -1,29 +1,13 @@
 // Generates the tables of README.md from the program:  node --import tsx scripts/readme-tables.ts --write
 import { readFileSync, writeFileSync } from 'node:fs';
 import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
-import type { RouteConfig } from '../proxy/config/config.ts';
 import { bounds } from '../proxy/config/expectations.ts';
-import { type SchemaNode, type Setting, schema, settings } from '../proxy/config/schema.ts';
-import { servedOf } from '../proxy/turn/served.ts';
+import { type SchemaNode, type Setting, settings } from '../proxy/config/schema.ts';
 
 /** One line per setting, in the order of the file. `[]` means each row of a list, `*` each name of a mapping. */
 export function settingsTable(): string {
   const head = ['| Setting | Value | Default | |', '| --- | --- | --- | --- |'];
   return [...head, ...[...settings()].map(line)].join('\n');
-}
-
-/** The routes of the shipped table that this version does not serve although their status says so, one line per path. */
-export function notServedList(): string {
-  const rows = (schema.properties?.routes?.default ?? []) as readonly Readonly<Record<string, string>>[];
-  const missing = new Map<string, string[]>();
-  for (const row of rows) {
-    const [method = '', path = ''] = Object.entries(row)[0] ?? [];
-    const { status, serve: kind } = row as unknown as RouteConfig;
-    if (servedOf({ method: method as RouteConfig['method'], status, kind }) !== 'not yet') continue;
-    missing.set(path, [...(missing.get(path) ?? []), method]);
-  }
-  if (missing.size === 0) return 'Every route of the shipped table is served.';
-  return [...missing].map(([path, methods]) => `- ${methods.join(', ')} \`${path}\``).join('\n');
 }
 
 /** A table of the clients, then the text of each for the shipped configuration. */
@@ -45,7 +29,7 @@ function clientText({ name, title, where, language, note, text }: ClientSettings
 
 /** @returns the README with current tables between its markers @throws Error when a marker is missing */
 export function withTables(readme: string): string {
-  const sections = { settings: settingsTable(), 'not-served': notServedList(), clients: clientsSection() };
+  const sections = { settings: settingsTable(), clients: clientsSection() };
   return Object.entries(sections).reduce((text, [name, section]) => filled(text, name, section), readme);
 }
 
@@ -58,7 +42,7 @@ function filled(readme: string, name: string, text: string): string {
 }
 
 function line({ path, node, required }: Setting): string {
-  const note = [node.description, node.restart && '(restart)', node.unused && '(not yet)'].filter(Boolean).join(' ');
+  const note = [node.description, node.restart && '(restart)'].filter(Boolean).join(' ');
   return `| \`${path}\` | ${valuesOf(node)} | ${required ? 'required' : defaultOf(node)} | ${note.replaceAll('|', '\\|')} |`;
 }
 

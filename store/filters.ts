@@ -1,4 +1,4 @@
-// Filters and pages of lists.
+// Filters and pages of lists, and groups of sums.
 
 /** A place in a list, newest first. The last row of a page is the `before` of the next. */
 export interface Place {
@@ -10,8 +10,10 @@ interface ListFilter {
   readonly id?: string | undefined;
   /** Only rows of these Pools; an empty list matches nothing, and a row without a Pool matches no list. */
   readonly pools?: readonly string[] | undefined;
-  /** At or after. */
+  /** At or after; Unix milliseconds. */
   readonly since?: number | undefined;
+  /** Before; Unix milliseconds. */
+  readonly until?: number | undefined;
   readonly before?: Place | undefined;
   /** 100 by default, 1,000 at most. */
   readonly limit?: number | undefined;
@@ -20,19 +22,43 @@ interface ListFilter {
 export interface RequestFilter extends ListFilter {
   /** Requests that ended at or after this time and began at most an hour before it. */
   readonly ended_since?: number | undefined;
-  /** The label, as rows have it. */
+  /** Label of the account. */
   readonly account?: string | undefined;
   readonly key_id?: string | undefined;
   readonly model?: string | undefined;
+  readonly family?: string | undefined;
   readonly status?: number | undefined;
   readonly status_class?: string | undefined;
   readonly code?: string | undefined;
+  /** Rows with at least this duration. */
+  readonly min_duration_ms?: number | undefined;
+  /** Rows with at least this number of retries. */
+  readonly min_retries?: number | undefined;
 }
 
 export interface AuditFilter extends ListFilter {
+  /** With `pools`: also the rows of these accounts (actions `account.…` and `credential.…`), which belong to no Pool. */
+  readonly accounts?: readonly string[] | undefined;
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
   readonly target?: string | undefined;
+}
+
+/** What usage is summed by. Without any, there is one sum of all rows. */
+export type UsageGroup = 'key_id' | 'pool' | 'day';
+
+export interface UsageFilter {
+  readonly by: readonly UsageGroup[];
+  readonly pools?: readonly string[] | undefined;
+  readonly key_id?: string | undefined;
+  /** The first day, Unix milliseconds at midnight UTC. */
+  readonly since?: number | undefined;
+  /** The first day that does not count. */
+  readonly until?: number | undefined;
+  /** Sums that are left out at the beginning. */
+  readonly offset?: number | undefined;
+  /** 100 by default, 1,000 at most. */
+  readonly limit?: number | undefined;
 }
 
 export interface FileFilter {

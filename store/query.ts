@@ -1,12 +1,18 @@
 // SELECTs from conditions that may be absent; numbers the placeholders so that both databases understand them.
-import type { Driver, Value } from './driver.ts';
+import type { Driver, Session, Value } from './driver.ts';
 import type { Table } from './tables.ts';
 
 /** A condition with a `?` for each of its values. */
-interface Condition {
+export interface Condition {
   readonly sql: string;
   readonly values: readonly Value[];
 }
+
+/** What runs a query. */
+export type Reader = Pick<Session, 'query'>;
+
+/** The reads of operators, which turns do not wait for. */
+export const operators = (driver: Driver): Reader => ({ query: driver.browse });
 
 interface Selection {
   /** Undefined ones are left out. */
@@ -23,24 +29,31 @@ export const equals = (column: string, value: Value | undefined): Condition | un
 export const oneOf = (column: string, values: readonly Value[] | undefined): Condition | undefined =>
   values && where(values.length > 0 ? `${column} IN (${values.map(() => '?').join(', ')})` : '1 = 0', ...values);
 
+/** @param session `driver` for the reads of turns, `operators(driver)` for others */
 export async function select<Row extends object, Input extends object>(
-  driver: Driver,
+  session: Reader,
   table: Table<Row, Input>,
   selection: Selection,
 ): Promise<readonly Row[]> {
-  const conditions = (selection.where ?? []).filter((condition) => condition !== undefined);
-  const values = conditions.flatMap((condition) => condition.values);
-  let sql = `SELECT ${table.columns.join(', ')} FROM ${table.name}`;
-  if (conditions.length > 0) sql += ` WHERE ${conditions.map((condition) => condition.sql).join(' AND ')}`;
+  const { sql: conditions, values } = conditionsOf(selection.where ?? []);
+  let sql = `SELECT ${table.columns.join(', ')} FROM ${table.name}${conditions}`;
   if (selection.order) sql += ` ORDER BY ${selection.order}`;
   if (selection.limit !== undefined) {
     sql += ' LIMIT ?';
     values.push(selection.limit);
   }
+  return (await session.query(numbered(sql), values)).map(table.decode);
+}
+
+/** ` WHERE …`, or nothing. */
+export function conditionsOf(where: readonly (Condition | undefined)[]): { readonly sql: string; readonly values: Value[] } {
+  const conditions = where.filter((condition) => condition !== undefined);
+  const sql = conditions.length > 0 ? ` WHERE ${conditions.map((condition) => condition.sql).join(' AND ')}` : '';
+  return { sql, values: conditions.flatMap((condition) => condition.values) };
+}
+
+/** Numbers the placeholders. */
+export function numbered(sql: string): string {
   let number = 0;
-  const records = await driver.query(
-    sql.replaceAll('?', () => `$${++number}`),
-    values,
-  );
-  return records.map(table.decode);
+  return sql.replaceAll('?', () => `$${++number}`);
 }

@@ -7,8 +7,9 @@ import type { AuditFilter, RequestFilter } from './filters.ts';
 import { leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
 import { purge } from './purge.ts';
-import { equals, oneOf, select, where } from './query.ts';
+import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
 import { accountState, attempts, audit, catalog, credentials, files, pins, requests, runningConfig, usage } from './tables.ts';
+import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
 import type { Writer } from './writer.ts';
 
@@ -27,16 +28,28 @@ export interface StoreParts {
 }
 
 /** Keyset paging: a page starts after the last row of the previous one, also when rows were added meanwhile. */
-const page = ({ id, pools, since, before, limit = LIST_ROWS }: RequestFilter | AuditFilter) => ({
+const page = ({ id, since, until, before, limit = LIST_ROWS }: RequestFilter | AuditFilter) => ({
   where: [
     equals('id', id),
-    oneOf('pool', pools),
     since === undefined ? undefined : where('at >= ?', since),
+    until === undefined ? undefined : where('at < ?', until),
     before && where('(at, id) < (?, ?)', before.at, before.id),
   ],
   order: 'at DESC, id DESC',
   limit: Math.max(0, Math.min(limit, MOST_LIST_ROWS)),
 });
+
+/** The columns of requests that a filter compares. */
+const EQUAL = ['account', 'key_id', 'model', 'family', 'status', 'status_class', 'code'] as const;
+
+/** The audit rows of Pools, and of accounts that no single Pool has. */
+function concerned({ pools, accounts }: AuditFilter): Condition | undefined {
+  const ofPools = oneOf('pool', pools);
+  const ofAccounts = oneOf('target', accounts);
+  if (!ofPools || !ofAccounts) return ofPools;
+  const sql = `(${ofPools.sql} OR (pool IS NULL AND (action LIKE 'account.%' OR action LIKE 'credential.%') AND ${ofAccounts.sql}))`;
+  return where(sql, ...ofPools.values, ...ofAccounts.values);
+}
 
 export function repositories({ driver, writer, writerId, clock }: StoreParts): Store {
   const unexpired = () => where('expires_at > ?', clock());
@@ -49,24 +62,22 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
         if (!isDerivable(row, made)) for (const attempt of made) writer.append(attempts, attempt);
       },
       list(filter) {
-        const { account, key_id, model, status, status_class, code, ended_since } = filter;
+        const { ended_since, pools, min_duration_ms, min_retries } = filter;
         const newest = page(filter);
         const own = [
-          equals('account', account),
-          equals('key_id', key_id),
-          equals('model', model),
-          equals('status', status),
-          equals('status_class', status_class),
-          equals('code', code),
+          oneOf('pool', pools),
+          ...EQUAL.map((column) => equals(column, filter[column])),
           // The first condition is the one that an index serves.
           ended_since === undefined ? undefined : where('at >= ? AND at + duration_ms >= ?', ended_since - LOOK_BACK_MS, ended_since),
+          min_duration_ms === undefined ? undefined : where('duration_ms >= ?', min_duration_ms),
+          min_retries === undefined ? undefined : where('retries >= ?', min_retries),
         ];
-        return select(driver, requests, { ...newest, where: [...newest.where, ...own] });
+        return select(operators(driver), requests, { ...newest, where: [...newest.where, ...own] });
       },
     },
     attempts: {
       async of(request) {
-        const made = await select(driver, attempts, { where: [equals('request_id', request.id)], order: 'ordinal' });
+        const made = await select(operators(driver), attempts, { where: [equals('request_id', request.id)], order: 'ordinal' });
         return made.length === 0 && succeededAtOnce(request) ? [derivedAttempt(request)] : made;
       },
     },
@@ -117,13 +128,14 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     usage: {
       add: (row) => writer.put(usage, row),
       load: (since) => select(driver, usage, { where: [where('day >= ?', since)] }),
+      sums: (filter) => usageSums(operators(driver), filter),
     },
     audit: {
       record: (row) => writer.save(audit, { ...row, id: randomUUID() }),
       list(filter) {
         const newest = page(filter);
-        const own = [equals('actor', filter.actor), equals('action', filter.action), equals('target', filter.target)];
-        return select(driver, audit, { ...newest, where: [...newest.where, ...own] });
+        const own = [concerned(filter), equals('actor', filter.actor), equals('action', filter.action), equals('target', filter.target)];
+        return select(operators(driver), audit, { ...newest, where: [...newest.where, ...own] });
       },
     },
     runningConfig: {

@@ -1,6 +1,6 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
 import type { ChangesVerbs } from './changes.ts';
-import type { AuditFilter, FileFilter, RequestFilter } from './filters.ts';
+import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
 import type { LeaseVerbs } from './leases.ts';
 import type { LimitVerbs } from './limits.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
@@ -17,6 +17,7 @@ import type {
   RunningConfigRow,
   UsageRow,
 } from './rows.ts';
+import type { UsageTotal } from './usage-groups.ts';
 import type { WriterStats } from './writer.ts';
 
 /**
@@ -80,6 +81,8 @@ export interface Store {
     add(row: UsageRow): void;
     /** Of this day and later ones; Unix milliseconds. */
     load(since: number): Promise<readonly UsageRow[]>;
+    /** Sums by key, Pool or day: the newest day first, then by key and Pool. */
+    sums(filter: UsageFilter): Promise<readonly UsageTotal[]>;
   };
   readonly audit: {
     record(row: Omit<AuditRow, 'id'>): Promise<void>;

@@ -48,11 +48,12 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   tokenizer: [],
   upstream: ['config', 'encryption', 'turn'],
   accounts: ['admission', 'config', 'models', 'turn', 'upstream'],
-  answers: ['accounts', 'files', 'keys', 'models', 'turn'],
+  answers: ['accounts', 'config', 'explain', 'files', 'keys', 'models', 'turn'],
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
   files: ['dispatch', 'turn', 'upstream'],
   clients: ['dispatch', 'sessions', 'turn', 'upstream'],
-  admin: ['accounts', 'config', 'models', 'turn', 'upstream'],
+  admin: ['accounts', 'config', 'explain', 'models', 'sessions', 'turn', 'upstream'],
+  explain: ['accounts', 'config', 'models', 'turn'],
   gateway: [
     'accounts',
     'admin',
@@ -62,6 +63,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'config',
     'dispatch',
     'encryption',
+    'explain',
     'files',
     'keys',
     'models',
@@ -71,7 +73,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'turn',
     'upstream',
   ],
-  cli: ['admin', 'config', 'gateway', 'turn'],
+  cli: ['admin', 'config', 'explain', 'gateway', 'turn'],
 };
 
 /** The rooms that print or run the rules; all others reach them through the chain. */
@@ -126,6 +128,28 @@ test('rules have no clock, no chance, no process and no socket of their own', ()
   assert.deepEqual(
     sources('rules').filter((file) => foreign.test(code(file))),
     [],
+  );
+});
+
+test('the SDK of /mcp is imported by the files of its first request alone: a start does not wait for it', () => {
+  const importers = (of: (from: string) => boolean): readonly string[] =>
+    sources('proxy')
+      .flatMap(importsOf)
+      .filter(({ from, typesOnly, names }) => of(from) && !typesOnly && names !== '')
+      .map(({ file }) => file);
+  const protocol = 'proxy/answers/mcp/protocol.ts';
+  assert.deepEqual(
+    importers((from) => from.startsWith('@modelcontextprotocol/')),
+    [protocol],
+  );
+  // A dynamic import has no names.
+  assert.deepEqual(
+    importers((from) => from === protocol),
+    [],
+  );
+  assert.deepEqual(
+    importers((from) => from === 'proxy/answers/mcp/tools.ts'),
+    [protocol],
   );
 });
 

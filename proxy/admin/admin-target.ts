@@ -7,6 +7,7 @@ import type { Reloaded } from '../config/reloader.ts';
 import type { Counters } from '../metrics.ts';
 import type { Catalog } from '../models/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
+import type { Continuity } from '../sessions/continuity.ts';
 import type { UploadMeter } from '../upload-meter.ts';
 import type { Credentials } from '../upstream/credentials/credentials.ts';
 
@@ -25,6 +26,7 @@ export interface AdminTarget {
     readonly capacity: Pick<Capacity, 'health' | 'selection' | 'status'>;
     readonly credentials: Pick<Credentials, 'relogin'>;
     readonly catalog: { readonly accounts: Pick<Catalog['accounts'], 'status'> };
+    readonly continuity: Pick<Continuity, 'accountOf'>;
     readonly counters: Counters;
     readonly models: Pick<ModelDirectory, 'models'>;
     readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'requests' | 'stats'>;

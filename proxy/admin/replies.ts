@@ -4,9 +4,10 @@ import type { AttemptRow, ChangedField, RequestRow, Why } from '../../store/rows
 import type { Change } from '../config/diff.ts';
 import type { Finding } from '../config/finding.ts';
 import type { Reloaded } from '../config/reloader.ts';
+import type { ExplainedAccount } from '../explain/candidates.ts';
+import type { ExplainedChoice } from '../explain/choice.ts';
+import type { ExplainedTurn } from '../explain/explanation.ts';
 import type { ExplainedMode } from '../turn/rule.ts';
-import type { ExplainedAccount } from './explain/candidates.ts';
-import type { ExplainedTurn } from './explain/explanation.ts';
 import { boolean, list, nullable, number, object, oneOf, record, string } from './reply-checks.ts';
 
 /** POST /reload, status 200. */
@@ -84,6 +85,8 @@ const isAccount = object<ExplainedAccount>({
   why: string,
 });
 
+const isChoice = object<ExplainedChoice>({ account: nullable(string), tied: list(string), reason: nullable(string), why: string });
+
 const isExplainedTurn = object<ExplainedTurn>({
   pool: string,
   key: nullable(string),
@@ -92,6 +95,7 @@ const isExplainedTurn = object<ExplainedTurn>({
   mode: nullable(isMode),
   rules: record(string),
   accounts: list(isAccount),
+  choice: nullable(isChoice),
 });
 
 const isWhy = object<Why>({ reason: string, others: record(number) });

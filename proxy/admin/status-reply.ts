@@ -45,8 +45,6 @@ export interface StatusReply extends RunningReply {
   readonly started_at: string;
   readonly ready: boolean;
   readonly node: string;
-  readonly warnings: readonly string[];
-  readonly not_served: readonly string[];
   readonly accounts: readonly LimitedAccount[];
   readonly quota: readonly QuotaStatus[];
   readonly pools: readonly PoolStatus[];
@@ -120,8 +118,6 @@ export const isStatusReply = object<StatusReply>({
   started_at: string,
   ready: boolean,
   node: string,
-  warnings: list(string),
-  not_served: list(string),
   accounts: list(isAccount),
   quota: list(isQuota),
   pools: list(isPool),

@@ -1,11 +1,7 @@
 // GET /status: the state of the running gateway.
 
-import { checkUnused } from '../config/checks/unused-settings.ts';
 import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
-import { nameOf } from '../config/setting-names.ts';
-import { RouteTable } from '../turn/route-table.ts';
-import { servedOf } from '../turn/served.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { PoolStatus, StatusReply } from './status-reply.ts';
 
@@ -21,8 +17,6 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
     started_at: new Date(gateway.startedAt).toISOString(),
     ready: gateway.ready,
     node: process.version,
-    warnings: warningsOf(config),
-    not_served: notServedIn(config),
     accounts: accounts.map((status) => {
       const { paused = false, visible = false, max_concurrent = 0 } = configured.get(status.account) ?? {};
       return { ...status, paused, visible, maxConcurrent: max_concurrent };
@@ -49,13 +43,3 @@ const poolsOf = ({ pools }: Config): readonly PoolStatus[] =>
     accounts: assignments.map(({ account }) => account),
     assigned: assignments.flatMap(({ account, active, eligible }) => (active && eligible ? account : [])),
   }));
-
-/** Settings that differ from their default and that this version does not use. */
-const warningsOf = (config: Config): readonly string[] =>
-  checkUnused(config).map(({ path, message }) => `${nameOf(path, config)}: ${message}`);
-
-/** Configured routes that this version does not implement, each as `METHOD /path`. */
-function notServedIn({ routes, wire }: Config): readonly string[] {
-  const rows = new RouteTable(routes, wire).all.filter((route) => servedOf(route) === 'not yet');
-  return rows.map(({ method, template }) => `${method} ${template}`);
-}

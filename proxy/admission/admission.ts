@@ -2,12 +2,14 @@
 import type { Clock } from '../clock.ts';
 import type { AdmissionConfig } from '../config/config.ts';
 import type { Counters } from '../metrics.ts';
-import { Refusal } from '../turn/refusal.ts';
 import type { AdmissionClass } from '../turn/settings.ts';
 import { WaitQueue } from './wait-queue.ts';
+import { type Tenant, WaitingRoom } from './waiting-room.ts';
 
 export interface SlotRequest {
   readonly class: AdmissionClass;
+  /** The key of the turn; undefined for operators, who wait together. */
+  readonly key: Tenant | undefined;
   /** Calls back when the client closes the connection; returns the undo. */
   readonly onGone: (aborted: () => void) => () => void;
 }
@@ -26,12 +28,13 @@ export interface ClassStatus {
 }
 
 interface ClassState {
-  limits: AdmissionConfig;
   running: number;
   readonly queue: WaitQueue<Slot>;
-  /** Turns that have a slot and wait for an account: they count as waiting in the same class (Q7). */
-  waitingForAccount: number;
+  /** The turns that wait for a slot, and those that have one and wait for an account: they count together (Q7). */
+  readonly room: WaitingRoom;
 }
+
+const OPERATORS: Tenant = { id: '(operators)', pool: '(operators)', weight: 1 };
 
 export class Admission {
   readonly #clock: Clock;
@@ -47,53 +50,33 @@ export class Admission {
   configure(limits: Readonly<Record<AdmissionClass, AdmissionConfig>>): void {
     for (const name of Object.keys(limits) as AdmissionClass[]) {
       const known = this.#classes.get(name);
-      if (known) known.limits = limits[name];
-      else this.#classes.set(name, { limits: limits[name], running: 0, queue: new WaitQueue<Slot>(this.#clock), waitingForAccount: 0 });
-      known?.queue.serveInOrder();
+      if (known) {
+        known.room.limits = limits[name];
+        this.#serve(known);
+      } else {
+        const room = new WaitingRoom(limits[name], this.#counters);
+        this.#classes.set(name, { running: 0, queue: new WaitQueue<Slot>(this.#clock), room });
+      }
     }
   }
 
   /** Returns a slot, or a promise where the turn must wait; undefined: the client closed the connection. @throws Refusal `server_is_overloaded` */
-  acquire(request: SlotRequest): Slot | Promise<Slot | undefined> {
-    const state = this.#stateOf(request.class);
-    const deadline = this.#clock.now() + state.limits.wait_ms;
-    // A new turn must not overtake waiting ones.
-    if (state.queue.length === 0 && state.running < state.limits.running) return this.#take(state, deadline);
-    this.#checkQueueRoom(state);
-    return state.queue.wait({
-      serve: () => (state.running < state.limits.running ? this.#take(state, deadline) : undefined),
-      deadline,
-      timeoutError: () => this.timeoutRefusal(request.class),
-      onGone: request.onGone,
-    });
-  }
-
-  /** Counts a turn that has its slot as waiting for an account; returns the undo. @throws Refusal `server_is_overloaded` */
-  waitForAccount(name: AdmissionClass): () => void {
+  acquire({ class: name, key = OPERATORS, onGone }: SlotRequest): Slot | Promise<Slot | undefined> {
     const state = this.#stateOf(name);
-    this.#checkQueueRoom(state);
-    state.waitingForAccount += 1;
-    return () => {
-      state.waitingForAccount -= 1;
-    };
+    const { room, queue } = state;
+    const deadline = this.#clock.now() + room.limits.wait_ms;
+    // A new turn must not overtake waiting ones.
+    if (queue.length === 0 && hasSlot(state)) return this.#take(state, deadline);
+    return queue.wait({ tenant: key, room, serve: () => this.#take(state, deadline), deadline, onGone });
   }
 
-  /** Counts a wait that reached its deadline, and returns its refusal. */
-  timeoutRefusal(name: AdmissionClass): Refusal {
-    this.#counters.add('admission_timeouts');
-    return overloaded(this.#stateOf(name));
+  /** Where turns of the class wait that have their slot. */
+  room(name: AdmissionClass): WaitingRoom {
+    return this.#stateOf(name).room;
   }
 
   status(): Readonly<Partial<Record<AdmissionClass, ClassStatus>>> {
-    return Object.fromEntries([...this.#classes].map(([name, state]) => [name, { running: state.running, waiting: waitingIn(state) }]));
-  }
-
-  #checkQueueRoom(state: ClassState): void {
-    if (waitingIn(state) >= state.limits.waiting) {
-      this.#counters.add('admission_full');
-      throw overloaded(state);
-    }
-    this.#counters.add('admission_waits');
+    return Object.fromEntries([...this.#classes].map(([name, state]) => [name, { running: state.running, waiting: state.room.size }]));
   }
 
   #take(state: ClassState, deadline: number): Slot {
@@ -105,9 +88,13 @@ export class Admission {
         if (released) return;
         released = true;
         state.running -= 1;
-        state.queue.serveInOrder();
+        this.#serve(state);
       },
     };
+  }
+
+  #serve(state: ClassState): void {
+    state.queue.serve(() => !hasSlot(state));
   }
 
   #stateOf(name: AdmissionClass): ClassState {
@@ -117,7 +104,4 @@ export class Admission {
   }
 }
 
-const waitingIn = ({ queue, waitingForAccount }: ClassState): number => queue.length + waitingForAccount;
-
-/** A full or slow queue is expected to stay so for about the longest wait of the class. */
-const overloaded = ({ limits }: ClassState): Refusal => new Refusal('server_is_overloaded', { retryAfterMs: limits.wait_ms });
+const hasSlot = ({ running, room }: ClassState): boolean => running < room.limits.running;

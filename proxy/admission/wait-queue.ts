@@ -1,13 +1,18 @@
-// A queue of waiting turns: first in, first out; a wait ends at its deadline or when its client closes the connection.
+// A queue of waiting turns that is fair among Pools, and in each Pool among its keys; a wait ends at its deadline or with its client.
 import type { Clock } from '../clock.ts';
+import type { Refusal } from '../turn/refusal.ts';
+import { FairOrder } from './fair-order.ts';
+import type { Tenant, WaitingRoom } from './waiting-room.ts';
 
 export interface WaitRequest<T> {
+  /** The turns of one key are served in their order of arrival, as far as they can be served. */
+  readonly tenant: Tenant;
+  /** Counts the turn while it waits, and may end the wait for another turn. */
+  readonly room: WaitingRoom;
   /** The value to wait for, or undefined while it is not available. An error that it throws ends the wait. */
   serve(): T | undefined;
   /** Unix milliseconds. */
   readonly deadline: number;
-  /** The error of a wait that reached its deadline. */
-  timeoutError(): Error;
   /** Calls back when the client closes the connection, at once where it is closed already. Returns the undo. */
   onGone(aborted: () => void): () => void;
 }
@@ -15,71 +20,112 @@ export interface WaitRequest<T> {
 interface Waiter<T> {
   readonly request: WaitRequest<T>;
   settle(end: { readonly served?: T; readonly failed?: unknown }): void;
+  /** The last pass in which it could not be served. */
+  refusedIn: number;
 }
+
+/** The waiting turns of one key, in order of arrival. */
+type KeyTurns<T> = Set<Waiter<T>>;
 
 export class WaitQueue<T> {
   readonly #clock: Clock;
-  /** In order of arrival. */
-  readonly #waiters = new Set<Waiter<T>>();
+  /**
+   * Fair on two levels: Pools count alike, so a Pool with many keys gets no more than one with a single key; the keys of a Pool share its
+   * part by their weights.
+   */
+  readonly #pools = new FairOrder<FairOrder<KeyTurns<T>>>();
+  #length = 0;
+  #pass = 0;
+  #serving = false;
+  #changedMeanwhile = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   get length(): number {
-    return this.#waiters.size;
+    return this.#length;
   }
 
-  /** Resolves with the served value, or with undefined when the client closed the connection. @throws the error of `timeoutError` or of `serve` */
+  /**
+   * Resolves with the served value, or with undefined when the client closed the connection.
+   * @throws Refusal at once, not from the promise, where the room is full; from the promise at the deadline, and the error of `serve`
+   */
   wait(request: WaitRequest<T>): Promise<T | undefined> {
-    return new Promise((resolve, reject) => {
-      let settled = false;
-      const waiter: Waiter<T> = {
-        request,
-        settle: (end) => {
-          settled = true;
-          this.#waiters.delete(waiter);
-          cancelTimeout();
-          stopListening();
-          if ('failed' in end) reject(end.failed);
-          else resolve(end.served);
-        },
-      };
-      this.#waiters.add(waiter);
-      const timeout = Math.max(0, request.deadline - this.#clock.now());
-      const cancelTimeout = this.#clock.after(timeout, () => waiter.settle({ failed: request.timeoutError() }));
-      let stopListening = (): void => undefined;
-      const undo = request.onGone(() => {
-        if (!settled) waiter.settle({});
-      });
-      // A connection that was closed before has settled the wait inside onGone.
-      if (settled) undo();
-      else stopListening = undo;
+    const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+    const { tenant, room, deadline } = request;
+    let settled = false;
+    const waiter: Waiter<T> = {
+      request,
+      refusedIn: 0,
+      settle: (end) => {
+        settled = true;
+        turns.delete(waiter);
+        this.#length -= 1;
+        leaveRoom();
+        cancelTimeout();
+        stopListening();
+        if ('failed' in end) reject(end.failed);
+        else resolve(end.served);
+      },
+    };
+    const leaveRoom = room.enter(tenant, (refusal: Refusal) => waiter.settle({ failed: refusal }));
+    const turns = this.#turnsOf(tenant);
+    turns.add(waiter);
+    this.#length += 1;
+    const timeout = Math.max(0, deadline - this.#clock.now());
+    const cancelTimeout = this.#clock.after(timeout, () => waiter.settle({ failed: room.timeoutRefusal() }));
+    let stopListening = (): void => undefined;
+    const undo = request.onGone(() => {
+      if (!settled) waiter.settle({});
     });
+    // A connection that was closed before has settled the wait inside onGone.
+    if (settled) undo();
+    else stopListening = undo;
+    return promise;
   }
 
-  /** Serves waiters in order, up to the first one that cannot be served. */
-  serveInOrder(): void {
-    for (const waiter of this.#waiters) if (!this.#serve(waiter)) return;
-  }
-
-  /** Tries every waiter in order until `enough` returns true: waiters may wait for different things. */
-  serveEach(enough: () => boolean): void {
-    for (const waiter of this.#waiters) {
-      if (enough()) return;
-      this.#serve(waiter);
+  /** Serves the turns that can be served, in fair order, until `enough` returns true: they may wait for different things. */
+  serve(enough: () => boolean): void {
+    if (this.#length === 0) return;
+    // Serving a turn can change what others wait for.
+    if (this.#serving) {
+      this.#changedMeanwhile = true;
+      return;
     }
+    this.#serving = true;
+    this.#pass += 1;
+    while (!enough() && this.#serveNext());
+    this.#serving = false;
+    if (!this.#changedMeanwhile) return;
+    this.#changedMeanwhile = false;
+    this.serve(() => false);
   }
 
-  /** @returns false where the waiter still waits */
-  #serve(waiter: Waiter<T>): boolean {
-    try {
-      const served = waiter.request.serve();
-      if (served === undefined) return false;
-      waiter.settle({ served });
-    } catch (failed) {
-      waiter.settle({ failed });
+  #turnsOf({ pool, id, weight }: Tenant): KeyTurns<T> {
+    const keys = this.#pools.join(pool, 1, () => new FairOrder<KeyTurns<T>>());
+    return keys.join(id, weight, () => new Set());
+  }
+
+  #serveNext(): boolean {
+    return this.#pools.serveNext((keys) => keys.serveNext((turns) => this.#serveOneOf(turns)));
+  }
+
+  #serveOneOf(turns: KeyTurns<T>): boolean {
+    for (const waiter of turns) {
+      // What one pass serves leaves less for the others.
+      if (waiter.refusedIn === this.#pass) continue;
+      try {
+        const served = waiter.request.serve();
+        if (served !== undefined) {
+          waiter.settle({ served });
+          return true;
+        }
+        waiter.refusedIn = this.#pass;
+      } catch (failed) {
+        waiter.settle({ failed });
+      }
     }
-    return true;
+    return false;
   }
 }

@@ -1,6 +1,13 @@
 // The interface of routes that the gateway answers without an account.
 import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Body } from '../turn/turn.ts';
 import type { Answer } from '../turn/turn-result.ts';
 
+/** The part of the turn's client that handlers use. */
+export interface AnsweredClient {
+  /** Reads the JSON body of the request. @throws Refusal */
+  json(): Promise<Body>;
+}
+
 /** Runs with a slot of the route's admission class. @throws Refusal */
-export type AnswerHandler = (turn: LiveTurn) => Answer | Promise<Answer>;
+export type AnswerHandler = (turn: LiveTurn, client: AnsweredClient) => Answer | Promise<Answer>;

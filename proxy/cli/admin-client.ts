@@ -1,5 +1,4 @@
 // The client of a running gateway's admin listener; every reply is checked before a command uses it.
-import type { Question } from '../admin/explain/explanation.ts';
 import {
   type AccountActionReply,
   type ExplainReply,
@@ -98,9 +97,15 @@ export type Explained = ExplainReply | { readonly unavailable: string };
 export async function fetchExplained(
   config: Config,
   { method, template }: Pick<Route, 'method' | 'template'>,
-  { key, model }: Question,
+  { key, model, session }: Readonly<Partial<Record<'key' | 'model' | 'session', string | undefined>>>,
 ): Promise<Explained> {
-  const query = { method, path: template, ...(key !== undefined && { key }), ...(model !== undefined && { model }) };
+  const query = {
+    method,
+    path: template,
+    ...(key !== undefined && { key }),
+    ...(model !== undefined && { model }),
+    ...(session !== undefined && { session }),
+  };
   try {
     const answer = await ask(config, 'GET /explain', { query, timeoutMs: OPTIONAL_TIMEOUT_MS });
     const { status, body } = answer;

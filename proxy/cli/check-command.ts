@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { type Finding, formatFinding, isError } from '../config/finding.ts';
 import { inspect, readConfig } from '../config/load.ts';
-import { servedOf } from '../turn/served.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
 
 interface CheckOptions extends CommonOptions {
@@ -30,13 +29,12 @@ function summary(path: string, findings: readonly Finding[], config: Config | un
   const found = [counted(errors, 'error'), counted(findings.length - errors, 'warning')].filter((text) => !text.startsWith('0')).join(', ');
   if (!config) return `${path}: ${found}`;
   const { accounts, pools, keys, operators, routes } = config;
-  const unserved = routes.filter(({ serve, ...row }) => servedOf({ ...row, kind: serve }) === 'not yet').length;
   const contents = [
     counted(accounts.length, 'account'),
     counted(pools.length, 'Pool'),
     counted(keys.length, 'key'),
     counted(operators.length, 'operator'),
-    `${counted(routes.length, 'route')}${unserved > 0 ? `, ${unserved} of them not served by this version` : ''}`,
+    counted(routes.length, 'route'),
   ];
   return `${path}: ${found || 'no findings'} (${contents.join(', ')})`;
 }

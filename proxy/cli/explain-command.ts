@@ -1,9 +1,9 @@
 // `explain METHOD PATH [--key ID] [--model ID]`: what happens to a request, rule by rule; `explain --turn ID`: what happened to a turn.
 import type { Command } from 'commander';
-import { type ExplainedTurn, explainTurns, type Question } from '../admin/explain/explanation.ts';
 import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
 import { nearest } from '../config/suggestion.ts';
+import { type ExplainedTurn, explainTurns, type Question } from '../explain/explanation.ts';
 import { dispatchedKind } from '../turn/kinds.ts';
 import { RouteTable, worded } from '../turn/route-table.ts';
 import { noteOf } from '../turn/served.ts';
@@ -13,7 +13,8 @@ import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, ins
 import { loggedLines, ruleLines, turnLines } from './explanation-text.ts';
 import { loadChains, loadRules } from './routes-command.ts';
 
-interface Options extends CommonOptions, Question {
+interface Options extends CommonOptions, Omit<Question, 'session'> {
+  readonly session?: string | undefined;
   readonly turn?: string;
 }
 
@@ -32,37 +33,44 @@ export function addExplain(program: Command, io: Io): void {
   })
     .option('--key <id>', 'for this Pool API key: its Pool and policies')
     .option('--model <id>', 'for this exposed model id: its serving mode and accounts')
+    .option('--session <id>', 'for this value of a continuity header: the account of the session; with --key')
     .option(
       '--turn <id>',
       "a turn of the request log: the reason for its account, and the answer of each account; the id is the answer's x-request-id",
     )
-    .action(async (method: string | undefined, path: string | undefined, { config: file, json: asJson, key, model, turn: id }: Options) => {
-      const config = await inspectValid(file, io);
-      if (id !== undefined) {
-        const logged = await fetchTurn(config, id);
-        return io.out(asJson ? json(logged) : `${loggedLines(logged).join('\n')}\n`);
-      }
-      if (method === undefined || path === undefined)
-        throw new CommandFailure('explain takes METHOD and PATH, or --turn ID', { exitCode: 2 });
-      const route = routeOf(config, method.toUpperCase(), path);
-      const rules = (await loadChains())(route.kind);
-      const explained = key === undefined && model === undefined ? undefined : await explain(config, route, { key, model });
-      const admission = config.admission[route.class];
-      const note = noteOf(route);
-      if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules, ...explained }));
-      const lines = [
-        `${route.method} ${route.template}`,
-        `  status    ${route.status}`,
-        `  served    ${note ?? 'yes'}`,
-        `  family    ${route.family}`,
-        `  kind      ${kindText(route)}`,
-        `  class     ${route.class}: ${admission.running} running, ${admission.waiting} waiting up to ${admission.wait_ms} ms`,
-        `  upstream  ${route.upstream}`,
-        ...(explained ? [`  known     ${explained.known}`] : []),
-        ...(explained?.turns ?? [undefined]).flatMap((turn) => [...turnLines(turn), ...ruleLines(rules, turn)]),
-      ];
-      return io.out(`${lines.join('\n')}\n`);
-    });
+    .action(
+      async (
+        method: string | undefined,
+        path: string | undefined,
+        { config: file, json: asJson, key, model, session, turn: id }: Options,
+      ) => {
+        const config = await inspectValid(file, io);
+        if (id !== undefined) {
+          const logged = await fetchTurn(config, id);
+          return io.out(asJson ? json(logged) : `${loggedLines(logged).join('\n')}\n`);
+        }
+        if (method === undefined || path === undefined)
+          throw new CommandFailure('explain takes METHOD and PATH, or --turn ID', { exitCode: 2 });
+        const route = routeOf(config, method.toUpperCase(), path);
+        const rules = (await loadChains())(route.kind);
+        const explained = key === undefined && model === undefined ? undefined : await explain(config, route, { key, model, session });
+        const admission = config.admission[route.class];
+        const note = noteOf(route);
+        if (asJson) return io.out(json({ ...route, served: note === null, note, admission, rules, ...explained }));
+        const lines = [
+          `${route.method} ${route.template}`,
+          `  status    ${route.status}`,
+          `  served    ${note ?? 'yes'}`,
+          `  family    ${route.family}`,
+          `  kind      ${kindText(route)}`,
+          `  class     ${route.class}: ${admission.running} running, ${admission.waiting} waiting up to ${admission.wait_ms} ms`,
+          `  upstream  ${route.upstream}`,
+          ...(explained ? [`  known     ${explained.known}`] : []),
+          ...(explained?.turns ?? [undefined]).flatMap((turn) => [...turnLines(turn), ...ruleLines(rules, turn)]),
+        ];
+        return io.out(`${lines.join('\n')}\n`);
+      },
+    );
 }
 
 /** The kind of the row, and what its turns become where their body asks for other work. */
@@ -77,10 +85,14 @@ interface Explanation {
   readonly turns: readonly ExplainedTurn[];
 }
 
-async function explain(config: Config, route: Route, question: Question): Promise<Explanation> {
+async function explain(
+  config: Config,
+  route: Route,
+  { session, ...question }: Omit<Question, 'session'> & Pick<Options, 'session'>,
+): Promise<Explanation> {
   if (question.key !== undefined) indexOfId(config.keys, question.key, 'key');
   const turns = explainTurns(config, route, question, { rules: await loadRules(), now: Date.now() }) ?? [];
-  const reply = await fetchExplained(config, route, question);
+  const reply = await fetchExplained(config, route, { ...question, session });
   if ('unavailable' in reply) return { known: `from the file alone: ${reply.unavailable}`, turns };
   const same = reply.version === versionOf(config);
   const which = same ? 'which runs on this file' : 'whose configuration is not this file: see poolgate diff';

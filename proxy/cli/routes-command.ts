@@ -3,13 +3,13 @@ import type { Command } from 'commander';
 import type { RouteKind } from '../turn/kinds.ts';
 import { RouteTable } from '../turn/route-table.ts';
 import type { Rule } from '../turn/rule.ts';
-import { noteOf, servedOf } from '../turn/served.ts';
+import { isServed, noteOf } from '../turn/served.ts';
 import { addCommand, type CommonOptions, type Io, inspectValid, json, table } from './command.ts';
 
 export function addRoutes(program: Command, io: Io): void {
   addCommand(program, {
     usage: 'routes',
-    description: 'list every route with its status, whether this version serves it, and its rules',
+    description: 'list every route with its status, whether it is served, and its rules',
     examples: ['poolgate routes', "poolgate routes --json | jq '.[] | select(.served | not)'"],
   }).action(async ({ config: path, json: asJson }: CommonOptions) => {
     const config = await inspectValid(path, io);
@@ -18,16 +18,16 @@ export function addRoutes(program: Command, io: Io): void {
       method: route.method,
       path: route.template,
       status: route.status,
-      served: servedOf(route),
+      served: isServed(route),
       note: noteOf(route),
       family: route.family,
       class: route.class,
       kind: route.kind ?? null,
       rules: rulesOf(route.kind).map(({ rule }) => rule),
     }));
-    if (asJson) return io.out(json(rows.map((row) => ({ ...row, served: row.served === 'yes' }))));
+    if (asJson) return io.out(json(rows));
     const cells = rows.map(({ method, path, status, served, family, class: admission, kind, rules }) => {
-      return [method, path, status, served, family, admission, kind ?? '-', rules.join(' ')];
+      return [method, path, status, served ? 'yes' : 'no', family, admission, kind ?? '-', rules.join(' ')];
     });
     return io.out(table(['METHOD', 'PATH', 'STATUS', 'SERVED', 'FAMILY', 'CLASS', 'KIND', 'RULES'], cells));
   });

@@ -11,12 +11,10 @@ const ACCOUNT_WIDTHS = [14, 16, 9, 23, 10] as const;
 const BAR_WIDTH = 7;
 
 export function statusLines(status: StatusReply): readonly string[] {
-  const { accounts, not_served, quota, warnings } = status;
+  const { accounts, quota } = status;
   const quotas = new Map(quota.map((one) => [one.account, one]));
   return [
     headLine(status),
-    ...warnings.map((warning) => cell(`warning: ${warning}`, WIDTH)),
-    ...(not_served.length > 0 ? [`${not_served.length} configured routes are not served: see poolgate routes`] : []),
     '',
     row(ACCOUNT_WIDTHS, ['ACCOUNT', 'STATE', 'IN FLIGHT', 'QUOTA LEFT, RESET IN', 'LAST CAUSE']),
     ...accounts.flatMap((account) => accountLines(account, quotas.get(account.account), status)),

@@ -6,6 +6,7 @@ import type {
   AdmissionClass,
   KeyConfig,
   Limits,
+  OperatorConfig,
   PoolConfig,
   RouteStatus,
   SecretRef,
@@ -13,13 +14,6 @@ import type {
   TranscriptionConfig,
   WireWords,
 } from '../turn/settings.ts';
-
-export interface OperatorConfig {
-  readonly id: string;
-  readonly token_sha256: readonly string[];
-  readonly owns: readonly string[];
-  readonly assigned: readonly string[];
-}
 
 /** One row of the route table: `{ POST: /v1/responses, status: translated, serve: public-responses, to: …, class: stream }`. */
 export interface RouteConfig {

@@ -21,8 +21,6 @@ export interface SchemaNode {
   readonly errorMessage?: string;
   /** A change takes effect only after a restart. */
   readonly restart?: boolean;
-  /** This version accepts the setting but does not use it. */
-  readonly unused?: boolean;
 }
 
 export const schema = document as unknown as SchemaNode & { readonly definitions: Readonly<Record<string, SchemaNode>> };

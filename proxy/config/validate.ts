@@ -15,7 +15,7 @@ const ajv = new Ajv({
   allowUnionTypes: true,
   strictTypes: false,
 });
-ajv.addKeyword('errorMessage').addKeyword('restart').addKeyword('unused');
+ajv.addKeyword('errorMessage').addKeyword('restart');
 const check = ajv.compile(schema);
 
 /** Setting paths by their last key, to suggest the place of a misplaced key. */

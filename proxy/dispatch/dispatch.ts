@@ -27,7 +27,7 @@ export class Dispatch {
   run(request: DispatchRequest): Promise<Dispatched> {
     const { turn, client } = request;
     const onGone = (left: () => void): (() => void) => client.onGone(left);
-    const entering = this.#options.admission.acquire({ class: turn.route.class, onGone });
+    const entering = this.#options.admission.acquire({ class: turn.route.class, key: turn.key, onGone });
     if (!(entering instanceof Promise)) return this.#attempts(request, entering);
     return entering.then((slot) => (slot ? this.#attempts(request, slot) : this.#gone()));
   }

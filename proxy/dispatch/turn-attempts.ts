@@ -6,47 +6,27 @@ import type { Demand } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Slot } from '../admission/admission.ts';
-import type { Counters } from '../metrics.ts';
-import type { Continuity } from '../sessions/continuity.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import { noteErrorClass } from '../turn/error-class.ts';
-import { type Failure, isRetryable, unsentFailure } from '../turn/failure.ts';
-import type { LiveTurn } from '../turn/live-turn.ts';
-import { promptOf } from '../turn/prompt.ts';
+import { type Failure, isRetryable } from '../turn/failure.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
-import { type Confidential, safeParam } from '../turn/sanitise.ts';
-import type { AccountConfig } from '../turn/settings.ts';
-import type { Body, Outgoing } from '../turn/turn.ts';
+import { safeParam } from '../turn/sanitise.ts';
+import type { Body } from '../turn/turn.ts';
 import { clientGone } from '../turn/turn-result.ts';
-import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
-import type { CarrierRequest } from '../upstream/carrier.ts';
-import type { SocketSlot } from '../upstream/socket-slot.ts';
 import type { WebsocketSupport } from '../upstream/websocket-support.ts';
-import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
-import { type AttemptCause, AttemptLog } from './attempt-log.ts';
+import type { Attempted } from './attempt.ts';
+import type { AttemptCause } from './attempt-log.ts';
+import { AttemptSender, type SenderServices } from './attempt-sender.ts';
 import type { CiphertextRecovery, Recoverable } from './ciphertext-recovery.ts';
-import type { Upload } from './client.ts';
 import { clientError } from './client-error.ts';
-import { composeFrame, composeJson, composeStream } from './compose.ts';
 import { isCredentialRefused, renewCredential, resultOf } from './credential-renewal.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-request.ts';
-import type { FollowUps } from './follow-up.ts';
-import { failureOf } from './reply-context.ts';
-import type { ReplyObservers } from './reply-observers.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import { anchorNotFound, type TurnSocket, turnSocketOf } from './turn-socket.ts';
 
-export interface TurnServices {
+export interface TurnServices extends SenderServices {
   readonly selection: Selection;
-  readonly credentials: AccountCredentials;
-  readonly continuity: Continuity;
-  readonly observers: ReplyObservers;
-  readonly counters: Counters;
   readonly websockets: WebsocketSupport;
-  /** By kind. */
-  readonly followUps: FollowUps;
-  /** Headers of the gateway's own on every answer that an account gave. */
-  readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
 }
 
 /** What one turn has beside the services. */
@@ -60,27 +40,21 @@ export interface TurnResources {
 /** `gone`: the client left. `none`: no account is left. */
 type Choice = Lease | 'gone' | 'none';
 
-/** Shorter header values are common words. */
-const SHORTEST_SECRET = 8;
-
-export class TurnAttempts implements Recoverable, Confidential {
+export class TurnAttempts implements Recoverable {
   readonly turn: DispatchRequest['turn'];
   readonly tried = new Set<string>();
   readonly exhaustedMakers = new Set<string>();
   continuation!: Continuation;
   demand!: Demand;
   body: Body;
-  sentBody: Body;
   resent = false;
   readonly #services: TurnServices;
   readonly #request: DispatchRequest;
   readonly #resources: TurnResources;
-  readonly #log: AttemptLog;
+  readonly #sender: AttemptSender;
   readonly #failures: Failure[] = [];
-  /** The account of the last attempt, and why it was chosen. */
-  #account: AccountConfig | undefined;
+  /** Why the account of the last attempt was chosen. */
   #why: Why | null = null;
-  #upload: Upload | undefined;
   /** Undefined for a turn that goes over HTTP. */
   readonly #socket: TurnSocket | undefined;
 
@@ -88,12 +62,11 @@ export class TurnAttempts implements Recoverable, Confidential {
     const { turn, payload } = request;
     this.turn = turn;
     this.body = payload.kind === 'json' ? payload.work.body : {};
-    this.sentBody = this.body;
     this.#socket = turnSocketOf(request, services.websockets);
     this.#services = services;
     this.#request = request;
     this.#resources = resources;
-    this.#log = new AttemptLog(turn.id, turn);
+    this.#sender = new AttemptSender(services, request, this.body, this.#socket);
   }
 
   /** Never rejects. One function for all that waits: each further one costs every turn a promise and a turn of the microtask queue. */
@@ -120,7 +93,7 @@ export class TurnAttempts implements Recoverable, Confidential {
             attempted = await this.#attempt(lease, this.resent ? 'resend' : (this.#failures.at(-1)?.cause ?? 'first'));
             if (this.#socket?.sendsAgain(attempted, lease.account)) attempted = await this.#attempt(lease, 'resend');
             if (isCredentialRefused(attempted)) {
-              const resend = this.#isSpent ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
+              const resend = this.#sender.isSpent ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
               ({ attempted, result } = await renewCredential(attempted, lease.account, this.#services.credentials, resend));
             } else result = resultOf(attempted);
           } finally {
@@ -138,19 +111,12 @@ export class TurnAttempts implements Recoverable, Confidential {
       end = { kind: 'refused', refusal: refusalOf(thrown) };
     }
     this.#resources.slot.release();
-    return { attempts: { rows: this.#log.rows, account: this.#account?.label ?? null, why: this.#why }, end };
+    const { log, account } = this.#sender;
+    return { attempts: { rows: log.rows, account: account?.label ?? null, why: this.#why }, end };
   }
 
-  secrets(): readonly string[] {
-    const account = this.#account;
-    if (!account) return [];
-    const bearer = this.#services.credentials.secretOf(account.id, this.turn.generation.loaded);
-    const configured = Object.values(account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
-    return bearer === undefined ? configured : [bearer, ...configured];
-  }
-
-  prompt(): string {
-    return promptOf(this.body);
+  get sentBody(): Body {
+    return this.#sender.sentBody;
   }
 
   #begin(): void {
@@ -198,87 +164,20 @@ export class TurnAttempts implements Recoverable, Confidential {
   }
 
   #attempt(lease: Lease, cause: AttemptCause): Promise<Attempted> {
-    const { turn } = this;
-    const { account } = lease;
-    this.#account = account;
-    const pending = this.#services.credentials.headersFor(account, turn.generation.loaded);
-    if (!(pending instanceof Promise)) return this.#send(lease, cause, pending);
-    return pending.catch(asUnavailable).then((own) => {
-      if (!(own instanceof CredentialUnavailable)) return this.#send(lease, cause, own);
-      const failure = unsentFailure(own.why);
-      this.#log.begin(account.label, cause)({ status: undefined, failure });
-      return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined, over: 'http', reused: false };
-    });
+    const { body, continuation } = this;
+    return this.#sender.send(lease, { cause, body, continuation, retryable: (failure) => this.#goesOn(failure, lease.account.id) });
   }
 
-  #send(lease: Lease, cause: AttemptCause, own: AccountHeaders): Promise<Attempted> {
-    const { turn, client, payload, countOutput } = this.#request;
-    const { account } = lease;
-    const { counters, ownHeaders, continuity, observers } = this.#services;
-    const trim = (out: Outgoing): void => continuity.trim(out, this.continuation, turn.wire);
-    const composition = { turn, account, own, trim };
-    let request: CarrierRequest;
-    let slot: SocketSlot | undefined;
-    if (payload.kind === 'json') {
-      this.sentBody = continuity.fit(this.body, this.continuation, account.id);
-      const frame = this.#socket?.carries(account) ? composeFrame(this.sentBody, composition) : undefined;
-      if (frame && this.#socket?.fits((frame.body as Buffer).length)) slot = this.#socket.slot;
-      request = slot && frame ? frame : composeJson(this.sentBody, composition);
-    } else {
-      // Opened as late as this: the client is asked for its body when an account is there to take it.
-      this.#upload = payload.open?.();
-      request = composeStream(this.#upload, composition);
-    }
-    const complete = this.#log.begin(account.label, cause);
-    const keepResponse = slot && ((id: string): void => slot.keepResponse(id, turn.model?.mode?.effective));
-    const observed = observers.of({ turn, account, continuation: this.continuation, keepResponse });
-    counters.add('attempts');
-    if (lease.isProbe) counters.add('probes');
-    return attempt({
-      turn,
-      client,
-      counters,
-      upstream: lease.upstream,
-      request,
-      slot,
-      upload: this.#upload,
-      known: this,
-      countOutput,
-      retryable: (failure) =>
-        this.#mayRetry(failure, failure.status) || this.#recovers(failure, account.id) || this.#socket?.isAtFault(failure) === true,
-      committed: () => {
-        lease.answered();
-        observed.committed();
-      },
-      observers: observed,
-      followUp: this.#followUp(lease),
-      ownHeaders: ownHeaders(turn),
-      ended: ({ verdict, status }) => {
-        const failure = failureOf(verdict);
-        complete({ status, failure });
-        if (failure && verdict.kind !== 'failed') noteErrorClass(turn, failure);
-      },
-    });
-  }
-
-  #followUp({ account: { id: account }, upstream }: Lease): AttemptOptions['followUp'] {
-    const { turn, payload } = this.#request;
-    const followUp = turn.route.kind && this.#services.followUps[turn.route.kind];
-    if (!followUp || payload.kind !== 'json') return undefined;
-    const { work } = payload;
-    return (answer, signal) => followUp({ turn, account, upstream, work, answer, signal });
-  }
-
-  /** Whether the request has a body that can be sent once, and was (Q6). */
-  get #isSpent(): boolean {
-    return this.#upload?.isTaken() ?? false;
+  /** Whether the turn would be tried again after this failure. */
+  #goesOn(failure: Failure, account: string): boolean {
+    return this.#mayRetry(failure, failure.status) || this.#recovers(failure, account) || this.#socket?.isAtFault(failure) === true;
   }
 
   /** @param status the account's, where a reply came */
   #mayRetry(failure: Failure, status: number | undefined): boolean {
     const { turn, tried } = this;
     const { selection, counters } = this.#services;
-    if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#isSpent) return false;
+    if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#sender.isSpent) return false;
     if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
     if (!selection.hasCandidate(this.demand, tried)) return false;
     if (this.#resources.budget.allows(turn.now())) return true;
@@ -311,7 +210,7 @@ export class TurnAttempts implements Recoverable, Confidential {
     if (anchorGone) return { kind: 'refused', refusal: anchorGone };
     const exhausted = last.cause === 'quota' && demand.hard === undefined ? this.#services.selection.refusal(demand) : undefined;
     if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
-    const answer = clientError(this.#failures, turn, this);
+    const answer = clientError(this.#failures, turn, this.#sender);
     return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };
   }
 

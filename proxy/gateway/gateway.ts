@@ -61,7 +61,7 @@ export class Gateway {
     this.#listener = new PublicListener({
       generation: () => this.#generation,
       host: turnHost(this.services),
-      runner: turnRunner(this.services),
+      runner: turnRunner(this.services, this),
       counters: this.services.counters,
       uploads: this.services.uploads,
       clock: this.services.clock,

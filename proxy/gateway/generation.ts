@@ -1,10 +1,10 @@
 // One loaded configuration, compiled for look-ups. A reload replaces it as a whole; turns in flight keep theirs.
 import { hash } from 'node:crypto';
 import { RULES } from '../../rules/index.ts';
-import type { Config, LoadedConfig, OperatorConfig } from '../config/config.ts';
+import type { Config, LoadedConfig } from '../config/config.ts';
 import { RouteTable } from '../turn/route-table.ts';
 import { Chains } from '../turn/rule-chain.ts';
-import type { AccountConfig, KeyConfig, PoolConfig } from '../turn/settings.ts';
+import type { AccountConfig, KeyConfig, OperatorConfig, PoolConfig } from '../turn/settings.ts';
 
 export class Generation {
   readonly loaded: LoadedConfig;
@@ -33,6 +33,7 @@ export class Generation {
     return this.#keys.get(hash('sha256', secret, 'hex'));
   }
 
+  /** The operator of this token of /mcp. */
   operatorOf(token: string): OperatorConfig | undefined {
     return this.#operators.get(hash('sha256', token, 'hex'));
   }

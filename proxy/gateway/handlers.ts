@@ -1,11 +1,15 @@
 // What serves turns: the answers of the gateway's own, dispatch to accounts, and the runner over both.
 import { setImmediate } from 'node:timers/promises';
+import { RULES } from '../../rules/index.ts';
 import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
 import { keyUsageAnswers } from '../answers/key-usage.ts';
+import { mcpAnswers } from '../answers/mcp/mcp-answers.ts';
+import type { McpSources } from '../answers/mcp/mcp-sources.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
 import { type PoolUsageOptions, poolUsageAnswers } from '../answers/pool-usage.ts';
 import { Dispatch } from '../dispatch/dispatch.ts';
 import { ReplyObservers } from '../dispatch/reply-observers.ts';
+import { liveModels } from '../explain/live-models.ts';
 import { fileFollowUps } from '../files/file-follow-ups.ts';
 import { placeOf } from '../log.ts';
 import { MemoryGuard } from '../memory-guard.ts';
@@ -13,7 +17,15 @@ import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import type { Services } from './services.ts';
 import { TurnRunner } from './turn-runner.ts';
 
-export function turnRunner(services: Services): TurnRunner {
+/** What answers report of the process itself. */
+export interface ProcessState {
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Whether the gateway takes traffic. */
+  readonly ready: boolean;
+}
+
+export function turnRunner(services: Services, process: ProcessState): TurnRunner {
   const { accounting, catalog, continuity, counters, credentials, files, log, models, store, usage } = services;
   const { admission, selection } = services.capacity;
   return new TurnRunner({
@@ -37,6 +49,7 @@ export function turnRunner(services: Services): TurnRunner {
       models: modelAnswers(models, catalog.whenReady),
       'pool-usage': poolUsageAnswers(poolUsage(services)),
       'key-usage': keyUsageAnswers(accounting),
+      mcp: mcpAnswers(mcpSources(services, process)),
       'file-list': fileListAnswers(files),
       'file-read': fileReadAnswers(files),
       'file-denied': fileDeniedAnswers(files),
@@ -63,6 +76,25 @@ function poolUsage({ capacity, loaded, usage }: Services): PoolUsageOptions {
       assignments.flatMap(({ account, active, eligible }) =>
         active && eligible && isVisible(account) && capacity.health.routable(account, '(pool-usage)') ? account : [],
       ),
+  };
+}
+
+function mcpSources(services: Services, process: ProcessState): McpSources {
+  const { accounting, capacity, catalog, clock, continuity, loaded, models, store, usage } = services;
+  return {
+    config: () => loaded().config,
+    now: () => clock.now(),
+    startedAt: process.startedAt,
+    ready: () => process.ready,
+    store,
+    capacity: () => capacity.status(),
+    quota: () => usage.quota.status(),
+    catalogs: () => catalog.accounts.status(),
+    models,
+    limits: (key) => accounting.limits(key),
+    rules: RULES,
+    live: liveModels(services),
+    sessionAccount: (key, value) => continuity.accountOf(key, value),
   };
 }
 

@@ -14,7 +14,6 @@ import { asksForCompaction } from '../turn/compaction-trigger.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
-import { isServed } from '../turn/served.ts';
 import type { Body, Work } from '../turn/turn.ts';
 import { type Answer, type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/turn-result.ts';
 
@@ -47,7 +46,7 @@ export class TurnRunner {
       turn.rules.admit();
       const { kind, method } = turn.route;
       if (method === 'WS' && turn.client === 'http') throw upgradeRequired();
-      if (!isServed(kind, method)) throw new Refusal('unsupported_endpoint');
+      if (!kind) throw new Refusal('unsupported_endpoint');
       if (isDispatched(turn)) {
         let payload: Payload;
         let request: Body | undefined;
@@ -93,11 +92,11 @@ export class TurnRunner {
     const { admission, answers } = this.#options;
     const handler = turn.route.kind && answers[turn.route.kind];
     if (!handler) throw new Error(`no handler for ${turn.route.kind}`);
-    const entering = admission.acquire({ class: turn.route.class, onGone: (left) => client.onGone(left) });
+    const entering = admission.acquire({ class: turn.route.class, key: turn.identity?.key, onGone: (left) => client.onGone(left) });
     const slot = entering instanceof Promise ? await entering : entering;
     if (!slot) return { kind: 'ended', ending: clientGone(false) };
     try {
-      return { kind: 'answered', answer: await handler(turn) };
+      return { kind: 'answered', answer: await handler(turn, client) };
     } finally {
       slot.release();
     }
@@ -144,7 +143,7 @@ function closing(
     case 'ended':
       return { ending: served.ending, write: served.close ?? (() => undefined) };
     case 'answered':
-      return answering(turn, client, served.answer, null);
+      return answering(turn, client, served.answer, served.answer.code ?? null);
     case 'relayed':
       return answering(turn, client, served.answer, served.answer.code);
     case 'refused': {

@@ -12,7 +12,6 @@ import { clientHeaders } from '../turn/headers.ts';
 import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
 import { type Match, NO_ROUTE } from '../turn/route-table.ts';
-import { isServed } from '../turn/served.ts';
 import type { PoolConfig } from '../turn/settings.ts';
 import type { Headers } from '../turn/turn.ts';
 import { FrameTurns, type FrameTurnsOptions } from './frame-turns.ts';
@@ -78,10 +77,7 @@ export class Websockets {
     try {
       turn.rules.admit();
       if (this.#draining) throw new Refusal('server_is_overloaded');
-      const { kind, method } = match.route;
-      if (!isServed(kind, method) || !this.#options.speaks(turn.pool, generation)) {
-        throw upgradeRequired();
-      }
+      if (!this.#options.speaks(turn.pool, generation)) throw upgradeRequired();
       this.#upgrade(request, socket, head, { ...arrival, turn });
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);

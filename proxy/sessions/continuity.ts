@@ -14,7 +14,7 @@ import { Ciphertexts, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';
 import { continuityObserver } from './continuity-observer.ts';
 import { type Pin, PinCache } from './pin-cache.ts';
-import { sessionOf } from './session.ts';
+import { sessionOf, sessionsNamed } from './session.ts';
 import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
 
 type Pinned = Omit<Continuation, 'affinity'>;
@@ -59,6 +59,17 @@ export class Continuity {
   /** Before the store closes. */
   flush(): void {
     this.#pins.flush();
+  }
+
+  /**
+   * The account that a session of this key went to last, for explanations; undefined for one that is not known.
+   * @param value of a continuity header
+   */
+  async accountOf(key: { readonly id: string; readonly pool: string }, value: string): Promise<string | undefined> {
+    const found = await Promise.all(
+      sessionsNamed(value).map((session) => this.#pins.find(this.#pins.name('header', key.pool, key.id, session))),
+    );
+    return found.find((pin) => pin !== undefined)?.account;
   }
 
   /**

@@ -27,6 +27,9 @@ export function sessionOf(headers: Headers, { agent }: WireWords): string | unde
   return undefined;
 }
 
+/** The sessions that a value of an unknown continuity header may name: itself, and without its window. */
+export const sessionsNamed = (value: string): readonly string[] => [...new Set([value, windowless(value)])];
+
 /** `<thread>:<n>`, where n grows at each compaction: the thread is the session (Q10). */
 function windowless(value: string): string {
   const colon = value.lastIndexOf(':');

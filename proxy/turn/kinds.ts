@@ -5,16 +5,11 @@ import type { ErrorCode } from './refusal.ts';
 /** How the client is addressed: which headers pass, how errors look, how a broken reply ends. */
 export type SurfaceName = 'native' | 'public' | 'chat';
 
-/** How a client is connected. */
-export type Connection = 'http' | 'websocket';
-
 /** A kind that the gateway answers without an account. */
 export interface AnsweredKind {
   readonly served: 'answer';
   readonly surface: SurfaceName;
   readonly methods: readonly string[];
-  /** The connections over which this version serves it. */
-  readonly over: readonly Connection[];
 }
 
 /** A kind that dispatches its turns to an account. */
@@ -22,7 +17,6 @@ export interface DispatchedKind {
   readonly served: 'dispatch';
   readonly surface: SurfaceName;
   readonly methods: readonly string[];
-  readonly over: readonly Connection[];
   /**
    * `json`: read, run through the rules, sent once per attempt. `form`: the same with a multipart form, which rules see as JSON and replace
    * with JSON. `json or form`: either, sent as it came. `file`: a form whose file is kept beside the JSON that rules make of it. `stream`:
@@ -54,11 +48,6 @@ export interface DispatchedKind {
 }
 
 export type Kind = AnsweredKind | DispatchedKind;
-
-const HTTP: readonly Connection[] = ['http'];
-const BOTH: readonly Connection[] = ['http', 'websocket'];
-/** In the contract, and not served by this version. */
-const NOT_YET: readonly Connection[] = [];
 
 const answered = { served: 'answer' } as const;
 
@@ -105,53 +94,53 @@ const passed = {
 /** Names a model that need not be in the catalog: a model of the catalog hosts it. */
 const hosted = { ...turn, model: false, locality: false, continues: false } as const;
 
-const transcription = { ...passed, methods: ['POST'], over: HTTP, payload: 'multipart', reply: 'whole', textAnswers: true } as const;
+const transcription = { ...passed, methods: ['POST'], payload: 'multipart', reply: 'whole', textAnswers: true } as const;
 
 export const KINDS = {
   /** `GET …/models` of the backend surface. */
-  catalog: { ...answered, surface: 'native', methods: ['GET'], over: HTTP },
+  catalog: { ...answered, surface: 'native', methods: ['GET'] },
   /** Native Responses, over HTTP and websocket. */
-  responses: { ...turn, surface: 'native', methods: ['POST', 'WS'], over: BOTH },
+  responses: { ...turn, surface: 'native', methods: ['POST', 'WS'] },
   /** Native compaction. */
-  compact: { ...compaction, surface: 'native', methods: ['POST'], over: HTTP },
+  compact: { ...compaction, surface: 'native', methods: ['POST'] },
   /** Native image proxy; its body is read for the model that it names (A10, AU5). */
-  image: { ...hosted, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json or form' },
+  image: { ...hosted, surface: 'native', methods: ['POST'], payload: 'json or form' },
   /** Chat Completions, on /v1 and as a backend alias. */
-  chat: { ...turn, surface: 'chat', methods: ['POST'], over: HTTP, continues: false },
+  chat: { ...turn, surface: 'chat', methods: ['POST'], continues: false },
   /** Exact pass-through rows: control plane and key sets. */
-  forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'], over: HTTP },
+  forward: { ...passed, surface: 'native', methods: ['GET', 'POST', 'DELETE'] },
   /** `POST /backend-api/files`. */
-  'file-create': { ...passed, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json', reply: 'whole' },
+  'file-create': { ...passed, surface: 'native', methods: ['POST'], payload: 'json', reply: 'whole' },
   /** `POST /backend-api/files/{file_id}/uploaded`. */
-  'file-finish': { ...passed, surface: 'native', methods: ['POST'], over: HTTP, payload: 'json', emptyBody: true, reply: 'whole' },
+  'file-finish': { ...passed, surface: 'native', methods: ['POST'], payload: 'json', emptyBody: true, reply: 'whole' },
   /** `POST /backend-api/transcribe`. */
   transcribe: { ...transcription, surface: 'native' },
   /** The three usage paths of section C. */
-  'pool-usage': { ...answered, surface: 'native', methods: ['GET'], over: HTTP },
+  'pool-usage': { ...answered, surface: 'native', methods: ['GET'] },
   /** `GET /v1/models`. */
-  models: { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
+  models: { ...answered, surface: 'public', methods: ['GET'] },
   /** `/v1/responses`, over HTTP and websocket. */
-  'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], over: BOTH, asCompaction: 'public-compact' },
+  'public-responses': { ...turn, surface: 'public', methods: ['POST', 'WS'], asCompaction: 'public-compact' },
   /** A turn of `/v1/responses` that asks for a compaction. No row of the route table serves it. */
-  'public-compact': { ...compaction, surface: 'public', methods: [], over: BOTH },
+  'public-compact': { ...compaction, surface: 'public', methods: [] },
   /** `GET /v1/usage`. */
-  'key-usage': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
+  'key-usage': { ...answered, surface: 'public', methods: ['GET'] },
   /** `POST /v1/files`. */
-  'public-file-create': { ...passed, surface: 'public', methods: ['POST'], over: HTTP, payload: 'file', reply: 'whole' },
+  'public-file-create': { ...passed, surface: 'public', methods: ['POST'], payload: 'file', reply: 'whole' },
   /** `GET /v1/files`. */
-  'file-list': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
+  'file-list': { ...answered, surface: 'public', methods: ['GET'] },
   /** `GET /v1/files/{file_id}`. */
-  'file-read': { ...answered, surface: 'public', methods: ['GET'], over: HTTP },
+  'file-read': { ...answered, surface: 'public', methods: ['GET'] },
   /** File content and delete: the ownership check, then `unsupported_endpoint`. */
-  'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'], over: HTTP },
+  'file-denied': { ...answered, surface: 'public', methods: ['GET', 'DELETE'] },
   /** `POST /v1/audio/transcriptions`. */
   'public-transcription': { ...transcription, surface: 'public' },
   /** `POST /v1/images/generations`. */
-  'public-image': { ...hosted, surface: 'public', methods: ['POST'], over: HTTP },
+  'public-image': { ...hosted, surface: 'public', methods: ['POST'] },
   /** `POST /v1/images/edits`. */
-  'public-image-edit': { ...hosted, surface: 'public', methods: ['POST'], over: HTTP, payload: 'form' },
+  'public-image-edit': { ...hosted, surface: 'public', methods: ['POST'], payload: 'form' },
   /** The operators' metadata endpoint. */
-  mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'], over: NOT_YET },
+  mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'] },
 } as const satisfies Record<string, Kind>;
 
 /** What serves a route; the `serve` word of its row. Rules name the kinds that they take part in. */

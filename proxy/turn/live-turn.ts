@@ -1,4 +1,5 @@
 // One turn from its arrival to its end: what rules see of it, and the metadata that they note.
+import { isLoopback } from '../loopback.ts';
 import { requestId } from '../request-id.ts';
 import { chatSurface } from './chat-surface.ts';
 import { HeldBytes, type ReplyMemory } from './held-bytes.ts';
@@ -7,7 +8,7 @@ import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
 import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
-import type { AccountConfig, KeyConfig, Limits, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
+import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
 import type { FileView, Headers, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
 
@@ -17,12 +18,14 @@ export interface TurnConfiguration {
     readonly wire: WireWords;
     readonly limits: Limits;
     readonly timeouts: Timeouts;
+    readonly mcp: { readonly allowed_hosts: readonly string[] };
     readonly transcription: TranscriptionConfig;
   };
   readonly loaded: { readonly bearers: ReadonlyMap<string, string> };
   readonly accounts: ReadonlyMap<string, AccountConfig>;
   readonly pools: ReadonlyMap<string, PoolConfig>;
   readonly chains: Chains;
+  operatorOf(token: string): OperatorConfig | undefined;
 }
 
 /** What a turn asks of the process around it. */
@@ -80,6 +83,7 @@ export class LiveTurn implements Turn {
   fileOwner: string | undefined;
   bodyBytes = 0;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
+  #operator: OperatorConfig | undefined;
   readonly #keyOf: Arrival['keyOf'];
   readonly #host: TurnHost;
 
@@ -141,6 +145,12 @@ export class LiveTurn implements Turn {
     return this.#identity;
   }
 
+  /** Who reads /mcp. Throws until `identifyOperator` succeeded. */
+  get operator(): OperatorConfig {
+    if (!this.#operator) throw new Error('the turn has no operator');
+    return this.#operator;
+  }
+
   now(): number {
     return this.#host.now();
   }
@@ -160,6 +170,18 @@ export class LiveTurn implements Turn {
     if (!pool) return undefined;
     this.#identity = { key, pool };
     return key;
+  }
+
+  identifyOperator(token: string): boolean {
+    this.#operator = this.generation.operatorOf(token);
+    return this.#operator !== undefined;
+  }
+
+  isOwnHost(host: string): boolean {
+    const name = host.replace(/:\d+$/, '');
+    if (isLoopback(name)) return true;
+    const known = [host, name].map((one) => one.toLowerCase());
+    return this.generation.config.mcp.allowed_hosts.some((allowed) => known.includes(allowed.toLowerCase()));
   }
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {

@@ -128,6 +128,13 @@ export class Refusal extends Error {
   }
 }
 
+/** A request body that is not JSON at all: JSON-RPC has an error of its own for it (Q25). */
+export class JsonSyntaxRefusal extends Refusal {
+  constructor(message: string) {
+    super('invalid_request', { message });
+  }
+}
+
 /** A provider's error on the compatible surface: its status is kept, and its texts were sanitised by the caller (Q3). */
 export class RelayedRefusal extends Refusal {
   override readonly status: number;

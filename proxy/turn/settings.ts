@@ -101,6 +101,8 @@ export interface KeyLimits {
 export interface KeyConfig {
   readonly id: string;
   readonly pool: string;
+  /** Its share of what turns wait for, relative to the other keys of its Pool. */
+  readonly weight: number;
   /** Lower-case hex SHA-256 of each secret that opens this key; several while one is being rotated. */
   readonly secret_sha256: readonly string[];
   readonly status: 'active' | 'paused' | 'revoked';
@@ -110,6 +112,16 @@ export interface KeyConfig {
   readonly reasoning_effort?: EffortPolicy;
   readonly output_tokens?: { readonly max: number };
   readonly limits: KeyLimits;
+}
+
+/** Who may read /mcp. */
+export interface OperatorConfig {
+  readonly id: string;
+  /** Lower-case hex SHA-256 of each token. */
+  readonly token_sha256: readonly string[];
+  /** Ids of Pools. */
+  readonly owns: readonly string[];
+  readonly assigned: readonly string[];
 }
 
 export interface WireWords {

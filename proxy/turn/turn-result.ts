@@ -17,6 +17,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The error code for the row. */
+  readonly code?: string;
 }
 
 /** The part of a turn that accounts took. */

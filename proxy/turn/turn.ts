@@ -149,6 +149,10 @@ export interface Turn {
   readonly pool: PoolConfig;
   /** Returns the key of this secret, whatever its status, and makes it and its Pool the turn's. */
   identify(secret: string): KeyConfig | undefined;
+  /** Makes the operator of this token the turn's; false for an unknown token. */
+  identifyOperator(token: string): boolean;
+  /** Whether a host, with its port if any, is this gateway's name on /mcp: loopback, or one of `mcp.allowed_hosts` (Q25). */
+  isOwnHost(host: string): boolean;
   /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
   /** Looks a file of the Pool up; a promise only where memory does not know it. */

@@ -69,6 +69,8 @@ export class UpstreamSocket {
       else response.destroy();
     });
     ws.on('message', (data: Buffer, isBinary) => {
+      // What came in the same read as a broken frame still arrives: without that frame it would look whole.
+      if (this.#failure) return;
       if (!isBinary) this.#user?.frame(data);
       else this.#end('malformed');
     });

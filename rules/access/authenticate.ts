@@ -2,23 +2,21 @@
 import { type ErrorCode, plainRefusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
-
-/** One token: a repeated header arrives joined by a comma, which does not match. */
-const BEARER = /^bearer +([^\s,]+) *$/i;
+import { bearerToken } from '../helpers/bearer-token.ts';
 
 /**
  * The refusal of a turn's key. A missing key, an unknown one and an operator's token get the same code; the status of a key is
  * revealed only when the secret matches (Q2). Returned, not thrown: V8 does not optimise a function that always throws.
  */
 function refusalCode(turn: Turn): ErrorCode | undefined {
-  const secret = BEARER.exec(turn.headers.authorization ?? '')?.[1];
+  const secret = bearerToken(turn.headers);
   const key = secret === undefined ? undefined : turn.identify(secret);
   if (!key) return 'invalid_api_key';
   if (key.status !== 'active') return 'api_key_disabled';
   return key.expires_at !== undefined && turn.at >= key.expires_at ? 'api_key_expired' : undefined;
 }
 
-/** `/mcp` has another credential (AU2). It is excluded here and not in `routes`, since unsupported rows have no kind to list there. */
+/** `/mcp` has another credential, which `authenticateOperator` checks (AU2). It is excluded here and not in `routes`, since unsupported rows have no kind to list there. */
 export const authenticate = rule({
   name: 'authenticate',
   routes: '*',

@@ -1,4 +1,4 @@
-// The SQLite engine: one file in WAL mode, one connection that writes and one that reads.
+// The SQLite engine: one file in WAL mode, one connection that writes, one that reads for turns, and one that reads for operators.
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { changeRows, isTracked } from '../changes.ts';
@@ -38,7 +38,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
     const writing = await connect();
     await inTransaction(writing, () => migrate(writing, options.clock));
     const reading = path === MEMORY ? writing : await connect();
-    return driver(writing, reading, options);
+    return driver({ writing, reading, browse: path === MEMORY ? undefined : connect }, options);
   } catch (error) {
     await Promise.allSettled(open.map((connection) => connection.close()));
     if (!(error instanceof StoreError)) throw error;
@@ -103,7 +103,15 @@ async function committed<Result>(connection: Connection, act: () => Promise<Resu
   }
 }
 
-function driver(writing: Connection, reading: Connection, options: SqliteOptions): Driver {
+interface Connections {
+  readonly writing: Connection;
+  readonly reading: Connection;
+  /** Opens a connection for operators; undefined for a database in memory, which has one connection. */
+  readonly browse: (() => Promise<Connection>) | undefined;
+}
+
+function driver({ writing, reading, browse }: Connections, options: SqliteOptions): Driver {
+  let browsing: Promise<Connection> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   /** One at a time: what runs on the connection between BEGIN and COMMIT belongs to that transaction. */
   const alone = <Result>(act: () => Promise<Result>): Promise<Result> => {
@@ -113,11 +121,19 @@ function driver(writing: Connection, reading: Connection, options: SqliteOptions
   };
   return {
     query: (sql, values) => reading.query(sql, values),
+    async browse(sql, values) {
+      if (!browse) return reading.query(sql, values);
+      browsing ??= browse();
+      // The next query tries again to open it.
+      browsing.catch(() => (browsing = undefined));
+      return (await browsing).query(sql, values);
+    },
     run: (sql, values) => alone(() => writing.run(sql, values)),
     write: (batch) => alone(() => write(writing, batch, options)),
     transaction: (work) => alone(() => inTransaction(writing, () => work(writing))),
     async close() {
       await alone(async () => {
+        await (await browsing?.catch(() => undefined))?.close();
         if (reading !== writing) await reading.close();
         await writing.close();
       });

@@ -7,6 +7,7 @@ import { Counters } from '../../proxy/metrics.ts';
 import type { Refusal } from '../../proxy/turn/refusal.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
 import { HandClock, settled } from '../models/support.ts';
+import { KEY } from '../support/turn.ts';
 
 function world(given: Partial<AdmissionConfig> = {}) {
   const clock = new HandClock();
@@ -17,7 +18,12 @@ function world(given: Partial<AdmissionConfig> = {}) {
     admission.configure({ stream: limits, compact: limits } as Record<AdmissionClass, AdmissionConfig>);
   };
   configure({});
-  const requestOf = (fields: Partial<SlotRequest> = {}): SlotRequest => ({ class: 'stream', onGone: () => () => undefined, ...fields });
+  const requestOf = (fields: Partial<SlotRequest> = {}): SlotRequest => ({
+    class: 'stream',
+    key: KEY,
+    onGone: () => () => undefined,
+    ...fields,
+  });
   return {
     configure,
     clock,

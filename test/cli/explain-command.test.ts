@@ -151,6 +151,59 @@ test('with a gateway, explain has the effective mode, its source, and the place 
   assert.equal(gate.upstream.turns().length, 0, 'nothing was asked of an account for it');
 });
 
+test('explain says which account a next turn would go to, by the strategy or by the session that --session names', async (context) => {
+  const gate = await running(context);
+  const file = { ...FILE, admin: { port: Number(new URL(gate.adminUrl).port) } };
+  const ask = async (...args: readonly string[]) => (await explained(context, file, '--key', 'ci', '--model', 'model-a', ...args)).turns[0];
+  const first = await ask();
+  assert.deepEqual([first.choice.account, first.choice.reason], ['north', 'fill_first']);
+  gate.upstream.next('north', 'refuse 503');
+  await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' }, headers: { 'x-agent-window-id': 'thread-1:0' } });
+  const { choice } = await ask('--session', 'thread-1:7');
+  assert.deepEqual(choice, { account: 'south', tied: [], reason: 'soft_pin', why: 'its session went there last' });
+  assert.match((await ask('--session', 'thread-2')).choice.why, /^its session is not known; fill_first scores it highest/);
+  const path = fileWith(context, stringify(file));
+  const { out } = await poolgate([
+    'explain',
+    'POST',
+    '/v1/responses',
+    '--key',
+    'ci',
+    '--model',
+    'model-a',
+    '--session',
+    'thread-1',
+    '--config',
+    path,
+  ]);
+  assert.match(out, /\n {4}choice {4}south: its session went there last\n/);
+});
+
+test('accounts that the strategy scores the same are tied, and a turn waits where all are at their maximum', async (context) => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.pools[0].strategy = 'least_loaded';
+      for (const account of draft.accounts) account.max_concurrent = 1;
+    },
+  });
+  const file = { ...FILE, admin: { port: Number(new URL(gate.adminUrl).port) } };
+  const ask = async () => (await explained(context, file, '--key', 'ci', '--model', 'model-a')).turns[0];
+  const idle = await ask();
+  assert.deepEqual([idle.choice.account, idle.choice.tied], ['north', ['south']]);
+  assert.match(idle.choice.why, /^least_loaded scores 2 accounts the same; a turn that continues a conversation goes where/);
+  for (const account of ['north', 'south']) gate.upstream.next(account, 'stall before headers');
+  const turns = [1, 2].map(() => gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' } }));
+  await Promise.all(['north', 'south'].map((account) => gate.upstream.stalled(account)));
+  const { choice, accounts } = await ask();
+  assert.deepEqual(
+    [choice.account, choice.why],
+    [null, 'every account that could take it is at its max_concurrent: the turn waits for one'],
+  );
+  assert.equal(accounts[0].why, 'it is at its max_concurrent');
+  gate.upstream.release();
+  await Promise.all(turns);
+});
+
 test('an account in cooldown is explained, and a model without a routable source', async (context) => {
   const gate = await running(context);
   gate.upstream.next('empty', 'refuse 429 retry 90');

@@ -79,16 +79,15 @@ test('explain reports 404 or 405 for a path or method without a row', async (con
   assert.deepEqual([otherwise.code, otherwise.err], [1, '/v1/models has no DELETE: 405 method_not_allowed, with Allow: GET\n']);
 });
 
-test('routes and explain report rows that this version does not serve, and unsupported rows', async (context) => {
+test('routes and explain report the rows that are not served', async (context) => {
   const path = fileWith(context, SMALL);
   const rows = JSON.parse((await poolgate(['routes', '--json', '--config', path])).out);
   const table = (await poolgate(['routes', '--config', path])).out;
   for (const row of rows) {
     const { method, path: template, status, served, note } = row;
     assert.equal(served, note === null, `${method} ${template}`);
-    if (status === 'unsupported') assert.equal(note, 'unsupported by its status: 404 unsupported_endpoint');
-    else if (!served) assert.match(note, /^not served by this version: (404 unsupported_endpoint|426 websocket_upgrade_required)$/);
-    const word = served ? 'yes' : status === 'unsupported' ? 'no' : 'not yet';
+    assert.equal(note, status === 'unsupported' ? 'unsupported by its status: 404 unsupported_endpoint' : null);
+    const word = served ? 'yes' : 'no';
     assert.ok(
       table.split('\n').some((line) => line.startsWith(method) && line.split(/ {2,}/)[1] === template && line.split(/ {2,}/)[3] === word),
     );

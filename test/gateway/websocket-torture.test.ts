@@ -7,7 +7,7 @@ import { encodeFrame } from '../../proxy/rehearsal/frame-encoding.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
-import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
+import { replyBytes, replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 import { connect, type TestSocket } from '../support/websocket.ts';
 
@@ -210,6 +210,25 @@ function replyOf(fault: Fault): readonly Fault[] {
     ? [replyEvents(EVENTS), fault, { kind: 'cut', at: { events: EVENTS.length } }]
     : [replyEvents(EVENTS), fault];
 }
+
+test('a frame that is no websocket frame of text is a clean failure, and no other account is asked', async () => {
+  await using gate = await startGateway();
+  const faults: readonly (readonly Fault[])[] = [
+    [replyBytes(Buffer.from([0x7b, 0xff, 0x7d]))],
+    [replyEvents(EVENTS), { kind: 'binary-frame', event: 1 }],
+  ];
+  for (const surface of Object.keys(PATHS) as Surface[]) {
+    using socket = await connect(gate, PATHS[surface]);
+    for (const fault of faults) {
+      gate.heal();
+      gate.upstream.next('north', fault);
+      const { types, error, dispatches } = await see(gate, socket, turnBody('hello'));
+      assert.deepEqual([types, error?.status, error?.code, dispatches], [['error'], 502, 'upstream_error', 1]);
+    }
+    gate.heal();
+    assert.equal((await see(gate, socket, turnBody('again'))).types.at(-1), 'response.completed');
+  }
+});
 
 async function rowsOf(gate: TestGateway): Promise<readonly Row[]> {
   return (await gate.rows()).filter(({ method }) => method === 'WS').map(({ status, outcome, code }) => [status, outcome, code] as const);

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
+import { neutralWords } from '../../proxy/rehearsal/exchanges.ts';
+import { startProviderThread } from '../../proxy/rehearsal/provider-thread.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { at, typesOf } from '../support/rehearsal-client.ts';
@@ -270,6 +272,15 @@ test('an account that hangs up ends its websockets', async () => {
   const [turn] = await own.arrived(1);
   await own.hangUp('north');
   assert.deepEqual([(await socket.closed).code, await turn?.closed, own.socketsOf('north')], [1006, 'cut', 0]);
+});
+
+test('the provider in a worker thread speaks websocket too, and the faults of a profile are those of frames', async () => {
+  const thread = await startProviderThread([{ id: 'north', profile: 'exhausted' }], neutralWords);
+  const socket = await connect({ url: thread.urlOf('north') }, path, { key: null });
+  const [refusal] = await socket.turn(turnBody('hello'));
+  assert.deepEqual([refusal?.status, at(refusal, 'error', 'code')], [429, 'usage_limit_reached']);
+  await thread.close();
+  assert.equal((await socket.closed).code, 1006);
 });
 
 test('a frame above the limit of real providers closes the websocket with 1009', async () => {

@@ -20,6 +20,7 @@ import type { Failure } from '../../proxy/turn/failure.ts';
 import type { AccountConfig, AdmissionClass, PoolConfig, Strategy } from '../../proxy/turn/settings.ts';
 import type { Upstream } from '../../proxy/upstream/upstreams.ts';
 import type { Store } from '../../store/store.ts';
+import { KEY } from '../support/turn.ts';
 import type { SessionKind } from './day.ts';
 import type { SimulatedAccount } from './provider.ts';
 
@@ -187,6 +188,7 @@ export function gatewayRouter(
         route: { kind: 'responses', class: 'stream' },
         wire: { agent: 'agent' },
         pool,
+        key: KEY,
         model: { id: MODEL },
         generation,
       };

@@ -153,7 +153,8 @@ test('[S9] account relogin reads a static bearer from its file again and ends th
 test('[S9] account relogin of an OAuth account imports its tokens file, and asks again for a login that was unlocked', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-relogin-'));
   const file = join(folder, 'north.json');
-  const login = (refresh: string): Promise<void> => writeFile(file, JSON.stringify({ tokens: { refresh_token: refresh, access_token: 'at-first' } }));
+  const login = (refresh: string): Promise<void> =>
+    writeFile(file, JSON.stringify({ tokens: { refresh_token: refresh, access_token: 'at-first' } }));
   await login('rt-first');
   await using gate = await startGateway({
     upstream: { accounts: [{ id: 'north', oauth: { refresh_token: 'rt-first', access_token: 'at-first', expires_in: 3600 } }, 'south'] },

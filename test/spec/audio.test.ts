@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { SeededRandom } from '../simulation/seeded-random.ts';
 import { arrivedParts, field, file, model, NATIVE, PUBLIC, SOUND, startTaker, transcribe } from '../support/audio.ts';
 import { BOUNDARY, FORM_TYPE, formOf, type Part } from '../support/form.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -230,6 +231,29 @@ describe('what is refused', () => {
     }
     const native = await transcribe(gate, NATIVE, [field('language', 'de')]);
     assert.deepEqual([native.status, native.json.error.param], [400, 'file']);
+  });
+
+  test('a form with bytes changed, left out or doubled gets an answer, and what an account gets of it is a form', async () => {
+    const random = new SeededRandom(23);
+    const whole = formOf([field('prompt', 'p'), model, file(), field('languages[]', 'de')]);
+    for (let round = 0; round < 150; round++) {
+      gate.upstream.clear();
+      const at = Math.floor(random.between(0, whole.length));
+      const bent = Buffer.from(whole);
+      bent[at] = Math.floor(random.between(0, 256));
+      const pieces = [
+        bent,
+        Buffer.concat([whole.subarray(0, at), whole.subarray(at + 1 + Math.floor(random.between(0, 40)))]),
+        Buffer.concat([whole.subarray(0, at), whole]),
+      ];
+      const { status, text } = await gate.send(round % 2 === 0 ? PUBLIC : NATIVE, {
+        body: pieces[round % 3] as Buffer,
+        headers: { 'content-type': FORM_TYPE },
+      });
+      assert.ok([200, 400, 413].includes(status), `${status} in round ${round}: ${text}`);
+      for (const arrived of gate.upstream.requests().filter(({ isComplete }) => isComplete)) await arrivedParts(arrived);
+    }
+    assert.equal(gate.count('server_errors'), 0);
   });
 
   test('[Q4] the allow-list has the canonical id: named by an alias, forced, before or behind the file', async () => {

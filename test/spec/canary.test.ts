@@ -1,5 +1,5 @@
 // S4: marked prompts, keys, tokens, cookies, file names, header values and query strings go through every route and every failure
-// path; then nothing of them is in a log line, in the store's files, in what the admin listener says, or in an error.
+// path; then nothing of them is in a log line, in the store's files, in what the admin listener and /mcp say, or in an error.
 // A new route is a row of ROUTES, a new way to fail a row of FAILURES, and both are crossed.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -13,6 +13,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isChat } from '../support/doors.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import { bearerOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { TOOL_NAMES } from '../support/mcp.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { connect, type TestSocket, UpgradeRefusal } from '../support/websocket.ts';
@@ -25,6 +26,8 @@ const IMAGE = `data:image/png;base64,${Buffer.from(canary('image')).toString('ba
 
 /** Client-side texts, each in its own place of a request. */
 const PROMPT = canary('prompt');
+const OPERATOR = `pg-mcp-${canary('token')}`;
+const accountOf = (index: number): string => `account${index}`;
 const HEADERS: Readonly<Record<string, string>> = {
   cookie: `session=${canary('cookie')}`,
   'user-agent': canary('user-agent'),
@@ -257,6 +260,29 @@ const ROUTES: Readonly<Record<string, Request>> = {
     body: { model: 'model-a', input: [{ role: 'user', content: [{ type: 'input_file', file_id: canary('file-id') }] }] },
   },
   "the operators' endpoint": { path: '/mcp', body: { jsonrpc: '2.0', id: 1, method: canary('method') } },
+  "an operator's question": {
+    path: '/mcp',
+    body: {
+      jsonrpc: '2.0',
+      id: canary('rpc-id'),
+      method: 'tools/call',
+      params: {
+        name: 'explain_selection',
+        arguments: { key: accountOf(0), model: canary('asked-model'), continuity_id: canary('asked-session') },
+      },
+    },
+    headers: { authorization: `Bearer ${OPERATOR}` },
+  },
+  "an operator's invalid question": {
+    path: '/mcp',
+    body: {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: canary('tool'), arguments: { [canary('argument')]: canary('value') }, _meta: { note: canary('meta') } },
+    },
+    headers: { authorization: `Bearer ${OPERATOR}` },
+  },
   'an unknown path': { path: `/v1/${canary('path')}` },
   'an unknown method': { method: 'PATCH', path: '/v1/models' },
   'an unknown key': { path: '/v1/responses', body: { model: 'model-a', ...marked }, headers: { authorization: `Bearer ${canary('key')}` } },
@@ -364,7 +390,6 @@ const CASES = Object.entries(ROUTES).flatMap(([route, request]) =>
     script,
   })),
 );
-const accountOf = (index: number): string => `account${index}`;
 const keyOf = (index: number): string => `pg-${canary('pool-key')}-${index}`;
 
 /** Texts of the account's owner and of our own side: in no answer at all, not even one that the provider made. */
@@ -391,6 +416,9 @@ before(async () => {
         pool: id,
         secret_sha256: [hash('sha256', keyOf(index), 'hex')],
       }));
+      draft.operators = [
+        { id: 'ops', token_sha256: [hash('sha256', OPERATOR, 'hex')], owns: draft.pools.map(({ id }: { id: string }) => id) },
+      ];
     },
   });
   gate.upstream.clear();
@@ -528,7 +556,7 @@ const formsOf = (text: string): readonly string[] => [
 ];
 const FORBIDDEN = [MARK, 'bearer-of', ...formsOf(canary('prompt')), ...formsOf(canary('image')), ...formsOf(canary('cookie'))];
 
-test('afterwards nothing of it is in a log line, in an answer of the admin listener, or in any file of the store [S4]', async () => {
+test('afterwards nothing of it is in a log line, in an answer of the admin listener or of /mcp, or in any file of the store [S4]', async () => {
   const rows = await gate.rows();
   assert.ok(rows.length > 100, 'the requests did leave rows');
   const lines = gate.logged.join('');
@@ -536,6 +564,17 @@ test('afterwards nothing of it is in a log line, in an answer of the admin liste
   const seen: Record<string, string | Buffer> = { 'the log': lines };
   for (const path of ['/healthz', '/readyz', '/status', '/metrics', `/${MARK}`]) {
     seen[`the admin listener's ${path}`] = await (await fetch(gate.adminUrl + path)).text();
+  }
+  for (const name of TOOL_NAMES) {
+    const body = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: name === 'list_requests' ? { limit: 200 } : {} },
+    };
+    const { status, text } = await gate.send('/mcp', { body, headers: { authorization: `Bearer ${OPERATOR}` } });
+    assert.equal(status, 200, text);
+    seen[`the tool ${name} of /mcp`] = text;
   }
   for (const name of await readdir(folder)) seen[`the file ${name}`] = await readFile(join(folder, name));
   assert.ok(Object.keys(seen).some((name) => name.endsWith('.db')));

@@ -179,6 +179,25 @@ describe('an answer', () => {
     }
   }
 
+  test('[A8] on the backend alias has the strict-root rules of /v1, before dispatch', async () => {
+    const schema = { anyOf: [{ type: 'object' }] };
+    const refused = [
+      [{ tools: [{ type: 'function', function: { name: 'f', strict: true, parameters: schema } }] }, 'tools.0.function.parameters'],
+      [
+        { response_format: { type: 'json_schema', json_schema: { name: 's', strict: true, schema } } },
+        'response_format.json_schema.schema',
+      ],
+    ] as const;
+    for (const path of PATHS) {
+      for (const [members, param] of refused) {
+        const { status, json } = await collected(ask('hi', members), path);
+        const code = param.startsWith('tools') ? 'invalid_function_parameters' : 'invalid_json_schema';
+        assert.deepEqual([status, json.error.code, json.error.param], [400, code, param], path);
+      }
+    }
+    assert.equal(gate.upstream.turns().length, 0);
+  });
+
   test('[D4] has the members of the public API, the exposed model, and nothing of the account', async () => {
     const { json, headers } = await collected(ask('say: hi'));
     assert.deepEqual(Object.keys(json), ['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier']);

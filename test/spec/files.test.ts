@@ -490,6 +490,21 @@ describe('turns that name files', () => {
     });
   }
 
+  test('[Q10] [F1.9] a file part of Chat goes to the account that has the file, and a refusal names it as the client wrote it', async () => {
+    const chat = (id: string) => ({ model: 'model-a', messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: id } }] }] });
+    for (const path of ['/v1/chat/completions', '/backend-api/agent/v1/chat/completions']) {
+      gate.upstream.clear();
+      const reply = await gate.send(path, { body: chat(south) });
+      assert.equal(reply.status, 200, reply.text);
+      assert.deepEqual(
+        gate.upstream.turns().map(({ account }) => account),
+        ['south'],
+      );
+      const { status, json } = await gate.send(path, { body: chat('file_unknown') });
+      assert.deepEqual([status, json.error.code, json.error.param], [404, 'file_not_found', 'messages.0.content.0.file.file_id']);
+    }
+  });
+
   test('[Q10] members of that name which are no inputs are not looked up', async () => {
     const annotation = { type: 'file_citation', file_id: 'file_elsewhere', index: 0 };
     const cited = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'so', annotations: [annotation] }] };

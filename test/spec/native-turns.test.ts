@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
-import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { Fault } from '../../proxy/rehearsal/fault.ts';
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { eventsOf, startGateway } from '../support/gateway.ts';
-import { modelEntry } from '../support/rehearsal-replies.ts';
+import { at } from '../support/rehearsal-client.ts';
+import { modelEntry, replyEvents, turnBody } from '../support/rehearsal-replies.ts';
+import { connect } from '../support/websocket.ts';
 
 interface Recorded {
   readonly client: 'http' | 'websocket';
@@ -23,11 +26,12 @@ const MARKER = 'x-internal-agent-responses-lite';
 /** Removed by F8.1, or written anew for each hop. The turn state goes back to the account that issued it, and none did here. */
 const NOT_FORWARDED = new Set(['session-id', MARKER, 'x-agent-turn-state']);
 
-const turns = readdirSync(FOLDER)
+const recorded = readdirSync(FOLDER)
   .map((file) => ({ name: file.replace('.json', ''), ...(JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Recorded) }))
-  .filter(({ client }) => client === 'http')
   // The recordings have their long texts cut, with a mark that no header may carry.
   .map((turn) => ({ ...turn, headers: JSON.parse(JSON.stringify(turn.headers).replaceAll('…', '...')) as Record<string, string> }));
+const turns = recorded.filter(({ client }) => client === 'http');
+const frames = recorded.filter(({ client }) => client === 'websocket');
 
 const gate = await startGateway({ upstream: { accounts: [{ id: 'north', models: [modelEntry({ slug: 'gpt-5.5' })] }] } });
 after(() => gate.close());
@@ -68,8 +72,46 @@ for (const mode of ['full', 'lite'] as const) {
   }
 }
 
+/** The turn before a recorded frame: its response is the anchor, and its turn state comes back. */
+const turnBefore = (anchor: string, state: Json): Fault => {
+  const response = { id: anchor, status: 'completed', output: [] };
+  return replyEvents([
+    { type: 'response.metadata', headers: { 'x-agent-turn-state': state } },
+    { type: 'response.completed', response },
+  ]);
+};
+
+for (const mode of ['full', 'lite'] as const) {
+  for (const { name, body, headers, ...expected } of frames) {
+    test(`[F2.11] the recorded ${name} arrives in ${mode} as the contract says`, async () => {
+      await gate.reconfigure((draft) => {
+        draft.pools[0].serving_modes = { 'gpt-5.5': mode };
+      });
+      const { type: _, ...members } = body;
+      for (const path of DOORS) {
+        gate.upstream.clear();
+        // In a session of its own: the same frame of the same session would go on with the turn of the former one (F8.4).
+        const sent = { ...headers, 'x-agent-window-id': `${name}-${mode}-${path}:0` };
+        using socket = await connect(gate, path, { headers: sent });
+        if (typeof body.previous_response_id === 'string') {
+          gate.upstream.next('north', turnBefore(body.previous_response_id, at(body, 'client_metadata', 'x-agent-turn-state') ?? null));
+          await socket.turn(turnBody('', { model: 'gpt-5.5' }));
+        }
+        assert.equal((await socket.turn(members)).at(-1)?.type, 'response.completed');
+        const turn = gate.upstream.turns().at(-1);
+        assert.deepEqual(turn?.json, expected[mode]);
+        assert.equal(turn?.headers[MARKER], undefined);
+        for (const [header, value] of Object.entries(sent)) {
+          if (!NOT_FORWARDED.has(header)) assert.equal(turn.headers[header], value, header);
+        }
+        assert.equal(turn.headers['session-id'], undefined);
+      }
+    });
+  }
+}
+
 test('[F5.1] a recorded turn with loose schemas arrives with lowered ones, in the tools and in the Lite prefix', async () => {
-  const recorded = turns.find(({ name }) => name === 'full-turn') ?? assert.fail();
+  const full = turns.find(({ name }) => name === 'full-turn') ?? assert.fail();
   const loose = {
     type: 'object',
     title: 'T',
@@ -87,7 +129,7 @@ test('[F5.1] a recorded turn with loose schemas arrives with lowered ones, in th
     await gate.reconfigure((draft) => {
       draft.pools[0].serving_modes = { 'gpt-5.5': mode };
     });
-    const { json } = await arriving(DOORS[0], { ...recorded.body, tools: tools(loose) }, recorded.headers);
+    const { json } = await arriving(DOORS[0], { ...full.body, tools: tools(loose) }, full.headers);
     const { tools: top, input } = json as { readonly tools?: JsonObject[]; readonly input: readonly JsonObject[] };
     const arrived = mode === 'full' ? top : input[0]?.tools;
     assert.deepEqual(arrived, strict(tools(lowered)));

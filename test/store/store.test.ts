@@ -153,7 +153,7 @@ for (const adapter of adapters) {
         requestRow({ id: 'a', at: 1, pool: 'team' }),
         requestRow({ id: 'b', at: 2, pool: 'other', account: 'South' }),
         requestRow({ id: 'c', at: 3, pool: null, account: null, model: null, status: 401, status_class: '4xx', code: 'invalid_api_key' }),
-        requestRow({ id: 'd', at: 4, pool: 'team', model: 'model-b' }),
+        requestRow({ id: 'd', at: 4, pool: 'team', model: 'model-b', key_id: 'other-key', family: 'v1', retries: 2, duration_ms: 9_000 }),
       ]);
       const found = async (filter: Parameters<Store['requests']['list']>[0]) => ids(await store.requests.list(filter)).join('');
       assert.equal(await found({}), 'dcba');
@@ -166,6 +166,14 @@ for (const adapter of adapters) {
       assert.equal(await found({ status_class: '4xx' }), 'c');
       assert.equal(await found({ code: 'invalid_api_key' }), 'c');
       assert.equal(await found({ since: 3 }), 'dc');
+      assert.equal(await found({ since: 2, until: 4 }), 'cb');
+      assert.equal(await found({ key_id: 'other-key' }), 'd');
+      assert.equal(await found({ key_id: 'ci', pools: ['team'] }), 'a');
+      assert.equal(await found({ family: 'v1' }), 'd');
+      assert.equal(await found({ status: 401 }), 'c');
+      assert.equal(await found({ min_duration_ms: 9_000 }), 'd');
+      assert.equal(await found({ min_duration_ms: 9_001 }), '');
+      assert.equal(await found({ min_retries: 1 }), 'd');
       assert.equal(await found({ pools: ['team', 'other'], since: 2, limit: 1 }), 'd');
       assert.equal(await found({ pools: ['team', 'other'], since: 2, model: 'model-a' }), 'b');
     });
@@ -194,6 +202,63 @@ for (const adapter of adapters) {
       assert.equal(await actors({ actor: 'b' }), 'b');
       assert.equal(await actors({ action: 'key.create' }), '');
       assert.equal(await actors({ target: 'team/model-a', before: (await store.audit.list({ limit: 1 }))[0] }), 'ba');
+    });
+
+    test('audit rows of accounts, which belong to no Pool, are listed for the Pools that name them', async (context) => {
+      const store = await open(context);
+      const entries = [
+        { actor: 'a', pool: 'team' },
+        { actor: 'b', pool: null, action: 'account.change', target: 'north' },
+        { actor: 'c', pool: null, action: 'credential.import', target: 'north' },
+        { actor: 'd', pool: null, action: 'account.change', target: 'south' },
+        { actor: 'e', pool: null, action: 'operator.change', target: 'north' },
+        { actor: 'f', pool: 'other', action: 'account.change', target: 'north' },
+      ];
+      for (const [at, entry] of entries.entries()) await store.audit.record(auditEntry({ at, ...entry }));
+      const actors = async (filter: Parameters<Store['audit']['list']>[0]) =>
+        (await store.audit.list(filter)).map(({ actor }) => actor).join('');
+      assert.equal(await actors({ pools: ['team'], accounts: ['north'] }), 'cba');
+      assert.equal(await actors({ pools: ['team'], accounts: [] }), 'a');
+      assert.equal(await actors({ pools: [], accounts: ['north'] }), 'cb');
+      assert.equal(await actors({ pools: ['team'], accounts: ['north'], action: 'account.change', until: 2 }), 'b');
+    });
+
+    test('usage is summed by key, Pool and day, filtered and paged', async (context) => {
+      const store = await open(context);
+      const day = 86_400_000;
+      for (const [key_id, pool, on] of [
+        ['ci', 'team', 1],
+        ['ci', 'team', 2],
+        ['ci', 'other', 2],
+        ['web', 'team', 2],
+      ] as const) {
+        store.usage.add(usageRow({ key_id, pool, day: on * day, requests: 1, cost_nanos: 10 }));
+      }
+      await store.flush();
+      type Filter = Parameters<Store['usage']['sums']>[0];
+      const summed = async (filter: Filter) =>
+        (await store.usage.sums(filter)).map(
+          (sum) => `${sum.key_id} ${sum.pool} ${sum.day === null ? null : sum.day / day}: ${sum.requests}`,
+        );
+      assert.deepEqual(await summed({ by: [] }), ['null null null: 4']);
+      assert.deepEqual(await summed({ by: ['key_id'] }), ['ci null null: 3', 'web null null: 1']);
+      assert.deepEqual(await summed({ by: ['key_id'], pools: ['team'] }), ['ci null null: 2', 'web null null: 1']);
+      assert.deepEqual(await summed({ by: ['pool'], key_id: 'ci' }), ['null other null: 1', 'null team null: 2']);
+      assert.deepEqual(await summed({ by: ['day'], pools: ['team'] }), ['null null 2: 2', 'null null 1: 1']);
+      assert.deepEqual(await summed({ by: ['day', 'key_id', 'pool'], since: 2 * day }), ['ci other 2: 1', 'ci team 2: 1', 'web team 2: 1']);
+      assert.deepEqual(await summed({ by: ['key_id'], until: 2 * day }), ['ci null null: 1']);
+      assert.deepEqual(await summed({ by: ['key_id'], limit: 1, offset: 1 }), ['web null null: 1']);
+      assert.deepEqual(await summed({ by: ['key_id'], pools: [] }), []);
+      assert.deepEqual(await summed({ by: [], pools: [] }), ['null null null: 0']);
+      const [whole] = await store.usage.sums({ by: [] });
+      const {
+        key_id,
+        pool,
+        day: of,
+        ...sums
+      } = usageRow({ requests: 4, input_tokens: 4_000, cached_input_tokens: 2_000, output_tokens: 800, cost_nanos: 40 });
+      assert.deepEqual(whole, { key_id: null, pool: null, day: null, ...sums });
+      assert.deepEqual([key_id, pool, of], ['ci', 'team', day]);
     });
 
     test('hostile texts come back as they went in and are never read as SQL', async (context) => {

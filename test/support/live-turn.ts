@@ -52,11 +52,13 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
         limits: { ...limits, ...(upstreamEventBytes === undefined ? {} : { upstream_event_bytes: upstreamEventBytes }) },
         transcription,
         timeouts: { ...TIMEOUTS, ...options.timeouts },
+        mcp: { allowed_hosts: [] },
       },
       loaded: { bearers: new Map() },
       accounts: new Map(),
       pools: new Map([[POOL.id, { ...POOL, ...pool }]]),
       chains: new Chains(rules, wire),
+      operatorOf: () => undefined,
     },
     {
       now: () => clock.now(),

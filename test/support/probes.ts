@@ -8,10 +8,10 @@ import type { Config } from '../../proxy/config/config.ts';
 import type { Gateway } from '../../proxy/gateway/gateway.ts';
 import type { CounterName } from '../../proxy/metrics.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
-import type { AttemptRow, AuditRow, RequestRow } from '../../store/store.ts';
+import type { AttemptRow, AuditRow, RequestRow, UsageRow } from '../../store/store.ts';
 
 /** Parts that a test can make throw, as no request can. */
-export type BreakablePart = 'model list' | 'request log';
+export type BreakablePart = 'model list' | 'request log' | 'request search';
 
 export class Probes {
   protected readonly gateway: Gateway;
@@ -90,6 +90,26 @@ export class Probes {
     return this.gateway.services.store.audit.list({ action });
   }
 
+  /** Writes rows as earlier turns, operators and processes would have left them. */
+  async leave(rows: {
+    readonly requests?: readonly RequestRow[];
+    readonly attempts?: readonly AttemptRow[];
+    readonly audit?: readonly Omit<AuditRow, 'id'>[];
+    readonly usage?: readonly UsageRow[];
+  }): Promise<void> {
+    const { store } = this.gateway.services;
+    const { requests = [], attempts = [], audit = [], usage = [] } = rows;
+    for (const row of requests) {
+      store.requests.append(
+        row,
+        attempts.filter(({ request_id }) => request_id === row.id),
+      );
+    }
+    for (const row of usage) store.usage.add(row);
+    for (const row of audit) await store.audit.record(row);
+    await this.flush();
+  }
+
   /** Resolves when the store has everything that was written so far. */
   async flush(): Promise<void> {
     await this.gateway.services.store.flush();
@@ -99,6 +119,13 @@ export class Probes {
   drainPins(): Promise<void> {
     this.gateway.services.continuity.drain();
     return this.flush();
+  }
+
+  /** Makes a file of the Pool known, as if it had been uploaded to the account. */
+  addFile(pool: string, id: string, account: string): Promise<void> {
+    const { files, clock } = this.gateway.services;
+    const upload = { filename: 'a.txt', bytes: 1, purpose: 'user_data', status: 'processed', expires_at: null } as const;
+    return files.save({ pool, id, account, created_at: clock.now(), ...upload });
   }
 
   /** Reads what other gateways over the same store have changed. */
@@ -130,6 +157,6 @@ export class Probes {
       throw thrown;
     };
     if (part === 'model list') Object.defineProperty(models, 'publicList', { value });
-    else Object.defineProperty(store.requests, 'append', { value });
+    else Object.defineProperty(store.requests, part === 'request log' ? 'append' : 'list', { value });
   }
 }

@@ -83,7 +83,7 @@ export class Inbox {
 /** The promise, or after five seconds an error that says how far things have come. */
 export async function inTime<T>(promise: Promise<T>, state: () => string): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`the rehearsal upstream waited in vain: ${state()}`)), patienceMs);
+  const timer = setTimeout(() => late.reject(new Error(`waited in vain: ${state()}`)), patienceMs);
   try {
     return await Promise.race([promise, late.promise]);
   } finally {

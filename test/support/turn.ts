@@ -52,7 +52,7 @@ export const POOL: PoolConfig = {
   assignments: [],
 };
 
-export const KEY: KeyConfig = { id: 'ci', pool: 'team', secret_sha256: [], status: 'active', limits: {} };
+export const KEY: KeyConfig = { id: 'ci', pool: 'team', weight: 1, secret_sha256: [], status: 'active', limits: {} };
 
 export const ACCOUNT: AccountView = { id: 'north', label: 'North', models: {}, drop_fields: [], compact: 'route' };
 
@@ -107,6 +107,8 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     holdReply: () => undefined,
     pool: { ...POOL, ...options.pool },
     identify: () => key,
+    identifyOperator: () => true,
+    isOwnHost: () => true,
     findModel: (id) => (id === model.id ? model : undefined),
     findFile: (id) => options.files?.[id],
     presenceOf: (id) => options.presence?.[id] ?? (id === model.id ? 'routable' : 'absent'),

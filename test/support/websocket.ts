@@ -6,6 +6,7 @@ import { WebSocket } from 'ws';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
 import { KEY } from './gateway.ts';
+import { inTime } from './rehearsal-inbox.ts';
 
 export interface SocketOptions {
   /** Null: no Authorization. Default: the test key. */
@@ -48,7 +49,6 @@ export interface Closing {
   readonly reason: string;
 }
 
-const PATIENCE_MS = 5_000;
 const TERMINALS: ReadonlySet<Json | undefined> = new Set(['response.completed', 'response.failed', 'response.incomplete', 'error']);
 
 export class TestSocket {
@@ -89,7 +89,7 @@ export class TestSocket {
 
   /** Resolves when the connection has closed. */
   get closed(): Promise<Closing> {
-    return this.#inTime(this.#closing, 'its close');
+    return this.#inTime(this.#closing, 'the close');
   }
 
   get isOpen(): boolean {
@@ -114,7 +114,7 @@ export class TestSocket {
         return frame;
       }
       if (this.#isClosed) throw new Error(`the websocket closed before its next frame; ${this.#soFar()}`);
-      await this.#inTime(this.#arrived.promise, 'its next frame');
+      await this.#inTime(this.#arrived.promise, 'the next frame');
     }
   }
 
@@ -146,7 +146,7 @@ export class TestSocket {
     const closed = this.#closing.then(() => Promise.reject(new Error(`the websocket closed before a pong; ${this.#soFar()}`)));
     const pong = Promise.race([once(this.#websocket, 'pong'), closed]);
     this.#websocket.ping();
-    await this.#inTime(pong, 'a pong');
+    await this.#inTime(pong, 'the pong');
   }
 
   close(code?: number): void {
@@ -172,7 +172,7 @@ export class TestSocket {
   }
 
   #inTime<T>(promise: Promise<T>, what: string): Promise<T> {
-    return withDeadline(promise, () => `a websocket waited in vain for ${what}; ${this.#soFar()}`);
+    return inTime(promise, () => `${what} of a websocket; ${this.#soFar()}`);
   }
 }
 
@@ -201,7 +201,7 @@ export function connect(
     });
     websocket.once('error', reject);
   });
-  return withDeadline(opened, () => `the upgrade of ${path} was not answered`);
+  return inTime(opened, () => `the answer to the upgrade of ${path}`);
 }
 
 /** The refusal of an upgrade. @throws Error where it is accepted */
@@ -214,16 +214,6 @@ export async function refusedUpgrade(...args: Parameters<typeof connect>): Promi
     throw error;
   }
   throw new Error('the upgrade was accepted');
-}
-
-async function withDeadline<T>(promise: Promise<T>, state: () => string): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(state())), PATIENCE_MS);
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function objectOf(body: string): JsonObject | undefined {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventType } from '../../proxy/turn/event-types.ts';
+import type { StreamedPart } from '../../proxy/turn/form.ts';
 import { type Rule, rule, SKIP } from '../../proxy/turn/rule.ts';
 import { Chains } from '../../proxy/turn/rule-chain.ts';
 import type { Event, Turn } from '../../proxy/turn/turn.ts';
@@ -202,4 +203,26 @@ test('a rule with a memory cannot forget to return it', () => {
   // @ts-expect-error: a request phase returns the memory or SKIP
   const forgetful = rule<{ readonly count: number }>({ name: 'forgetful', routes: '*', request: () => undefined });
   assert.ok(forgetful);
+});
+
+test('the parts of a form go down the list, and so do those that a rule adds or holds back to the end', () => {
+  const part = (name: string, value = ''): StreamedPart => ({ kind: 'field', name, value });
+  const told: string[] = [];
+  const tells = named('tells', {
+    parts: () => ({
+      part: (one) => {
+        told.push(one.name);
+        return [one];
+      },
+    }),
+  });
+  const adds = named('adds', {
+    parts: () => ({ part: (one) => (one.name === 'drop' ? [] : [part('before'), one]), end: () => [part('last')] }),
+  });
+  const reader = chainOf([adds, tells, named('without parts', {})], ACME).parts();
+  const names = (parts: readonly StreamedPart[]): readonly string[] => parts.map(({ name }) => name);
+  assert.deepEqual(names(reader.part(part('a'))), ['before', 'a']);
+  assert.deepEqual(names(reader.part(part('drop'))), []);
+  assert.deepEqual(names(reader.end()), ['last']);
+  assert.deepEqual(told, ['before', 'a', 'last']);
 });

@@ -80,6 +80,12 @@ export class CandidateIndex {
     return AVAILABILITIES[this.#availabilities[candidate.index] as number] as Availability;
   }
 
+  /** The strategy's score, the highest first; undefined while the candidate is not available. */
+  score({ index }: Candidate): number | undefined {
+    const score = this.#scores[index] as number;
+    return score === Number.NEGATIVE_INFINITY ? undefined : score;
+  }
+
   /** Updates availabilities and scores: of the candidates that changed, or of all. */
   refresh(now: number): void {
     const { loads, readQuota } = this.#options;

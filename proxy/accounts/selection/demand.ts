@@ -1,4 +1,5 @@
 // What a turn demands of selection: the account it must go to, the one it should go to, and how long it can wait (Q10, Q11).
+import type { Tenant } from '../../admission/waiting-room.ts';
 import type { Affinity } from '../../turn/continuation.ts';
 import { dispatchedKind, kindsWhere } from '../../turn/kinds.ts';
 import type { AccountConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
@@ -10,6 +11,8 @@ export interface SelectedTurn {
   readonly route: Pick<Route, 'kind' | 'class'>;
   readonly wire: Pick<WireWords, 'agent'>;
   readonly pool: PoolConfig;
+  /** Whose turn it is, where it must wait. */
+  readonly key: Tenant;
   readonly model: Pick<ModelView, 'id'> | undefined;
   /** The account that has the files of the request. */
   readonly fileOwner?: string | undefined;

@@ -60,10 +60,11 @@ export interface RefusalContext {
  * `usage_limit_reached` where accounts are out of quota and no cooldown ends before the first reset; else `no_eligible_account` with the
  * end of the first cooldown. An account that needs re-authentication has no end.
  */
-export function noCandidate(unavailable: readonly UnavailableAccount[], { health, quota, scope, now }: RefusalContext): Refusal {
+export function noCandidate(unavailable: readonly UnavailableAccount[], context: RefusalContext): Refusal {
+  const { health, scope, now } = context;
   const cooling = unavailable.filter(({ availability }) => availability === 'cooldown' || availability === 'probing');
   const exhausted = unavailable.filter(({ availability }) => availability === 'out_of_quota' || availability === 'reserved');
-  const resets = exhausted.flatMap(({ load }) => resetOf(load) ?? []);
+  const resets = exhausted.flatMap(({ load }) => unavailableUntil(load, context) ?? []);
   const cooldownEnd = Math.min(...cooling.map(({ load }) => health.cooldownEnd(load.id, scope) ?? now));
   const resetAt = Math.min(...resets);
   if (exhausted.length > 0 && !(cooldownEnd < resetAt)) {
@@ -71,11 +72,11 @@ export function noCandidate(unavailable: readonly UnavailableAccount[], { health
     return new Refusal('usage_limit_reached', known ? { resetsAt: Math.ceil(resetAt / 1000), retryAfterMs: resetAt - now } : {});
   }
   return new Refusal('no_eligible_account', Number.isFinite(cooldownEnd) ? { retryAfterMs: cooldownEnd - now } : {});
+}
 
-  /** The later of the account's own statement and its quota windows. */
-  function resetOf({ id, reserved }: AccountLoad): number | undefined {
-    const stated = health.cooldownEnd(id, scope);
-    const window = (quota.exhausted(id, now) ?? reserved)?.until;
-    return stated === undefined ? window : Math.max(stated, window ?? 0);
-  }
+/** The later of the end of its cooldown and of its exhaustion or reserve; Unix milliseconds, undefined where it is not known. */
+export function unavailableUntil({ id, reserved }: AccountLoad, { health, quota, scope, now }: RefusalContext): number | undefined {
+  const stated = health.cooldownEnd(id, scope);
+  const window = (quota.exhausted(id, now) ?? reserved)?.until;
+  return stated === undefined ? window : Math.max(stated, window ?? 0);
 }

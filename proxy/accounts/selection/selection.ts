@@ -6,6 +6,7 @@ import type { Clock } from '../../clock.ts';
 import type { Counters } from '../../metrics.ts';
 import type { Continuation } from '../../turn/continuation.ts';
 import { Refusal, restartRequired } from '../../turn/refusal.ts';
+import type { PoolConfig } from '../../turn/settings.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { Health } from '../health/health.ts';
 import { type AccountLoad, AccountLoads, type Availability, availabilityOf, type QuotaView } from './account-load.ts';
@@ -14,7 +15,7 @@ import { CandidateIndexes } from './candidate-indexes.ts';
 import { type Demand, type SelectedTurn, scopeOf } from './demand.ts';
 import { Lease } from './lease.ts';
 import { hashOf } from './rendezvous.ts';
-import { type Choice, type Left, noCandidate, type UnavailableAccount, whyOf } from './selection-result.ts';
+import { type Choice, type Left, noCandidate, type UnavailableAccount, unavailableUntil, whyOf } from './selection-result.ts';
 import type { Sources } from './sources.ts';
 
 export interface SelectionOptions {
@@ -34,6 +35,19 @@ export interface SelectionRequest {
   readonly continuation: Pick<Continuation, 'hard' | 'soft' | 'affinity'>;
   readonly slot: Pick<Slot, 'deadline'>;
   readonly onGone: Demand['onGone'];
+}
+
+/** An account as the next turn of one model finds it. */
+export interface Standing {
+  readonly availability: Availability;
+  /** The end of its cooldown, exhaustion or reserve, where that is known; Unix milliseconds. */
+  readonly until: number | undefined;
+  readonly inFlight: number;
+  readonly maxConcurrent: number;
+  /** The share of its tightest quota window that is left, 0 to 1; undefined is unknown. */
+  readonly quotaLeft: number | undefined;
+  /** By the Pool's strategy, the highest first; undefined while it is not available, or outside the cohort and its overflow. */
+  readonly score: number | undefined;
 }
 
 /** The accounts that this turn was sent to. */
@@ -64,10 +78,11 @@ export class Selection {
     });
   }
 
-  /** Takes the accounts of a configuration. Attempts in flight stay counted. */
+  /** Takes the accounts of a configuration. Attempts in flight stay counted; an account that may take more serves waiting turns. */
   configure(accounts: Parameters<AccountLoads['configure']>[0]): void {
     this.#loads.configure(accounts);
     this.#indexes.clear();
+    this.#queue.serve(() => false);
   }
 
   /** The demand of a turn, for all its attempts. A hard pin leaves no room for a soft one. */
@@ -78,7 +93,7 @@ export class Selection {
   /**
    * A lease on an account that the turn was not sent to. A promise where all such accounts are at `max_concurrent`; it resolves with
    * undefined where the client leaves first.
-   * @throws Refusal where no account can take the turn
+   * @throws Refusal where no account can take the turn, or no more turns may wait
    */
   choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
     try {
@@ -106,10 +121,28 @@ export class Selection {
   }
 
   /** The refusal where no account could take the turn, tried ones included; undefined where one could. */
-  refusal(demand: Demand): Refusal | undefined {
-    const index = this.#indexFor(demand);
+  refusal({ turn, scope }: Pick<Demand, 'scope'> & { readonly turn: Pick<SelectedTurn, 'pool'> }): Refusal | undefined {
+    const index = this.#indexes.get(turn.pool, scope);
     if (index.count('available') + index.count('at_max_concurrent') > 0) return undefined;
-    return this.#noCandidate(demand, unavailableIn(index, NONE));
+    return this.#noCandidate(scope, unavailableIn(index, NONE));
+  }
+
+  /** What a next turn would find of an account, for explanations; undefined for an account that is no source of the model. */
+  standing(pool: PoolConfig, scope: string, account: string): Standing | undefined {
+    const { clock, health, quota, sources } = this.#options;
+    const load = this.#loads.get(account);
+    if (!load || !sources.serves(pool, scope, account)) return undefined;
+    load.readQuota(quota, clock.now());
+    const index = this.#indexes.get(pool, scope);
+    const candidate = index.get(account);
+    return {
+      availability: availabilityOf(load, health, scope),
+      until: unavailableUntil(load, { health, quota, scope, now: clock.now() }),
+      inFlight: load.inFlight,
+      maxConcurrent: load.capacity,
+      quotaLeft: load.remaining,
+      score: candidate && index.score(candidate),
+    };
   }
 
   /** The number of attempts in flight at an account. */
@@ -128,7 +161,7 @@ export class Selection {
     const choice = choiceIn(index, demand, tried);
     if (choice) return this.#lease(demand, { ...choice, leftSoftPin: softPin });
     if (index.count('at_max_concurrent', tried) > 0) return undefined;
-    throw this.#noCandidate(demand, unavailableIn(index, tried));
+    throw this.#noCandidate(demand.scope, unavailableIn(index, tried));
   }
 
   /** @throws Refusal `continuation_requires_restart` where the account of the hard pin left the Pool or must log in again (F8.2) */
@@ -148,7 +181,7 @@ export class Selection {
     if (!load || availability === 'not_a_source' || availability === 'reauth_required') {
       throw restartRequired(demand.turn.wire.agent, demand.turn.fileOwner === account ? FILES_GONE : undefined);
     }
-    throw this.#noCandidate(demand, availability === 'tried' ? [] : [{ load, availability }]);
+    throw this.#noCandidate(demand.scope, availability === 'tried' ? [] : [{ load, availability }]);
   }
 
   #availabilityAt(account: string, { turn, scope }: Demand, tried: Tried): Exclude<Left, 'over_bound'> {
@@ -182,30 +215,20 @@ export class Selection {
     return lease;
   }
 
-  async #wait(demand: Demand, tried: Tried): Promise<Lease | undefined> {
+  #wait(demand: Demand, tried: Tried): Promise<Lease | undefined> {
     const { turn, deadline, onGone } = demand;
     const { admission, counters } = this.#options;
-    const { class: name } = turn.route;
-    const leaveQueue = admission.waitForAccount(name);
+    const serve = (): Lease | undefined => this.#tryChoose(demand, tried);
+    const waiting = this.#queue.wait({ tenant: turn.key, room: admission.room(turn.route.class), serve, deadline, onGone });
     counters.add('account_waits');
-    try {
-      return await this.#queue.wait({
-        serve: () => this.#tryChoose(demand, tried),
-        deadline,
-        timeoutError: () => admission.timeoutRefusal(name),
-        onGone,
-      });
-    } finally {
-      leaveQueue();
-    }
+    return waiting;
   }
 
   /** Serves waiting turns: after a change of capacity only until the account is at its maximum again. */
   #changed(load: AccountLoad | undefined, what: 'capacity' | 'availability'): void {
     if (!load) return;
     this.#loads.recordChange(load);
-    if (this.#queue.length === 0) return;
-    this.#queue.serveEach(() => what === 'capacity' && load.inFlight >= load.capacity);
+    this.#queue.serve(() => what === 'capacity' && load.inFlight >= load.capacity);
   }
 
   #exhausted(demand: Demand, tried: Tried): readonly string[] {
@@ -213,7 +236,7 @@ export class Selection {
     return unavailable.filter(({ availability }) => EXHAUSTED.has(availability)).map(({ load }) => load.id);
   }
 
-  #noCandidate({ scope }: Demand, unavailable: readonly UnavailableAccount[]): Refusal {
+  #noCandidate(scope: string, unavailable: readonly UnavailableAccount[]): Refusal {
     const { health, quota, clock } = this.#options;
     return noCandidate(unavailable, { health, quota, scope, now: clock.now() });
   }

@@ -1,7 +1,7 @@
 // Parses a client's bytes into a JSON object that is safe to process: UTF-8, no prototype keys, bounded depth.
 import { isUtf8 } from 'node:buffer';
 import type { Json } from '../../turn/json.ts';
-import { Refusal } from '../../turn/refusal.ts';
+import { JsonSyntaxRefusal, Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
 
 /** Far deeper than real requests, and far below what would exhaust the stack of a recursive rule. */
@@ -11,12 +11,12 @@ const refuse = (message: string): Refusal => new Refusal('invalid_request', { me
 
 /** @throws Refusal `invalid_request` */
 export function parseBody(bytes: Buffer): Body {
-  if (!isUtf8(bytes)) throw refuse('The request body is not valid UTF-8.');
+  if (!isUtf8(bytes)) throw new JsonSyntaxRefusal('The request body is not valid UTF-8.');
   let parsed: Json;
   try {
     parsed = JSON.parse(bytes.toString('utf8')) as Json;
   } catch {
-    throw refuse('The request body is not valid JSON.');
+    throw new JsonSyntaxRefusal('The request body is not valid JSON.');
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw refuse('The request body must be a JSON object.');
   checkMembers(parsed, 1);

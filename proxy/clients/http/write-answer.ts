@@ -15,7 +15,7 @@ export function writeAnswer(
   // These have no content; a length would be that of the answer with content.
   if (status === 204 || status === 304) response.writeHead(status, headers).end();
   else {
-    const all: Record<string, string | number> = Object.assign({ 'content-type': 'application/json' }, headers);
+    const all: Record<string, string | number> = Object.assign(body.length > 0 ? { 'content-type': 'application/json' } : {}, headers);
     all['content-length'] = Buffer.byteLength(body);
     finish(response, status, all, body);
   }

@@ -8,7 +8,6 @@ import { checkKeys } from './keys.ts';
 import { checkLiterals } from './literals.ts';
 import { checkReferences } from './references.ts';
 import { checkRoutes } from './routes.ts';
-import { checkUnused } from './unused-settings.ts';
 
 /** @param now Unix milliseconds, for the warning about expired keys */
 export function runChecks(data: unknown, now: number): readonly Problem[] {
@@ -20,7 +19,6 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkDropFields(data),
     ...checkRoutes(data),
     ...checkKeys(data, now),
-    ...checkUnused(data),
     // Last: other checks have better messages for the same place.
     ...checkLiterals(data),
   ];

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isModelless, modelOf, scopeOf } from '../../../proxy/accounts/selection/demand.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
-import { POOL } from '../../support/turn.ts';
+import { KEY, POOL } from '../../support/turn.ts';
 
 const scope = (kind: RouteKind | undefined, id?: string): string =>
   scopeOf({
-    ...{ id: 'req', wire: { agent: 'agent' }, pool: POOL, generation: { accounts: new Map(), loaded: { bearers: new Map() } } },
+    ...{ id: 'req', wire: { agent: 'agent' }, pool: POOL, key: KEY, generation: { accounts: new Map(), loaded: { bearers: new Map() } } },
     route: { kind, class: 'stream' },
     model: id === undefined ? undefined : { id },
   });

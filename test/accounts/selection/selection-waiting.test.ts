@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lease } from '../../../proxy/accounts/selection/lease.ts';
 import type { Refusal } from '../../../proxy/turn/refusal.ts';
-import { settled } from '../../models/support.ts';
+import { account, settled } from '../../models/support.ts';
 import { failure } from '../health/support.ts';
 import { type SelectionWorld, selectionOf, type TurnOptions } from './support.ts';
 
@@ -58,7 +58,10 @@ test('a turn waits at most wait_ms of its class and is then server_is_overloaded
 test('the queue for accounts counts in the limit of the class', async () => {
   const { wait, selection, demand } = await full({ admission: { waiting: 1 } });
   void wait();
-  await assert.rejects(Promise.resolve(selection.choose(demand(), NONE)), ({ code }: Refusal) => code === 'server_is_overloaded');
+  assert.throws(
+    () => selection.choose(demand(), NONE),
+    ({ code }: Refusal) => code === 'server_is_overloaded',
+  );
 });
 
 test('a turn whose client left takes no account', async () => {
@@ -113,4 +116,54 @@ test('a turn that fails over waits for untried accounts only', async () => {
   assert.equal(served, false);
   leases[1].end('completed');
   assert.equal((await waiting)?.account.id, 'south');
+});
+
+test('keys take turns at an account, by their weights, and Pools count before keys', async () => {
+  const { leases, wait } = await full({ keyWeights: { heavy: 2 } });
+  const order: string[] = [];
+  let free: Lease | undefined = leases[0];
+  const queue = (key: string): void =>
+    void wait({ key }).then((lease) => {
+      order.push(key);
+      free = lease;
+    });
+  for (let i = 0; i < 12; i++) queue('loud');
+  for (let i = 0; i < 12; i++) queue('heavy');
+  for (let i = 0; i < 9; i++) {
+    free?.end('completed');
+    await settled();
+  }
+  assert.deepEqual([order.filter((key) => key === 'heavy').length, order.filter((key) => key === 'loud').length], [6, 3]);
+  queue('quiet');
+  free?.end('completed');
+  await settled();
+  assert.equal(order.at(-1), 'quiet');
+});
+
+test('a key whose turns must wait for another account keeps its place', async () => {
+  const { leases, wait } = await full();
+  const pinned = [wait({ key: 'loud', hard: 'north' }), wait({ key: 'loud', hard: 'north' })];
+  const other = wait({ key: 'quiet' });
+  leases[1].end('completed');
+  assert.equal((await other)?.account.id, 'south');
+  const again = wait({ key: 'quiet' });
+  leases[0].end('completed');
+  (await pinned[0])?.end('completed');
+  (await again)?.end('completed');
+  assert.equal((await pinned[1])?.account.id, 'north');
+});
+
+test('a turn that waits for an account gives way to a key that has fewer waiting', async () => {
+  const { wait, admission, counters } = await full({ admission: { waiting: 3 } });
+  const loud = ['first', 'second', 'third'].map((name) => wait({ key: 'loud' }).catch(({ code }: Refusal) => [name, code]));
+  void wait({ key: 'quiet' });
+  assert.deepEqual(await Promise.race(loud), ['third', 'server_is_overloaded']);
+  assert.deepEqual([admission.status().stream?.waiting, counters.values.admission_displaced], [3, 1]);
+});
+
+test('an account that may take more after a reload serves waiting turns', async () => {
+  const { wait, selection } = await full();
+  const waiting = wait();
+  selection.configure(['north', 'south'].map((id) => account(id, { max_concurrent: 2 })));
+  assert.equal((await waiting)?.account.id, 'north');
 });

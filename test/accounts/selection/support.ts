@@ -81,11 +81,14 @@ export interface SelectionWorld {
   /** Of `model-a`; default: all accounts are its cohort. */
   readonly candidates?: Candidates;
   readonly admission?: Partial<AdmissionConfig>;
+  /** Of keys; default 1. */
+  readonly keyWeights?: Readonly<Record<string, number>>;
 }
 
 export interface TurnOptions {
   readonly id?: string;
   readonly kind?: RouteKind;
+  readonly key?: string;
   readonly hard?: string;
   readonly soft?: string;
   /** The name of the turn's conversation. */
@@ -96,7 +99,7 @@ export interface TurnOptions {
 let turns = 0;
 
 export async function selectionOf(options: SelectionWorld = {}) {
-  const { accounts: ids = ['north', 'south', 'west'], caps = {}, weights = {} } = options;
+  const { accounts: ids = ['north', 'south', 'west'], caps = {}, weights = {}, keyWeights = {} } = options;
   const { candidates = { preferred: ids, overflow: [] } } = options;
   const accounts: readonly AccountConfig[] = ids.map((id) => account(id, { max_concurrent: caps[id] ?? 32 }));
   const pool: PoolConfig = { ...POOL, assignments: ids.map((id) => assignment(id, { weight: weights[id] ?? 1 })), ...options.pool };
@@ -129,12 +132,13 @@ export async function selectionOf(options: SelectionWorld = {}) {
   };
 
   const demand = (turn: TurnOptions = {}): Demand & { readonly turn: SelectedTurn } => {
-    const { kind = 'responses', id = `req_${turns++}`, hard, soft, conversation } = turn;
+    const { kind = 'responses', id = `req_${turns++}`, key = 'ci', hard, soft, conversation } = turn;
     const selected: SelectedTurn = {
       id,
       route: { kind, class: 'stream' },
       wire: { agent: 'agent' },
       pool,
+      key: { id: key, pool: pool.id, weight: keyWeights[key] ?? 1 },
       model: { id: 'model-a' },
       generation,
     };

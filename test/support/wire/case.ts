@@ -1,7 +1,7 @@
 // One row of a case table as it runs over the wire: the tables of the rules' own tests, in one shape.
 
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import type { Connection, RouteKind } from '../../../proxy/turn/kinds.ts';
+import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import type { KeyConfig } from '../../../proxy/turn/settings.ts';
 import type { ModeDecision } from '../../../proxy/turn/turn.ts';
 import type { Case as DialectCase } from '../../rules/dialect/case.ts';
@@ -22,7 +22,7 @@ export interface WireCase {
   readonly title: string;
   readonly kind: RouteKind;
   /** How the client is connected, where the case is about that. */
-  readonly client: Connection | undefined;
+  readonly client: 'http' | 'websocket' | undefined;
   readonly body: JsonObject;
   /** Of a row of Responses in Chat's shape: the body of Responses that stands for the same, to which `changes` apply. */
   readonly equivalent?: JsonObject;

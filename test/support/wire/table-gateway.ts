@@ -68,6 +68,7 @@ export class TableGateway {
       },
       config: (draft) => this.#configure(draft, audioBytes),
     });
+    await this.#gate.addFile('team', 'file_1', 'north');
   }
 
   async stop(): Promise<void> {

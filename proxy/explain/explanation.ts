@@ -1,17 +1,18 @@
 // Explains what a turn of this key and model would get: its refusal, mode, rules and accounts, each with its reason.
 
-import type { Config } from '../../config/config.ts';
-import { configuredMode } from '../../models/mode-resolution.ts';
-import { dispatchedKind } from '../../turn/kinds.ts';
-import type { ExplainedMode, Rule, TurnFacts } from '../../turn/rule.ts';
-import type { PoolConfig } from '../../turn/settings.ts';
-import type { Route } from '../../turn/turn.ts';
+import { configuredMode } from '../models/mode-resolution.ts';
+import { dispatchedKind } from '../turn/kinds.ts';
+import type { ExplainedMode, Rule, TurnFacts } from '../turn/rule.ts';
+import type { PoolConfig } from '../turn/settings.ts';
+import type { Route } from '../turn/turn.ts';
 import { type ExplainedAccount, explainAccounts } from './candidates.ts';
-import type { Facts, LiveModel, LiveModels } from './facts.ts';
+import { type ExplainedChoice, explainChoice } from './choice.ts';
+import type { ExplainedConfig, Facts, LiveModel, LiveModels, Session } from './facts.ts';
 
 export interface Question {
   readonly key?: string | undefined;
   readonly model?: string | undefined;
+  readonly session?: Session | undefined;
 }
 
 export interface ExplainedTurn {
@@ -25,6 +26,8 @@ export interface ExplainedTurn {
   /** Rule name to its effect on this turn. Rules that depend on the body alone are left out. */
   readonly rules: Readonly<Record<string, string>>;
   readonly accounts: readonly ExplainedAccount[];
+  /** Null for a turn that is refused, and where it is not known. */
+  readonly choice: ExplainedChoice | null;
 }
 
 /** What explanations are made from, beside the configuration. */
@@ -41,7 +44,7 @@ export interface Sources {
  * @returns undefined for a key that is not in the configuration
  */
 export function explainTurns(
-  config: Config,
+  config: ExplainedConfig,
   route: Route,
   question: Question,
   { rules, live, now }: Sources,
@@ -53,20 +56,23 @@ export function explainTurns(
   return pools.map((pool) => {
     const liveModel = model === undefined ? undefined : live?.model(pool, model);
     const mode = model === undefined ? null : modeOf(pool, model, liveModel);
-    const facts: Facts = { config, pool, key, model, live: liveModel, mode, now, accounts: accountsOf(pool, config) };
+    const { session } = question;
+    const facts: Facts = { config, pool, key, model, live: liveModel, session, mode, now, accounts: accountsOf(pool, config) };
+    const refused = refusalOf(facts, route);
     return {
       pool: pool.id,
       key: key?.id ?? null,
       model: model ?? null,
-      refused: refusalOf(facts, route),
+      refused,
       mode,
       rules: effectsOf(rules, facts),
       accounts: explainAccounts(facts),
+      choice: refused === null ? (explainChoice(facts) ?? null) : null,
     };
   });
 }
 
-const accountsOf = (pool: PoolConfig, config: Config): TurnFacts['accounts'] =>
+const accountsOf = (pool: PoolConfig, config: ExplainedConfig): TurnFacts['accounts'] =>
   pool.assignments.flatMap((assignment) => config.accounts.find(({ id }) => id === assignment.account) ?? []);
 
 function effectsOf(rules: readonly Rule[], facts: TurnFacts): ExplainedTurn['rules'] {

@@ -1,17 +1,29 @@
 // The facts of one turn from which it is explained: configuration, mode, and what only the running gateway knows.
 
-import type { Config } from '../../config/config.ts';
-import type { JsonObject } from '../../turn/json.ts';
-import type { TurnFacts } from '../../turn/rule.ts';
-import type { PoolConfig } from '../../turn/settings.ts';
-import type { ModeDecision } from '../../turn/turn.ts';
+import type { Standing } from '../accounts/selection/selection.ts';
+import type { Config } from '../config/config.ts';
+import type { JsonObject } from '../turn/json.ts';
+import type { TurnFacts } from '../turn/rule.ts';
+import type { PoolConfig } from '../turn/settings.ts';
+import type { ModeDecision } from '../turn/turn.ts';
+
+/** The part of a configuration that explanations read: all of it, or what one operator may see. */
+export type ExplainedConfig = Pick<Config, 'accounts' | 'keys' | 'pools'>;
 
 export interface Facts extends TurnFacts {
-  readonly config: Config;
+  readonly config: ExplainedConfig;
   /** Undefined without the running gateway, or without a model. */
   readonly live: LiveModel | undefined;
+  /** The session that the turn names; undefined where it names none. */
+  readonly session: Session | undefined;
   /** Unix milliseconds. */
   readonly now: number;
+}
+
+/** A session as the store knows it. */
+export interface Session {
+  /** Where its last turn went; undefined for a session that is not known. */
+  readonly account: string | undefined;
 }
 
 /** The running gateway's catalogs and account health, without a request to any account. */
@@ -26,6 +38,8 @@ export interface LiveModel {
   /** The entry of the canonical cohort; undefined for a model that is absent. */
   readonly entry: JsonObject | undefined;
   readonly sources: readonly LiveSource[];
+  /** What a turn would get while no account can take it, such as `429 usage_limit_reached`; undefined while one can. */
+  readonly refusal: string | undefined;
 }
 
 /** An account of the Pool that lists the model. */
@@ -38,10 +52,6 @@ export interface LiveSource {
   readonly lite: boolean;
   /** The context window that its entry states, in tokens. */
   readonly window: number | undefined;
-  /** `available`, `cooldown`, `probing`, `quota`, `reauth_required`. */
-  readonly health: string;
-  /** End of a cooldown, Unix milliseconds. */
-  readonly until: number | undefined;
-  /** Attempts in flight. */
-  readonly inFlight: number;
+  /** Undefined where the configuration excludes the account. */
+  readonly standing: Standing | undefined;
 }

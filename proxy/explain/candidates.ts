@@ -1,5 +1,6 @@
 // Explains which accounts of a Pool are candidates for a turn; for each account the first reason that applies (UA1, Q12).
-import type { AccountConfig, AssignmentConfig } from '../../turn/settings.ts';
+import type { Standing } from '../accounts/selection/selection.ts';
+import type { AccountConfig, AssignmentConfig } from '../turn/settings.ts';
 import type { Facts, LiveSource } from './facts.ts';
 
 export interface ExplainedAccount {
@@ -35,27 +36,37 @@ function candidacy(id: string, { live, model, pool, now }: Facts): Candidacy {
   const source = live.sources.find(({ account }) => account === id);
   if (!source) return { takes: 'no', why: `it does not list ${model}` };
   if (live.presence === 'suppressed') return { takes: 'no', why: `${model} is suppressed in this Pool` };
-  if (source.health !== 'available') return { takes: 'no', why: unhealthy(source, now) };
-  return PLACES[source.place](source);
+  const { standing } = source;
+  if (!standing) return { takes: 'no', why: 'a change of the configuration excludes it' };
+  if (standing.availability !== 'available') return { takes: 'no', why: unavailable(standing, now) };
+  const place = PLACES[source.place](source);
+  return { ...place, why: `${place.why}; ${loadOf(standing)}` };
 }
 
-const busy = ({ inFlight }: LiveSource): string => `${inFlight} in flight`;
 const windowOf = ({ window }: LiveSource): string => (window === undefined ? 'no stated window' : `a window of ${window}`);
 
 const PLACES: Readonly<Record<LiveSource['place'], (source: LiveSource) => Candidacy>> = {
-  cohort: (source) => ({ takes: 'first', why: `in the canonical cohort with ${windowOf(source)}; ${busy(source)}` }),
-  overflow: (source) => ({ takes: 'overflow', why: `outside the cohort with ${windowOf(source)}, no smaller; ${busy(source)}` }),
+  cohort: (source) => ({ takes: 'first', why: `in the canonical cohort with ${windowOf(source)}` }),
+  overflow: (source) => ({ takes: 'overflow', why: `outside the cohort with ${windowOf(source)}, no smaller` }),
   smaller: (source) => ({ takes: 'pinned', why: `${windowOf(source)} is smaller than the advertised window` }),
 };
 
-const WORDS: Readonly<Record<string, string>> = {
+function loadOf({ inFlight, maxConcurrent, quotaLeft }: Standing): string {
+  const quota = quotaLeft === undefined ? 'quota unknown' : `${Math.round(quotaLeft * 100)} % of its quota left`;
+  return `${inFlight} of ${maxConcurrent} in flight, ${quota}`;
+}
+
+const UNAVAILABLE: Readonly<Record<Exclude<Standing['availability'], 'available'>, string>> = {
   reauth_required: 'it needs another credential',
   cooldown: 'it is in cooldown',
   probing: 'a probe is in progress',
-  quota: 'its quota is exhausted',
+  out_of_quota: 'its quota is exhausted',
+  reserved: 'what is left of its quota is reserved for its owner',
+  at_max_concurrent: 'it is at its max_concurrent',
 };
 
-function unhealthy({ health, until }: LiveSource, now: number): string {
-  const text = WORDS[health] ?? health;
+function unavailable({ availability, until }: Standing, now: number): string {
+  if (availability === 'available') return availability;
+  const text = UNAVAILABLE[availability];
   return until === undefined || until <= now ? text : `${text}, for ${Math.ceil((until - now) / 1000)} s`;
 }

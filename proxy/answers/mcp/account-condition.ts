@@ -1,0 +1,51 @@
+// The condition of an account in one word: whether it takes turns now, and if not, why and until when.
+import type { AccountStatus } from '../../accounts/capacity.ts';
+import type { QuotaStatus } from '../../accounts/quota/quota-status.ts';
+import type { AccountConfig } from '../../turn/settings.ts';
+
+export const CONDITIONS = [
+  'available',
+  'at_max_concurrent',
+  'out_of_quota',
+  'reserved',
+  'cooldown',
+  'probing',
+  'reauth_required',
+  'invisible',
+] as const;
+
+/** What each word means, for descriptions. */
+export const CONDITION_TEXT =
+  'available: takes turns. at_max_concurrent: as many turns run there as max_concurrent permits. out_of_quota: its provider refuses turns until ' +
+  'a quota window resets. reserved: what is left of its quota is kept for its owner. cooldown: a pause after failures or a rate limit. probing: ' +
+  'one turn decides whether it is healthy again. reauth_required: its credential is refused, an operator must log it in again. invisible: ' +
+  'switched off by visible: false.';
+
+export interface Condition {
+  readonly state: (typeof CONDITIONS)[number];
+  /** When it ends, Unix milliseconds; undefined where it has no known end. */
+  readonly until: number | undefined;
+  /** Of a cooldown. */
+  readonly cause: string | undefined;
+}
+
+/** Of the whole account; single models may be in cooldown besides. */
+export function conditionOf(
+  { visible, max_concurrent }: AccountConfig,
+  health: AccountStatus | undefined,
+  quota: QuotaStatus | undefined,
+): Condition {
+  const cooldown = health?.cooldown;
+  const ends = [cooldown?.until, quota?.status === 'exhausted' ? quota.until : undefined].filter((end) => typeof end === 'number');
+  const quotaEnd = ends.length > 0 ? Math.max(...ends) : undefined;
+  if (!visible) return condition('invisible');
+  if (health?.status === 'reauth_required') return condition('reauth_required');
+  if (quota?.status === 'exhausted' || (cooldown?.phase === 'cooling' && cooldown.cause === 'quota'))
+    return condition('out_of_quota', quotaEnd);
+  if (cooldown?.phase === 'cooling') return condition('cooldown', cooldown.until, cooldown.cause);
+  if (cooldown) return condition('probing', undefined, cooldown.cause);
+  if (quota?.status === 'reserved') return condition('reserved', quota.until ?? undefined);
+  return condition((health?.inFlight ?? 0) >= max_concurrent ? 'at_max_concurrent' : 'available');
+}
+
+const condition = (state: Condition['state'], until?: number, cause?: string): Condition => ({ state, until, cause });

@@ -1,0 +1,163 @@
+// Sends the attempts of one turn: an account's headers, the request as that account gets it, and the attempt's row.
+import type { Lease } from '../accounts/selection/lease.ts';
+import type { Counters } from '../metrics.ts';
+import type { Continuity } from '../sessions/continuity.ts';
+import type { Continuation } from '../turn/continuation.ts';
+import { noteErrorClass } from '../turn/error-class.ts';
+import { type Failure, unsentFailure } from '../turn/failure.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import { promptOf } from '../turn/prompt.ts';
+import type { Confidential } from '../turn/sanitise.ts';
+import type { AccountConfig } from '../turn/settings.ts';
+import type { Body, Outgoing } from '../turn/turn.ts';
+import { type AccountCredentials, type AccountHeaders, asUnavailable, CredentialUnavailable } from '../upstream/account-credentials.ts';
+import type { CarrierRequest } from '../upstream/carrier.ts';
+import type { SocketSlot } from '../upstream/socket-slot.ts';
+import { type Attempted, type AttemptOptions, attempt } from './attempt.ts';
+import { type AttemptCause, AttemptLog } from './attempt-log.ts';
+import type { Upload } from './client.ts';
+import { composeFrame, composeJson, composeStream } from './compose.ts';
+import type { DispatchRequest } from './dispatch-request.ts';
+import type { FollowUps } from './follow-up.ts';
+import { failureOf } from './reply-context.ts';
+import type { ReplyObservers } from './reply-observers.ts';
+import type { TurnSocket } from './turn-socket.ts';
+
+export interface SenderServices {
+  readonly credentials: AccountCredentials;
+  readonly continuity: Continuity;
+  readonly observers: ReplyObservers;
+  readonly counters: Counters;
+  /** By kind. */
+  readonly followUps: FollowUps;
+  /** Headers of the gateway's own on every answer that an account gave. */
+  readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
+}
+
+/** What an attempt sends, and who judges its failure. */
+export interface Sent {
+  readonly cause: AttemptCause;
+  /** Before it is fitted to the account. */
+  readonly body: Body;
+  readonly continuation: Continuation;
+  /** Whether the turn would be tried again after this failure. */
+  readonly retryable: (failure: Failure) => boolean;
+}
+
+/** Shorter header values are common words. */
+const SHORTEST_SECRET = 8;
+
+export class AttemptSender implements Confidential {
+  readonly log: AttemptLog;
+  /** The account of the last attempt. */
+  account: AccountConfig | undefined;
+  /** What the last attempt sent of the body. */
+  sentBody: Body;
+  readonly #services: SenderServices;
+  readonly #request: DispatchRequest;
+  readonly #socket: TurnSocket | undefined;
+  #upload: Upload | undefined;
+
+  /** @param socket undefined for a turn that goes over HTTP */
+  constructor(services: SenderServices, request: DispatchRequest, body: Body, socket: TurnSocket | undefined) {
+    this.log = new AttemptLog(request.turn.id, request.turn);
+    this.sentBody = body;
+    this.#services = services;
+    this.#request = request;
+    this.#socket = socket;
+  }
+
+  /** Whether the request has a body that can be sent once, and was (Q6). */
+  get isSpent(): boolean {
+    return this.#upload?.isTaken() ?? false;
+  }
+
+  send(lease: Lease, sent: Sent): Promise<Attempted> {
+    const { turn } = this.#request;
+    const { account } = lease;
+    this.account = account;
+    const pending = this.#services.credentials.headersFor(account, turn.generation.loaded);
+    if (!(pending instanceof Promise)) return this.#send(lease, sent, pending);
+    return pending.catch(asUnavailable).then((own) => {
+      if (!(own instanceof CredentialUnavailable)) return this.#send(lease, sent, own);
+      const failure = unsentFailure(own.why);
+      this.log.begin(account.label, sent.cause)({ status: undefined, failure });
+      return { verdict: { kind: 'failed', failure }, status: undefined, authorization: undefined, over: 'http', reused: false };
+    });
+  }
+
+  secrets(): readonly string[] {
+    const { account } = this;
+    if (!account) return [];
+    const bearer = this.#services.credentials.secretOf(account.id, this.#request.turn.generation.loaded);
+    const configured = Object.values(account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
+    return bearer === undefined ? configured : [bearer, ...configured];
+  }
+
+  prompt(): string {
+    return promptOf(this.sentBody);
+  }
+
+  #send(lease: Lease, { cause, body, continuation, retryable }: Sent, own: AccountHeaders): Promise<Attempted> {
+    const { turn, client, countOutput } = this.#request;
+    const { account } = lease;
+    const { counters, ownHeaders, continuity, observers } = this.#services;
+    const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
+    const { request, slot } = this.#compose(body, continuation, { turn, account, own, trim });
+    const complete = this.log.begin(account.label, cause);
+    const keepResponse = slot && ((id: string): void => slot.keepResponse(id, turn.model?.mode?.effective));
+    const observed = observers.of({ turn, account, continuation, keepResponse });
+    counters.add('attempts');
+    if (lease.isProbe) counters.add('probes');
+    return attempt({
+      turn,
+      client,
+      counters,
+      upstream: lease.upstream,
+      request,
+      slot,
+      upload: this.#upload,
+      known: this,
+      countOutput,
+      retryable,
+      committed: () => {
+        lease.answered();
+        observed.committed();
+      },
+      observers: observed,
+      followUp: this.#followUp(lease),
+      ownHeaders: ownHeaders(turn),
+      ended: ({ verdict, status }) => {
+        const failure = failureOf(verdict);
+        complete({ status, failure });
+        if (failure && verdict.kind !== 'failed') noteErrorClass(turn, failure);
+      },
+    });
+  }
+
+  #compose(
+    body: Body,
+    continuation: Continuation,
+    composition: Parameters<typeof composeJson>[1],
+  ): { readonly request: CarrierRequest; readonly slot: SocketSlot | undefined } {
+    const { payload } = this.#request;
+    if (payload.kind !== 'json') {
+      // Opened as late as this: the client is asked for its body when an account is there to take it.
+      this.#upload = payload.open?.();
+      return { request: composeStream(this.#upload, composition), slot: undefined };
+    }
+    const { account } = composition;
+    this.sentBody = this.#services.continuity.fit(body, continuation, account.id);
+    const frame = this.#socket?.carries(account) ? composeFrame(this.sentBody, composition) : undefined;
+    if (frame && this.#socket?.fits((frame.body as Buffer).length)) return { request: frame, slot: this.#socket.slot };
+    return { request: composeJson(this.sentBody, composition), slot: undefined };
+  }
+
+  #followUp({ account: { id: account }, upstream }: Lease): AttemptOptions['followUp'] {
+    const { turn, payload } = this.#request;
+    const followUp = turn.route.kind && this.#services.followUps[turn.route.kind];
+    if (!followUp || payload.kind !== 'json') return undefined;
+    const { work } = payload;
+    return (answer, signal) => followUp({ turn, account, upstream, work, answer, signal });
+  }
+}

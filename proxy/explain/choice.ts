@@ -1,0 +1,53 @@
+// Explains which account a next turn would go to: by its session, else by the Pool's strategy (Q7, Q10).
+import type { Facts, LiveSource } from './facts.ts';
+
+export interface ExplainedChoice {
+  /** Null where no account can take the turn now. */
+  readonly account: string | null;
+  /** Accounts that the strategy scores the same: the id of each turn decides between them and `account`. */
+  readonly tied: readonly string[];
+  /** `soft_pin` or the Pool's strategy, as in the rows of the request log; null without an account. */
+  readonly reason: string | null;
+  readonly why: string;
+}
+
+const isAvailable = ({ standing }: LiveSource): boolean => standing?.availability === 'available';
+
+/** Undefined where it is not known: without the running gateway, without a model, or for a model that is not in the Pool. */
+export function explainChoice(facts: Facts): ExplainedChoice | undefined {
+  const { live, pool, session } = facts;
+  if (!live || live.presence === 'suppressed' || live.sources.length === 0) return undefined;
+  const pinned = live.sources.find(({ account }) => account === session?.account);
+  if (pinned && isAvailable(pinned)) {
+    return { account: pinned.account, tied: [], reason: 'soft_pin', why: 'its session went there last' };
+  }
+  const left = leftText(facts, pinned);
+  const [first, ...tied] = best(live.sources, 'cohort') ?? best(live.sources, 'overflow') ?? [];
+  if (!first) {
+    const busy = live.sources.some(({ standing }) => standing?.availability === 'at_max_concurrent');
+    const why = busy
+      ? 'every account that could take it is at its max_concurrent: the turn waits for one'
+      : `no account can take it: ${live.refusal}`;
+    return { account: null, tied: [], reason: null, why: `${left}${why}` };
+  }
+  const among = tied.length > 0 ? `${pool.strategy} scores ${tied.length + 1} accounts the same` : `${pool.strategy} scores it highest`;
+  // Only the body of a turn says which conversation it continues.
+  const locality = pool.prompt_cache_locality ? '; a turn that continues a conversation goes where its prompt is cached' : '';
+  return { account: first.account, tied: tied.map(({ account }) => account), reason: pool.strategy, why: `${left}${among}${locality}` };
+}
+
+function leftText({ session }: Facts, pinned: LiveSource | undefined): string {
+  if (!session) return '';
+  if (session.account === undefined) return 'its session is not known; ';
+  return `its session's account ${session.account} cannot take it (${pinned?.standing?.availability ?? 'not_a_source'}); `;
+}
+
+/** The available sources of a place with the highest score, in configuration order; undefined where there are none. */
+function best(sources: readonly LiveSource[], place: LiveSource['place']): readonly LiveSource[] | undefined {
+  const available = sources.filter((source) => source.place === place && isAvailable(source));
+  const top = Math.max(...available.map(scoreOf));
+  const found = available.filter((source) => scoreOf(source) === top);
+  return found.length > 0 ? found : undefined;
+}
+
+const scoreOf = ({ standing }: LiveSource): number => standing?.score ?? Number.NEGATIVE_INFINITY;

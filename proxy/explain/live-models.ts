@@ -1,0 +1,47 @@
+// The models of the running gateway as explanations read them: catalogs, account health, quota and load.
+import type { Health } from '../accounts/health/health.ts';
+import type { Selection } from '../accounts/selection/selection.ts';
+import { bucketWindow } from '../models/context-window.ts';
+import type { ModelDirectory } from '../models/model-directory.ts';
+import type { ListedModel } from '../models/pool-models.ts';
+import type { PoolConfig } from '../turn/settings.ts';
+import type { LiveModel, LiveModels, LiveSource } from './facts.ts';
+
+export interface LiveModelsOptions {
+  readonly models: Pick<ModelDirectory, 'models'>;
+  readonly capacity: { readonly health: Pick<Health, 'routable'>; readonly selection: Pick<Selection, 'refusal' | 'standing'> };
+}
+
+export function liveModels(options: LiveModelsOptions): LiveModels {
+  return {
+    model(pool, id) {
+      const models = options.models.models(pool);
+      const known = models.get(id);
+      const presence = models.presence(id);
+      if (!known) return { presence, mode: undefined, entry: undefined, sources: [], refusal: undefined };
+      const refusal = options.capacity.selection.refusal({ turn: { pool }, scope: id });
+      return {
+        presence,
+        mode: known.view.mode,
+        entry: known.view.entry,
+        sources: sourcesOf(options, pool, known),
+        refusal: refusal && `${refusal.status} ${refusal.code}`,
+      };
+    },
+  };
+}
+
+function sourcesOf({ capacity }: LiveModelsOptions, pool: PoolConfig, { model, candidates }: ListedModel): LiveModel['sources'] {
+  const { health, selection } = capacity;
+  return model.sources.map(({ account, assigned, entry }): LiveSource => {
+    const place = candidates.preferred.includes(account) ? 'cohort' : candidates.overflow.includes(account) ? 'overflow' : 'smaller';
+    return {
+      account,
+      place,
+      routable: assigned && health.routable(account, model.id),
+      lite: entry.fields.use_responses_lite === true,
+      window: bucketWindow(entry.ceilings, Object.hasOwn(pool.models, model.id) ? pool.models[model.id] : undefined),
+      standing: selection.standing(pool, model.id, account),
+    };
+  });
+}

@@ -1,0 +1,31 @@
+// Requests to /mcp that name another host, or come from a page of another host, are refused: a web page must not reach it (Q25).
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+
+const refuse = (header: string): Refusal =>
+  new Refusal('invalid_request', {
+    status: 403,
+    message: `The ${header} of this request is not allowed here: mcp.allowed_hosts lists the hosts that are.`,
+  });
+
+const FOREIGN_HOST = refuse('Host');
+const FOREIGN_ORIGIN = refuse('Origin');
+
+/** Undefined for an opaque origin (`null`) and for what is no origin. */
+const hostOf = (origin: string): string | undefined => /^https?:\/\/([^/?#\s]+)$/i.exec(origin)?.[1];
+
+/**
+ * A page could bind its own host name to this gateway's address (DNS rebinding): then Host is foreign. A page of another host that
+ * sends a request names that host in Origin.
+ */
+export const operatorHost = rule({
+  name: 'operator-host',
+  routes: ['mcp'],
+  admit(turn) {
+    const { host, origin } = turn.headers;
+    if (host === undefined || !turn.isOwnHost(host)) throw FOREIGN_HOST;
+    if (origin === undefined) return;
+    const from = hostOf(origin);
+    if (from === undefined || !turn.isOwnHost(from)) throw FOREIGN_ORIGIN;
+  },
+});

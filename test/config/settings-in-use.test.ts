@@ -1,0 +1,23 @@
+// Every setting of the schema is used by the program: one that does nothing would deceive its operator.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { settings } from '../../proxy/config/schema.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Every source as one text, but the configuration's own, and those that only report settings: the commands and the tools of /mcp. */
+const source = globSync('{proxy,rules}/**/*.ts', { cwd: ROOT })
+  .filter((file) => !/^proxy\/(?:(?:config|cli|rehearsal|answers\/mcp\/tools)\/|turn\/settings\.ts$)/.test(file))
+  .map((file) => readFileSync(`${ROOT}/${file}`, 'utf8'))
+  .join('\n');
+
+const isNamed = (path: string): boolean => new RegExp(`\\b${/[^.[\]*]+$/.exec(path)?.[0]}\\b`).test(source);
+
+test('every setting is named by a source that acts on it', () => {
+  // What loading reads itself: files of secrets, and the rows of the route table.
+  const own = /^(?:routes\b|store_key\b|accounts\[\]\.credential\b)/;
+  const unread = [...settings()].map(({ path }) => path).filter((path) => !own.test(path) && !isNamed(path));
+  assert.deepEqual(unread, []);
+});
