@@ -8,6 +8,7 @@ import type { Counters } from '../metrics.ts';
 import type { Catalog } from '../models/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { Continuity } from '../sessions/continuity.ts';
+import type { TurnMetrics } from '../turn-metrics.ts';
 import type { UploadMeter } from '../upload-meter.ts';
 import type { Credentials } from '../upstream/credentials/credentials.ts';
 
@@ -19,15 +20,17 @@ export interface AdminTarget {
   /** Whether the gateway takes traffic. */
   readonly ready: boolean;
   readonly follower: {
+    readonly lastReloadSucceeded: boolean;
     /** @throws ConfigError when the file has errors; nothing changes then */
     reload(actor: 'command'): Promise<Reloaded>;
   };
   readonly services: {
-    readonly capacity: Pick<Capacity, 'health' | 'selection' | 'status'>;
+    readonly capacity: Pick<Capacity, 'admission' | 'health' | 'selection' | 'status'>;
     readonly credentials: Pick<Credentials, 'relogin'>;
     readonly catalog: { readonly accounts: Pick<Catalog['accounts'], 'status'> };
     readonly continuity: Pick<Continuity, 'accountOf'>;
     readonly counters: Counters;
+    readonly turnMetrics: TurnMetrics;
     readonly models: Pick<ModelDirectory, 'models'>;
     readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'requests' | 'stats'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;

@@ -10,7 +10,7 @@ import type { Services } from './services.ts';
 
 export interface ReloadTarget {
   readonly loaded: LoadedConfig;
-  readonly services: Pick<Services, 'clock' | 'log' | 'store'>;
+  readonly services: Pick<Services, 'clock' | 'counters' | 'log' | 'store'>;
   reload(loaded: LoadedConfig): Promise<void>;
   /** Reads the credential files again where the configuration did not change: an operator may have logged an account in again (Q9). */
   refresh(): Promise<void>;
@@ -22,10 +22,16 @@ export type ReloadActor = 'file' | 'signal' | 'command';
 export class ConfigFollower {
   readonly #target: ReloadTarget;
   readonly #reloader: Reloader;
+  #lastReloadSucceeded = true;
 
   constructor(target: ReloadTarget, loaded: LoadedConfig) {
     this.#target = target;
     this.#reloader = new Reloader(loaded, (next) => target.reload(next));
+  }
+
+  /** Whether the last reload found a valid file; true before the first. */
+  get lastReloadSucceeded(): boolean {
+    return this.#lastReloadSucceeded;
   }
 
   /** Audits that changes made while no gateway ran, and changes that waited for a restart, take effect now. */
@@ -60,11 +66,13 @@ export class ConfigFollower {
 
   /** @throws ConfigError when the file is invalid; nothing changes then */
   async reload(actor: ReloadActor): Promise<Reloaded> {
-    const { log } = this.#target.services;
+    const { counters, log } = this.#target.services;
     try {
       const before = this.#reloader.running.config;
       const reloaded = await this.#reloader.reload();
       const { changes, version, warnings } = reloaded;
+      this.#lastReloadSucceeded = true;
+      counters.add('config_reloads');
       log.info('config_read', { actor, version, changes: changes.length });
       for (const change of changes) log.info('config_changed', { actor, change: formatChange(change) });
       for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
@@ -75,6 +83,8 @@ export class ConfigFollower {
       else await this.#target.refresh();
       return reloaded;
     } catch (thrown) {
+      this.#lastReloadSucceeded = false;
+      counters.add('config_reloads_refused');
       if (!(thrown instanceof ConfigError)) log.error('reload_failed', { actor });
       else for (const { line, column, message } of thrown.findings) log.error('reload_refused', { actor, line, column, message });
       throw thrown;

@@ -32,6 +32,7 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
     admission,
     accounting,
     requests: store.requests,
+    metrics: services.turnMetrics,
     log,
     dispatch: new Dispatch({
       admission,

@@ -19,6 +19,7 @@ import { ModelDirectory } from '../models/model-directory.ts';
 import { Continuity } from '../sessions/continuity.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/failure.ts';
+import { TurnMetrics } from '../turn-metrics.ts';
 import { UploadMeter } from '../upload-meter.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
@@ -44,6 +45,7 @@ export class Services {
   readonly store: Store;
   readonly loaded: () => LoadedConfig;
   readonly counters = new Counters();
+  readonly turnMetrics = new TurnMetrics();
   /** What is held of uploads that stream through. */
   readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;
