@@ -1,6 +1,4 @@
-// Counters of the running gateway, and the registry that renders them as Prometheus text.
-import type { Registry } from 'prom-client';
-
+// Counters of the running gateway.
 /** Name to help text; `_total` is added where they are shown. */
 export const COUNTERS = {
   requests: 'Requests whose framing was accepted',
@@ -53,6 +51,8 @@ export const COUNTERS = {
   token_counts_late: 'Token counts that did not come in time',
   token_counts_refused: 'Token counts refused because too many were waiting, or their thread had just ended',
   token_threads_ended: 'Threads for token counts that ended by a fault',
+  config_reloads: 'Reloads of the configuration that found a valid file',
+  config_reloads_refused: 'Reloads that failed and changed nothing',
   server_errors: 'Unforeseen failures answered with a fixed 500',
 } as const;
 
@@ -68,66 +68,4 @@ export class Counters {
   add(name: CounterName): void {
     this.values[name]++;
   }
-}
-
-/** One metric without labels: no text of a client or provider becomes a label (S4). */
-export interface Metric {
-  /** Without the prefix `poolgate_`. */
-  readonly name: string;
-  readonly type: 'counter' | 'gauge';
-  readonly help: string;
-  /** The current value; called once a scrape. */
-  readonly read: () => number;
-}
-
-export const counterMetrics = ({ values }: Counters): readonly Metric[] =>
-  Object.entries(COUNTERS).map(([name, help]) => ({
-    name: `${name}_total`,
-    type: 'counter',
-    help,
-    read: () => values[name as CounterName],
-  }));
-
-/** Renders metrics in the Prometheus text format. prom-client is loaded by the first scrape: a start does not wait for it. */
-export class MetricsPage {
-  /** Content type of the page: text format 0.0.4. */
-  readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';
-  readonly #metrics: readonly Metric[];
-  #registry: Promise<Registry> | undefined;
-
-  constructor(metrics: readonly Metric[]) {
-    this.#metrics = metrics;
-  }
-
-  async text(): Promise<string> {
-    this.#registry ??= registryOf(this.#metrics);
-    const registry = await this.#registry;
-    // prom-client separates metrics by an empty line.
-    return (await registry.metrics()).replaceAll('\n\n', '\n');
-  }
-}
-
-async function registryOf(metrics: readonly Metric[]): Promise<Registry> {
-  const { Counter, Gauge, Registry } = await import('prom-client');
-  const registry = new Registry();
-  for (const { name: suffix, type, help, read } of metrics) {
-    const options = { name: `poolgate_${suffix}`, help, registers: [registry] };
-    if (type === 'gauge') {
-      new Gauge({
-        ...options,
-        collect() {
-          this.set(read());
-        },
-      });
-    } else {
-      new Counter({
-        ...options,
-        collect() {
-          this.reset();
-          this.inc(read());
-        },
-      });
-    }
-  }
-  return registry;
 }

@@ -93,8 +93,13 @@ const files = `
   CREATE INDEX files_oldest ON files (expires_at);
 `;
 
+/** The next start compares its file with it: changes that were made while nothing ran are audited field by field. */
+const runningConfig = `
+  CREATE TABLE running_config (name TEXT NOT NULL PRIMARY KEY, config TEXT NOT NULL, at BIGINT NOT NULL);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files];
+const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig];
 
 /**
  * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.

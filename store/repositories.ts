@@ -8,7 +8,7 @@ import { leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
-import { accountState, attempts, audit, catalog, credentials, files, pins, requests, usage } from './tables.ts';
+import { accountState, attempts, audit, catalog, credentials, files, pins, requests, runningConfig, usage } from './tables.ts';
 import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
 import type { Writer } from './writer.ts';
@@ -136,6 +136,13 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
         const newest = page(filter);
         const own = [concerned(filter), equals('actor', filter.actor), equals('action', filter.action), equals('target', filter.target)];
         return select(operators(driver), audit, { ...newest, where: [...newest.where, ...own] });
+      },
+    },
+    runningConfig: {
+      save: (row) => writer.save(runningConfig, row),
+      async find() {
+        const [row] = await select(driver, runningConfig, {});
+        return row;
       },
     },
     changes: changesVerbs(driver, writerId),

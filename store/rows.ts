@@ -172,6 +172,15 @@ export interface ChangeRow {
   readonly at: number;
 }
 
+/** The configuration that ran last, as far as it may be stored. */
+export interface RunningConfigRow {
+  /** One row for the installation. */
+  readonly name: 'running';
+  /** Private values already replaced by the caller. */
+  readonly config: object;
+  readonly at: number;
+}
+
 /** What an operator did. */
 export interface AuditRow {
   readonly id: string;

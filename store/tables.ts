@@ -11,6 +11,7 @@ import type {
   FileRow,
   PinRow,
   RequestRow,
+  RunningConfigRow,
   UsageRow,
 } from './rows.ts';
 import { addUsage } from './usage-sums.ts';
@@ -248,6 +249,12 @@ export const audit = table<AuditRow>('audit', {
     pool: text((row) => row.pool),
     fields: json((row) => row.fields),
   },
+});
+
+export const runningConfig = table<RunningConfigRow>('running_config', {
+  key: ['name'],
+  onConflict: 'replace',
+  columns: { name: text((row) => row.name), config: json((row) => row.config), at: integer((row) => row.at) },
 });
 
 export const changes = table<ChangeRow>('changes', {

@@ -14,6 +14,7 @@ import type {
   FileRow,
   PinRow,
   RequestRow,
+  RunningConfigRow,
   UsageRow,
 } from './rows.ts';
 import type { UsageTotal } from './usage-groups.ts';
@@ -87,6 +88,11 @@ export interface Store {
     record(row: Omit<AuditRow, 'id'>): Promise<void>;
     /** Newest first. */
     list(filter: AuditFilter): Promise<readonly AuditRow[]>;
+  };
+  readonly runningConfig: {
+    save(row: RunningConfigRow): Promise<void>;
+    /** Undefined on a store that no gateway has started on. */
+    find(): Promise<RunningConfigRow | undefined>;
   };
   readonly changes: ChangesVerbs;
   readonly leases: LeaseVerbs;

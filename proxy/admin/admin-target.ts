@@ -9,7 +9,9 @@ import type { Counters } from '../metrics.ts';
 import type { Catalog } from '../models/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { Continuity } from '../sessions/continuity.ts';
+import type { TurnMetrics } from '../turn-metrics.ts';
 import type { UploadMeter } from '../upload-meter.ts';
+import type { Credentials } from '../upstream/credentials/credentials.ts';
 
 export interface AdminTarget {
   /** The configuration of new turns. */
@@ -19,17 +21,20 @@ export interface AdminTarget {
   /** Whether the gateway takes traffic. */
   readonly ready: boolean;
   readonly follower: {
+    readonly lastReloadSucceeded: boolean;
     /** @throws ConfigError when the file has errors; nothing changes then */
     reload(actor: 'command'): Promise<Reloaded>;
   };
   readonly services: {
-    readonly capacity: Pick<Capacity, 'health' | 'selection' | 'status'>;
+    readonly capacity: Pick<Capacity, 'admission' | 'health' | 'selection' | 'status'>;
+    readonly credentials: Pick<Credentials, 'relogin'>;
     readonly catalog: { readonly accounts: Pick<Catalog['accounts'], 'status'> };
     readonly continuity: Pick<Continuity, 'accountOf'>;
     readonly counters: Counters;
     readonly guard: Pick<OverloadGuard, 'status'>;
+    readonly turnMetrics: TurnMetrics;
     readonly models: Pick<ModelDirectory, 'models'>;
-    readonly store: Pick<Store, 'attempts' | 'flush' | 'requests' | 'stats'>;
+    readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'requests' | 'stats'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };

@@ -1,6 +1,6 @@
 // The JSON replies of the admin listener: their types for both sides, and the checks of a client that receives one.
 
-import type { AttemptRow, RequestRow, Why } from '../../store/rows.ts';
+import type { AttemptRow, ChangedField, RequestRow, Why } from '../../store/rows.ts';
 import type { Change } from '../config/diff.ts';
 import type { Finding } from '../config/finding.ts';
 import type { Reloaded } from '../config/reloader.ts';
@@ -39,6 +39,20 @@ export interface RequestsReply {
   readonly rows: readonly RequestRow[];
   /** Whether further rows match, which the limit left off. */
   readonly more: boolean;
+}
+
+/** POST /account/restore and POST /account/relogin. */
+export interface AccountActionReply {
+  readonly account: string;
+  /** Whether another credential was found; null where none was looked for. */
+  readonly credential: 'imported' | 'unchanged' | null;
+  /** What changed; empty where nothing did. */
+  readonly fields: readonly ChangedField[];
+}
+
+/** The same, status 404 and 409: the reason why nothing changed. */
+export interface ActionRefusal {
+  readonly error: string;
 }
 
 /** GET /requests, status 400. */
@@ -135,3 +149,13 @@ export const isExplainReply = object<ExplainReply>({ version: string, turns: lis
 export const isTurnReply = object<TurnReply>({ turn: isRequestRow, attempts: list(isAttemptRow) });
 export const isRequestsReply = object<RequestsReply>({ now: number, rows: list(isRequestRow), more: boolean });
 export const isFilterRefusal = object<FilterRefusal>({ error: string, param: string });
+
+const isScalar = (value: unknown): value is ChangedField['from'] =>
+  value === null || ['string', 'number', 'boolean'].includes(typeof value);
+
+export const isAccountActionReply = object<AccountActionReply>({
+  account: string,
+  credential: nullable(oneOf('imported', 'unchanged')),
+  fields: list(object<ChangedField>({ path: string, from: isScalar, to: isScalar })),
+});
+export const isActionRefusal = object<ActionRefusal>({ error: string });

@@ -17,6 +17,7 @@ export interface RunningReply {
 
 /** An account with the settings that limit it. */
 export interface LimitedAccount extends AccountStatus {
+  readonly paused: boolean;
   readonly visible: boolean;
   readonly maxConcurrent: number;
 }
@@ -68,6 +69,7 @@ const isStated = object<Omit<LimitedAccount, 'cooldown' | 'lastFailure'>>({
   models: record(isCooldown),
   exemptModels: list(string),
   inFlight: number,
+  paused: boolean,
   visible: boolean,
   maxConcurrent: number,
 });

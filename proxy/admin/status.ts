@@ -18,8 +18,8 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
     ready: gateway.ready,
     node: process.version,
     accounts: accounts.map((status) => {
-      const { visible = false, max_concurrent = 0 } = configured.get(status.account) ?? {};
-      return { ...status, visible, maxConcurrent: max_concurrent };
+      const { paused = false, visible = false, max_concurrent = 0 } = configured.get(status.account) ?? {};
+      return { ...status, paused, visible, maxConcurrent: max_concurrent };
     }),
     pools: poolsOf(config),
     admission: Object.fromEntries(

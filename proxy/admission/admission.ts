@@ -1,6 +1,7 @@
 // Admission: limits how many turns of a route class run at once, how many wait, and how long (Q4, Q7).
 import type { Clock } from '../clock.ts';
 import type { AdmissionConfig } from '../config/config.ts';
+import { Durations } from '../durations.ts';
 import type { Counters } from '../metrics.ts';
 import type { AdmissionClass } from '../turn/settings.ts';
 import { WaitQueue } from './wait-queue.ts';
@@ -32,6 +33,7 @@ interface ClassState {
   readonly queue: WaitQueue<Slot>;
   /** The turns that wait for a slot, and those that have one and wait for an account: they count together (Q7). */
   readonly room: WaitingRoom;
+  readonly waits: Durations;
 }
 
 const OPERATORS: Tenant = { id: '(operators)', pool: '(operators)', weight: 1 };
@@ -55,7 +57,7 @@ export class Admission {
         this.#serve(known);
       } else {
         const room = new WaitingRoom(limits[name], this.#counters);
-        this.#classes.set(name, { running: 0, queue: new WaitQueue<Slot>(this.#clock), room });
+        this.#classes.set(name, { running: 0, queue: new WaitQueue<Slot>(this.#clock), room, waits: new Durations() });
       }
     }
   }
@@ -64,10 +66,15 @@ export class Admission {
   acquire({ class: name, key = OPERATORS, onGone }: SlotRequest): Slot | Promise<Slot | undefined> {
     const state = this.#stateOf(name);
     const { room, queue } = state;
-    const deadline = this.#clock.now() + room.limits.wait_ms;
+    const began = this.#clock.now();
+    const deadline = began + room.limits.wait_ms;
     // A new turn must not overtake waiting ones.
     if (queue.length === 0 && hasSlot(state)) return this.#take(state, deadline);
-    return queue.wait({ tenant: key, room, serve: () => this.#take(state, deadline), deadline, onGone });
+    const serve = (): Slot => {
+      state.waits.add(this.#clock.now() - began);
+      return this.#take(state, deadline);
+    };
+    return queue.wait({ tenant: key, room, serve, deadline, onGone });
   }
 
   /** Where turns of the class wait that have their slot. */
@@ -84,6 +91,11 @@ export class Admission {
 
   status(): Readonly<Partial<Record<AdmissionClass, ClassStatus>>> {
     return Object.fromEntries([...this.#classes].map(([name, state]) => [name, { running: state.running, waiting: state.room.size }]));
+  }
+
+  /** The waits that ended with a slot, by class. */
+  waits(): Iterable<readonly [AdmissionClass, Durations]> {
+    return [...this.#classes].map(([name, { waits }]) => [name, waits] as const);
   }
 
   #take(state: ClassState, deadline: number): Slot {

@@ -1,6 +1,9 @@
 // The client of a running gateway's admin listener; every reply is checked before a command uses it.
 import {
+  type AccountActionReply,
   type ExplainReply,
+  isAccountActionReply,
+  isActionRefusal,
   isExplainReply,
   isFilterRefusal,
   isReloadRefusal,
@@ -21,6 +24,9 @@ const TIMEOUT_MS = 15_000;
 
 /** For replies that a command can do without. */
 const OPTIONAL_TIMEOUT_MS = 2_000;
+
+/** No gateway was asked. */
+export class Unreachable extends CommandFailure {}
 
 /** @throws {CommandFailure} when no gateway answers, or it answers in another form. */
 export async function fetchStatus(config: Config): Promise<StatusReply> {
@@ -48,6 +54,20 @@ export async function fetchRequests(config: Config, query: Readonly<Record<strin
   const { status, body } = answer;
   if (status === 200 && isRequestsReply(body)) return body;
   if (status === 400 && isFilterRefusal(body)) throw new CommandFailure(body.error, { exitCode: 2 });
+  throw unexpected(answer);
+}
+
+/** @throws {CommandFailure} also when the gateway refuses, with its reason */
+export async function requestAccountAction(config: Config, action: 'restore' | 'relogin', id: string): Promise<AccountActionReply> {
+  const answer = await ask(config, `POST /account/${action}`, { query: { id } });
+  const { status, body } = answer;
+  if (status === 200 && isAccountActionReply(body)) return body;
+  if (status === 422 && isReloadRefusal(body)) {
+    throw new CommandFailure('nothing changed; the file has errors:', { findings: body.findings });
+  }
+  // A gateway of an earlier version has no such path.
+  const refused = (status === 404 || status === 409) && isActionRefusal(body) && body.error !== 'unknown path';
+  if (refused) throw new CommandFailure(body.error);
   throw unexpected(answer);
 }
 
@@ -126,17 +146,17 @@ async function ask(config: Config, request: string, { query, timeoutMs = TIMEOUT
     });
     return { request, origin, status: response.status, body: await response.json().catch(() => undefined) };
   } catch {
-    throw new CommandFailure(`no gateway answers at ${origin}; is it running, and on this file?`);
+    throw new Unreachable(`no gateway answers at ${origin}; is it running, and on this file?`);
   }
 }
 
 function adminOrigin({ admin }: Config): string {
   if (admin === false) {
-    throw new CommandFailure(
+    throw new Unreachable(
       'the admin listener is turned off in the file (admin: false), so a running gateway cannot be asked; SIGHUP reloads it',
     );
   }
-  if (admin.port === 0) throw new CommandFailure('the admin listener takes a free port (admin.port: 0), so it cannot be found');
+  if (admin.port === 0) throw new Unreachable('the admin listener takes a free port (admin.port: 0), so it cannot be found');
   return originOf(admin);
 }
 

@@ -47,11 +47,12 @@ function accountLines(account: LimitedAccount, quota: QuotaStatus | undefined, s
 
 /** One word or two for what keeps turns away, the strongest reason first. */
 function stateOf(
-  { account, status, cooldown, visible }: LimitedAccount,
+  { account, status, cooldown, paused, visible }: LimitedAccount,
   quota: QuotaStatus | undefined,
   { now, pools }: StatusReply,
 ): string {
   if (status === 'reauth_required') return 'login required';
+  if (paused) return 'paused';
   if (!visible) return 'hidden';
   const mine = pools.filter(({ accounts }) => accounts.includes(account));
   if (mine.length === 0) return 'in no Pool';

@@ -1,7 +1,7 @@
 // Audit rows of a configuration change (S9): one for the file, and one for each changed key, operator, account or Pool.
 import type { AuditRow, ChangedField } from '../../store/rows.ts';
 import type { Config } from './config.ts';
-import type { Change } from './diff.ts';
+import type { Change, Json } from './diff.ts';
 
 export type AuditEntry = Pick<AuditRow, 'action' | 'target' | 'pool' | 'fields'>;
 
@@ -10,11 +10,24 @@ const NOUNS: Readonly<Record<string, string>> = { keys: 'key', operators: 'opera
 
 const VERBS: Readonly<Record<Change['kind'], string>> = { added: 'create', removed: 'remove', changed: 'change', reordered: 'change' };
 
-/**
- * @param version `versionOf` the running configuration: the target of the file's row
- * @param before,after to look up the Pool of a key: an operator of the Pool sees the changes of its keys
- */
-export function auditEntries(changes: readonly Change[], version: string, before: Config, after: Config): readonly AuditEntry[] {
+/** What the rows of changed keys need: an operator of a Pool sees the changes of its keys. */
+type Keys = readonly Pick<Config['keys'][number], 'id' | 'pool'>[];
+
+export interface AuditContext {
+  /** `versionOf` the running configuration: the target of the file's row. */
+  readonly version: string;
+  readonly before: Keys;
+  readonly after: Keys;
+}
+
+/** The keys of a redacted configuration that the store kept. */
+export function keysOf(config: Json | undefined): Keys {
+  const { keys } = (config ?? {}) as { readonly keys?: Json };
+  return Array.isArray(keys) ? keys.filter((key): key is Keys[number] => typeof key?.id === 'string' && typeof key?.pool === 'string') : [];
+}
+
+/** The first row is that of the file. */
+export function auditEntries(changes: readonly Change[], { version, before, after }: AuditContext): readonly AuditEntry[] {
   const rows = new Map<string, AuditEntry>();
   const whole: ChangedField[] = [];
   for (const change of changes) {
@@ -30,7 +43,7 @@ export function auditEntries(changes: readonly Change[], version: string, before
 }
 
 /** Undefined for a change of the whole installation. */
-function subjectOf({ path, kind }: Change, before: Config, after: Config): Omit<AuditEntry, 'fields'> | undefined {
+function subjectOf({ path, kind }: Change, before: Keys, after: Keys): Omit<AuditEntry, 'fields'> | undefined {
   const [, list = '', id = '', rest = ''] = /^(\w+)\[([^\]]+)\](.*)$/.exec(path) ?? [];
   const noun = NOUNS[list];
   if (noun === undefined) return undefined;
@@ -40,8 +53,8 @@ function subjectOf({ path, kind }: Change, before: Config, after: Config): Omit<
   return { action, target: id, pool: list === 'pools' ? id : list === 'keys' ? poolOf(id, before, after) : null };
 }
 
-function poolOf(key: string, before: Config, after: Config): string | null {
-  const named = ({ keys }: Config) => keys.find(({ id }) => id === key)?.pool;
+function poolOf(key: string, before: Keys, after: Keys): string | null {
+  const named = (keys: Keys) => keys.find(({ id }) => id === key)?.pool;
   return named(after) ?? named(before) ?? null;
 }
 

@@ -18,12 +18,13 @@ interface Content extends Omit<Config, 'accounts' | 'pools' | 'keys' | 'routes'>
  */
 export function compile(data: unknown, folder: string): Config {
   const content = data as Content;
+  const paused = new Set(content.accounts.flatMap((account) => (account.paused ? account.id : [])));
   return deepFreeze({
     ...content,
     store: content.store === MEMORY ? MEMORY : `sqlite:${resolve(folder, content.store.slice('sqlite:'.length))}`,
     store_key: reference(content.store_key, folder),
     accounts: content.accounts.map((account) => compileAccount(account, folder)),
-    pools: content.pools.map(compilePool),
+    pools: content.pools.map((pool) => compilePool(pool, paused)),
     keys: content.keys.map(({ expires_at, ...key }) => ({
       ...key,
       ...(expires_at === undefined ? {} : { expires_at: Date.parse(expires_at) }),
@@ -50,13 +51,14 @@ function compileCredential(credential: Credential, folder: string): Credential {
   return { oauth: { ...credential.oauth, file: resolve(folder, credential.oauth.file) } };
 }
 
-function compilePool(pool: Content['pools'][number]): PoolConfig {
+function compilePool(pool: Content['pools'][number], paused: ReadonlySet<string>): PoolConfig {
   return {
     ...pool,
     label: pool.label ?? pool.id,
     // `auto` means no override (PL3): the catalog decides.
     serving_modes: lookupMap(Object.entries(pool.serving_modes).filter(([, mode]: [string, ServingMode]) => mode !== 'auto')),
     models: lookupMap(Object.entries(pool.models)),
+    assignments: pool.assignments.map((row) => ({ ...row, active: row.active && !paused.has(row.account) })),
   };
 }
 

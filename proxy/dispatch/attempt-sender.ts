@@ -122,6 +122,7 @@ export class AttemptSender implements Confidential {
       retryable,
       committed: () => {
         lease.answered();
+        turn.committedAt ??= turn.now();
         observed.committed();
       },
       observers: observed,

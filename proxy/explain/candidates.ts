@@ -22,6 +22,7 @@ export function explainAccounts(facts: Facts): readonly ExplainedAccount[] {
 
 /** Why the configuration alone excludes the account (UA1). */
 function excludedBy({ active, eligible }: AssignmentConfig, account: AccountConfig | undefined): string | undefined {
+  if (account?.paused) return 'the account is paused';
   if (!active) return 'its assignment is not active';
   if (!eligible) return 'its assignment is not eligible';
   return account?.visible ? undefined : 'the account is not visible';

@@ -1,8 +1,8 @@
 // Reloads the configuration when the file is saved, on SIGHUP and on command; every change is logged and audited (S9).
 import type { AuditRow } from '../../store/store.ts';
-import { type AuditEntry, auditEntries } from '../config/audit-changes.ts';
+import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import { formatChange, versionOf } from '../config/diff.ts';
+import { diffConfigs, formatChange, type Json, redact, versionOf } from '../config/diff.ts';
 import { type FileState, watchFile } from '../config/file-watch.ts';
 import { ConfigError } from '../config/finding.ts';
 import { type Reloaded, Reloader } from '../config/reloader.ts';
@@ -10,7 +10,7 @@ import type { Services } from './services.ts';
 
 export interface ReloadTarget {
   readonly loaded: LoadedConfig;
-  readonly services: Pick<Services, 'clock' | 'log' | 'store'>;
+  readonly services: Pick<Services, 'clock' | 'counters' | 'log' | 'store'>;
   reload(loaded: LoadedConfig): Promise<void>;
   /** Reads the credential files again where the configuration did not change: an operator may have logged an account in again (Q9). */
   refresh(): Promise<void>;
@@ -22,24 +22,34 @@ export type ReloadActor = 'file' | 'signal' | 'command';
 export class ConfigFollower {
   readonly #target: ReloadTarget;
   readonly #reloader: Reloader;
+  #lastReloadSucceeded = true;
 
   constructor(target: ReloadTarget, loaded: LoadedConfig) {
     this.#target = target;
     this.#reloader = new Reloader(loaded, (next) => target.reload(next));
   }
 
+  /** Whether the last reload found a valid file; true before the first. */
+  get lastReloadSucceeded(): boolean {
+    return this.#lastReloadSucceeded;
+  }
+
   /** Audits that changes made while no gateway ran, and changes that waited for a restart, take effect now. */
   async started(): Promise<void> {
     const { loaded, services } = this.#target;
     const { log, store } = services;
-    const version = versionOf(loaded.config);
+    const { config } = loaded;
+    const version = versionOf(config);
     const last = async (action: string) => (await store.audit.list({ action, limit: 1 }))[0];
     try {
       const [start, reload] = await Promise.all([last('config.start'), last('config.reload')]);
       const known = (start?.at ?? 0) > (reload?.at ?? 0) ? start : reload;
       if (known?.target === version) return;
-      const fields = [{ path: 'version', from: known?.target ?? null, to: version }];
-      await this.#audit('start', [{ action: 'config.start', target: version, pool: null, fields }]);
+      const before = (await store.runningConfig.find())?.config as Json | undefined;
+      const changes = before === undefined ? [] : diffConfigs(before, redact(config));
+      const [whole, ...rows] = auditEntries(changes, { version, before: keysOf(before), after: config.keys });
+      const fields = [{ path: 'version', from: known?.target ?? null, to: version }, ...(whole?.fields ?? [])];
+      await this.#audit('start', [{ action: 'config.start', target: version, pool: null, fields }, ...rows]);
     } catch {
       log.error('audit_failed', { actor: 'start' });
     }
@@ -56,20 +66,25 @@ export class ConfigFollower {
 
   /** @throws ConfigError when the file is invalid; nothing changes then */
   async reload(actor: ReloadActor): Promise<Reloaded> {
-    const { log } = this.#target.services;
+    const { counters, log } = this.#target.services;
     try {
       const before = this.#reloader.running.config;
       const reloaded = await this.#reloader.reload();
       const { changes, version, warnings } = reloaded;
+      this.#lastReloadSucceeded = true;
+      counters.add('config_reloads');
       log.info('config_read', { actor, version, changes: changes.length });
       for (const change of changes) log.info('config_changed', { actor, change: formatChange(change) });
       for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
       // A change that needs a restart is audited when it takes effect.
       const effective = changes.filter(({ restart }) => !restart);
-      if (effective.length > 0) await this.#audit(actor, auditEntries(effective, version, before, this.#reloader.running.config));
+      if (effective.length > 0)
+        await this.#audit(actor, auditEntries(effective, { version, before: before.keys, after: this.#reloader.running.config.keys }));
       else await this.#target.refresh();
       return reloaded;
     } catch (thrown) {
+      this.#lastReloadSucceeded = false;
+      counters.add('config_reloads_refused');
       if (!(thrown instanceof ConfigError)) log.error('reload_failed', { actor });
       else for (const { line, column, message } of thrown.findings) log.error('reload_refused', { actor, line, column, message });
       throw thrown;
@@ -81,7 +96,12 @@ export class ConfigFollower {
     const { clock, log, store } = this.#target.services;
     const at = clock.now();
     try {
-      await Promise.all(rows.map((row) => store.audit.record({ at, actor, ...row })));
+      const config = redact(this.#reloader.running.config) as object;
+      await Promise.all([
+        ...rows.map((row) => store.audit.record({ at, actor, ...row })),
+        // Last: a process that dies between two writes leaves the rows twice rather than not at all.
+        store.runningConfig.save({ name: 'running', config, at }),
+      ]);
     } catch {
       log.error('audit_failed', { actor, rows: rows.length });
     }

@@ -33,6 +33,7 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
     guard: services.guard,
     accounting,
     requests: store.requests,
+    metrics: services.turnMetrics,
     log,
     dispatch: new Dispatch({
       admission,

@@ -1,7 +1,7 @@
 // The services that outlive a configuration: each is created once, and connected to the others here.
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import { ChangeFeed } from '../../store/change-feed.ts';
-import type { Store } from '../../store/store.ts';
+import type { AuditRow, Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import { OverloadGuard } from '../admission/overload-guard.ts';
@@ -22,6 +22,7 @@ import { Continuity } from '../sessions/continuity.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/failure.ts';
 import type { GuardLimits } from '../turn/settings.ts';
+import { TurnMetrics } from '../turn-metrics.ts';
 import { UploadMeter } from '../upload-meter.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
 import { OwnCalls } from '../upstream/credentials/own-calls.ts';
@@ -48,6 +49,7 @@ export class Services {
   readonly store: Store;
   readonly loaded: () => LoadedConfig;
   readonly counters = new Counters();
+  readonly turnMetrics = new TurnMetrics();
   /** What is held of uploads that stream through. */
   readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;
@@ -117,6 +119,11 @@ export class Services {
       log,
       onRefused: (account) => this.#refused(account),
       onImported: (account) => this.#imported(account),
+      onRefreshFailed: (account) => this.#auditCredential('credential.refresh_failed', account, []),
+    });
+    this.capacity.health.onReauthRequired((account) => {
+      const changed = { path: `accounts[${account}].health`, from: 'active', to: 'reauth_required' };
+      this.#auditCredential('credential.refused', account, [changed]);
     });
     this.#calls = new OwnCalls({ credentials: this.credentials, loaded, upstream });
     this.finalisation = new Finalisation({
@@ -135,8 +142,12 @@ export class Services {
   #imported(account: string): void {
     this.capacity.health.reset(account);
     const changed = { path: `accounts[${account}].credential`, from: '(changed)', to: '(changed)' };
-    const row = { at: this.clock.now(), actor: 'file', action: 'credential.import', target: account, pool: null, fields: [changed] };
-    void this.store.audit.record(row).catch(() => undefined);
+    this.#auditCredential('credential.import', account, [changed], 'file');
+  }
+
+  #auditCredential(action: string, target: string, fields: AuditRow['fields'], actor = 'gateway'): void {
+    const row = { at: this.clock.now(), actor, action, target, pool: null, fields };
+    void this.store.audit.record(row).catch(() => this.log.error('audit_failed', { actor, action }));
   }
 
   async #readCatalog(id: string): Promise<CatalogAnswer> {

@@ -17,6 +17,7 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
 import type { Body, Work } from '../turn/turn.ts';
 import { type Answer, type Attempts, clientGone, type Ending, NO_ATTEMPTS, requestRow } from '../turn/turn-result.ts';
+import type { TurnMetrics } from '../turn-metrics.ts';
 
 export interface TurnRunnerOptions {
   readonly admission: Admission;
@@ -26,6 +27,7 @@ export interface TurnRunnerOptions {
   /** What answers the kinds that need no account. */
   readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
   readonly requests: Store['requests'];
+  readonly metrics: TurnMetrics;
   readonly log: Log;
 }
 
@@ -120,10 +122,12 @@ export class TurnRunner {
   }
 
   #record(turn: LiveTurn, ending: Ending, attempts: Attempts, reservation: Reservation | undefined): void {
-    const { accounting, requests, log } = this.#options;
+    const { accounting, requests, metrics, log } = this.#options;
     try {
       const row = requestRow(turn, ending, attempts, () => (attempts.rows.length > 0 ? reservation?.estimatedUsage() : undefined));
-      accounting.settle(turn, reservation, row, attempts.rows);
+      const costNanos = accounting.settle(turn, reservation, row, attempts.rows);
+      const firstEventMs = turn.committedAt === undefined ? undefined : turn.committedAt - turn.at;
+      metrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, firstEventMs, costNanos });
       requests.append(row, attempts.rows);
       if (!log.debugs) return;
       const { id, endpoint, method, status, code, account, retries, duration_ms } = row;

@@ -49,16 +49,17 @@ export class Accounting {
    * Settles a turn that has ended: records its usage and gives its reservation back.
    * @param reservation undefined for a turn that was refused before it reserved
    * @param attempts empty for a turn that was never sent to an account: it used nothing
+   * @returns its cost in billionths of a US dollar
    */
   settle(
     turn: Pick<AccountedTurn, 'key' | 'pool'>,
     reservation: Reservation | undefined,
     usage: TurnUsage,
     attempts: readonly unknown[],
-  ): void {
+  ): number {
     if (attempts.length === 0) {
       reservation?.release(undefined);
-      return;
+      return 0;
     }
     const { key, pool } = turn;
     const totals = totalsOf(usage, pool, reservation);
@@ -68,6 +69,7 @@ export class Accounting {
     }
     reservation?.release({ tokens: totals.input_tokens + totals.output_tokens + totals.held_tokens });
     this.#ledger.settle(key.id, pool.id, totals);
+    return totals.cost_nanos;
   }
 
   /** Of the last 28 days. */

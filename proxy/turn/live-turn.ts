@@ -82,6 +82,8 @@ export class LiveTurn implements Turn {
   model: ModelView | undefined;
   fileOwner: string | undefined;
   bodyBytes = 0;
+  /** When the first event or byte of a reply was passed on; Unix milliseconds. */
+  committedAt: number | undefined;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   #operator: OperatorConfig | undefined;
   readonly #keyOf: Arrival['keyOf'];

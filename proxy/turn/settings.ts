@@ -44,6 +44,8 @@ export interface AccountConfig {
   /** Absent only on rehearsal accounts. */
   readonly credential?: Credential;
   readonly headers: Readonly<Record<string, string>>;
+  /** Its assignments are compiled to inactive ones. */
+  readonly paused: boolean;
   readonly visible: boolean;
   readonly max_concurrent: number;
   /** Exposed model id to the account's own name for it. */

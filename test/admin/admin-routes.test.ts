@@ -1,25 +1,195 @@
-// The /metrics route, with every counter.
+// The /metrics route: names, help texts, labels, values, and that dashboard and alert rules use metrics that exist.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { COUNTERS } from '../../proxy/metrics.ts';
-import { startGateway } from '../support/gateway.ts';
+import { carrierFailure } from '../../proxy/turn/failure.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
-test('every counter has its help, type and value', async () => {
-  await using gate = await startGateway();
-  const read = async (): Promise<string> => {
-    const response = await fetch(`${gate.adminUrl}/metrics`);
-    assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
-    return response.text();
-  };
-  assert.match(await read(), /^poolgate_turns_total 0$/m);
-  await gate.send('/backend-api/agent/responses', { body: turnBody('hello') });
-  const text = await read();
-  assert.match(text, /^poolgate_turns_total 1$/m);
-  assert.match(text, /^poolgate_ready 1$/m);
-  for (const [name, help] of Object.entries(COUNTERS)) {
-    assert.ok(text.includes(`# HELP poolgate_${name}_total ${help}\n# TYPE poolgate_${name}_total counter\npoolgate_${name}_total `), name);
+const ROUTE = '/backend-api/agent/responses';
+
+async function scrape(gate: TestGateway): Promise<string> {
+  const response = await fetch(`${gate.adminUrl}/metrics`);
+  assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+  return response.text();
+}
+
+/** Name (without `poolgate_`) to type, of every metric with a help text. */
+function typesOf(text: string): ReadonlyMap<string, string> {
+  const found = text.matchAll(/^# HELP poolgate_(\w+) \S.*\n# TYPE poolgate_\1 (\w+)$/gm);
+  return new Map([...found].map(([, name = '', type = '']) => [name, type]));
+}
+
+/** Metrics with labels: their names, types and labels are what dashboards depend on. */
+const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: readonly string[]]>> = {
+  account_attempts_total: ['counter', 'account', 'outcome'],
+  account_cooldown_seconds: ['gauge', 'account'],
+  account_in_flight: ['gauge', 'account'],
+  account_in_flight_limit: ['gauge', 'account'],
+  account_models_cooling: ['gauge', 'account'],
+  account_quota_exhausted: ['gauge', 'account'],
+  account_quota_reset_time_seconds: ['gauge', 'account', 'window'],
+  account_quota_used_ratio: ['gauge', 'account', 'window'],
+  account_state: ['gauge', 'account', 'state'],
+  build_info: ['gauge', 'version', 'node'],
+  class_running: ['gauge', 'class'],
+  class_running_limit: ['gauge', 'class'],
+  class_wait_seconds: ['histogram', 'class'],
+  class_waiting: ['gauge', 'class'],
+  class_waiting_limit: ['gauge', 'class'],
+  cost_usd_total: ['counter', 'key'],
+  event_loop_lag_seconds: ['gauge', 'quantile'],
+  failovers_total: ['counter', 'cause'],
+  tokens_total: ['counter', 'model', 'kind'],
+  turn_duration_seconds: ['histogram', 'family'],
+  turn_first_event_seconds: ['histogram', 'family'],
+  turns_ended_total: ['counter', 'family', 'status', 'code'],
+};
+
+const PLAIN: Readonly<Record<string, 'counter' | 'gauge'>> = {
+  config_last_reload_successful: 'gauge',
+  ready: 'gauge',
+  start_time_seconds: 'gauge',
+  store_rows_dropped_total: 'counter',
+  store_rows_queued: 'gauge',
+  store_rows_rejected_total: 'counter',
+  store_rows_written_total: 'counter',
+  upload_bytes_held: 'gauge',
+  upload_bytes_held_max: 'gauge',
+  websocket_bytes_held: 'gauge',
+  websockets_open: 'gauge',
+};
+
+test('every metric has its help, type and labels, and every line can be read', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.pools[0].models = { 'model-a': { prices: { input: 1, cached_input: 0.1, output: 10 } } };
+    },
+  });
+  assert.match(await scrape(gate), /^poolgate_turns_total 0$/m);
+  gate.upstream.next('north', 'refuse 503');
+  await gate.send(ROUTE, { body: turnBody('hello') });
+  const text = await scrape(gate);
+  const types = typesOf(text);
+  for (const name of Object.keys(COUNTERS)) assert.equal(types.get(`${name}_total`), 'counter', name);
+  const expected = new Map([
+    ...Object.keys(COUNTERS).map((name) => [`${name}_total`, 'counter'] as const),
+    ...Object.entries(PLAIN),
+    ...Object.entries(LABELLED).map(([name, [type]]) => [name, type] as const),
+  ]);
+  assert.deepEqual(new Map([...types].toSorted()), new Map([...expected].toSorted()));
+  for (const line of text.trimEnd().split('\n')) {
+    assert.match(line, /^(?:# (?:HELP|TYPE) poolgate_\w+ .+|poolgate_\w+(?:\{(?:\w+="[^"\\\n]*",?)+\})? \d+(?:\.\d+)?(?:e[+-]\d+)?)$/);
+    const [, name = '', labels = ''] = /^poolgate_(\w+)\{(.*)\}/.exec(line) ?? [];
+    if (name === '') continue;
+    const metric = LABELLED[name] ?? LABELLED[name.replace(/_(?:bucket|sum|count)$/, '')] ?? assert.fail(`${name} has no labels`);
+    const names = [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label).filter((label) => label !== 'le');
+    assert.deepEqual(names, metric.slice(1), line);
   }
-  // Every line is a comment or a name with a number.
-  for (const line of text.trimEnd().split('\n')) assert.match(line, /^(?:# (?:HELP|TYPE) [a-z_]+ .+|[a-z_]+ \d+)$/);
+});
+
+test('a turn counts by family, status and code, its attempts by account, its tokens by model, its cost by key', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      draft.pools[0].models = { 'model-a': { prices: { input: 1000, cached_input: 100, output: 10000 } } };
+    },
+  });
+  gate.upstream.next('north', 'refuse 503');
+  const reply = await gate.send(ROUTE, { body: turnBody('hello') });
+  const row = await gate.row(reply);
+  await gate.send('/v1/nothing');
+  const text = await scrape(gate);
+  const value = (sample: string): number => {
+    const line = text.split('\n').find((one) => one.startsWith(`poolgate_${sample} `)) ?? assert.fail(`no ${sample}\n${text}`);
+    return Number(line.slice(line.lastIndexOf(' ') + 1));
+  };
+  assert.equal(value(`turns_ended_total{family="${row?.family}",status="2xx",code=""}`), 1);
+  assert.match(text, /^poolgate_turns_ended_total\{family="\w+",status="4xx",code="unknown_endpoint"\} 1$/m);
+  assert.equal(value('account_attempts_total{account="north",outcome="upstream_status"}'), 1);
+  assert.equal(value('account_attempts_total{account="south",outcome="answered"}'), 1);
+  assert.equal(value('failovers_total{cause="server"}'), 1);
+  assert.equal(value('tokens_total{model="model-a",kind="input"}'), row?.input_tokens);
+  assert.equal(value('tokens_total{model="model-a",kind="output"}'), row?.output_tokens);
+  assert.ok(value('cost_usd_total{key="ci"}') > 0);
+  for (const name of ['turn_duration_seconds', 'turn_first_event_seconds']) {
+    assert.equal(value(`${name}_count{family="${row?.family}"}`), 1);
+    assert.equal(value(`${name}_bucket{family="${row?.family}",le="600"}`), 1);
+    assert.equal(value(`${name}_bucket{family="${row?.family}",le="+Inf"}`), 1);
+  }
+  assert.match(text, /^poolgate_build_info\{version="[^"]+",node="v24[^"]*"\} 1$/m);
+  assert.equal(value('account_quota_exhausted{account="north"}'), 0);
+  assert.equal(value('account_in_flight_limit{account="north"}'), 32);
+});
+
+test('the state and the cooldown of an account are gauges', async () => {
+  await using gate = await startGateway();
+  for (let i = 0; i < 3; i++) gate.fail('north', 'model-a', carrierFailure('connect'));
+  await gate.reconfigure((draft) => {
+    draft.accounts[1].paused = true;
+  });
+  const text = await scrape(gate);
+  assert.match(text, /^poolgate_account_state\{account="north",state="failing"\} 1$/m);
+  assert.match(text, /^poolgate_account_state\{account="north",state="active"\} 0$/m);
+  assert.match(text, /^poolgate_account_state\{account="south",state="paused"\} 1$/m);
+  assert.match(text, /^poolgate_account_cooldown_seconds\{account="north"\} (?:10|9(?:\.\d+)?)$/m);
+});
+
+test('no text of a client becomes a label', async () => {
+  await using gate = await startGateway();
+  for (const model of ['a-model-that-nobody-has', 'x"} 1\n']) await gate.send(ROUTE, { body: { ...turnBody('hello'), model } });
+  await gate.send('/v1/a-path-of-the-client');
+  const text = await scrape(gate);
+  for (const word of ['nobody-has', 'x\\"', 'a-path']) assert.ok(!text.includes(word), word);
+});
+
+const deployed = (name: string): string => readFileSync(new URL(`../../deploy/${name}`, import.meta.url), 'utf8');
+
+/** The metrics that an expression reads, less what a histogram or its name adds. */
+const namesIn = (expression: string): readonly string[] => [...expression.matchAll(/poolgate_(\w+)/g)].map(([, name = '']) => name);
+
+test('every query of the dashboard and of the alert rules reads a metric that exists, by labels that it has', async () => {
+  await using gate = await startGateway();
+  const types = typesOf(await scrape(gate));
+  const dashboard = JSON.parse(deployed('grafana.json'));
+  const panels: readonly { title: string; targets?: readonly { expr: string; legendFormat: string }[] }[] = dashboard.panels;
+  const shown = panels.flatMap(({ targets = [] }) => targets);
+  const variables: readonly { query: string }[] = dashboard.templating.list;
+  const rules: readonly { alert: string; expr: string; annotations: { summary: string } }[] = parse(deployed('alerts.yaml')).groups.flatMap(
+    ({ rules: own }: { rules: unknown[] }) => own,
+  );
+  assert.ok(shown.length > 20 && rules.length > 10);
+  const queries = [
+    ...shown.map(({ expr, legendFormat }) => ({ expr, words: legendFormat })),
+    ...rules.map(({ expr, annotations }) => ({ expr, words: annotations.summary })),
+    ...variables.filter(({ query }) => query.includes('poolgate')).map(({ query }) => ({ expr: query, words: '' })),
+  ];
+  for (const { expr, words } of queries) {
+    const names = namesIn(expr);
+    assert.ok(names.length > 0, expr);
+    const labels = new Set(['instance', 'le']);
+    for (const name of names) {
+      const base = types.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, '');
+      assert.ok(types.has(base), `${name} in ${expr}`);
+      assert.equal(base === name, types.get(base) !== 'histogram', expr);
+      for (const label of LABELLED[base]?.slice(1) ?? []) labels.add(label);
+    }
+    const used = [...expr.matchAll(/\{([^}]*)\}/g)].flatMap(([, inner = '']) => [...inner.matchAll(/(\w+)=/g)].map(([, label]) => label));
+    const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, inner = '']) => inner.split(', '));
+    const worded = [...words.matchAll(/\{\{ ?(?:\$labels\.)?(\w+) ?\}\}/g)].map(([, label]) => label);
+    for (const label of [...used, ...grouped, ...worded]) assert.ok(labels.has(label ?? ''), `${label} in ${expr}`);
+  }
+});
+
+const promtool = spawnSync('promtool', ['--version']).error === undefined;
+
+test('promtool finds nothing to complain of', { skip: !promtool && 'promtool is not installed' }, async () => {
+  await using gate = await startGateway();
+  await gate.send(ROUTE, { body: turnBody('hello') });
+  const checked = spawnSync('promtool', ['check', 'metrics'], { input: await scrape(gate), encoding: 'utf8' });
+  assert.deepEqual([checked.status, checked.stderr], [0, '']);
+  const rules = spawnSync('promtool', ['check', 'rules'], { input: deployed('alerts.yaml'), encoding: 'utf8' });
+  assert.equal(rules.status, 0, rules.stdout + rules.stderr);
 });

@@ -39,6 +39,7 @@ export const account = (id: string, fields: Partial<AccountConfig> = {}): Accoun
   label: id,
   base_url: 'rehearsal:',
   headers: {},
+  paused: false,
   visible: true,
   max_concurrent: 32,
   models: {},

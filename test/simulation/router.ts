@@ -74,6 +74,7 @@ const configOf = ({ plan }: SimulatedAccount): AccountConfig => ({
   label: plan.id,
   base_url: `https://${plan.id}.example`,
   headers: {},
+  paused: false,
   visible: true,
   max_concurrent: plan.maxConcurrent,
   models: {},

@@ -137,6 +137,32 @@ test('[S9] what takes a restart is audited when it takes effect, and so is what 
     starts.map(({ fields }) => fields[0]?.from),
     [null, ...starts.slice(0, -1).map(({ target }) => target)],
   );
+  assert.deepEqual(starts[1]?.fields[1], { path: 'listen.host', from: '127.0.0.1', to: 'localhost' });
+});
+
+test('[S9] changes that were made while nothing ran are audited field by field at the start, without secrets', async () => {
+  await using program = await startProgram();
+  await settled(program, () => program.poolgate('mode', 'set', 'team', 'model-a', 'lite'));
+  await program.stop();
+  const before = await auditOf(program);
+  const { out: secret } = await program.poolgate('key', 'create', 'robot', '--pool', 'team');
+  await program.poolgate('mode', 'set', 'team', 'model-a', 'full');
+  const text = readFileSync(program.path, 'utf8').replace(/base_url: \S+/, 'base_url: https://elsewhere.example');
+  writeFileSync(program.path, `${text}retention: { audit_days: 100 }\n`);
+  await program.run();
+  await program.stop();
+  const rows = (await auditOf(program)).slice(before.length);
+  assert.deepEqual(new Set(rows.map(({ actor }) => actor)), new Set(['start']));
+  const fields = (action: string) => of(rows, action).map(({ target, pool, fields: changed }) => [target, pool, changed]);
+  assert.deepEqual(fields('mode.set'), [
+    ['team/model-a', 'team', [{ path: 'pools[team].serving_modes.model-a', from: 'lite', to: 'full' }]],
+  ]);
+  assert.deepEqual(fields('key.create'), [['robot', 'team', [{ path: 'keys[robot] (added)', from: null, to: null }]]]);
+  assert.deepEqual(fields('account.change'), [['north', null, [{ path: 'accounts[north].base_url', from: '(changed)', to: '(changed)' }]]]);
+  assert.deepEqual(of(rows, 'config.start')[0]?.fields.slice(1), [{ path: 'retention.audit_days', from: 365, to: 100 }]);
+  const stored = readFileSync(join(program.folder, 'data', 'poolgate.db'), 'latin1') + JSON.stringify(rows);
+  const digest = hash('sha256', secret.trim(), 'hex');
+  for (const known of [secret.trim(), digest, 'elsewhere.example', 'BEARER_NORTH']) assert.ok(!stored.includes(known), known);
 });
 
 test('[S9] whoever makes the gateway read its file is the actor', async (context) => {

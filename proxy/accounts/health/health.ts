@@ -36,6 +36,7 @@ export class Health implements RoutabilityOfAccounts {
   /** Only accounts with state. The others are available. */
   readonly #accounts = new Map<string, AccountHealth>();
   readonly #listeners = new Set<(status: HealthStatus) => void>();
+  readonly #refusalListeners = new Set<(account: string) => void>();
   readonly #lastFailures = new Map<string, LastFailure>();
   #configured: readonly string[] = [];
   #version = 0;
@@ -183,6 +184,11 @@ export class Health implements RoutabilityOfAccounts {
     return () => void this.#listeners.delete(listen);
   }
 
+  /** Calls `listen` when an attempt of this process shows that an account needs another login; other processes read that later. */
+  onReauthRequired(listen: (account: string) => void): void {
+    this.#refusalListeners.add(listen);
+  }
+
   /** Sets no timer after this. */
   stop(): void {
     this.#cancelTimer();
@@ -195,6 +201,7 @@ export class Health implements RoutabilityOfAccounts {
     if (account.reauthRequired || !credentials.isCurrent(account.id, ticket.credential)) return changed;
     account.reauthRequired = true;
     credentials.recordRefusal(account.id);
+    for (const listen of this.#refusalListeners) listen(account.id);
     return true;
   }
 

@@ -2,7 +2,7 @@
 import type { LoadedConfig } from '../../config/config.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { AccountCredentials, AccountHeaders, Renewal, StaticCredentials } from '../account-credentials.ts';
-import { OauthAccount, type OauthTools } from './oauth-account.ts';
+import { OauthAccount, type OauthTools, type Relogin } from './oauth-account.ts';
 
 export class Credentials implements AccountCredentials {
   readonly #tools: OauthTools;
@@ -50,6 +50,11 @@ export class Credentials implements AccountCredentials {
   /** Imports another login from the tokens file, if there is one; that clears the account's state. */
   async reimported(account: AccountConfig): Promise<boolean> {
     return (await this.#oauth.get(account.id)?.reimported()) ?? false;
+  }
+
+  /** An operator logged the account in again, or had its login unlocked. Undefined for an account without a tokens file. */
+  relogin(account: string): Promise<Relogin> | undefined {
+    return this.#oauth.get(account)?.relogin();
   }
 
   /** The credential, which no answer of this account may contain. */

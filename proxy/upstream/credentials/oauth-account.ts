@@ -17,7 +17,12 @@ export interface OauthTools {
   readonly onRefused: (account: string) => void;
   /** The operator's file has a login that was not imported before. */
   readonly onImported: (account: string) => void;
+  /** The first refresh after a working one failed; the account is tried again. */
+  readonly onRefreshFailed: (account: string) => void;
 }
+
+/** What another login by hand found: other tokens in the file, the known ones, none, or no time to look. */
+export type Relogin = 'imported' | 'unchanged' | 'unreadable' | 'failed';
 
 const EARLY_MS = 300_000;
 /** The pause after a failed refresh: shorter than any cooldown, so that a probe tries it again. */
@@ -33,6 +38,8 @@ export class OauthAccount {
   /** The refresh token that the endpoint refused finally. */
   #refusedRefresh: string | undefined;
   #retryAt = 0;
+  /** Whether the last refresh failed. */
+  #failing = false;
   #flight: Promise<Renewal> | undefined;
   /** Imports and refreshes run one after another. */
   #last: Promise<unknown> = Promise.resolve();
@@ -60,6 +67,19 @@ export class OauthAccount {
   /** Imports another login from the file, and returns whether there was one. */
   async reimported(): Promise<boolean> {
     return (await this.#inTime(this.#inSequence(() => this.#import()))) === true;
+  }
+
+  /** Imports the file; where its login is known, the provider is asked again even after it refused that login. */
+  relogin(): Promise<Relogin> {
+    return this.#inTime(
+      this.#inSequence(async () => {
+        if (!(await this.#inFile())) return 'unreadable';
+        if (await this.#import()) return 'imported';
+        this.#refusedRefresh = undefined;
+        this.#retryAt = 0;
+        return 'unchanged';
+      }),
+    );
   }
 
   /** The current access token, which may have expired. */
@@ -144,6 +164,7 @@ export class OauthAccount {
     // The old refresh token is spent: if the process dies now, the new one must be on disk.
     await vault.save(this.#id, next);
     this.#login = next;
+    this.#failing = false;
     log.info('credential_refreshed', { account: this.#id });
     return 'renewed';
   }
@@ -190,9 +211,11 @@ export class OauthAccount {
   }
 
   #failed(status: number | undefined): 'failed' {
-    const { clock, log } = this.#tools;
+    const { clock, log, onRefreshFailed } = this.#tools;
     this.#retryAt = clock.now() + PAUSE_MS;
     log.warn('credential_refresh_failed', { account: this.#id, status });
+    if (!this.#failing) onRefreshFailed(this.#id);
+    this.#failing = true;
     return 'failed';
   }
 

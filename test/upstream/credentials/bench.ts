@@ -86,6 +86,7 @@ export class Bench {
       base_url: url,
       credential: { oauth: { file: join(folder, 'north.json'), token_url: `${url}/oauth/token`, client_id: 'client-1' } },
       headers: { 'x-account': 'north-1' },
+      paused: false,
       visible: true,
       max_concurrent: 32,
       models: {},
@@ -133,6 +134,7 @@ export class Bench {
       log: new Log('debug', (line) => void logged.push(line)),
       onRefused: (account) => void refused.push(account),
       onImported: (account) => void imported.push(account),
+      onRefreshFailed: () => undefined,
     });
     await credentials.configure(this.loaded);
     const { account, loaded } = this;

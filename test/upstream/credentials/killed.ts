@@ -22,6 +22,7 @@ const credentials = new Credentials({
   }),
   onRefused: () => undefined,
   onImported: () => undefined,
+  onRefreshFailed: () => undefined,
 });
 await credentials.configure(loaded);
 await credentials.refused(

@@ -1,0 +1,19 @@
+// A histogram of durations as plain numbers: an observation increments one cell, a scrape reads them.
+
+/** Upper bounds in seconds. Turns may run for minutes; refusals take milliseconds. */
+export const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const;
+
+const BOUNDS_MS: readonly number[] = DURATION_BUCKETS.map((seconds) => seconds * 1000);
+
+export class Durations {
+  /** By bucket, not cumulative; the last one counts what is longer than every bound. */
+  readonly counts: number[] = new Array<number>(BOUNDS_MS.length + 1).fill(0);
+  sumMs = 0;
+
+  add(ms: number): void {
+    let bucket = 0;
+    while (bucket < BOUNDS_MS.length && ms > (BOUNDS_MS[bucket] ?? 0)) bucket++;
+    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
+    this.sumMs += ms;
+  }
+}
