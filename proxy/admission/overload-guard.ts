@@ -26,8 +26,8 @@ const SAMPLE_MS = 500;
 /** The share of its limit below which a load must fall before turns are accepted again. */
 const EASED: Readonly<Record<Shortage, number>> = { event_loop: 0.5, memory: 0.95 };
 const COUNTERS = { event_loop: 'guard_event_loop_refused', memory: 'guard_memory_refused' } as const;
-/** Clients that were refused together come back spread over these seconds. */
-const RETRY_AFTER_SECONDS = 5;
+/** Clients that were refused together come back spread over these seconds. Made once: refusing must cost little. */
+const REFUSALS = [1, 2, 3, 4, 5].map((seconds) => new Refusal('server_is_overloaded', { retryAfterMs: seconds * 1_000 }));
 
 export class OverloadGuard {
   readonly #options: OverloadGuardOptions;
@@ -52,7 +52,7 @@ export class OverloadGuard {
     if (this.#refusing === null || this.#options.running() === 0) return undefined;
     this.#options.counters.add(COUNTERS[this.#refusing]);
     this.#refused += 1;
-    return new Refusal('server_is_overloaded', { retryAfterMs: 1_000 * (1 + (this.#refused % RETRY_AFTER_SECONDS)) });
+    return REFUSALS[this.#refused % REFUSALS.length];
   }
 
   status(): GuardStatus {
