@@ -76,7 +76,7 @@ class Attempt implements ReplyContext {
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
-  /** Ends a follow-up that nobody waits for any more. */
+  /** Ends a follow-up without a client that waits for it. */
   #following: AbortController | undefined;
   #cancelGone: () => void = () => undefined;
   #settled = false;

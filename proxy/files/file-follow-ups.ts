@@ -93,7 +93,7 @@ function finalisedRow(row: FileRow, answer: JsonObject): FileRow {
   return status === 'error' ? { ...row, status: 'error' } : row;
 }
 
-/** Only its kind is told: an error of the network may repeat the address. */
+/** Only its kind is reported: an error of the network may repeat the address. */
 const failed =
   (followed: FollowedAnswer) =>
   (thrown: unknown): never => {

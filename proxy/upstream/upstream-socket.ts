@@ -25,7 +25,7 @@ export interface SocketUser {
   /** The account answered the upgrade with a status. The response is read by the user, or destroyed. */
   refused(response: IncomingMessage): void;
   frame(bytes: Buffer): void;
-  /** The connection ended, whoever ended it. */
+  /** The connection ended, at whichever side. */
   ended(failure: CarrierFailure): void;
 }
 

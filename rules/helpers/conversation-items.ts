@@ -1,4 +1,4 @@
-// Items of a public conversation: the compaction that stands for its past, and what is visible of the rest (F3.1, F3.4).
+// Items of a public conversation: the compaction in place of its past, and what is visible of the rest (F3.1, F3.4).
 import { isAbsent, isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 

@@ -62,7 +62,7 @@ function checkHost({ pool }: Turn, host: ModelView | undefined): void {
 
 /**
  * Only an id that the catalog or the configuration has is noted: any other is a client's text (S4). Where a host does the work, its id
- * stands in; on native routes it does none.
+ * is noted instead; on native routes it does none.
  */
 function noteModel(id: string, listed: boolean, turn: Turn): void {
   const { key, pool, model } = turn;

@@ -199,7 +199,7 @@ export class FormUpload implements HeldUpload {
 
   #silent(): void {
     if (this.#request.complete) return;
-    // Nothing is asked of the client while nobody reads.
+    // Nothing is asked of the client while its upload has no reader.
     if (this.#request.isPaused() || this.#parser.writableNeedDrain) {
       this.#idle.refresh();
       return;
