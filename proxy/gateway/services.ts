@@ -6,6 +6,7 @@ import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
+import { RetryBudgets } from '../dispatch/retry-budget.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import { Files } from '../files/files.ts';
 import { Finalisation } from '../files/finalisation.ts';
@@ -46,6 +47,7 @@ export class Services {
   readonly loaded: () => LoadedConfig;
   readonly counters = new Counters();
   readonly turnMetrics = new TurnMetrics();
+  readonly retryBudgets = new RetryBudgets();
   /** What is held of uploads that stream through. */
   readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;
