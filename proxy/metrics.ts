@@ -19,6 +19,8 @@ export const COUNTERS = {
   admission_full: 'Turns refused because their class had too many waiting',
   admission_displaced: 'Waiting turns refused to make room for a turn of a key that had fewer waiting',
   admission_timeouts: 'Turns refused because they had waited long enough',
+  guard_event_loop_refused: 'Turns refused because the event loop was late',
+  guard_memory_refused: 'Turns refused because memory was short',
   account_waits: 'Turns that waited for an account below its max_concurrent',
   soft_pins_left: 'Turns that could not go where their session was',
   probes: 'Attempts that decide whether a failing account is back',

@@ -20,13 +20,13 @@ interface ListFilter {
 }
 
 export interface RequestFilter extends ListFilter {
-  /** Requests that ended at or after this time and began at most an hour before it. */
-  readonly ended_since?: number | undefined;
   /** Label of the account. */
   readonly account?: string | undefined;
   readonly key_id?: string | undefined;
   readonly model?: string | undefined;
   readonly family?: string | undefined;
+  /** Requests that ended at or after this time and began at most an hour before it. */
+  readonly ended_since?: number | undefined;
   readonly status?: number | undefined;
   readonly status_class?: string | undefined;
   readonly code?: string | undefined;

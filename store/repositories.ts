@@ -62,15 +62,15 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
         if (!isDerivable(row, made)) for (const attempt of made) writer.append(attempts, attempt);
       },
       list(filter) {
-        const { ended_since, pools, min_duration_ms, min_retries } = filter;
+        const { pools, min_duration_ms, min_retries, ended_since } = filter;
         const newest = page(filter);
         const own = [
           oneOf('pool', pools),
           ...EQUAL.map((column) => equals(column, filter[column])),
-          // The first condition is the one that an index serves.
-          ended_since === undefined ? undefined : where('at >= ? AND at + duration_ms >= ?', ended_since - LOOK_BACK_MS, ended_since),
           min_duration_ms === undefined ? undefined : where('duration_ms >= ?', min_duration_ms),
           min_retries === undefined ? undefined : where('retries >= ?', min_retries),
+          // The first condition is the one that an index serves.
+          ended_since === undefined ? undefined : where('at >= ? AND at + duration_ms >= ?', ended_since - LOOK_BACK_MS, ended_since),
         ];
         return select(operators(driver), requests, { ...newest, where: [...newest.where, ...own] });
       },

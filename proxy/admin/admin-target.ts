@@ -2,6 +2,7 @@
 import type { Store } from '../../store/store.ts';
 import type { Capacity } from '../accounts/capacity.ts';
 import type { AccountUsage } from '../accounts/quota/account-usage.ts';
+import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { Reloaded } from '../config/reloader.ts';
 import type { Counters } from '../metrics.ts';
@@ -30,6 +31,7 @@ export interface AdminTarget {
     readonly catalog: { readonly accounts: Pick<Catalog['accounts'], 'status'> };
     readonly continuity: Pick<Continuity, 'accountOf'>;
     readonly counters: Counters;
+    readonly guard: Pick<OverloadGuard, 'status'>;
     readonly turnMetrics: TurnMetrics;
     /** By Pool, the retries that its budget allows. */
     readonly retryBudgets: { left(now: number): readonly (readonly [string, number])[] };

@@ -21,7 +21,7 @@ const counterMetrics = ({ values }: Counters): readonly Metric[] =>
 
 function processMetrics(gateway: AdminTarget): readonly Metric[] {
   const { services, websockets, follower } = gateway;
-  const { store, uploads } = services;
+  const { guard, store, uploads } = services;
   return [
     { name: 'ready', type: 'gauge', help: 'Whether the gateway takes traffic', read: () => (gateway.ready ? 1 : 0) },
     {
@@ -64,6 +64,24 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       read: () => uploads.held,
     },
     { name: 'upload_bytes_held_max', type: 'gauge', help: 'Most of such bytes that one upload has held', read: () => uploads.most },
+    {
+      name: 'guard_refusing',
+      type: 'gauge',
+      help: 'Whether new turns are refused for the load of the process',
+      read: () => (guard.status().refusing === null ? 0 : 1),
+    },
+    {
+      name: 'guard_event_loop_delay_seconds',
+      type: 'gauge',
+      help: 'Mean delay of the event loop, when a turn came last',
+      read: () => guard.status().event_loop_ms / 1_000,
+    },
+    {
+      name: 'guard_memory_ratio',
+      type: 'gauge',
+      help: 'Memory of the process by what it may use, when a turn came last',
+      read: () => guard.status().memory_percent / 100,
+    },
     { name: 'store_rows_queued', type: 'gauge', help: 'Rows that wait to be written', read: () => store.stats().queued },
     { name: 'store_rows_written_total', type: 'counter', help: 'Rows written', read: () => store.stats().written },
     { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were given up', read: () => store.stats().dropped },

@@ -8,7 +8,7 @@ import type { PoolStatus, StatusReply } from './status-reply.ts';
 /** Members beside those of `StatusReply` are for people. */
 export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
   const { config } = gateway.loaded;
-  const { capacity, catalog, counters, store, usage } = gateway.services;
+  const { capacity, catalog, counters, guard, store, usage } = gateway.services;
   const { accounts, admission } = capacity.status();
   const configured = new Map(config.accounts.map((account) => [account.id, account]));
   return {
@@ -28,6 +28,7 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
         return [name, { ...status, limits: { running, waiting } }];
       }),
     ),
+    guard: guard.status(),
     catalogs: catalog.accounts.status(),
     quota: usage.quota.status(),
     store: store.stats(),

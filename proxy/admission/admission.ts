@@ -82,6 +82,13 @@ export class Admission {
     return this.#stateOf(name).room;
   }
 
+  /** The turns of all classes that have a slot. */
+  get running(): number {
+    let running = 0;
+    for (const state of this.#classes.values()) running += state.running;
+    return running;
+  }
+
   status(): Readonly<Partial<Record<AdmissionClass, ClassStatus>>> {
     return Object.fromEntries([...this.#classes].map(([name, state]) => [name, { running: state.running, waiting: state.room.size }]));
   }

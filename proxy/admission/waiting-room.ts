@@ -22,14 +22,26 @@ interface PoolRoom {
 }
 
 export class WaitingRoom {
-  limits: AdmissionConfig;
   readonly #counters: Counters;
+  #limits!: AdmissionConfig;
+  /** Made once: refusing must cost little. */
+  #overloaded!: Refusal;
   readonly #pools = new Map<string, PoolRoom>();
   #size = 0;
 
   constructor(limits: AdmissionConfig, counters: Counters) {
     this.limits = limits;
     this.#counters = counters;
+  }
+
+  get limits(): AdmissionConfig {
+    return this.#limits;
+  }
+
+  /** A full or slow queue is expected to stay so for about the longest wait of the class. */
+  set limits(limits: AdmissionConfig) {
+    this.#limits = limits;
+    this.#overloaded = new Refusal('server_is_overloaded', { retryAfterMs: limits.wait_ms });
   }
 
   /** The number of turns that wait. */
@@ -39,9 +51,9 @@ export class WaitingRoom {
 
   /** Counts a turn as waiting; returns the undo. @throws Refusal `server_is_overloaded` where there is no room for it */
   enter(tenant: Tenant, displace: Displace): () => void {
-    if (this.#size >= this.limits.waiting && !this.#makeRoom(tenant)) {
+    if (this.#size >= this.#limits.waiting && !this.#makeRoom(tenant)) {
       this.#counters.add('admission_full');
-      throw this.#overloaded();
+      throw this.#overloaded;
     }
     this.#counters.add('admission_waits');
     this.#add(tenant, displace);
@@ -51,7 +63,7 @@ export class WaitingRoom {
   /** Counts a wait that reached its deadline, and returns its refusal. */
   timeoutRefusal(): Refusal {
     this.#counters.add('admission_timeouts');
-    return this.#overloaded();
+    return this.#overloaded;
   }
 
   /**
@@ -69,7 +81,7 @@ export class WaitingRoom {
     if (!key) return false;
     if (pool === own && ((ownKey?.turns.length ?? 0) + 1) / tenant.weight >= loadOf(key)) return false;
     this.#counters.add('admission_displaced');
-    key.turns.at(-1)?.(this.#overloaded());
+    key.turns.at(-1)?.(this.#overloaded);
     return true;
   }
 
@@ -96,11 +108,6 @@ export class WaitingRoom {
     pool.size -= 1;
     if (pool.size === 0) this.#pools.delete(poolId);
     this.#size -= 1;
-  }
-
-  /** A full or slow queue is expected to stay so for about the longest wait of the class. */
-  #overloaded(): Refusal {
-    return new Refusal('server_is_overloaded', { retryAfterMs: this.limits.wait_ms });
   }
 }
 

@@ -4,6 +4,7 @@ import type { RouteKind } from '../turn/kinds.ts';
 import type {
   AccountConfig,
   AdmissionClass,
+  GuardLimits,
   KeyConfig,
   Limits,
   OperatorConfig,
@@ -51,6 +52,7 @@ export interface Config {
   readonly wire: WireWords;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
+  readonly guard: GuardLimits;
   readonly admission: Readonly<Record<AdmissionClass, AdmissionConfig>>;
   readonly accounts: readonly AccountConfig[];
   readonly pools: readonly PoolConfig[];

@@ -132,6 +132,7 @@ export class EventReply implements EventReader {
     if (refusalEvent && this.#held.release().some((held) => held.event.hasData)) this.#sink.renumber();
     // Made before commit: the error may repeat the prompt, and the turn releases the prompt at commit.
     const shown = data && this.#failureEvent(data);
+    this.#head.refuses = true;
     this.#commit();
     this.#relay(event, data, shown, replacement);
   }
@@ -241,9 +242,15 @@ export class EventReply implements EventReader {
       this.#settle({ kind: 'refused', refusal: refusalOf(thrown), outcome: kind === 'cut' ? kind : 'failed', failure });
       return;
     }
-    const ending = { outcome, status: this.#head.status, code: this.#codeOf(kind) };
+    const ending = { outcome, status: this.#statusOf(kind), code: this.#codeOf(kind) };
     const close: CloseReply = (closing) => (how === 'cut' ? sink.cut() : sink.close(closing, outcome));
     this.#settle({ kind: 'done', ending, close, failure });
+  }
+
+  /** The status for the row: on a websocket an error frame has one of its own. */
+  #statusOf(kind: OutcomeKind): number {
+    const stated = kind === 'failed' && this.#context.turn.client === 'websocket' ? this.#failure?.status : undefined;
+    return stated ?? this.#head.status;
   }
 
   /** The code for the row. */

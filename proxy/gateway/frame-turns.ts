@@ -3,7 +3,7 @@ import type { Frame, WebsocketConnection } from '../clients/websocket/connection
 import { FrameClient } from '../clients/websocket/frame-client.ts';
 import { ResumableClient } from '../clients/websocket/resumable-client.ts';
 import type { Clock } from '../clock.ts';
-import type { KeyedDigest } from '../encryption/digest.ts';
+import { ProcessDigest } from '../encryption/digest.ts';
 import type { Counters } from '../metrics.ts';
 import { ResumableTurns } from '../sessions/resumable-turns.ts';
 import { sessionOf } from '../sessions/session.ts';
@@ -17,8 +17,6 @@ export interface FrameTurnsOptions {
   readonly runner: TurnRunner;
   readonly clock: Clock;
   readonly counters: Counters;
-  /** Of what identifies a turn. */
-  readonly digest: KeyedDigest;
   readonly running: RunningTurns;
 }
 
@@ -31,6 +29,8 @@ interface Identified {
 export class FrameTurns {
   readonly #options: FrameTurnsOptions;
   readonly #resumable: ResumableTurns<ResumableClient>;
+  /** Of what identifies a turn. */
+  readonly #digest = new ProcessDigest();
   /** The last turn of each connection, for a client that has not seen its end. */
   readonly #last = new WeakMap<WebsocketConnection, ResumableClient>();
 
@@ -87,7 +87,7 @@ export class FrameTurns {
   #identified(turn: LiveTurn, frame: Frame): Identified | undefined {
     if (frame instanceof Refusal || !turn.surface.agentProtocol) return undefined;
     const session = sessionOf(turn.headers, turn.wire);
-    const identity = session === undefined ? undefined : identityOf(frame.json, this.#options.digest);
+    const identity = session === undefined ? undefined : identityOf(frame.json, this.#digest);
     if (session === undefined || !identity) return undefined;
     try {
       turn.rules.admit();

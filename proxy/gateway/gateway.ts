@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { openStore } from '../../store/store.ts';
 import { AdminServer } from '../admin/admin-listener.ts';
 import { adminRoutes } from '../admin/admin-routes.ts';
+import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { type Clock, systemClock, withDeadline } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
@@ -20,6 +21,8 @@ export interface GatewayOptions {
   readonly loaded: LoadedConfig;
   readonly clock?: Clock;
   readonly log?: Log;
+  /** The load of the process, as its guard reads it. */
+  readonly load?: ProcessLoad;
 }
 
 export interface Addresses {
@@ -39,22 +42,24 @@ export class Gateway {
   readonly #rehearsals: RehearsalProviders;
   #generation: Generation;
   #accepting = false;
+  readonly #load: ProcessLoad;
   #forgetRetention = (): void => undefined;
 
   /** Opens the store and starts what must run before the first turn. @throws StoreError */
-  static async open({ loaded, clock = systemClock, log }: GatewayOptions): Promise<Gateway> {
+  static async open({ loaded, clock = systemClock, log, load = new NodeLoad() }: GatewayOptions): Promise<Gateway> {
     const { config } = loaded;
     const [store, key, rehearsals] = await Promise.all([
       openStore(config.store, { clock: () => clock.now() }),
       storeKeyOf(config.store, config.store_key),
       RehearsalProviders.start(config),
     ]);
-    return new Gateway(loaded, rehearsals, { store, key, clock, log: log ?? new Log(config.log.level) });
+    return new Gateway(loaded, rehearsals, { store, key, clock, log: log ?? new Log(config.log.level), load });
   }
 
   private constructor(loaded: LoadedConfig, rehearsals: RehearsalProviders, opened: Omit<ServicesOptions, 'loaded'>) {
     this.startedAt = opened.clock.now();
     this.#rehearsals = rehearsals;
+    this.#load = opened.load;
     this.#generation = new Generation(loaded);
     this.services = new Services({ ...opened, loaded: () => this.loaded });
     void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
@@ -62,11 +67,11 @@ export class Gateway {
       generation: () => this.#generation,
       host: turnHost(this.services),
       runner: turnRunner(this.services, this),
+      overload: this.services.guard,
       counters: this.services.counters,
       uploads: this.services.uploads,
       clock: this.services.clock,
       heartbeat: this.services.heartbeat,
-      digest: opened.key.digest('turns'),
       ownHeaders: (turn) => ownHeaders(turn, this.services),
       speaks: (pool, { accounts }) =>
         pool.assignments.some(({ account: id }) => {
@@ -142,6 +147,7 @@ export class Gateway {
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
     for (const part of [catalog, usage, capacity, changes]) part.stop();
     continuity.flush();
+    this.#load.stop();
     this.#forgetRetention();
     await Promise.all([upstreams.destroy(), tokens.close()]);
     await Promise.all([this.#admin.close(), this.#rehearsals.close(), store.close()]);

@@ -30,6 +30,7 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
   const { admission, selection } = services.capacity;
   return new TurnRunner({
     admission,
+    guard: services.guard,
     accounting,
     requests: store.requests,
     metrics: services.turnMetrics,

@@ -11,7 +11,6 @@ import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections
 import { endRaw, HEADERS_LATE, refusalOfBytes } from '../clients/http/raw-refusal.ts';
 import { BODY_MALFORMED } from '../clients/http/request-body.ts';
 import type { Clock } from '../clock.ts';
-import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import { MemoryGuard } from '../memory-guard.ts';
 import type { CounterName, Counters } from '../metrics.ts';
@@ -35,9 +34,9 @@ export interface PublicListenerOptions {
   readonly uploads: UploadMeter;
   readonly clock: Clock;
   readonly heartbeat: Heartbeat;
-  readonly digest: KeyedDigest;
   readonly ownHeaders: WebsocketsOptions['ownHeaders'];
   readonly speaks: WebsocketsOptions['speaks'];
+  readonly overload: WebsocketsOptions['overload'];
 }
 
 const TIMEOUT_CHECK_MS = 1_000;

@@ -4,6 +4,8 @@ import { ChangeFeed } from '../../store/change-feed.ts';
 import type { AuditRow, Store } from '../../store/store.ts';
 import { Capacity } from '../accounts/capacity.ts';
 import { AccountUsage } from '../accounts/quota/account-usage.ts';
+import { OverloadGuard } from '../admission/overload-guard.ts';
+import type { ProcessLoad } from '../admission/process-load.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { RetryBudgets } from '../dispatch/retry-budget.ts';
@@ -20,6 +22,7 @@ import { ModelDirectory } from '../models/model-directory.ts';
 import { Continuity } from '../sessions/continuity.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/failure.ts';
+import type { GuardLimits } from '../turn/settings.ts';
 import { TurnMetrics } from '../turn-metrics.ts';
 import { UploadMeter } from '../upload-meter.ts';
 import { Credentials } from '../upstream/credentials/credentials.ts';
@@ -36,6 +39,7 @@ export interface ServicesOptions {
   readonly key: StoreKey;
   /** The configuration that turns begin with now. */
   readonly loaded: () => LoadedConfig;
+  readonly load: ProcessLoad;
 }
 
 const CATALOG_BOUNDS = { bytes: 16_777_216, ms: 30_000 };
@@ -56,6 +60,7 @@ export class Services {
   readonly catalog: Catalog;
   readonly models: ModelDirectory;
   readonly capacity: Capacity;
+  readonly guard: OverloadGuard;
   readonly usage: AccountUsage;
   readonly accounting: Accounting;
   readonly credentials: Credentials;
@@ -67,7 +72,7 @@ export class Services {
   readonly changes: ChangeFeed;
   readonly #calls: OwnCalls;
 
-  constructor({ clock, log, store, key, loaded }: ServicesOptions) {
+  constructor({ clock, log, store, key, loaded, load }: ServicesOptions) {
     this.clock = clock;
     this.log = log;
     this.store = store;
@@ -100,6 +105,8 @@ export class Services {
       models: () => this.models,
       quota: this.usage.quota,
     });
+    const limits = (): GuardLimits => loaded().config.guard;
+    this.guard = new OverloadGuard({ load, counters, limits, running: () => this.capacity.admission.running });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
     this.continuity = new Continuity({ store: store.pins, key, clock });

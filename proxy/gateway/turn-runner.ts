@@ -2,6 +2,7 @@
 // file settles the usage, writes the row, and ends the client's answer.
 import type { Store } from '../../store/store.ts';
 import type { Admission } from '../admission/admission.ts';
+import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { AnswerHandler } from '../answers/answer-handler.ts';
 import type { TurnClient } from '../dispatch/client.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
@@ -20,6 +21,7 @@ import type { TurnMetrics } from '../turn-metrics.ts';
 
 export interface TurnRunnerOptions {
   readonly admission: Admission;
+  readonly guard: OverloadGuard;
   readonly accounting: Accounting;
   readonly dispatch: Dispatch;
   /** What answers the kinds that need no account. */
@@ -50,6 +52,8 @@ export class TurnRunner {
       if (method === 'WS' && turn.client === 'http') throw upgradeRequired();
       if (!kind) throw new Refusal('unsupported_endpoint');
       if (isDispatched(turn)) {
+        const overloaded = this.#options.guard.refusal(turn.at);
+        if (overloaded) throw overloaded;
         let payload: Payload;
         let request: Body | undefined;
         const { payload: how, asCompaction, metered } = turn.kind;

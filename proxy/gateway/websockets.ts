@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { ClientConnection } from '../clients/http/client-connection.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { endRaw } from '../clients/http/raw-refusal.ts';
@@ -22,6 +23,7 @@ export interface WebsocketsOptions extends FrameTurnsOptions {
   readonly host: TurnHost;
   readonly heartbeat: Heartbeat;
   readonly guard: MemoryGuard;
+  readonly overload: OverloadGuard;
   /** Headers of the gateway's own on the answer to an upgrade. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
   /** Whether an account of the Pool speaks websocket. */
@@ -35,6 +37,8 @@ interface Upgrade {
   readonly headers: Headers;
   readonly client: ClientConnection;
   readonly turn: LiveTurn;
+  /** Its row in the configuration of the last frame. */
+  found?: { readonly generation: Generation; readonly match: Match | undefined };
 }
 
 const UNUSABLE_KEY = 'the key cannot be used any more';
@@ -77,6 +81,8 @@ export class Websockets {
     try {
       turn.rules.admit();
       if (this.#draining) throw new Refusal('server_is_overloaded');
+      const overloaded = this.#options.overload.refusal(turn.at);
+      if (overloaded) throw overloaded;
       if (!this.#options.speaks(turn.pool, generation)) throw upgradeRequired();
       this.#upgrade(request, socket, head, { ...arrival, turn });
     } catch (thrown) {
@@ -171,8 +177,12 @@ export class Websockets {
 
   /** A turn in the configuration of now; undefined where that has no such row any more. */
   #frameTurn(upgrade: Upgrade, generation: Generation): LiveTurn | undefined {
-    const found = generation.routes.find('WS', upgrade.path);
-    return found && 'route' in found ? this.#turn(upgrade, found, generation) : undefined;
+    if (upgrade.found?.generation !== generation) {
+      const found = generation.routes.find('WS', upgrade.path);
+      upgrade.found = { generation, match: found && 'route' in found ? found : undefined };
+    }
+    const { match } = upgrade.found;
+    return match && this.#turn(upgrade, match, generation);
   }
 
   #turn({ query, headers, client }: Omit<Upgrade, 'turn'>, { route, params }: Match, generation: Generation): LiveTurn {

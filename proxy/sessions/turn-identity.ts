@@ -1,5 +1,5 @@
 // The identity of a native websocket turn, by which a client that lost its connection finds its turn again (F8.4, Q29).
-import type { KeyedDigest } from '../encryption/digest.ts';
+import type { ProcessDigest } from '../encryption/digest.ts';
 import { canonicalJson, isList, isObject, type Json, type JsonObject } from '../turn/json.ts';
 import type { Body } from '../turn/turn.ts';
 
@@ -14,7 +14,7 @@ export interface TurnIdentity {
 }
 
 /** Undefined for a frame without a turn id, and for a prewarm: such a turn ends with its connection. */
-export function identityOf({ client_metadata, generate, input, ...body }: Body, digest: KeyedDigest): TurnIdentity | undefined {
+export function identityOf({ client_metadata, generate, input, ...body }: Body, digest: ProcessDigest): TurnIdentity | undefined {
   const turnId = isObject(client_metadata) ? client_metadata.turn_id : undefined;
   if (typeof turnId !== 'string' || turnId === '' || generate === false) return undefined;
   const { model, tools, tool_choice, reasoning, text } = body;

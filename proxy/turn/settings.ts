@@ -156,6 +156,14 @@ export interface Limits {
   readonly replies_in_memory_bytes: number;
 }
 
+/** When new turns are refused for the load of the process; 0 turns a limit off. */
+export interface GuardLimits {
+  /** Mean delay of the event loop. */
+  readonly event_loop_ms: number;
+  /** Of the memory that the process may use. */
+  readonly memory_percent: number;
+}
+
 export interface Timeouts {
   readonly client_header_ms: number;
   readonly client_body_idle_ms: number;

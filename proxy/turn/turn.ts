@@ -205,6 +205,8 @@ export interface Head {
   readonly headers: Record<string, string>;
   /** Whether an event of this type came before commit; only where the client is connected by a websocket. */
   holds?: (type: string) => boolean;
+  /** The reply begins with a refusal, which nothing of the gateway's own precedes (F1.8). */
+  refuses?: boolean;
 }
 
 /** One reply event. A rule that returns the same object forwards its bytes; any other object is encoded again. */

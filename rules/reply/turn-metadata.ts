@@ -12,7 +12,7 @@ interface Metadata {
   overHttp: boolean;
 }
 
-/** The account's own event is absorbed: its other headers stay. Further ones are dropped. */
+/** The account's own event is absorbed: its other headers stay. Further ones are dropped. A refused turn is not accepted, and has none of ours. */
 export const turnMetadata = rule<Metadata>({
   name: 'turn-metadata',
   routes: NATIVE_TURNS,
@@ -23,7 +23,7 @@ export const turnMetadata = rule<Metadata>({
   head(head, memory, turn) {
     memory.own = ownHeaders(head, turn, memory);
     const type = `${turn.wire.agent}.response.metadata`;
-    if (head.holds?.(type)) return undefined;
+    if (head.holds?.(type) || head.refuses) return undefined;
     memory.sent = true;
     return [{ type, data: { type, headers: memory.own } }];
   },

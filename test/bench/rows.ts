@@ -4,7 +4,8 @@ import { compressionCost } from './scenarios/compression.ts';
 import { growth, LARGE, SMALL } from './scenarios/growth.ts';
 import { addedLatency, jsonTurns, REFERENCE_STREAM } from './scenarios/json.ts';
 import { idleStreams, stalledReader } from './scenarios/memory.ts';
-import { NODE, refusals } from './scenarios/refusals.ts';
+import { OVERLOADED, overload, UNLOADED } from './scenarios/overload.ts';
+import { guardRefusals, NODE, refusals } from './scenarios/refusals.ts';
 import { requestLog } from './scenarios/request-log.ts';
 import { JSON_ALONE, rulesCost } from './scenarios/rules.ts';
 import { chatStreams, flatStreams, pacedStreams } from './scenarios/sse.ts';
@@ -74,6 +75,15 @@ export const ROWS: readonly Row[] = [
   ...([401, 429, 503] as const).map((status) =>
     row(`refuse-${status}`, `CPU per refusal, ${status}`, 'µs', refusals(status), `cpu per ${status}`, times(2), { reference: NODE }),
   ),
+  row('refuse-guard', 'CPU per refusal, 503 of the overload guard', 'µs', guardRefusals, 'cpu per refusal of the guard', times(2), {
+    reference: NODE,
+  }),
+  row('overload-p99', 'time of accepted turns, 3 × the load carried, p99', 'ms', overload, 'accepted p99', times(2), {
+    subject: OVERLOADED,
+    reference: UNLOADED,
+  }),
+  row('overload-refused', '… of refused turns, p99', 'ms', overload, 'refused p99', most(50), { subject: OVERLOADED }),
+  row('overload-memory', '… memory grown', 'MiB', overload, 'memory grown under overload', most(8), { subject: OVERLOADED }),
   row('log-lost', 'request rows lost at 5,000/s', 'rows', requestLog, 'rows lost', most(0)),
   row('log-cpu', '… main thread per row', 'µs', requestLog, 'main thread per row', most(2)),
   row('start', 'start to first answer, installed', 's', startToFirstAnswer, 'start', most(0.6), { aim: most(0.3) }),

@@ -26,6 +26,7 @@ test('key create adds a key, prints only its secret on stdout, and keeps only it
     pool: 'team',
     secret_sha256: [hash('sha256', secret, 'hex')],
     status: 'active',
+    weight: 1,
     expires_at: Date.UTC(2027, 0, 1),
     models: ['model-a', 'model-b'],
     limits: {},

@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { connect as connectTo, type Socket } from 'node:net';
 import { test } from 'node:test';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
 import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
 
-const FRAME = maskedFrame(JSON.stringify({ type: 'response.create', model: 'model-a', input: [], stream: true, store: false }));
+const MESSAGE = JSON.stringify({ type: 'response.create', model: 'model-a', input: [], stream: true, store: false });
+const FRAME = maskedFrame(MESSAGE);
 
 /** A text frame of a client, with a mask that changes nothing (RFC 6455, 5.2). `opcode`: 1 begins a message, 0 goes on with it. */
 function maskedFrame(text: string, { opcode = 1, isLast = true }: { readonly opcode?: number; readonly isLast?: boolean } = {}): Buffer {
@@ -107,13 +109,12 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
 
 test('a message in fragments is one turn, with pings between them', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'], strict: false } });
-  const text = JSON.stringify({ type: 'response.create', model: 'model-a', input: [], stream: true, store: false });
   const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
   for (const size of [1, 2, 3, 7, 64]) {
     const client = rawClient(gate);
     client.socket.write(headOfUpgrade(NATIVE_SOCKET));
-    for (let at = 0; at < text.length; at += size) {
-      client.socket.write(maskedFrame(text.slice(at, at + size), { opcode: at === 0 ? 1 : 0, isLast: at + size >= text.length }));
+    for (let at = 0; at < MESSAGE.length; at += size) {
+      client.socket.write(maskedFrame(MESSAGE.slice(at, at + size), { opcode: at === 0 ? 1 : 0, isLast: at + size >= MESSAGE.length }));
       // ws ends a client that sends dozens of pings before the first pong.
       if (at % 8 === 0) client.socket.write(ping);
     }
@@ -123,6 +124,14 @@ test('a message in fragments is one turn, with pings between them', async () => 
   const turns = gate.upstream.turns();
   assert.equal(turns.length, 5);
   for (const { json } of turns) assert.deepEqual(json, turns[0]?.json);
+});
+
+test('pings take no room of the bodies that are being received', async () => {
+  await using gate = await startTight();
+  using socket = await connect(gate, NATIVE_SOCKET);
+  for (const _ of FRAME) await socket.ping();
+  assert.equal(gate.count('bodies_guard_refused'), 0);
+  assert.equal((await socket.turn(JSON.parse(MESSAGE) as JsonObject)).at(-1)?.type, 'response.completed');
 });
 
 test('a client that leaves at any frame of its reply ends its turn where it cannot come back, once', async () => {

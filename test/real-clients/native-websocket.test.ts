@@ -47,7 +47,7 @@ for (const session of sessions.filter(({ requests }) =>
     assert.equal(rows.length, turns, 'one row a turn');
     for (const { status, outcome, account, code } of rows) {
       const isLost = code === 'previous_response_not_found';
-      assert.deepEqual([status, outcome, account], isLost ? [200, 'failed', 'NORTH'] : [200, 'completed', 'NORTH']);
+      assert.deepEqual([status, outcome, account], isLost ? [400, 'failed', 'NORTH'] : [200, 'completed', 'NORTH']);
     }
   });
 }
@@ -71,13 +71,13 @@ async function replay(gate: TestGateway, session: RecordedSession, request: Reco
   return turns.length;
 }
 
-/** EV1: each turn has the gateway's own ETag, in place of the account's or in an event of its own. */
+/** EV1: each accepted turn has the gateway's own ETag, in place of the account's or in an event of its own. */
 function shownInNative(frames: readonly JsonObject[], etag: string): readonly JsonObject[] {
   const own = { 'x-models-etag': etag };
   const merged = frames.map((frame) =>
     frame.type === METADATA ? { ...frame, headers: { ...(frame.headers as JsonObject), ...own } } : frame,
   );
-  return frames.some(({ type }) => type === METADATA) ? merged : [{ type: METADATA, headers: own }, ...merged];
+  return frames.some(({ type }) => type === METADATA || type === 'error') ? merged : [{ type: METADATA, headers: own }, ...merged];
 }
 
 /** A turn state in this event is the one of the account's upgrade; turns have theirs in an event of their own. */

@@ -194,9 +194,10 @@ test('a key stands for its Pool: its turns reach every account of it, and none o
   const turn = { model: 'model-a', input: 'hello', stream: true };
   for (const account of ['north', 'south', 'west']) gate.upstream.next(account, 'stall before headers');
   const first = gate.send('/v1/responses', { body: turn });
-  await gate.upstream.arrived(1);
+  const stalled = ['north', 'south'].map((account) => gate.upstream.stalled(account));
+  await Promise.any(stalled);
   const second = gate.send('/v1/responses', { body: turn });
-  await gate.upstream.arrived(2);
+  await Promise.all(stalled);
   gate.upstream.release();
   for (const reply of await Promise.all([first, second])) assert.equal(reply.status, 200);
   const reached = new Set(gate.upstream.turns().map(({ account }) => account));

@@ -230,7 +230,7 @@ test('[RM2] the row has saved tokens where they were counted before the turn end
   gate.upstream.next('north', 'stall after 2 events');
   gate.upstream.next('south', 'stall after 2 events');
   const answering = turn();
-  await gate.upstream.arrived(2);
+  await Promise.any(['north', 'south'].map((account) => gate.upstream.stalled(account)));
   await counted(2);
   gate.upstream.release();
   const tokens = (await answering) ?? {};

@@ -509,7 +509,7 @@ describe('[S2] the limits of a key', () => {
     const { gate } = here;
     gate.upstream.always('north', 'stall before headers');
     const answers = Array.from({ length: 10 }, () => one(gate));
-    await gate.upstream.arrived(3);
+    await gate.upstream.stalled('north', 3);
     await until('seven refusals', async () => ((await gate.rows()).length === 7 ? true : undefined));
     assert.deepEqual(await state(gate), [[3, 3, 0, null]]);
     gate.upstream.always('north', 'steady');

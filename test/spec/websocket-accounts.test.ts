@@ -120,6 +120,16 @@ test('a refusal that blames the request is passed on, with a status, and the con
   }
 });
 
+test('[F1.8] a refusal at once is the first frame of its turn', async () => {
+  gate.upstream.next('north', [{ kind: 'refuse', status: 400, code: 'context_length_exceeded' }]);
+  using socket = await connect(gate, NATIVE_SOCKET);
+  const frames = await socket.turn(frameOf('hi'));
+  assert.ok(
+    typesOf(frames).every((type) => type === 'error'),
+    typesOf(frames).join(', '),
+  );
+});
+
 test('every account out of quota is one error frame that says until when', async () => {
   for (const account of ['north', 'south']) gate.upstream.next(account, 'refuse 429 usage_limit_reached resets 600');
   using socket = await connect(gate, NATIVE_SOCKET);

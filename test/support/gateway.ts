@@ -1,6 +1,7 @@
 // A running gateway for a test: real sockets, the rehearsal provider behind it, every port 0, one temporary store.
 import { hash } from 'node:crypto';
 import { stringify } from 'yaml';
+import type { ProcessLoad } from '../../proxy/admission/process-load.ts';
 import type { Clock } from '../../proxy/clock.ts';
 import type { LoadedConfig } from '../../proxy/config/config.ts';
 import { inspect } from '../../proxy/config/load.ts';
@@ -25,6 +26,8 @@ export interface GatewayOptions {
   readonly config?: (draft: Draft) => void;
   readonly clock?: Clock;
   readonly store?: string;
+  /** The load of the process as the guard sees it; without it the guard is off: a busy machine changes no test. */
+  readonly load?: ProcessLoad;
 }
 
 export interface Reply {
@@ -126,15 +129,21 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     options,
   );
   options.config?.(draft);
-  return running(await loadedFrom(draft), { upstream, draft, ...(options.clock ? { clock: options.clock } : {}) });
+  const { clock, load } = options;
+  return running(await loadedFrom(draft), { upstream, draft, ...(clock ? { clock } : {}), ...(load ? { load } : {}) });
 }
 
 async function running(
   loaded: LoadedConfig,
-  { upstream, draft, clock }: Pick<GatewayOptions, 'clock'> & { readonly upstream: Upstream; readonly draft: Draft },
+  { upstream, draft, clock, load }: Pick<GatewayOptions, 'clock' | 'load'> & { readonly upstream: Upstream; readonly draft: Draft },
 ): Promise<TestGateway> {
   const logged: string[] = [];
-  const gateway = await Gateway.open({ loaded, log: new Log('debug', (line) => void logged.push(line)), ...(clock ? { clock } : {}) });
+  const gateway = await Gateway.open({
+    loaded,
+    log: new Log('debug', (line) => void logged.push(line)),
+    ...(clock ? { clock } : {}),
+    ...(load ? { load } : {}),
+  });
   const { main, admin } = await gateway.listen();
   const url = `http://127.0.0.1:${main.port}`;
   const gate = new TestGateway({ gateway, upstream, url, adminUrl: `http://127.0.0.1:${admin?.port}`, logged, draft });
@@ -142,12 +151,13 @@ async function running(
   return gate;
 }
 
-function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sqlite::memory:' }: GatewayOptions): Draft {
+function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sqlite::memory:', load }: GatewayOptions): Draft {
   return {
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
     store,
     timeouts: { drain_ms: 1000 },
+    ...(load ? {} : { guard: { event_loop_ms: 0, memory_percent: 0 } }),
     accounts: accounts.map((id) => ({
       id,
       label: id.toUpperCase(),

@@ -19,6 +19,9 @@ const MAX_WAITING = 8;
 /** Bytes written and not yet taken by the client: more stop the reply, which goes on when they are written. */
 const FULL_BYTES = 1_048_576;
 
+/** The head of a client's ping or pong: two bytes, and four of the mask. */
+const CONTROL_HEAD_BYTES = 6;
+
 /** A `response.create` frame; a refusal where its bytes are no JSON object. */
 export type Frame = { readonly json: Body; readonly bytes: number } | Refusal;
 
@@ -62,6 +65,7 @@ export class WebsocketConnection {
     // Before the listener of ws, which delivers the frames that a chunk completes.
     socket.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
     ws.on('message', (data: Buffer, isBinary) => this.#frame(data, isBinary));
+    for (const control of ['ping', 'pong'] as const) ws.on(control, (data: Buffer) => this.#releaseControl(data.length));
     ws.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
     ws.on('close', () => this.#closed());
   }
@@ -140,6 +144,13 @@ export class WebsocketConnection {
     }
     counters.add('bodies_guard_refused');
     this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
+  }
+
+  /** A control frame is no part of a body: without end, pings would take the room of all. */
+  #releaseControl(payloadBytes: number): void {
+    const bytes = Math.min(this.#arriving, CONTROL_HEAD_BYTES + payloadBytes);
+    this.#options.guard.give(bytes);
+    this.#arriving -= bytes;
   }
 
   #releaseArriving(): void {

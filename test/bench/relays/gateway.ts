@@ -22,6 +22,9 @@ export const keyNumber = (number: number): string => (number === 0 ? KEY : `pg-b
 export interface Size {
   readonly accounts: number;
   readonly keys: number;
+  /** Settings of these names in the configuration. */
+  readonly admission?: object;
+  readonly guard?: object;
 }
 
 export const USUAL: Size = { accounts: 2, keys: 2 };
@@ -31,7 +34,7 @@ const ROOT = new URL('../../..', import.meta.url);
 const MAIN = fileURLToPath(new URL('proxy/main.ts', ROOT));
 
 /** A configuration file in a directory of its own; its path. */
-export function writeConfig(stage: Stage, { accounts, keys }: Size, port = 0): string {
+export function writeConfig(stage: Stage, { accounts, keys, ...settings }: Size, port = 0): string {
   const directory = mkdtempSync(join(stage.directory, 'gateway-'));
   const ids = Array.from({ length: accounts }, (_, i) => `account-${i}`);
   const assignments = ids.map((account) => ({ account }));
@@ -44,6 +47,7 @@ export function writeConfig(stage: Stage, { accounts, keys }: Size, port = 0): s
     store: `sqlite:${directory}/poolgate.db`,
     store_key: { file: `${directory}/store.key` },
     log: { level: 'warn' },
+    ...settings,
     accounts: ids.map((id) => ({
       id,
       label: id,

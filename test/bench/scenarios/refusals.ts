@@ -1,11 +1,12 @@
 // What saying no costs, next to Node's own server saying as much: clients repeat a refused request up to thirty times.
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
-import { loadJson } from '../json-load.ts';
+import { type Answered, loadJson } from '../json-load.ts';
 import { GATEWAY, NATIVE_PATH, startRefuser } from '../relays/crew.ts';
-import { CLOSED_KEY, firstStatus, LIMITED_KEY, startGateway } from '../relays/gateway.ts';
+import { CLOSED_KEY, firstStatus, KEY, LIMITED_KEY, startGateway, USUAL } from '../relays/gateway.ts';
 import { type Measurement, NotYet, type Scenario } from '../sheet.ts';
-import { requestOf } from '../wire.ts';
+import { startLoad } from '../streams.ts';
+import { type Plan, requestOf } from '../wire.ts';
 
 export const NODE = 'node';
 /** A 429 and a 503 come after every check of the body: the contract's order (Q4). */
@@ -18,6 +19,39 @@ const WARM_SECONDS = 8;
 const BODY_BYTES = 140;
 
 const KEYS: Readonly<Record<401 | 429 | 503, string>> = { 401: 'pg-nobody-has-this-key', 429: LIMITED_KEY, 503: CLOSED_KEY };
+
+/** A limit that any process is over while it works. */
+const CLOSED_GUARD = { event_loop_ms: 1, memory_percent: 1 };
+/** One delta, the next in three hours. */
+const IDLE: Plan = { deltas: 2, perSecond: 0.0001 };
+
+/** The guard decides before the body is read. A turn runs, without which it refuses none. */
+export async function guardRefusals({ stage, effort, sheet }: Measurement): Promise<void> {
+  const gateway = await startGateway(stage, { ...USUAL, guard: CLOSED_GUARD });
+  const running = { port: gateway.port, requests: [requestOf({ path: NATIVE_PATH, key: KEY, stream: IDLE })], connections: 1 };
+  const turn = await startLoad(stage, { ...running, warmSeconds: 0, seconds: 3_600 });
+  const contenders = [
+    { name: GATEWAY, relay: gateway },
+    { name: NODE, relay: await startRefuser(stage, 503, BODY_BYTES, 'unread') },
+  ];
+  const request = requestOf({ path: NATIVE_PATH, key: KEY });
+  const load = ({ relay: { port } }: (typeof contenders)[number], seconds: number): Promise<Answered> =>
+    awake(stage, () => loadJson(stage, { port, request, connections: CONNECTIONS, seconds }));
+  for (const contender of contenders) await load(contender, WARM_SECONDS);
+  await costPerRequest(
+    stage,
+    { label: 'refuse-guard', rounds: effort.rounds, workers: contenders },
+    async (contender) => {
+      const { requests, refused } = await load(contender, 1);
+      // The guard opens for a moment after a pause.
+      if (refused < requests * 0.99 || requests === 0) throw new Error(`only ${refused} of ${requests} requests were refused`);
+      return requests;
+    },
+    ({ name }, microseconds) => sheet.add('cpu per refusal of the guard', name, microseconds),
+  );
+  await turn.stop();
+  for (const { relay } of contenders) await relay.child.stop();
+}
 
 export function refusals(status: 401 | 429 | 503): Scenario {
   return async ({ stage, effort, sheet }: Measurement) => {

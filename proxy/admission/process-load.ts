@@ -1,0 +1,47 @@
+// The load of this process: how late its event loop is, and how much of the memory that it may use it has.
+import { totalmem } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+
+export interface ProcessLoad {
+  /** Mean delay of the event loop since the last call, in milliseconds. */
+  eventLoopMs(): number;
+  /** The larger of two shares: resident memory of the container's or machine's, heap of the heap's limit. */
+  memoryPercent(): number;
+  /** Stops the measurement. */
+  stop(): void;
+}
+
+/** A native timer of this period measures the event loop; no JavaScript runs for it. */
+const RESOLUTION_MS = 20;
+
+export class NodeLoad implements ProcessLoad {
+  #delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
+
+  /** The first call begins to measure. */
+  eventLoopMs(): number {
+    if (!this.#delay) {
+      this.#delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+      this.#delay.enable();
+    }
+    const { count, mean } = this.#delay;
+    this.#delay.reset();
+    // The histogram has the whole time between two runs of the timer.
+    return count === 0 ? 0 : Math.max(0, mean / 1e6 - RESOLUTION_MS);
+  }
+
+  memoryPercent(): number {
+    const { used_heap_size, heap_size_limit } = getHeapStatistics();
+    return 100 * Math.max(process.memoryUsage.rss() / usableMemory(), used_heap_size / heap_size_limit);
+  }
+
+  stop(): void {
+    this.#delay?.disable();
+  }
+}
+
+/** In bytes. Without a limit of its container the process may use what the machine has. */
+function usableMemory(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}

@@ -1,0 +1,56 @@
+// Run as a process of its own: offers requests at a fixed rate, whatever becomes of the earlier ones, and times their answers.
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import type { Wire } from '../wire.ts';
+import type { Offered } from './overload.ts';
+
+const TICK_MS = 2;
+
+const [port = '', file = '', perSecond = '1', seconds = '1'] = process.argv.slice(2);
+const { path, headers, body } = JSON.parse(readFileSync(file, 'utf8')) as Wire;
+const pool = new Pool(`http://127.0.0.1:${port}`, { connections: null, pipelining: 1 });
+const times = { accepted: [] as number[], refused: [] as number[] };
+const late: number[] = [];
+let failed = 0;
+
+async function ask(): Promise<void> {
+  const began = performance.now();
+  try {
+    const { statusCode, body: answer } = await pool.request({ method: 'POST', path, headers, body });
+    await answer.dump({ limit: Number.MAX_SAFE_INTEGER });
+    const took = performance.now() - began;
+    if (statusCode === 200) times.accepted.push(took);
+    else if (statusCode === 503) times.refused.push(took);
+    else failed += 1;
+  } catch {
+    failed += 1;
+  }
+}
+
+const percentile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? 0;
+
+const asked: Promise<void>[] = [];
+const began = performance.now();
+for (let elapsed = 0; elapsed < Number(seconds) * 1_000; elapsed = performance.now() - began) {
+  const due = (elapsed / 1_000) * Number(perSecond);
+  while (asked.length < due) {
+    late.push(elapsed - (asked.length / Number(perSecond)) * 1_000);
+    asked.push(ask());
+  }
+  await sleep(TICK_MS);
+}
+await Promise.all(asked);
+await pool.close();
+const told: Offered = {
+  accepted: times.accepted.length,
+  refused: times.refused.length,
+  failed,
+  lateP99: percentile(late, 0.99),
+  acceptedP50: percentile(times.accepted, 0.5),
+  acceptedP99: percentile(times.accepted, 0.99),
+  refusedP50: percentile(times.refused, 0.5),
+  refusedP99: percentile(times.refused, 0.99),
+};
+console.log(JSON.stringify(told));
