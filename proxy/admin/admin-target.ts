@@ -33,6 +33,8 @@ export interface AdminTarget {
     readonly counters: Counters;
     readonly guard: Pick<OverloadGuard, 'status'>;
     readonly turnMetrics: TurnMetrics;
+    /** By Pool, the retries that its budget allows. */
+    readonly retryBudgets: { left(now: number): readonly (readonly [string, number])[] };
     readonly models: Pick<ModelDirectory, 'models'>;
     readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'requests' | 'stats'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;

@@ -183,6 +183,17 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       labels: ['cause'],
       samples: () => [...cells.failovers].map(([cause, value]) => ({ labels: { cause }, value })),
     },
+    {
+      name: 'retry_budget_left',
+      type: 'gauge',
+      help: 'Retries that the budget of a Pool allows at this moment; of Pools that had turns',
+      labels: ['pool'],
+      samples: () => {
+        const pools = new Set(config().pools.map(({ id }) => id));
+        const left = gateway.services.retryBudgets.left(gateway.now());
+        return left.flatMap(([pool, value]) => (pools.has(pool) ? { labels: { pool }, value } : []));
+      },
+    },
     ...(['running', 'waiting'] as const).flatMap((what): readonly Metric[] => [
       {
         name: `class_${what}`,

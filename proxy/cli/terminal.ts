@@ -12,7 +12,8 @@ export function terminalOf({ stdin, stdout }: Pick<NodeJS.Process, 'stdin' | 'st
   if (!stdin.isTTY || !stdout.isTTY) return undefined;
   return {
     get size() {
-      return { columns: stdout.columns, rows: stdout.rows };
+      // 0 where the terminal does not say.
+      return { columns: stdout.columns || 80, rows: stdout.rows || 24 };
     },
     onKey(listen) {
       const typed = (text: Buffer): void => listen(text.toString());

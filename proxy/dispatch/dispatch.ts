@@ -1,18 +1,18 @@
-// Dispatch: takes an admission slot, then runs one turn's attempts at accounts; keeps the retry budget of each Pool (Q4, Q6).
+// Dispatch: takes an admission slot, then runs one turn's attempts at accounts within the retry budget of its Pool (Q4, Q6).
 import type { Admission, Slot } from '../admission/admission.ts';
 import { clientGone, NO_ATTEMPTS } from '../turn/turn-result.ts';
 import { CiphertextRecovery } from './ciphertext-recovery.ts';
 import type { Dispatched, DispatchRequest } from './dispatch-request.ts';
-import { RetryBudget } from './retry-budget.ts';
+import type { RetryBudgets } from './retry-budget.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
 export interface DispatchOptions extends TurnServices {
   readonly admission: Admission;
+  readonly budgets: RetryBudgets;
 }
 
 export class Dispatch {
   readonly #options: DispatchOptions;
-  readonly #budgets = new Map<string, RetryBudget>();
   readonly #recovery: CiphertextRecovery;
 
   constructor(options: DispatchOptions) {
@@ -33,12 +33,7 @@ export class Dispatch {
   }
 
   #attempts(request: DispatchRequest, slot: Slot): Promise<Dispatched> {
-    const { id } = request.turn.pool;
-    let budget = this.#budgets.get(id);
-    if (!budget) {
-      budget = new RetryBudget();
-      this.#budgets.set(id, budget);
-    }
+    const budget = this.#options.budgets.of(request.turn.pool.id);
     return new TurnAttempts(this.#options, request, { slot, budget, recovery: this.#recovery }).run();
   }
 

@@ -44,10 +44,34 @@ export class RetryBudget {
   }
 
   allows(now: number): boolean {
-    return this.#retries.total(now) < Math.max(FLOOR, SHARE * this.#turns.total(now));
+    return this.left(now) > 0;
+  }
+
+  /** Retries that it allows at this moment; a fraction allows one. */
+  left(now: number): number {
+    return Math.max(0, Math.max(FLOOR, SHARE * this.#turns.total(now)) - this.#retries.total(now));
   }
 
   retry(now: number): void {
     this.#retries.add(now);
+  }
+}
+
+/** One budget for each Pool that turns have gone to. */
+export class RetryBudgets {
+  readonly #budgets = new Map<string, RetryBudget>();
+
+  of(pool: string): RetryBudget {
+    let budget = this.#budgets.get(pool);
+    if (!budget) {
+      budget = new RetryBudget();
+      this.#budgets.set(pool, budget);
+    }
+    return budget;
+  }
+
+  /** By Pool, the retries that are left. */
+  left(now: number): readonly (readonly [string, number])[] {
+    return [...this.#budgets].map(([pool, budget]) => [pool, budget.left(now)] as const);
   }
 }

@@ -37,6 +37,7 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
     log,
     dispatch: new Dispatch({
       admission,
+      budgets: services.retryBudgets,
       selection,
       credentials,
       continuity,

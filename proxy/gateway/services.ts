@@ -8,6 +8,7 @@ import { OverloadGuard } from '../admission/overload-guard.ts';
 import type { ProcessLoad } from '../admission/process-load.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
+import { RetryBudgets } from '../dispatch/retry-budget.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import { Files } from '../files/files.ts';
 import { Finalisation } from '../files/finalisation.ts';
@@ -50,6 +51,7 @@ export class Services {
   readonly loaded: () => LoadedConfig;
   readonly counters = new Counters();
   readonly turnMetrics = new TurnMetrics();
+  readonly retryBudgets = new RetryBudgets();
   /** What is held of uploads that stream through. */
   readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;

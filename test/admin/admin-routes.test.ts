@@ -43,6 +43,7 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
   cost_usd_total: ['counter', 'key'],
   event_loop_lag_seconds: ['gauge', 'quantile'],
   failovers_total: ['counter', 'cause'],
+  retry_budget_left: ['gauge', 'pool'],
   tokens_total: ['counter', 'model', 'kind'],
   turn_duration_seconds: ['histogram', 'family'],
   turn_first_event_seconds: ['histogram', 'family'],
@@ -51,6 +52,9 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
 
 const PLAIN: Readonly<Record<string, 'counter' | 'gauge'>> = {
   config_last_reload_successful: 'gauge',
+  guard_event_loop_delay_seconds: 'gauge',
+  guard_memory_ratio: 'gauge',
+  guard_refusing: 'gauge',
   ready: 'gauge',
   start_time_seconds: 'gauge',
   store_rows_dropped_total: 'counter',
@@ -114,6 +118,7 @@ test('a turn counts by family, status and code, its attempts by account, its tok
   assert.equal(value('account_attempts_total{account="north",outcome="upstream_status"}'), 1);
   assert.equal(value('account_attempts_total{account="south",outcome="answered"}'), 1);
   assert.equal(value('failovers_total{cause="server"}'), 1);
+  assert.equal(value('retry_budget_left{pool="team"}'), 9);
   assert.equal(value('tokens_total{model="model-a",kind="input"}'), row?.input_tokens);
   assert.equal(value('tokens_total{model="model-a",kind="output"}'), row?.output_tokens);
   assert.ok(value('cost_usd_total{key="ci"}') > 0);

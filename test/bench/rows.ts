@@ -83,7 +83,7 @@ export const ROWS: readonly Row[] = [
     reference: UNLOADED,
   }),
   row('overload-refused', '… of refused turns, p99', 'ms', overload, 'refused p99', most(50), { subject: OVERLOADED }),
-  row('overload-memory', '… memory grown', 'MiB', overload, 'memory grown under overload', most(8), { subject: OVERLOADED }),
+  row('overload-memory', '… memory grown', 'MiB', overload, 'memory grown under overload', most(16), { subject: OVERLOADED }),
   row('log-lost', 'request rows lost at 5,000/s', 'rows', requestLog, 'rows lost', most(0)),
   row('log-cpu', '… main thread per row', 'µs', requestLog, 'main thread per row', most(2)),
   row('start', 'start to first answer, installed', 's', startToFirstAnswer, 'start', most(0.6), { aim: most(0.3) }),

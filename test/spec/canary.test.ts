@@ -562,7 +562,7 @@ test('afterwards nothing of it is in a log line, in an answer of the admin liste
   const lines = gate.logged.join('');
   assert.ok(lines.includes('"event":"request"'), 'and log lines');
   const seen: Record<string, string | Buffer> = { 'the log': lines };
-  for (const path of ['/healthz', '/readyz', '/status', '/metrics', `/${MARK}`]) {
+  for (const path of ['/healthz', '/readyz', '/status', '/metrics', '/requests?limit=999', `/requests?status=${MARK}`, `/${MARK}`]) {
     seen[`the admin listener's ${path}`] = await (await fetch(gate.adminUrl + path)).text();
   }
   for (const name of TOOL_NAMES) {
