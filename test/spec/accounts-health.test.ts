@@ -201,7 +201,7 @@ test('operators see each account’s health, what is in flight, and the queues',
   const [north, south] = accounts;
   assert.deepEqual([north?.account, north?.status, (north?.cooldown as JsonObject | undefined)?.cause], ['north', 'failing', 'refused']);
   assert.deepEqual([south?.status, south?.cooldown, south?.inFlight], ['active', undefined, 0]);
-  assert.deepEqual(admission.stream, { running: 0, waiting: 0 });
+  assert.deepEqual(admission.stream, { running: 0, waiting: 0, limits: { running: 4096, waiting: 1024 } });
 });
 
 test('[UA1] cooldowns and refused credentials survive a restart', async () => {
