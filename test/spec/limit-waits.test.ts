@@ -5,6 +5,7 @@ import type { JsonObject } from '../../proxy/turn/json.ts';
 import { HandClock } from '../models/support.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
+import { connect } from '../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';
@@ -42,6 +43,19 @@ const WAYS: readonly (readonly [name: string, path: string, stream: boolean])[] 
   ['public JSON', PUBLIC, false],
 ];
 
+/** The error of a websocket's turn, with the status of its frame. */
+async function refusalFrame(gate: TestGateway, path: string): Promise<JsonObject> {
+  using socket = await connect(gate, path);
+  const frames = await socket.turn(turnBody('hello'));
+  assert.deepEqual(
+    frames.map(({ type }) => type),
+    ['error'],
+  );
+  const { status, error } = frames[0] as { status: number; error: JsonObject };
+  const { code, type, resets_at } = error;
+  return { status, code, type, resets_at };
+}
+
 const ask = (gate: TestGateway, path = NATIVE, fields: JsonObject = {}): Promise<Reply> =>
   gate.send(path, { body: turnBody('hello', fields) });
 
@@ -71,6 +85,9 @@ describe('[Q1] a limit of a day, a week or of dollars is final, and states its r
         assert.deepEqual(waitOf(refused), { ...LONG, resets_at }, name);
         assert.match(refused.json.error.message, new RegExp(`\\(${limit}\\)\\. It resets at 20\\d\\d-\\d\\d-\\d\\dT00:00:00Z\\.$`));
       }
+      const { status, code, type } = LONG;
+      for (const path of [NATIVE, PUBLIC])
+        assert.deepEqual(await refusalFrame(gate, path), { status, code, type, resets_at }, `websocket of ${path}`);
       assert.equal(gate.upstream.turns().length, 1);
     });
   }
