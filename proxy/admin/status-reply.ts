@@ -27,7 +27,7 @@ export interface PoolStatus {
   readonly strategy: string;
   /** Accounts of its assignments, in their order. */
   readonly accounts: readonly string[];
-  /** Of these, the accounts whose assignment is active and eligible. */
+  /** The accounts with an active and eligible assignment, in the same order. */
   readonly assigned: readonly string[];
 }
 

@@ -18,7 +18,7 @@ export interface Change {
   readonly restart: boolean;
 }
 
-/** Settings whose values never appear in logs, audit rows or status replies: secrets, references to secrets, and account addresses. */
+/** Settings to redact in logs, audit rows and status replies: secrets, references to secrets, and account addresses. */
 const PRIVATE: ReadonlySet<string> = new Set(['base_url', 'credential', 'headers', 'secret_sha256', 'store_key', 'token_sha256']);
 
 /** The mark that replaces a private value. Equal values have equal marks; a mark reveals nothing else. */

@@ -24,6 +24,15 @@ const HANDSHAKE = {
 const reasonsOf = async (gate: TestGateway): Promise<readonly unknown[]> =>
   (await gate.rows()).flatMap(({ reason_class, status, code, outcome }) => (reason_class ? [[reason_class, status, code, outcome]] : []));
 
+const withIdleWindow = (clock: ManualClock, idle_ms: number): Promise<TestGateway> =>
+  startGateway({
+    clock,
+    upstream: { accounts: ['north'] },
+    config: (draft) => {
+      draft.timeouts.websocket_idle_timeout_ms = idle_ms;
+    },
+  });
+
 /** A round trip: everything that the socket sent before has been read. */
 async function settled(socket: TestSocket): Promise<void> {
   await socket.ping();
@@ -32,13 +41,7 @@ async function settled(socket: TestSocket): Promise<void> {
 for (const path of SOCKETS) {
   test(`[LI1] [RM4] ${path} is closed when no frame came for the window; pings are no frames, and a running turn is no idleness`, async () => {
     const clock = new ManualClock();
-    await using gate = await startGateway({
-      clock,
-      upstream: { accounts: ['north'] },
-      config: (draft) => {
-        draft.timeouts.websocket_idle_timeout_ms = 60_000;
-      },
-    });
+    await using gate = await withIdleWindow(clock, 60_000);
     using socket = await connect(gate, path);
     clock.advance(59_000);
     await settled(socket);
@@ -63,13 +66,7 @@ for (const path of SOCKETS) {
 
   test(`[LI1] a new window governs new upgrades of ${path} alone`, async () => {
     const clock = new ManualClock();
-    await using gate = await startGateway({
-      clock,
-      upstream: { accounts: ['north'] },
-      config: (draft) => {
-        draft.timeouts.websocket_idle_timeout_ms = 120_000;
-      },
-    });
+    await using gate = await withIdleWindow(clock, 120_000);
     using old = await connect(gate, path);
     await gate.reconfigure((draft) => {
       draft.timeouts.websocket_idle_timeout_ms = 60_000;

@@ -34,7 +34,7 @@ export class AccountStates {
   /**
    * Reads rows that another process wrote.
    * @param keys account and model of each, as the change feed reports them
-   * @returns ids of the accounts whose health changed
+   * @returns the ids of all accounts with changed health
    * @throws StoreError; then the rows have to be refreshed again
    */
   async refresh(keys: readonly (readonly [account: string, model: string])[]): Promise<ReadonlySet<string>> {

@@ -113,7 +113,7 @@ export class HttpClient implements TurnClient {
     return body;
   }
 
-  /** Reads the form of a file upload, whose bytes stay in memory until the turn ends. @throws Refusal */
+  /** Reads the multipart form of a file upload. The file stays in memory until the turn ends. @throws Refusal */
   async form(): Promise<readonly FormPart[]> {
     const options = this.#bodyOptions();
     const { limits } = options;

@@ -71,7 +71,7 @@ export async function parseForm(bytes: Buffer, boundary: string, counters: Count
   });
   await parsed(parser, bytes, () => refusal !== undefined);
   if (refusal) throw refusal;
-  // The parser leaves out parts whose headers it cannot read: what they meant would be lost without a word.
+  // The parser silently skips a part with malformed headers. Without this check, the part would be lost without an error.
   if (parts.length !== announced || parts.includes(undefined)) throw malformed('has a part that is malformed');
   const whole = parts as readonly FormPart[];
   if (whole.some(({ name }) => name === '' || name.length > MAX_NAME_LENGTH)) throw malformed('has a part without a proper name');

@@ -14,7 +14,7 @@ export const REFUSED_FIELDS = [
   'prompt_cache_retention',
 ] as const;
 
-/** Hosts whose Responses route is made for the vendor's own clients and rejects some fields of the public API. */
+/** Hosts with a Responses route for the vendor's own clients. It rejects some fields of the public API. */
 const AGENT_BACKENDS: ReadonlySet<string> = new Set(['chatgpt.com']);
 
 export function checkDropFields(data: unknown): readonly Problem[] {
