@@ -101,16 +101,24 @@ const runningConfig = `
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
 const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig];
 
+/** What this program upgrades a database to. */
+export const SCHEMA_VERSION = migrations.length;
+
+/** The schema version of a database that was migrated before. */
+export async function schemaVersion(session: Pick<Session, 'query'>): Promise<number> {
+  const [newest] = await session.query('SELECT max(version) AS version FROM schema_version', []);
+  return Number(newest?.version ?? 0);
+}
+
 /**
  * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.
  * @throws StoreError `too_new` where a newer program migrated it: this one cannot interpret its rows.
  */
 export async function migrate(session: Session, clock: () => number): Promise<void> {
   await session.script('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)');
-  const [newest] = await session.query('SELECT max(version) AS version FROM schema_version', []);
-  const version = Number(newest?.version ?? 0);
-  if (version > migrations.length) {
-    const known = `version ${migrations.length}`;
+  const version = await schemaVersion(session);
+  if (version > SCHEMA_VERSION) {
+    const known = `version ${SCHEMA_VERSION}`;
     throw new StoreError('too_new', `the store has schema version ${version}, this program knows ${known}: start a newer poolgate on it`);
   }
   for (const [index, step] of migrations.entries()) {
