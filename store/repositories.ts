@@ -147,10 +147,11 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
       },
     },
     changes: changesVerbs(driver, writerId),
-    leases: leaseVerbs(driver, clock),
+    leases: driver.leases ?? leaseVerbs(driver, clock),
     limits: limitVerbs(driver, clock),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writer.stats(),
+    database: () => driver.stats?.(),
     flush: (deadlineMs = DEADLINE_MS) => writer.flush(deadlineMs),
     close(deadlineMs = DEADLINE_MS) {
       closing ??= writer.close(deadlineMs).then(() => driver.close());
