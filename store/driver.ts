@@ -43,6 +43,8 @@ export interface Driver extends Omit<Session, 'script'> {
 }
 
 export interface DatabaseStats {
+  /** False during an outage: reads fail at once. */
+  readonly reachable: boolean;
   /** Whether changes of other nodes arrive at once; else they are polled. */
   readonly feed_connected: boolean;
   readonly feed_losses: number;
