@@ -1,5 +1,5 @@
 // What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
-import type { LeaseVerbs } from './leases.ts';
+import type { LeaseVerbs } from './lease-verbs.ts';
 import type { Table } from './tables.ts';
 
 export type Value = string | number | null;

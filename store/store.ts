@@ -8,10 +8,11 @@ import type { Store } from './verbs.ts';
 import { Writer, type WriterOptions } from './writer.ts';
 
 export type { Change, Changes, ChangesVerbs, TrackedTable } from './changes.ts';
+export type { CheckValueVerbs } from './check-values.ts';
 export type { DatabaseStats } from './driver.ts';
 export { StoreError, type StoreErrorCode } from './errors.ts';
 export type * from './filters.ts';
-export type { Lease, LeaseVerbs } from './leases.ts';
+export type { Lease, LeaseVerbs } from './lease-verbs.ts';
 export type { LimitVerbs, Taken, WindowAmount } from './limits.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
