@@ -20,7 +20,7 @@ export interface PostgresOptions {
 
 /** With the feed ten connections a node; a server has 100 by default. */
 const TURNS = { most: 6, waitMs: 1_000, deadlineMs: 2_000 } as const;
-const WRITER = { most: 1, waitMs: 2_000, deadlineMs: 10_000 } as const;
+const WRITER = { most: 1, waitMs: 2_000, deadlineMs: 5_000 } as const;
 const OPERATORS = { most: 2, waitMs: 5_000, deadlineMs: 30_000 } as const;
 
 /** Opens the database and migrates it. @param url a secret: no message has its password */
@@ -43,10 +43,10 @@ export async function openPostgres(url: string, { clock, writer, notice }: Postg
     transaction: (work) => serialised(turns, work),
     browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
     maintain: (sql, values) => operators.use((connection) => connection.run(sql, values)),
-    write: (batch) => batches.write(batch),
+    write: (batch) => outage.watch(() => batches.write(batch)),
     leases: leasesOf(turns, clock, () => time.now()),
     listen(wake) {
-      feed = new Feed({ url, writer, clock: time, notice }, wake);
+      feed = new Feed({ url, writer, clock: time, outage, notice }, wake);
     },
     stats(): DatabaseStats {
       const all = pools.map(({ stats }) => stats);
