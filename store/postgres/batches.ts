@@ -26,6 +26,9 @@ const CURRENT_VERSION = "(SELECT value FROM counters WHERE name = 'version')";
 /** Notifications reach the other processes when the transaction is committed. */
 const NOTIFY = "SELECT pg_notify('poolgate.' || current_schema(), $1)";
 
+/** A process that could not write for so long does not come back. */
+const REMEMBERED_MS = 8 * 86_400_000;
+
 export class BatchWriter {
   readonly #connections: Connections;
   readonly #options: BatchOptions;
@@ -36,6 +39,12 @@ export class BatchWriter {
   constructor(connections: Connections, options: BatchOptions) {
     this.#connections = connections;
     this.#options = options;
+  }
+
+  /** Deletes what is known of the batches of processes that ended long ago. */
+  async forget(): Promise<void> {
+    const before = this.#options.clock() - REMEMBERED_MS;
+    await this.#connections.use((connection) => connection.run('DELETE FROM written_batches WHERE at < $1', [before]));
   }
 
   /** One batch at a time. The same batch again is the repetition of a write that failed. */
