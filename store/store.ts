@@ -26,7 +26,7 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly clock: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
-  /** Most connections to PostgreSQL, at least 5; 10 by default. */
+  /** Most connections to PostgreSQL, at least 8; 12 by default. */
   readonly connections?: number;
   /** Hears of a shared store what an operator's log should have. */
   readonly notice?: Notice;
@@ -40,7 +40,7 @@ const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [
  * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const { clock, writer = randomUUID(), notice = () => undefined, connections = 10 } = options;
+  const { clock, writer = randomUUID(), notice = () => undefined, connections = 12 } = options;
   const driver = await openDriver(url, { clock, writer, notice, connections });
   return repositories({ driver, writer: new Writer(driver.write, { ...defaults, ...options }), clock, writerId: writer });
 }
