@@ -1,6 +1,7 @@
 // The store over any engine's driver: the verbs of each table, as queued writes and portable queries.
 import { randomUUID } from 'node:crypto';
 import { changesVerbs } from './changes.ts';
+import { checkValueVerbs } from './check-values.ts';
 import { derivedAttempt, isDerivable, succeededAtOnce } from './derived-attempt.ts';
 import type { Driver } from './driver.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
@@ -56,6 +57,7 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
   const unexpiredFile = () => where('(expires_at IS NULL OR expires_at > ?)', clock());
   let closing: Promise<void> | undefined;
   return {
+    shared: driver.shared,
     requests: {
       append(row, made = []) {
         writer.append(requests, row);
@@ -146,10 +148,12 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
       },
     },
     changes: changesVerbs(driver, writerId),
-    leases: leaseVerbs(driver, clock),
+    leases: driver.leases ?? leaseVerbs(driver, clock),
     limits: limitVerbs(driver, clock),
+    checkValues: checkValueVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writer.stats(),
+    database: () => driver.stats?.(),
     flush: (deadlineMs = DEADLINE_MS) => writer.flush(deadlineMs),
     close(deadlineMs = DEADLINE_MS) {
       closing ??= writer.close(deadlineMs).then(() => driver.close());

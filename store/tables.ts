@@ -25,6 +25,7 @@ type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';
  */
 export interface Field<Input extends object = object> {
   readonly column: string;
+  readonly type: ColumnType;
   /** Undefined where a patch does not have the field. */
   of(row: Input): unknown;
   /** The value where the first patch of a row does not have the field. */
@@ -50,6 +51,9 @@ export interface Table<Row extends object = object, Input extends object = Row> 
   /** The row of a database record. @throws StoreError `corrupt` */
   decode(record: Readonly<Record<string, unknown>>): Row;
 }
+
+/** What an INSERT knows of a table. */
+export type TableColumns = Pick<Table, 'name' | 'columns' | 'key' | 'onConflict' | 'fields'>;
 
 interface Column<Input> {
   readonly type: ColumnType;
@@ -86,7 +90,7 @@ const table = <Row extends object, Input extends object = Row>(name: string, sha
   return {
     name,
     columns,
-    fields: columns.map((column) => ({ column, of: shape.columns[column].of, initial: initial?.[column] ?? null })),
+    fields: columns.map((column) => ({ column, ...shape.columns[column], initial: initial?.[column] ?? null })),
     key,
     onConflict,
     weight,

@@ -1,7 +1,9 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
 import type { ChangesVerbs } from './changes.ts';
+import type { CheckValueVerbs } from './check-values.ts';
+import type { DatabaseStats } from './driver.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
-import type { LeaseVerbs } from './leases.ts';
+import type { LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import type {
@@ -29,6 +31,8 @@ import type { WriterStats } from './writer.ts';
  * is on disk.
  */
 export interface Store {
+  /** Whether several nodes may use the database at once: true for PostgreSQL. */
+  readonly shared: boolean;
   readonly requests: {
     /** With its attempts in order. An attempt that can be derived from its request is not written; `attempts.of` derives it. */
     append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
@@ -97,8 +101,11 @@ export interface Store {
   readonly changes: ChangesVerbs;
   readonly leases: LeaseVerbs;
   readonly limits: LimitVerbs;
+  readonly checkValues: CheckValueVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;
+  /** Of a shared store. */
+  database(): DatabaseStats | undefined;
   /** Writes what is queued now; false when the deadline (5 s) came first. */
   flush(deadlineMs?: number): Promise<boolean>;
   /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. */

@@ -16,6 +16,7 @@ import { addModeCommands } from './mode-command.ts';
 import { addRequests } from './requests-command.ts';
 import { addRoutes } from './routes-command.ts';
 import { addStatus, addTop } from './status-command.ts';
+import { addStoreCommands } from './store-command.ts';
 import { addTokenCommands } from './token-command.ts';
 
 /**
@@ -85,7 +86,7 @@ function programOf(io: Io): Command {
   });
   for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addDoctor, addClient])
     add(program, io);
-  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands]) add(program, io);
+  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);
   return program;
 }
 

@@ -36,7 +36,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
       return connection;
     };
     const writing = await connect();
-    await inTransaction(writing, () => migrate(writing, options.clock));
+    await inTransaction(writing, () => migrate(writing, { clock: options.clock, apply: ({ sql = '' }) => writing.script(sql) }));
     const reading = path === MEMORY ? writing : await connect();
     return driver({ writing, reading, browse: path === MEMORY ? undefined : connect }, options);
   } catch (error) {
@@ -120,6 +120,8 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
     return mine;
   };
   return {
+    shared: false,
+    now: options.clock,
     query: (sql, values) => reading.query(sql, values),
     async browse(sql, values) {
       if (!browse) return reading.query(sql, values);
@@ -129,6 +131,7 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
       return (await browsing).query(sql, values);
     },
     run: (sql, values) => alone(() => writing.run(sql, values)),
+    maintain: (sql, values) => alone(() => writing.run(sql, values)),
     write: (batch) => alone(() => write(writing, batch, options)),
     transaction: (work) => alone(() => inTransaction(writing, () => work(writing))),
     async close() {
