@@ -44,7 +44,7 @@ async function becomesQuiet(stage: Stage): Promise<readonly string[]> {
   const isQuiet = async (): Promise<true | undefined> => {
     const { accounts, admission } = await stage.adminJson('/status');
     const metrics = await (await stage.admin('/metrics')).text();
-    const gauges = ['websockets_open', 'websocket_bytes_held', 'upload_bytes_held'].map((name) => [name, valueOf(metrics, name)] as const);
+    const gauges = ['websockets_open', 'websocket_bytes_held', 'upload_bytes_held'].map((name) => [name, gauge(metrics, name)] as const);
     const busy = [
       ...accounts.filter(({ inFlight }: { inFlight: number }) => inFlight > 0).map((one: { account: string }) => one.account),
       ...Object.entries<{ running: number; waiting: number }>(admission).flatMap(([name, { running, waiting }]) =>
@@ -63,7 +63,8 @@ async function becomesQuiet(stage: Stage): Promise<readonly string[]> {
   }
 }
 
-const valueOf = (metrics: string, name: string): number => Number(new RegExp(`^poolgate_${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? Number.NaN);
+const gauge = (metrics: string, name: string): number =>
+  Number(new RegExp(`^poolgate_${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? Number.NaN);
 
 async function servesAllCalls({ lanes }: Stage): Promise<readonly string[]> {
   const [lane] = lanes;
@@ -114,14 +115,15 @@ async function usageAsRows(stage: Stage): Promise<readonly string[]> {
   const wrong: string[] = [];
   for (const { key_id, input, output } of rows) {
     const own = settled.find((row) => row.key_id === key_id);
-    if (own?.input !== input || own?.output !== output) wrong.push(`usage of ${key_id}: ${own?.input},${own?.output}; its rows: ${input},${output}`);
+    if (own?.input !== input || own?.output !== output)
+      wrong.push(`usage of ${key_id}: ${own?.input},${own?.output}; its rows: ${input},${output}`);
   }
   for (const lane of stage.lanes) wrong.push(...(await reservedBy(stage, lane)));
   return wrong;
 }
 
 async function reservedBy(stage: Stage, lane: Lane): Promise<readonly string[]> {
-  const headers = { authorization: `Bearer ${lane.keyFor('counted')}` };
+  const headers = { authorization: `Bearer ${lane.keyFor('as ever')}` };
   const usage = (await (await fetch(`${stage.program.url}/v1/usage`, { headers })).json()) as {
     limits: { limit_type: string; limit_window: string; current_value: number }[];
   };

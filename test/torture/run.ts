@@ -1,8 +1,8 @@
 // Runs rounds of an attack: its cases on all lanes at the same time, until they are done or the time is over, then the invariants.
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import type { Attack, Case } from './attack.ts';
-import { runClean } from './calls/run-call.ts';
 import { HTTP_CALLS } from './calls/http-calls.ts';
+import { runClean } from './calls/run-call.ts';
 import { brokenInvariants } from './invariants.ts';
 import type { Lane } from './stage/lane.ts';
 import type { Stage } from './stage/stage.ts';
@@ -73,7 +73,10 @@ export async function runRound(attack: Attack, stage: Stage, { seed, deadline, l
 /** What the gateway holds after every call was made once on every lane, and nothing runs any more. */
 async function measureBaseline(stage: Stage): Promise<void> {
   if (stage.baseline) return;
-  for (const lane of stage.lanes) for (const call of HTTP_CALLS) await runClean(lane, call);
+  const all = async (lane: Lane): Promise<void> => {
+    for (const call of HTTP_CALLS) await runClean(lane, call);
+  };
+  await Promise.all(stage.lanes.map(all));
   stage.baseline = await stage.program.vitals();
 }
 

@@ -42,7 +42,10 @@ function* casesOf(call: HttpCall, { exchange, bytes }: Target, random: SeededRan
     const byte = Math.floor(random.between(0, 256));
     if (at % (ONE_IN[kind] ?? 1) !== 0) continue;
     const where = exchange === 0 ? '' : ` ${exchange}`;
-    yield { name: `${call.name}${where}:${kind}:${at}:${byte}`, run: (lane) => broken(lane, call, { exchange, fault: { kind, at, byte } }) };
+    yield {
+      name: `${call.name}${where}:${kind}:${at}:${byte}`,
+      run: (lane) => broken(lane, call, { exchange, fault: { kind, at, byte } }),
+    };
   }
 }
 
@@ -56,15 +59,15 @@ async function broken(
 ): Promise<void> {
   await lane.restore();
   const { kind } = plan.fault;
-  const spoilt = SPOILING.has(kind);
-  const outcome = await runCall(lane, call, { plan, spoilt });
+  const said = SPOILING.has(kind) ? 'spoilt' : 'as ever';
+  const outcome = await runCall(lane, call, { plan, said });
   const { list } = lane.exchanges;
   if (kind === 'part') {
     expect(outcome.kind === 'whole', () => `a reply in two parts: ${outcome.answer.status} ${shown(outcome.answer.body)}`);
   }
   const hit = list.findIndex(({ broken: fault }) => fault !== undefined);
   // Of a spoilt reply it cannot be said what the gateway understood.
-  if (hit !== -1 && !spoilt) checkRetries(call, { outcome, list, hit });
+  if (hit !== -1 && said === 'as ever') checkRetries(call, { outcome, list, hit });
 }
 
 /** What was shown is never followed by another request, and a reply that is paid for is asked for once. */
@@ -82,5 +85,8 @@ function checkRetries(
   if (retry === 'before head' && began) expect(behind === 0, () => `${behind} requests behind a reply that had begun`);
   const accounts = [...outcome.answer.body.toString().matchAll(/answering as ([\w-]+)/g)].map(([, account]) => account);
   const last = list.at(-1)?.account;
-  expect(accounts.every((account) => account === last), () => `text of ${accounts.join(', ')}, and the last request went to ${last}`);
+  expect(
+    accounts.every((account) => account === last),
+    () => `text of ${accounts.join(', ')}, and the last request went to ${last}`,
+  );
 }

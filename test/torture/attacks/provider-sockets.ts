@@ -42,11 +42,11 @@ function* casesOf(call: SocketCall, bytes: number, random: SeededRandom): Genera
 
 async function broken(lane: Lane, call: SocketCall, fault: WireFault): Promise<void> {
   await lane.restore();
-  const spoilt = SPOILING.has(fault.kind);
-  const turns = await runSocketCall(lane, call, { plan: { exchange: 0, fault }, spoilt });
+  const word = SPOILING.has(fault.kind) ? 'spoilt' : 'as ever';
+  const turns = await runSocketCall(lane, call, { plan: { exchange: 0, fault }, said: word });
   expect(turns[0]?.end !== 'refused', () => `the upgrade was refused with ${turns[0]?.code}`);
   if (fault.kind === 'part') expect(turns.at(-1)?.end === 'terminal' && turns.length === call.frames.length, () => said(turns));
-  if (!spoilt) checkDispatches(lane, turns);
+  if (word === 'as ever') checkDispatches(lane, turns);
 }
 
 /** Text that a client saw is the text of one account, and nothing was sent behind a reply that broke off after it was shown. */
@@ -63,4 +63,6 @@ function checkDispatches({ exchanges: { list } }: Lane, turns: readonly SocketTu
 }
 
 const said = (turns: readonly SocketTurn[]): string =>
-  turns.map(({ end, code, frames }) => `${end} ${code ?? ''} [${frames.map(({ type }) => type).join(' ')}] ${JSON.stringify(frames.at(-1))}`).join('; ');
+  turns
+    .map(({ end, code, frames }) => `${end} ${code ?? ''} [${frames.map(({ type }) => type).join(' ')}] ${JSON.stringify(frames.at(-1))}`)
+    .join('; ');

@@ -17,8 +17,6 @@ export interface HttpCall {
   readonly exchanges: number;
   /** Until when another account may be asked. */
   readonly retry: 'before commit' | 'before head' | 'never';
-  /** Whether the client may see a reply that broke off. */
-  readonly mayBreak: boolean;
   /** Whether it uses tokens, which its row has. */
   readonly metered: boolean;
 }

@@ -13,9 +13,9 @@ const INPUT = [userMessage('é hello')];
 const COMPACTION = [...INPUT, { type: 'compaction_trigger' }];
 const CHAT = { model: 'model-a', messages: [{ role: 'user', content: 'é hello' }] };
 
-type More = Partial<Pick<HttpCall, 'reply' | 'exchanges' | 'retry' | 'mayBreak' | 'metered'>>;
+type More = Partial<Pick<HttpCall, 'reply' | 'exchanges' | 'retry' | 'metered'>>;
 
-const TURN = { reply: 'json', exchanges: 1, retry: 'before commit', mayBreak: false, metered: true } as const;
+const TURN = { reply: 'json', exchanges: 1, retry: 'before commit', metered: true } as const;
 const ANSWERED: More = { exchanges: 0, metered: false };
 
 const post = (name: string, surface: Surface, path: string, body: JsonObject, more: More = {}): HttpCall => ({
@@ -42,20 +42,36 @@ const ONCE: More = { retry: 'before head' };
 const STREAMED: More = { retry: 'never', metered: false };
 /** Its answer states the image's tokens alone, its row those of the model that drew it too. */
 const HOSTED: More = { metered: false };
-const PASSED: More = { reply: 'other', mayBreak: true, metered: false, retry: 'never' };
+const PASSED: More = { reply: 'other', metered: false, retry: 'never' };
 
 export const HTTP_CALLS: readonly HttpCall[] = [
   post('native', 'native', NATIVE, turnBody('é hello', { stream: false })),
-  post('native events', 'native', NATIVE, turnBody('é hello'), { ...EVENTS, mayBreak: true }),
+  post('native events', 'native', NATIVE, turnBody('é hello'), EVENTS),
   post('public', 'public', '/v1/responses', { model: 'model-a', input: 'é hello' }),
   post('public events', 'public', '/v1/responses', { model: 'model-a', input: 'é hello', stream: true }, EVENTS),
   post('chat', 'chat', '/v1/chat/completions', CHAT),
-  post('chat chunks', 'chat', '/v1/chat/completions', { ...CHAT, stream: true, stream_options: { include_usage: true } }, { reply: 'chunks' }),
+  post(
+    'chat chunks',
+    'chat',
+    '/v1/chat/completions',
+    { ...CHAT, stream: true, stream_options: { include_usage: true } },
+    { reply: 'chunks' },
+  ),
   post('compact', 'native', `${NATIVE}/compact`, { model: 'model-a', input: INPUT }, ONCE),
   post('public compaction', 'public', '/v1/responses', { model: 'model-a', input: COMPACTION }, ONCE),
-  post('public compaction events', 'public', '/v1/responses', { model: 'model-a', input: COMPACTION, stream: true }, { ...ONCE, ...EVENTS }),
+  post(
+    'public compaction events',
+    'public',
+    '/v1/responses',
+    { model: 'model-a', input: COMPACTION, stream: true },
+    { ...ONCE, ...EVENTS },
+  ),
   post('native image', 'native', '/backend-api/agent/images/generations', { model: IMAGE_MODEL, prompt: 'a cat' }),
-  post('native image edit', 'native', '/backend-api/agent/images/edits', { model: IMAGE_MODEL, prompt: 'a', images: [{ image_url: PNG_URL }] }),
+  post('native image edit', 'native', '/backend-api/agent/images/edits', {
+    model: IMAGE_MODEL,
+    prompt: 'a',
+    images: [{ image_url: PNG_URL }],
+  }),
   post('public image', 'public', '/v1/images/generations', { model: IMAGE_MODEL, prompt: 'a cat' }, HOSTED),
   form('public image edit', 'public', '/v1/images/edits', editParts(), HOSTED),
   form('transcribe', 'native', '/backend-api/transcribe', [model, field('language', 'en'), file()], STREAMED),
@@ -69,7 +85,13 @@ export const HTTP_CALLS: readonly HttpCall[] = [
   get('pool usage', 'native', '/backend-api/meter/usage'),
   get('key usage', 'public', '/v1/usage'),
   get('files', 'public', '/v1/files'),
-  post('mcp', 'operator', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'service_status', arguments: {} } }, ANSWERED),
+  post(
+    'mcp',
+    'operator',
+    '/mcp',
+    { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'service_status', arguments: {} } },
+    ANSWERED,
+  ),
 ];
 
 /** Those that reach an account. */

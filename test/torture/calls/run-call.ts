@@ -9,21 +9,21 @@ import type { Lane } from '../stage/lane.ts';
 import { OPERATOR_TOKEN } from '../stage/settings.ts';
 import type { Plan } from '../wire/exchanges.ts';
 import { type HttpCall, requestOf } from './call.ts';
-import { type Outcome, outcomeOf } from './verdict.ts';
+import { type Outcome, outcomeOf, type Said } from './verdict.ts';
 
 export interface CallOptions {
   readonly plan?: Plan;
-  /** Whether bytes of the reply change on their way: then its numbers say nothing. */
-  readonly spoilt?: boolean;
+  /** Default: as ever. */
+  readonly said?: Said;
 }
 
-export async function runCall(lane: Lane, call: HttpCall, { plan, spoilt = false }: CallOptions = {}): Promise<Outcome> {
+export async function runCall(lane: Lane, call: HttpCall, { plan, said = 'as ever' }: CallOptions = {}): Promise<Outcome> {
   lane.exchanges.next(plan);
-  const credential = { key: lane.keyFor(spoilt ? 'spoilt' : 'counted'), operatorToken: OPERATOR_TOKEN };
-  const seen = await rawCall(lane.url, { pieces: [requestOf(call, credential)], then: 'wait', answers: 1, methods: [call.method] });
-  const outcome = outcomeOf(call, seen, spoilt);
+  const credential = { key: lane.keyFor(said), operatorToken: OPERATOR_TOKEN };
+  const seen = await rawCall(lane.url, { pieces: [requestOf(call, credential)], leaves: 'never', answers: 1, methods: [call.method] });
+  const outcome = outcomeOf(call, seen, said);
   const { answer } = outcome;
-  const usage = call.metered && outcome.kind === 'whole' && !spoilt ? usageIn(answer) : undefined;
+  const usage = call.metered && outcome.kind === 'whole' && said === 'as ever' ? usageIn(answer) : undefined;
   lane.told.set(answer.headers['x-request-id'] ?? '', { status: answer.status, ...(usage ? { usage } : {}) });
   return outcome;
 }

@@ -3,7 +3,8 @@ import type { JsonObject } from '../../../proxy/turn/json.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, userMessage } from '../../support/native-frames.ts';
 import type { SocketCall } from './call.ts';
 
-const anchored = (previous: string | undefined): JsonObject => (previous === undefined ? {} : { previous_response_id: previous });
+const anchored = (previous: string | undefined): Readonly<Record<string, string>> =>
+  previous === undefined ? {} : { previous_response_id: previous };
 
 const first = (): JsonObject => frameOf('é hello');
 const next = (previous: string | undefined): JsonObject => frameOf('and again', anchored(previous));

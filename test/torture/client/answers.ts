@@ -22,7 +22,14 @@ const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d) [\t\x20-\x7e]*$/;
 const HEADER = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+): ?([\t\x20-\x7e\x80-\xff]*)$/;
 const CHUNK = /^[0-9a-fA-F]{1,8}$/;
 /** Headers of which an answer has one at most. */
-const SINGLE: ReadonlySet<string> = new Set(['content-length', 'content-type', 'transfer-encoding', 'x-request-id', 'retry-after', 'connection']);
+const SINGLE: ReadonlySet<string> = new Set([
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'x-request-id',
+  'retry-after',
+  'connection',
+]);
 
 class BadBytes extends Error {}
 

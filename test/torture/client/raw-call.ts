@@ -8,8 +8,8 @@ import { type Read, readAnswers } from './answers.ts';
 export interface RawRequest {
   /** Each is written by itself. */
   readonly pieces: readonly Buffer[];
-  /** What the client does after the last piece: it waits, ends its side, resets the connection, or says no more than it did. */
-  readonly then: 'wait' | 'end' | 'reset';
+  /** Whether it leaves after the last piece, by the end of its side or by a reset. */
+  readonly leaves: 'never' | 'end' | 'reset';
   /** How many whole answers it waits for; past them it leaves. */
   readonly answers: number;
   /** Waits for the end of the connection too: what was refused for its bytes must not be read on. */
@@ -26,19 +26,26 @@ export interface Seen extends Read {
   readonly bytes: Buffer;
 }
 
-export async function rawCall(url: string, { pieces, then, answers, untilClosed, methods, patienceMs = PATIENCE_MS }: RawRequest): Promise<Seen> {
+export async function rawCall(
+  url: string,
+  { pieces, leaves, answers, untilClosed, methods, patienceMs = PATIENCE_MS }: RawRequest,
+): Promise<Seen> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
   const chunks: Buffer[] = [];
+  let [bytes, wholeAt] = [0, 0];
   let ended: Seen['ended'];
   let isLate = false;
   const over = Promise.withResolvers<void>();
   const read = (): Read => readAnswers(Buffer.concat(chunks), methods);
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
-    if (untilClosed) return;
+    bytes += chunk.length;
+    // A long answer is not read again with each of its chunks.
+    if (untilClosed || (bytes < wholeAt && !chunk.subarray(-5).equals(LAST_CHUNK))) return;
     const { answers: all, fault } = read();
     if (fault !== undefined || all.filter(({ isWhole }) => isWhole).length >= answers) over.resolve();
+    wholeAt = wholeFrom(Buffer.concat(chunks));
   });
   socket.on('end', () => {
     ended ??= 'fin';
@@ -54,23 +61,33 @@ export async function rawCall(url: string, { pieces, then, answers, untilClosed,
     over.resolve();
   }, patienceMs);
   await Promise.race([once(socket, 'connect').catch(() => undefined), over.promise]);
-  await send(socket, pieces, then);
-  if (then === 'reset') over.resolve();
+  await send(socket, pieces, leaves);
+  if (leaves === 'reset') over.resolve();
   await over.promise;
   clearTimeout(deadline);
   socket.destroy();
   return { ...read(), ended, isLate, bytes: Buffer.concat(chunks) };
 }
 
-async function send(socket: Socket, pieces: readonly Buffer[], then: RawRequest['then']): Promise<void> {
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+/** From how many bytes on one answer with this beginning may be whole: one in chunks ends with the last of them. */
+function wholeFrom(bytes: Buffer): number {
+  const head = bytes.indexOf('\r\n\r\n');
+  if (head === -1) return 0;
+  const length = /^content-length: (\d+)\r$/im.exec(bytes.toString('latin1', 0, head + 2))?.[1];
+  return length === undefined ? Number.POSITIVE_INFINITY : head + 4 + Number(length);
+}
+
+async function send(socket: Socket, pieces: readonly Buffer[], leaves: RawRequest['leaves']): Promise<void> {
   for (const [i, piece] of pieces.entries()) {
     if (socket.destroyed) return;
     // A piece is a packet of its own as far as that can be had.
     if (i > 0) await immediate();
     socket.write(piece);
   }
-  if (then === 'end') socket.end();
-  if (then === 'reset') {
+  if (leaves === 'end') socket.end();
+  if (leaves === 'reset') {
     await immediate();
     socket.resetAndDestroy();
   }

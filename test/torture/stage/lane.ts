@@ -1,4 +1,5 @@
 // One lane: a Pool with two accounts of its own, so that calls on different lanes run at the same time and know nothing of each other.
+import type { Said } from '../calls/verdict.ts';
 import { Exchanges } from '../wire/exchanges.ts';
 import { FIXED_ANSWERS } from '../wire/fixed-answers.ts';
 import { Wire } from '../wire/wire.ts';
@@ -35,9 +36,7 @@ export class Lane {
   /** @param providerOf the address of an account at the provider */
   static async open(number: number, providerOf: (account: string) => string, program: () => GatewayProcess): Promise<Lane> {
     const exchanges = new Exchanges(FIXED_ANSWERS);
-    const wires = await Promise.all(
-      accountsOf(number).map((account) => Wire.open({ account, provider: providerOf(account), exchanges })),
-    );
+    const wires = await Promise.all(accountsOf(number).map((account) => Wire.open({ account, provider: providerOf(account), exchanges })));
     return new Lane(number, exchanges, wires, program);
   }
 
@@ -45,8 +44,9 @@ export class Lane {
     return this.#program().url;
   }
 
-  keyFor(use: 'counted' | 'spoilt'): string {
-    return keyOf(this.number, use === 'spoilt');
+  /** What is said to clients of the second key may be spoilt: its sums are not compared. */
+  keyFor(said: Said): string {
+    return keyOf(this.number, said);
   }
 
   /** Ends the cooldowns of its accounts, so that the next turn has both. Not each time: a lane with one account left is a case of its own. */

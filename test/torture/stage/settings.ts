@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { Draft } from '../../support/gateway.ts';
+import type { Said } from '../calls/verdict.ts';
 
 /** A deadline for what should never meet it on a busy machine is longer than one that an attack waits for. */
 export const DEADLINES = { first_byte: 1_500, idle: 1_000, hold: 500, client_header: 1_500, client_body_idle: 600 } as const;
@@ -13,8 +14,10 @@ export const PATIENCE_MS = 8_000;
 export const BEARER = 'bearer-of-the-torture';
 export const OPERATOR_TOKEN = 'pg-mcp-torture';
 
-/** Each lane has two keys: what goes through the second one may be spoilt on its way, so that its sums say nothing. */
-export const keyOf = (lane: number, spoilt: boolean): string => `pg-torture-${lane}${spoilt ? '-spoilt' : ''}`;
+/** Each lane has two keys. */
+export const keyOf = (lane: number, said: Said): string => `pg-torture-${keyId(lane, said)}`;
+
+export const keyId = (lane: number, said: Said): string => `lane-${lane}${said === 'spoilt' ? '-spoilt' : ''}`;
 
 export const accountsOf = (lane: number): readonly [string, string] => [`lane-${lane}-a`, `lane-${lane}-b`];
 
@@ -66,10 +69,10 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
       assignments: accountsOf(lane).map((account) => ({ account })),
     })),
     keys: all.flatMap((lane) =>
-      [false, true].map((spoilt) => ({
-        id: `lane-${lane}${spoilt ? '-spoilt' : ''}`,
+      (['as ever', 'spoilt'] as const).map((said) => ({
+        id: keyId(lane, said),
         pool: `lane-${lane}`,
-        secret_sha256: digest(keyOf(lane, spoilt)),
+        secret_sha256: digest(keyOf(lane, said)),
         limits: LIMITS,
       })),
     ),
@@ -81,5 +84,7 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
 /** The shipped table with every row served that can be. */
 function routes(): readonly Draft[] {
   const shipped = parse(readFileSync(new URL('../../../config.yaml', import.meta.url), 'utf8')) as Draft;
-  return (shipped.routes as Draft[]).map((row) => (row.serve ? { ...row, status: row.status === 'unsupported' ? 'supported' : row.status } : row));
+  return (shipped.routes as Draft[]).map((row) =>
+    row.serve ? { ...row, status: row.status === 'unsupported' ? 'supported' : row.status } : row,
+  );
 }

@@ -46,7 +46,15 @@ export class Stage {
       ...options.provider,
       accounts: numbers.flatMap(accountsOf).map((id) => ({ id, credential: BEARER })),
     });
-    const lanes = await Promise.all(numbers.map((n) => Lane.open(n, (account) => upstream.urlOf(account), () => stage.program)));
+    const lanes = await Promise.all(
+      numbers.map((n) =>
+        Lane.open(
+          n,
+          (account) => upstream.urlOf(account),
+          () => stage.program,
+        ),
+      ),
+    );
     const stage: Stage = new Stage(folder, upstream, lanes, options);
     const urls = new Map(lanes.flatMap(({ accounts, wires }) => accounts.map((id, i) => [id, wires[i]?.url ?? ''])));
     const draft = settingsFor(lanes.length, folder, (account) => urls.get(account) ?? '');

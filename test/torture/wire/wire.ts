@@ -82,7 +82,9 @@ function carry(gateway: Socket, { account, provider, exchanges }: WireOptions): 
     gateway.once('drain', () => behind.resume());
   });
   gateway.on('end', () => behind.end()).on('close', end);
-  behind.on('end', () => writer?.stopped !== true && gateway.end());
-  behind.on('close', () => writer?.stopped !== true && exchange?.answered !== true && gateway.end());
+  const ended = (): void => {
+    if (writer?.stopped !== true && exchange?.answered !== true) gateway.end();
+  };
+  behind.on('end', ended).on('close', ended);
   for (const socket of [gateway, behind]) socket.on('error', () => undefined);
 }
