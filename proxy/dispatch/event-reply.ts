@@ -93,7 +93,7 @@ export class EventReply implements EventReader {
       this.#context.counters.add('upstream_frames_dropped');
       return;
     }
-    if (!data && end !== undefined && this.#endsWithEvent) {
+    if (end !== undefined && this.#endsWithEvent && !this.#isReadable(event, data)) {
       this.#context.sending().abort();
       this.fail('malformed');
       return;
@@ -131,6 +131,11 @@ export class EventReply implements EventReader {
   get #endsWithEvent(): boolean {
     const { client, surface } = this.#context.turn;
     return client === 'websocket' || surface.brokenReply === 'close';
+  }
+
+  /** Whether a client sees a terminal event in it too: of a type that is named twice a frame's reader takes the last. */
+  #isReadable(event: ReplyEvent, data: JsonObject | undefined): boolean {
+    return data !== undefined && (this.#context.turn.client === 'http' || data.type === event.type);
   }
 
   /** The reply begins with a refusal: another account is tried, or the client gets it. */

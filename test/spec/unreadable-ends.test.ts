@@ -1,8 +1,9 @@
-// A terminal event that is no JSON: its client could not read the end of the reply and would wait for another one, so the reply breaks off.
+// Replies without an end that their client can read: a terminal event that is no JSON, or nothing at all behind a head that was held. The client
+// would wait for another one, so the reply breaks off.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventsOf, startGateway } from '../support/gateway.ts';
-import { frameOf, NATIVE_SOCKET, typesOf } from '../support/native-frames.ts';
+import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, typesOf } from '../support/native-frames.ts';
 import { replyBytes, turnBody } from '../support/rehearsal-replies.ts';
 import { connect } from '../support/websocket.ts';
 
@@ -16,6 +17,29 @@ test('[Q17] on a native websocket it is an error frame, and the connection takes
   gate.upstream.next('north', replyBytes(END));
   const [frame, ...others] = await socket.turn(frameOf('hello'));
   assert.deepEqual([frame?.type, frame?.status, others.length], ['error', 502, 0]);
+  assert.equal(typesOf(await socket.turn(frameOf('hello'))).at(-1), 'response.completed');
+});
+
+test('[Q17] so is one whose type is named twice: its reader takes the last, and sees no terminal event', async () => {
+  await using gate = await startGateway({ upstream: { accounts: ['north'] } });
+  using socket = await connect(gate, NATIVE_SOCKET);
+  gate.upstream.next('north', replyBytes('{"type":"response.completed","response":{"id":"r"},"type":"tomorrow"}'));
+  const [frame] = await socket.turn(frameOf('hello'));
+  assert.deepEqual([frame?.type, frame?.status], ['error', 502]);
+});
+
+test('[Q17] a public websocket whose account sends nothing that passes for longer than hold_ms, and breaks off, gets an error frame', async () => {
+  await using gate = await startGateway({
+    upstream: { accounts: ['north'] },
+    config: (draft) => {
+      Object.assign(draft.timeouts, { hold_ms: 20, upstream_idle_ms: 100 });
+    },
+  });
+  using socket = await connect(gate, PUBLIC_SOCKET);
+  gate.upstream.next('north', 'malformed event 1 + stall after 1 events');
+  const [frame, ...others] = await socket.turn(frameOf('hello'));
+  assert.deepEqual([frame?.type, frame?.status, others.length], ['error', 502, 0]);
+  assert.equal(gate.count('hold_expired'), 1);
   assert.equal(typesOf(await socket.turn(frameOf('hello'))).at(-1), 'response.completed');
 });
 
