@@ -9,7 +9,7 @@ import type { Stage } from './stage/stage.ts';
 
 const QUIET_MS = 10_000;
 /** How much more the gateway may hold than where nothing had happened: caches, compiled code, rows that wait to be written. */
-const GROWTH = { heapUsed: 48 << 20, external: 48 << 20, rss: 384 << 20 } as const;
+const GROWTH = { heapUsed: 48 << 20, external: 48 << 20, rss: 768 << 20 } as const;
 /** Idle connections that are kept for each account. */
 const IDLE_SOCKETS = 24;
 

@@ -42,8 +42,10 @@ export async function runRound(attack: Attack, stage: Stage, { seed, deadline, l
   const iterator = (await attack.cases(stage, new SeededRandom(seed)))[Symbol.iterator]();
   let cases = 0;
   let isComplete = false;
+  /** A case that is named whole is the only one. */
+  let isFound = false;
   const next = (): Case | undefined => {
-    while (cases < limit && performance.now() < deadline && found.length < MOST_FINDINGS) {
+    while (!isFound && cases < limit && performance.now() < deadline && found.length < MOST_FINDINGS) {
       const { value, done } = iterator.next();
       if (done) {
         isComplete = true;
@@ -51,6 +53,7 @@ export async function runRound(attack: Attack, stage: Stage, { seed, deadline, l
       }
       if (value.name.startsWith(only)) {
         cases += 1;
+        isFound = value.name === only;
         return value;
       }
     }

@@ -36,8 +36,8 @@ export class Exchange {
   }
 }
 
-/** Answers an exchange in the place of the account. What goes past the writer meets no fault. */
-export type HandAnswer = (writer: FaultyWriter, gateway: Socket) => void;
+/** Answers an exchange in the place of the account. What goes past the writer meets no fault. `request` is what came of the request. */
+export type HandAnswer = (writer: FaultyWriter, gateway: Socket, request: Buffer) => void;
 
 export interface Plan {
   /** Which exchange of the call, from 0. */

@@ -67,7 +67,7 @@ function carry(gateway: Socket, { account, provider, exchanges }: WireOptions): 
       exchange = begun.exchange;
       writer = new FaultyWriter(gateway, begun.exchange, begun.fault);
       if (begun.answer) {
-        begun.answer(writer, gateway);
+        begun.answer(writer, gateway, bytes);
         return;
       }
     }
