@@ -79,7 +79,10 @@ async function measureBaseline(stage: Stage): Promise<void> {
   const all = async (lane: Lane): Promise<void> => {
     for (const call of HTTP_CALLS) await runClean(lane, call);
   };
-  await Promise.all(stage.lanes.map(all));
+  const [first, ...others] = stage.lanes;
+  // What is loaded at its first use is loaded by one.
+  if (first) await all(first);
+  await Promise.all(others.map(all));
   stage.baseline = await stage.program.vitals();
 }
 

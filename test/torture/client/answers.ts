@@ -16,6 +16,8 @@ export interface Read {
   readonly rest: Buffer;
   /** What is wrong with the bytes. */
   readonly fault: string | undefined;
+  /** How many bytes there must be for one more whole answer; infinite for one in chunks, which ends with the last of them. */
+  readonly wholeAt: number;
 }
 
 const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d) [\t\x20-\x7e]*$/;
@@ -30,6 +32,8 @@ const SINGLE: ReadonlySet<string> = new Set([
   'retry-after',
   'connection',
 ]);
+
+const NOTHING = Buffer.alloc(0);
 
 class BadBytes extends Error {}
 
@@ -47,14 +51,15 @@ export function readAnswers(bytes: Buffer, methods: readonly string[] = []): Rea
         continue;
       }
       const { body, next } = bodyOf(bytes, end + 4, head, methods[answers.length]);
-      answers.push({ ...head, body, isWhole: next !== undefined });
-      if (next === undefined) return { answers, rest: Buffer.alloc(0), fault: undefined };
+      const isWhole = next <= bytes.length;
+      answers.push({ ...head, body, isWhole });
+      if (!isWhole) return { answers, rest: NOTHING, fault: undefined, wholeAt: next };
       at = next;
     }
-    return { answers, rest: bytes.subarray(at), fault: undefined };
+    return { answers, rest: bytes.subarray(at), fault: undefined, wholeAt: 0 };
   } catch (thrown) {
     if (!(thrown instanceof BadBytes)) throw thrown;
-    return { answers, rest: bytes.subarray(at), fault: thrown.message };
+    return { answers, rest: bytes.subarray(at), fault: thrown.message, wholeAt: 0 };
   }
 }
 
@@ -74,33 +79,33 @@ function headOf(text: string): Pick<Answer, 'status' | 'headers'> {
   return { status, headers };
 }
 
-/** `next` is undefined where the body is not whole. */
+/** `next` is where the body ends, which may be past the bytes so far. */
 function bodyOf(
   bytes: Buffer,
   from: number,
   { status, headers }: Pick<Answer, 'status' | 'headers'>,
   method: string | undefined,
-): { readonly body: Buffer; readonly next: number | undefined } {
-  if (method === 'HEAD' || status === 204 || status === 304) return { body: Buffer.alloc(0), next: from };
+): { readonly body: Buffer; readonly next: number } {
+  if (method === 'HEAD' || status === 204 || status === 304) return { body: NOTHING, next: from };
   const { 'content-length': length, 'transfer-encoding': coding } = headers;
   if (coding !== undefined && coding !== 'chunked') throw new BadBytes(`the transfer coding ${coding}`);
   if (coding !== undefined) return chunked(bytes, from);
   if (length === undefined || !/^\d{1,12}$/.test(length)) throw new BadBytes('a body without a length');
   const end = from + Number(length);
-  return { body: bytes.subarray(from, end), next: end <= bytes.length ? end : undefined };
+  return { body: bytes.subarray(from, end), next: end };
 }
 
-function chunked(bytes: Buffer, from: number): { readonly body: Buffer; readonly next: number | undefined } {
+function chunked(bytes: Buffer, from: number): { readonly body: Buffer; readonly next: number } {
   const chunks: Buffer[] = [];
   for (let at = from; ; ) {
     const line = bytes.indexOf('\r\n', at);
-    if (line === -1) return { body: Buffer.concat(chunks), next: undefined };
+    if (line === -1) return { body: Buffer.concat(chunks), next: Number.POSITIVE_INFINITY };
     const size = bytes.toString('latin1', at, line);
     if (!CHUNK.test(size)) throw new BadBytes(`a chunk size that is none: ${JSON.stringify(size.slice(0, 100))}`);
     const length = Number.parseInt(size, 16);
     const end = line + 2 + length;
     chunks.push(bytes.subarray(line + 2, Math.min(end, bytes.length)));
-    if (end + 2 > bytes.length) return { body: Buffer.concat(chunks), next: undefined };
+    if (end + 2 > bytes.length) return { body: Buffer.concat(chunks), next: Number.POSITIVE_INFINITY };
     if (bytes.toString('latin1', end, end + 2) !== '\r\n') throw new BadBytes('a chunk without its end');
     if (length === 0) return { body: Buffer.concat(chunks), next: end + 2 };
     at = end + 2;

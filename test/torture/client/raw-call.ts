@@ -43,9 +43,9 @@ export async function rawCall(
     bytes += chunk.length;
     // A long answer is not read again with each of its chunks.
     if (untilClosed || (bytes < wholeAt && !chunk.subarray(-5).equals(LAST_CHUNK))) return;
-    const { answers: all, fault } = read();
-    if (fault !== undefined || all.filter(({ isWhole }) => isWhole).length >= answers) over.resolve();
-    wholeAt = wholeFrom(Buffer.concat(chunks));
+    const seen = read();
+    if (seen.fault !== undefined || seen.answers.filter(({ isWhole }) => isWhole).length >= answers) over.resolve();
+    wholeAt = seen.wholeAt;
   });
   socket.on('end', () => {
     ended ??= 'fin';
@@ -70,14 +70,6 @@ export async function rawCall(
 }
 
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
-
-/** From how many bytes on one answer with this beginning may be whole: one in chunks ends with the last of them. */
-function wholeFrom(bytes: Buffer): number {
-  const head = bytes.indexOf('\r\n\r\n');
-  if (head === -1) return 0;
-  const length = /^content-length: (\d+)\r$/im.exec(bytes.toString('latin1', 0, head + 2))?.[1];
-  return length === undefined ? Number.POSITIVE_INFINITY : head + 4 + Number(length);
-}
 
 async function send(socket: Socket, pieces: readonly Buffer[], leaves: RawRequest['leaves']): Promise<void> {
   for (const [i, piece] of pieces.entries()) {

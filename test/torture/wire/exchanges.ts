@@ -18,6 +18,8 @@ export class Exchange {
   /** It was answered by the attack in the place of the account. */
   answered = false;
   readonly #reply: Buffer[] = [];
+  readonly #request: Buffer[] = [];
+  #asked = 0;
 
   constructor({ account, method, path }: Pick<Exchange, 'account' | 'method' | 'path'>) {
     this.account = account;
@@ -28,6 +30,16 @@ export class Exchange {
   add(bytes: Buffer): void {
     if (this.passed < KEPT_BYTES) this.#reply.push(bytes);
     this.passed += bytes.length;
+  }
+
+  ask(bytes: Buffer): void {
+    if (this.#asked < KEPT_BYTES) this.#request.push(bytes);
+    this.#asked += bytes.length;
+  }
+
+  /** The request as the gateway sent it; of a long one the beginning. */
+  get request(): Buffer {
+    return Buffer.concat(this.#request);
   }
 
   /** The reply as the gateway got it; of a long one the beginning. */

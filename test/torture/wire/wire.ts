@@ -65,12 +65,13 @@ function carry(gateway: Socket, { account, provider, exchanges }: WireOptions): 
       if (exchange) exchange.isOver = true;
       const begun = exchanges.begin({ account, method, path });
       exchange = begun.exchange;
-      writer = new FaultyWriter(gateway, begun.exchange, begun.fault);
+      writer = new FaultyWriter(gateway, exchange, begun.fault);
+      exchange.ask(bytes);
       if (begun.answer) {
         begun.answer(writer, gateway, bytes);
         return;
       }
-    }
+    } else exchange?.ask(bytes);
     if (exchange?.answered !== true && !behind.write(bytes)) {
       gateway.pause();
       behind.once('drain', () => gateway.resume());
