@@ -3,7 +3,7 @@
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
-import { type Attack, type Case, permutation } from '../attack.ts';
+import { type Attack, type Case, interleaved, permutation, pick } from '../attack.ts';
 import { HTTP_CALLS } from '../calls/http-calls.ts';
 import { rawCall } from '../client/raw-call.ts';
 import { FRAMINGS, type Parts } from '../corpus/framing.ts';
@@ -63,7 +63,7 @@ export const framing: Attack = {
   // Bytes that are no request are refused without a row.
   allows: new Set(['rows that were not told']),
   async cases(_stage, random) {
-    return casesOf(random);
+    return interleaved([casesOf(random), editedCases(random)]);
   },
 };
 
@@ -77,7 +77,63 @@ function* casesOf(random: SeededRandom): Generator<Case> {
     const cut = random.next();
     yield {
       name: `${row.method} ${row.path}:${name}:${delivery}`,
-      run: (lane) => framed(lane, bytesFor(lane, row, { frame, mark: `mark-${number}-` }), { delivery, cut, row, mark: `mark-${number}-` }),
+      run: (lane) =>
+        framed(lane, bytesFor(lane, row, { frame, mark: `mark-${number}-` }), {
+          delivery,
+          cut,
+          row,
+          mark: `mark-${number}-`,
+          isServed: true,
+        }),
+    };
+  }
+}
+
+/** Bytes that end, part or hide something. */
+const EDITS = [
+  '\r',
+  '\n',
+  '\r\n',
+  '\r\n\r\n',
+  '\0',
+  '\t',
+  ' ',
+  ':',
+  ';',
+  ',',
+  '\x0b',
+  '\x7f',
+  '\x80',
+  '\xff',
+  '/',
+  '0',
+  '9',
+  'HTTP/1.1',
+  'chunked',
+  '\r\n ',
+] as const;
+
+/** Without end: one of the list, with one to three more edits in the request's own bytes. */
+function* editedCases(random: SeededRandom): Generator<Case> {
+  for (let number = 0; ; number++) {
+    const row = pick(ROWS, random);
+    const { name, frame } = pick(FRAMINGS, random);
+    const edits = Array.from({ length: Math.floor(random.between(1, 4)) }, () => ({
+      at: random.next(),
+      text: pick(EDITS, random),
+      replaces: random.next() < 0.5,
+    }));
+    const edited = (parts: Parts): string =>
+      edits.reduce((text, { at, text: more, replaces }) => {
+        const place = Math.floor(at * text.length);
+        return text.slice(0, place) + more + text.slice(place + (replaces ? more.length : 0));
+      }, frame(parts));
+    const delivery = pick(DELIVERIES, random);
+    const mark = `edit-${number}-`;
+    const cut = random.next();
+    yield {
+      name: `edited ${number}:${row.method} ${row.path}:${name}:${delivery}`,
+      run: (lane) => framed(lane, bytesFor(lane, row, { frame: edited, mark }), { delivery, cut, row, mark, isServed: false }),
     };
   }
 }
@@ -104,9 +160,11 @@ interface Framed {
   readonly cut: number;
   readonly row: Row;
   readonly mark: string;
+  /** Whether the request is one that is served where its framing is. */
+  readonly isServed: boolean;
 }
 
-async function framed(lane: Lane, bytes: Buffer, { delivery, cut, row, mark }: Framed): Promise<void> {
+async function framed(lane: Lane, bytes: Buffer, { delivery, cut, row, mark, isServed }: Framed): Promise<void> {
   lane.exchanges.next();
   const { requests, end, begun } = readStrictly(bytes);
   const seen = await rawCall(lane.url, {
@@ -116,7 +174,8 @@ async function framed(lane: Lane, bytes: Buffer, { delivery, cut, row, mark }: F
     methods: requests.map(({ method }) => method),
   });
   const { answers, fault, rest } = seen;
-  const told = (): string => `answered ${shown(seen.bytes)}, and read by the rules as ${requests.length} requests, ${end}: ${shown(bytes)}`;
+  const told = (): string =>
+    `answered ${answers.map(({ status }) => status).join(', ')}; read by the rules as ${requests.length} requests, ${end}: ${shown(bytes)}`;
   // The one row that is served so; what is behind it is of the other protocol.
   if (row.path === NATIVE && row.method === 'GET' && seen.bytes.includes('HTTP/1.1 101 ')) return;
   expect(!seen.isLate, () => `no answer within the deadline: ${told()}`);
@@ -129,7 +188,7 @@ async function framed(lane: Lane, bytes: Buffer, { delivery, cut, row, mark }: F
     lane.exchanges.list.flatMap(({ path, request }) => (unchunked(request).includes(mark) ? (path.split('?')[0] ?? '') : []));
   // The gateway may refuse more than the rules do, or close the connection; then nothing behind it is read.
   const all = (): true | undefined => own().length >= expected.length || undefined;
-  if (refused === -1 && answers.length === requests.length) await until(`${expected} at the accounts: ${told()}`, all, 2_000);
+  if (isServed && refused === -1 && answers.length === requests.length) await until(`${expected} at the accounts: ${told()}`, all, 2_000);
   const streamed = [...requests, ...(begun ? [begun] : [])].flatMap(({ path }) => (STREAMED.has(path) ? path : []));
   const surplus = without(own(), [...expected, ...streamed]);
   expect(surplus.length === 0, () => `${surplus} went to accounts beside ${expected}: ${told()}`);

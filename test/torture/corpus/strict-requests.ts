@@ -40,8 +40,8 @@ export function readStrictly(bytes: Buffer): StrictReading {
   try {
     while (at < text.length) {
       // Empty lines before a request line are skipped (RFC 9112, 2.2).
-      if (text.startsWith('\r\n', at)) {
-        at += 2;
+      if (text[at] === '\r' || text[at] === '\n') {
+        at += 1;
         continue;
       }
       const end = text.indexOf('\r\n\r\n', at);
