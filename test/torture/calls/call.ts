@@ -11,8 +11,8 @@ export interface HttpCall {
   /** Beside Host, Authorization and the length. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** What a whole answer is. */
-  readonly reply: 'json' | 'events' | 'chunks' | 'other';
+  /** What a whole answer is; `other` passes unread, and `any` is what the client's own body asked for. */
+  readonly reply: 'json' | 'events' | 'chunks' | 'other' | 'any';
   /** Requests to accounts that a call without faults makes. */
   readonly exchanges: number;
   /** Until when another account may be asked. */
