@@ -48,7 +48,7 @@ function targets(): readonly Target[] {
       send: async (lane, tree) => {
         const text = textOf(tree);
         const { answer } = await runCall(lane, { ...call, reply: 'any', body: Buffer.from(text) }, { said: 'spoilt' });
-          expect(!answer.body.includes('The gateway failed unexpectedly.'), () => `an unforeseen failure of ${shown(text)}`);
+        expect(!answer.body.includes('The gateway failed unexpectedly.'), () => `an unforeseen failure of ${shown(text)}`);
       },
     }),
   );

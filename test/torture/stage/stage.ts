@@ -19,6 +19,12 @@ export interface StageOptions {
   readonly inside?: readonly string[];
 }
 
+/** A figure that is worth printing: the largest of its name. */
+export interface Note {
+  readonly value: number;
+  readonly of: string;
+}
+
 const DEFAULT_LANES = 32;
 const READY_MS = 20_000;
 
@@ -26,6 +32,7 @@ export class Stage {
   readonly folder: string;
   readonly upstream: Upstream;
   readonly lanes: readonly Lane[];
+  readonly notes = new Map<string, Note>();
   readonly #options: StageOptions;
   #program: GatewayProcess | undefined;
   /** What the gateway holds where nothing runs; undefined until it was measured. */
@@ -82,6 +89,10 @@ export class Stage {
     this.#program = await GatewayProcess.start(this.configPath, { TORTURE_BEARER: BEARER }, this.#options.inside);
     const ready = async (): Promise<true | undefined> => ((await this.admin('/readyz')).status === 200 ? true : undefined);
     await until('the gateway to be ready', ready, READY_MS);
+  }
+
+  note(name: string, note: Note): void {
+    if (note.value > (this.notes.get(name)?.value ?? Number.NEGATIVE_INFINITY)) this.notes.set(name, note);
   }
 
   admin(path: string, method = 'GET'): Promise<Response> {
