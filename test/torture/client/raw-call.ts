@@ -14,8 +14,9 @@ export interface RawRequest {
   readonly answers: number;
   /** Waits for the end of the connection too: what was refused for its bytes must not be read on. */
   readonly untilClosed?: boolean;
+  /** In the place of whole answers: whether these bytes are all that the client waits for. */
+  readonly isOver?: (bytes: Buffer) => boolean;
   readonly methods?: readonly string[];
-  readonly patienceMs?: number;
 }
 
 export interface Seen extends Read {
@@ -26,10 +27,7 @@ export interface Seen extends Read {
   readonly bytes: Buffer;
 }
 
-export async function rawCall(
-  url: string,
-  { pieces, leaves, answers, untilClosed, methods, patienceMs = PATIENCE_MS }: RawRequest,
-): Promise<Seen> {
+export async function rawCall(url: string, { pieces, leaves, answers, untilClosed, isOver, methods }: RawRequest): Promise<Seen> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
   const chunks: Buffer[] = [];
@@ -41,6 +39,10 @@ export async function rawCall(
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     bytes += chunk.length;
+    if (isOver) {
+      if (isOver(Buffer.concat(chunks))) over.resolve();
+      return;
+    }
     // A long answer is not read again with each of its chunks.
     if (untilClosed || (bytes < wholeAt && !chunk.subarray(-5).equals(LAST_CHUNK))) return;
     const seen = read();
@@ -59,7 +61,7 @@ export async function rawCall(
   const deadline = setTimeout(() => {
     isLate = true;
     over.resolve();
-  }, patienceMs);
+  }, PATIENCE_MS);
   await Promise.race([once(socket, 'connect').catch(() => undefined), over.promise]);
   await send(socket, pieces, leaves);
   if (leaves === 'reset') over.resolve();
