@@ -6,7 +6,7 @@ import { compile } from './compile.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { ConfigError, type Finding, inFileOrder, isError, type Problem } from './finding.ts';
 import { locate } from './positions.ts';
-import { faultOf, resolveSecrets } from './secrets.ts';
+import { faultOf, resolveSecrets, type Secrets } from './secrets.ts';
 import { validate } from './validate.ts';
 import { parseYaml } from './yaml.ts';
 
@@ -24,9 +24,9 @@ export interface LoadOptions {
  * @throws {ConfigError} with all findings of the file, in file order
  */
 export async function loadConfig(path: string, options: LoadOptions = {}): Promise<{ loaded: LoadedConfig; warnings: Finding[] }> {
-  const { config, bearers, findings } = await inspect(await readConfig(path), { path, ...options });
+  const { config, bearers, nodeSecret, findings } = await inspect(await readConfig(path), { path, ...options });
   if (!config) throw new ConfigError(findings);
-  return { loaded: { config, path: resolve(path), bearers }, warnings: [...findings] };
+  return { loaded: { config, path: resolve(path), bearers, nodeSecret }, warnings: [...findings] };
 }
 
 export interface InspectOptions extends LoadOptions {
@@ -39,9 +39,15 @@ export interface Inspection {
   /** Undefined if the file has an error. */
   readonly config: Config | undefined;
   readonly bearers: ReadonlyMap<string, string>;
+  readonly nodeSecret: string | undefined;
   /** Errors and warnings, in file order. */
   readonly findings: readonly Finding[];
 }
+
+const NO_SECRETS: Secrets = { bearers: new Map(), nodeSecret: undefined, problems: [] };
+
+/** Of a file with an error. */
+const NOTHING = { config: undefined, bearers: NO_SECRETS.bearers, nodeSecret: undefined };
 
 /** Checks the text of a file. `path` names it in findings and is the base of relative paths. */
 export async function inspect(
@@ -49,16 +55,16 @@ export async function inspect(
   { path, env = process.env, strictEnv = true, secrets = true }: InspectOptions,
 ): Promise<Inspection> {
   const parsed = parseYaml(text, path);
-  if (!parsed.readable) return { config: undefined, bearers: new Map(), findings: inFileOrder(parsed.findings) };
+  if (!parsed.readable) return { ...NOTHING, findings: inFileOrder(parsed.findings) };
 
   const data: unknown = parsed.document.toJS();
   const folder = dirname(resolve(path));
   const problems = [...validate(data), ...runChecks(data, Date.now())];
-  const resolved = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : { bearers: new Map<string, string>(), problems: [] };
+  const resolved = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : NO_SECRETS;
   const reported = firstOfEachPlace([...problems, ...resolved.problems]);
   const findings = inFileOrder([...parsed.findings, ...locate(reported, { parsed, data, file: path })]);
-  if (findings.some(isError)) return { config: undefined, bearers: new Map(), findings };
-  return { config: compile(data, folder), bearers: resolved.bearers, findings };
+  if (findings.some(isError)) return { ...NOTHING, findings };
+  return { config: compile(data, folder), bearers: resolved.bearers, nodeSecret: resolved.nodeSecret, findings };
 }
 
 /**

@@ -15,6 +15,8 @@ export interface SecretOptions {
 export interface Secrets {
   /** Account id to its bearer token. */
   readonly bearers: ReadonlyMap<string, string>;
+  /** Of `node.secret`. */
+  readonly nodeSecret: string | undefined;
   readonly problems: readonly Problem[];
 }
 
@@ -41,7 +43,11 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
     const secret = await resolved(storeKey, ['store_key'], options);
     if (typeof secret !== 'string') note(secret);
   }
-  return { bearers, problems };
+
+  const nodeSecret = await resolved(mapping(mapping(mapping(data).node).secret), ['node', 'secret'], options);
+  if (typeof nodeSecret === 'string') return { bearers, nodeSecret, problems };
+  note(nodeSecret);
+  return { bearers, nodeSecret: undefined, problems };
 }
 
 /** The secret, or the problem of its reference. */

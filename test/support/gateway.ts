@@ -172,9 +172,9 @@ function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sq
 
 export async function loadedFrom(draft: Draft): Promise<LoadedConfig> {
   const env = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
-  const { config, bearers, findings } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
+  const { config, bearers, nodeSecret, findings } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
   if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
-  return { config, bearers, path: '/test/config.yaml' };
+  return { config, bearers, nodeSecret, path: '/test/config.yaml' };
 }
 
 export interface SseEvent {
