@@ -23,7 +23,7 @@ export function compile(data: unknown, folder: string): Config {
   const paused = new Set(content.accounts.flatMap((account) => (account.paused ? account.id : [])));
   return deepFreeze({
     ...content,
-    store: content.store === MEMORY ? MEMORY : `sqlite:${resolve(folder, content.store.slice('sqlite:'.length))}`,
+    store: compileStore(content.store, folder),
     store_key: reference(content.store_key, folder),
     node: compileNode(content, folder),
     accounts: content.accounts.map((account) => compileAccount(account, folder)),
@@ -37,6 +37,11 @@ export function compile(data: unknown, folder: string): Config {
 }
 
 const MEMORY = 'sqlite::memory:';
+
+function compileStore(store: Config['store'], folder: string): Config['store'] {
+  if (typeof store !== 'string') return { postgres: reference(store.postgres, folder) };
+  return store === MEMORY ? MEMORY : `sqlite:${resolve(folder, store.slice('sqlite:'.length))}`;
+}
 
 /** The only node of a SQLite store: a host's name there would make a new version of the configuration in every new container. */
 const ONLY_NODE = 'local';

@@ -55,8 +55,8 @@ export interface Config {
     readonly cors: { readonly origins: readonly string[] };
   };
   readonly admin: { readonly host: string; readonly port: number } | false;
-  /** `sqlite:PATH`, absolute. */
-  readonly store: string;
+  /** `sqlite:PATH`, absolute; or where the URL of a PostgreSQL database is. */
+  readonly store: string | { readonly postgres: SecretRef };
   readonly store_key: SecretRef;
   readonly node: NodeConfig;
   readonly retention: { readonly requests_days: number; readonly audit_days: number };
@@ -82,6 +82,8 @@ export interface LoadedConfig {
   readonly path: string;
   /** Account id to its bearer token; rehearsal and OAuth accounts have none. */
   readonly bearers: ReadonlyMap<string, string>;
+  /** What `openStore` takes: `sqlite:PATH`, or the URL of a PostgreSQL database, which is a secret. */
+  readonly storeUrl: string;
   /** What signs the requests between nodes; undefined without `node.secret`. */
   readonly nodeSecret?: string | undefined;
 }

@@ -24,9 +24,9 @@ export interface LoadOptions {
  * @throws {ConfigError} with all findings of the file, in file order
  */
 export async function loadConfig(path: string, options: LoadOptions = {}): Promise<{ loaded: LoadedConfig; warnings: Finding[] }> {
-  const { config, bearers, nodeSecret, findings } = await inspect(await readConfig(path), { path, ...options });
+  const { config, findings, ...resolved } = await inspect(await readConfig(path), { path, ...options });
   if (!config) throw new ConfigError(findings);
-  return { loaded: { config, path: resolve(path), bearers, nodeSecret }, warnings: [...findings] };
+  return { loaded: { config, path: resolve(path), ...resolved }, warnings: [...findings] };
 }
 
 export interface InspectOptions extends LoadOptions {
@@ -39,15 +39,12 @@ export interface Inspection {
   /** Undefined if the file has an error. */
   readonly config: Config | undefined;
   readonly bearers: ReadonlyMap<string, string>;
+  /** What `openStore` takes; empty where the URL of the database was not read. */
+  readonly storeUrl: string;
   readonly nodeSecret: string | undefined;
   /** Errors and warnings, in file order. */
   readonly findings: readonly Finding[];
 }
-
-const NO_SECRETS: Secrets = { bearers: new Map(), nodeSecret: undefined, problems: [] };
-
-/** Of a file with an error. */
-const NOTHING = { config: undefined, bearers: NO_SECRETS.bearers, nodeSecret: undefined };
 
 /** Checks the text of a file. `path` names it in findings and is the base of relative paths. */
 export async function inspect(
@@ -55,7 +52,7 @@ export async function inspect(
   { path, env = process.env, strictEnv = true, secrets = true }: InspectOptions,
 ): Promise<Inspection> {
   const parsed = parseYaml(text, path);
-  if (!parsed.readable) return { ...NOTHING, findings: inFileOrder(parsed.findings) };
+  if (!parsed.readable) return nothing(inFileOrder(parsed.findings));
 
   const data: unknown = parsed.document.toJS();
   const folder = dirname(resolve(path));
@@ -63,9 +60,21 @@ export async function inspect(
   const resolved = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : NO_SECRETS;
   const reported = firstOfEachPlace([...problems, ...resolved.problems]);
   const findings = inFileOrder([...parsed.findings, ...locate(reported, { parsed, data, file: path })]);
-  if (findings.some(isError)) return { ...NOTHING, findings };
-  return { config: compile(data, folder), bearers: resolved.bearers, nodeSecret: resolved.nodeSecret, findings };
+  if (findings.some(isError)) return nothing(findings);
+  const config = compile(data, folder);
+  const storeUrl = typeof config.store === 'string' ? config.store : (resolved.database ?? '');
+  return { config, bearers: resolved.bearers, storeUrl, nodeSecret: resolved.nodeSecret, findings };
 }
+
+const NO_SECRETS: Secrets = { bearers: new Map(), database: undefined, nodeSecret: undefined, problems: [] };
+
+const nothing = (findings: readonly Finding[]): Inspection => ({
+  config: undefined,
+  bearers: NO_SECRETS.bearers,
+  storeUrl: '',
+  nodeSecret: undefined,
+  findings,
+});
 
 /**
  * Reads the text of a file.
