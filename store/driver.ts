@@ -1,4 +1,5 @@
 // What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
+import type { LimitBounds, LimitedTurn, Taken } from './limit-rows.ts';
 import type { Table } from './tables.ts';
 
 export type Value = string | number | null;
@@ -16,6 +17,11 @@ export interface Session {
 /** Rows by table; no key occurs twice in one table that replaces, adds or patches. */
 export type Batch = ReadonlyMap<Table, readonly object[]>;
 
+export interface Transaction extends Session {
+  /** Writes rows and records those of tracked tables in `changes`, with the transaction. */
+  write(batch: Batch): Promise<void>;
+}
+
 export interface Driver extends Omit<Session, 'script'> {
   /** Whether several nodes may use the database at once. */
   readonly shared: boolean;
@@ -28,6 +34,10 @@ export interface Driver extends Omit<Session, 'script'> {
    * durable when it resolves. It waits up to 5 s for other processes. The work may run more than once and has no other effects.
    */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
+  /** Like `transaction`, for work that decides by nothing but the rows that it changes: on PostgreSQL others may overlap it. */
+  update<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  /** See `LimitVerbs.take`. One round trip on PostgreSQL. */
+  takeLimits(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
   close(): Promise<void>;
 }
 

@@ -98,8 +98,31 @@ const runningConfig = `
   CREATE TABLE running_config (name TEXT NOT NULL PRIMARY KEY, config TEXT NOT NULL, at BIGINT NOT NULL);
 `;
 
+/** Nodes, their slots of the accounts, and the limits of keys over all nodes, which replace limits by windows that nothing used. */
+const nodes = `
+  CREATE TABLE nodes (
+    id TEXT NOT NULL PRIMARY KEY, token BIGINT NOT NULL, address TEXT, version TEXT NOT NULL, config_digest TEXT NOT NULL,
+    started_at BIGINT NOT NULL, expires_at BIGINT NOT NULL
+  );
+  CREATE TABLE slots (
+    account TEXT NOT NULL, node BIGINT NOT NULL, held BIGINT NOT NULL, wanted BIGINT NOT NULL, since BIGINT NOT NULL,
+    PRIMARY KEY (account, node)
+  );
+  CREATE TABLE slot_locks (account TEXT NOT NULL PRIMARY KEY);
+  CREATE TABLE key_grants (
+    grant_id TEXT NOT NULL PRIMARY KEY, key_id TEXT NOT NULL, node BIGINT NOT NULL, at BIGINT NOT NULL, slot BIGINT NOT NULL,
+    tokens BIGINT NOT NULL, cost_nanos BIGINT NOT NULL
+  );
+  CREATE INDEX key_grants_of_key ON key_grants (key_id);
+  CREATE TABLE key_slots (
+    key_id TEXT NOT NULL, slot BIGINT NOT NULL, requests BIGINT NOT NULL, tokens BIGINT NOT NULL, PRIMARY KEY (key_id, slot)
+  );
+  DROP TABLE limit_slots;
+  DROP TABLE limit_grants;
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig];
+const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig, nodes];
 
 /**
  * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.

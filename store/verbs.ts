@@ -3,6 +3,7 @@ import type { ChangesVerbs } from './changes.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
 import type { LeaseVerbs } from './leases.ts';
 import type { LimitVerbs } from './limits.ts';
+import type { NodeVerbs } from './nodes.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import type {
   AccountStatePatch,
@@ -17,6 +18,7 @@ import type {
   RunningConfigRow,
   UsageRow,
 } from './rows.ts';
+import type { SlotVerbs } from './slots.ts';
 import type { UsageTotal } from './usage-groups.ts';
 import type { WriterStats } from './writer.ts';
 
@@ -99,6 +101,8 @@ export interface Store {
   readonly changes: ChangesVerbs;
   readonly leases: LeaseVerbs;
   readonly limits: LimitVerbs;
+  readonly nodes: NodeVerbs;
+  readonly slots: SlotVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;
   /** Writes what is queued now; false when the deadline (5 s) came first. */

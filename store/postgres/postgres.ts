@@ -6,6 +6,7 @@ import { migrate } from '../migrations.ts';
 import { changes, type Table } from '../tables.ts';
 import { type Connection, Connections } from './connections.ts';
 import { insertionOf } from './insertion.ts';
+import { takeLimits } from './limits.ts';
 
 export interface PostgresOptions {
   /** Unix milliseconds. */
@@ -98,6 +99,20 @@ function driver({ turns, writer, operators }: Pools, options: PostgresOptions): 
       whenUncontended(() =>
         turns.use((connection) => transaction(connection, 'BEGIN ISOLATION LEVEL SERIALIZABLE', () => work(connection))),
       ),
+    update: (work) =>
+      whenUncontended(() =>
+        turns.use((connection) =>
+          transaction(connection, 'BEGIN', () =>
+            work({
+              script: (sql) => connection.script(sql),
+              query: (sql, values) => connection.query(sql, values),
+              run: (sql, values) => connection.run(sql, values),
+              write: (batch) => insertBatch(connection, batch, options),
+            }),
+          ),
+        ),
+      ),
+    takeLimits: (turn, bounds) => turns.use((connection) => takeLimits(connection, turn, bounds)),
     async close() {
       await Promise.all([turns, writer, operators].map((connections) => connections.close()));
     },
@@ -120,15 +135,15 @@ async function whenUncontended<Result>(act: () => Promise<Result>): Promise<Resu
 const NEXT_VERSION = "UPDATE counters SET value = value + 1 WHERE name = 'version' RETURNING value";
 
 /** All statements are sent at once: a batch takes two round trips, or three where it changes tracked tables. */
-async function write(connection: Connection, batch: Batch, { clock, writer }: PostgresOptions): Promise<void> {
-  const slices = [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
-  await transaction(connection, 'BEGIN', async () => {
-    await insertAll(connection, slices);
-    if (!isTracked(batch)) return;
-    const [record] = await connection.query(NEXT_VERSION, []);
-    const stamp = { version: Number(record?.value), writer, at: clock() };
-    await insertAll(connection, slicesOf(changes, changeRows(batch, stamp)));
-  });
+const write = (connection: Connection, batch: Batch, options: PostgresOptions): Promise<void> =>
+  transaction(connection, 'BEGIN', () => insertBatch(connection, batch, options));
+
+async function insertBatch(connection: Connection, batch: Batch, { clock, writer }: PostgresOptions): Promise<void> {
+  await insertAll(connection, [...batch].flatMap(([table, rows]) => slicesOf(table, rows)));
+  if (!isTracked(batch)) return;
+  const [record] = await connection.query(NEXT_VERSION, []);
+  const stamp = { version: Number(record?.value), writer, at: clock() };
+  await insertAll(connection, slicesOf(changes, changeRows(batch, stamp)));
 }
 
 /** Rows of one statement. */
