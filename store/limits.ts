@@ -1,5 +1,5 @@
 // The limits of keys over all nodes: a turn reserves against what all of them have used, and its usage is settled once (Q34).
-import type { Batch, DatabaseRecord, Driver, Session, Transaction } from './driver.ts';
+import type { Batch, DatabaseRecord, Driver, Session, Transaction, Update } from './driver.ts';
 import {
   DAY_MS,
   type LimitBounds,
@@ -23,17 +23,37 @@ export interface LimitVerbs {
   take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
   /** Writes settlements and their usage in one transaction. A settlement that was written before changes nothing. */
   settle(settlements: readonly Settlement[]): Promise<void>;
-  /** The current use of a key. @param at Unix milliseconds */
-  use(key: string, at: number): Promise<StoredUse>;
+  use(key: string): Promise<StoredUse>;
+  /** Deletes what is too old to count. */
+  tidy(): Promise<void>;
 }
 
-export function limitVerbs(driver: Driver): LimitVerbs {
+/**
+ * Slots are those of the clock that all nodes share; what callers give and get are times of their own clock.
+ * @param clock Unix milliseconds of this process
+ */
+export function limitVerbs(driver: Driver, clock: () => number): LimitVerbs {
+  const ahead = (): number => driver.now() - clock();
   return {
-    take: (turn, bounds) => driver.takeLimits(turn, bounds),
-    settle: (settlements) => driver.update((transaction) => settleIn(transaction, settlements)),
-    use: (key, at) => readUse(driver, key, at),
+    async take(turn, bounds) {
+      const ms = ahead();
+      const taken = await driver.takeLimits({ ...turn, at: turn.at + ms }, bounds);
+      return taken.outcome === 'refused' ? { ...taken, use: earlier(taken.use, ms) } : taken;
+    },
+    settle: (settlements) => driver.update((transaction) => settled(transaction, settlements, ahead())),
+    async use(key) {
+      return earlier(await readUse(driver, key, driver.now()), ahead());
+    },
+    async tidy() {
+      await driver.maintain('DELETE FROM key_slots WHERE slot < $1', [driver.now() - SLOTS_KEPT_MS]);
+    },
   };
 }
+
+const earlier = ({ minute, ...use }: StoredUse, ms: number): StoredUse => ({
+  ...use,
+  minute: ms === 0 ? minute : minute.map(({ slot, ...amounts }) => ({ ...amounts, slot: slot - ms })),
+});
 
 /** What runs, the slots of the minute, the days: records of one shape. One statement, so that no settlement is seen in part. */
 const USE = `
@@ -101,29 +121,27 @@ function hasRoom({ running, minute, days }: StoredUse, { at, tokens, cost_nanos 
   );
 }
 
-async function settleIn(transaction: Transaction, settlements: readonly Settlement[]): Promise<void> {
+/** @param ahead how far the shared clock is ahead of this process's */
+async function settled(transaction: Transaction, settlements: readonly Settlement[], ahead: number): Promise<Update<void>> {
   for (const settlement of settlements) if (settlement.withdrawn) await withdraw(transaction, settlement);
   const slots = await endGrants(transaction, settlements.flatMap(({ grant, withdrawn }) => (withdrawn ? [] : grant)));
   const rows = settlements.flatMap((settlement) => {
     const slot = slots.get(settlement.grant);
-    return slot === undefined ? [] : rowsOf(settlement, slot);
+    return slot === undefined ? [] : rowsOf(settlement, { reserved: slot, settled: slotOf(settlement.at + ahead) });
   });
-  if (rows.length === 0) return;
-  await transaction.write(summed(rows));
-  const limited = new Map(settlements.flatMap(({ key, at, minute }) => (minute ? [[key, at] as const] : [])));
-  for (const [key, at] of [...limited].sort())
-    await transaction.run('DELETE FROM key_slots WHERE key_id = $1 AND slot < $2', [key, at - SLOTS_KEPT_MS]);
+  return { result: undefined, batch: summed(rows) };
 }
 
 /** The slots of the reservations that were open. */
-async function endGrants(transaction: Session, grants: readonly string[]): Promise<ReadonlyMap<string, number>> {
+async function endGrants(transaction: Transaction, grants: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (grants.length === 0) return new Map();
   const { sql, values } = conditionsOf([oneOf('grant_id', filled(grants))]);
   const ended = await transaction.query(numbered(`DELETE FROM key_grants${sql} RETURNING grant_id, slot`), values);
   return new Map(ended.map(({ grant_id, slot }) => [String(grant_id), Number(slot)]));
 }
 
 /** What is left of a reservation that may not have been made yet: it counts nowhere, and nothing can reserve in its place. */
-async function withdraw(transaction: Session, { grant, key, at }: Settlement): Promise<void> {
+async function withdraw(transaction: Transaction, { grant, key, at }: Settlement): Promise<void> {
   await transaction.run(
     'INSERT INTO key_grants (grant_id, key_id, node, at, slot, tokens, cost_nanos) VALUES ($1, $2, 0, $3, 0, 0, 0) ' +
       'ON CONFLICT (grant_id) DO UPDATE SET node = 0, slot = 0',
@@ -133,23 +151,24 @@ async function withdraw(transaction: Session, { grant, key, at }: Settlement): P
 
 type TableRow = readonly [Table, object];
 
-/** @param slot of the reservation */
-function rowsOf({ key, at, used, minute }: Settlement, slot: number): readonly TableRow[] {
+function rowsOf(
+  { key, used, minute }: Settlement,
+  { reserved, settled }: { readonly reserved: number; readonly settled: number },
+): readonly TableRow[] {
   if (!used) return [];
   const rows: TableRow[] = [[usage, used]];
   if (!minute) return rows;
   const tokens = used.input_tokens + used.output_tokens + used.held_tokens;
   const slots: readonly KeySlotRow[] = [
-    { key_id: key, slot, requests: 1, tokens: 0 },
-    { key_id: key, slot: slotOf(at), requests: 0, tokens },
+    { key_id: key, slot: reserved, requests: 1, tokens: 0 },
+    { key_id: key, slot: settled, requests: 0, tokens },
   ];
   return [...rows, ...slots.map((row): TableRow => [keySlots, row])];
 }
 
-/** One row for each key of a table, in the order of the keys: two transactions lock the same rows in the same order. */
+/** Rows of equal keys are added up. */
 function summed(rows: readonly TableRow[]): Batch {
   const queue = new Queue();
-  const named = rows.map(([table, row]) => ({ table, row, name: `${table.name} ${table.identity(row)}` }));
-  for (const { table, row } of named.sort((a, b) => (a.name < b.name ? -1 : 1))) queue.place(table, row);
+  for (const [table, row] of rows) queue.place(table, row);
   return batchOf(queue.take(Number.POSITIVE_INFINITY));
 }

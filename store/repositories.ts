@@ -149,12 +149,13 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
       },
     },
     changes: changesVerbs(driver, writerId),
-    leases: leaseVerbs(driver, clock),
-    limits: limitVerbs(driver),
+    leases: driver.leases ?? leaseVerbs(driver, clock),
+    limits: limitVerbs(driver, clock),
     nodes: nodeVerbs(driver, clock),
-    slots: slotVerbs(driver, clock),
+    slots: slotVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writer.stats(),
+    database: () => driver.stats?.(),
     flush: (deadlineMs = DEADLINE_MS) => writer.flush(deadlineMs),
     close(deadlineMs = DEADLINE_MS) {
       closing ??= writer.close(deadlineMs).then(() => driver.close());

@@ -1,7 +1,7 @@
 // Slots of accounts: how many turns each node may have at an account, so that all nodes together stay within `max_concurrent` (Q34).
 import type { Driver, Transaction } from './driver.ts';
 import { fairShare } from './fair-share.ts';
-import { filled, oneOf, select } from './query.ts';
+import { conditionsOf, filled, numbered, oneOf } from './query.ts';
 import type { SlotRow } from './rows.ts';
 import { announcedSlots, slotLocks, slots } from './tables.ts';
 
@@ -36,56 +36,54 @@ export interface SlotVerbs {
   short(node: number): Promise<readonly string[]>;
 }
 
-export function slotVerbs(driver: Driver, clock: () => number): SlotVerbs {
+export function slotVerbs(driver: Driver): SlotVerbs {
   return {
     claim: (node, claims) =>
       driver.update(async (transaction) => {
-        const now = clock();
-        const nodes = await livingNodes(transaction, now);
-        if (!nodes.has(node)) return undefined;
-        const sorted = [...claims].sort((a, b) => (a.account < b.account ? -1 : 1));
-        // Locked in the order of their names, so that two nodes never wait for each other; what is read next is what the last holder wrote.
-        await transaction.write(new Map([[slotLocks, sorted.map(({ account }) => ({ account }))]]));
-        const rows = await rowsOf(transaction, sorted, nodes);
-        const changes = sorted.map((claim) => settled(claim, { node, nodes: nodes.size, now, rows: rows.get(claim.account) ?? [] }));
-        const written = Map.groupBy(changes, ({ announce }) => (announce ? announcedSlots : slots));
-        await transaction.write(new Map([...written].map(([table, list]) => [table, list.map(({ row }) => row)])));
-        return changes.map(({ row: { account, held }, allowed }) => ({ account, held, allowed }));
+        const now = driver.now();
+        const [, present] = await Promise.all([
+          transaction.lock(slotLocks, claims),
+          read(transaction, claims.map(({ account }) => account), now),
+        ]);
+        if (!present.nodes.has(node)) return { result: undefined, batch: new Map() };
+        const changes = claims.map((claim) => changed(claim, node, present));
+        const tables = Map.groupBy(changes, ({ announce }) => (announce ? announcedSlots : slots));
+        return {
+          result: changes.map(({ row: { account, held }, allowed }) => ({ account, held, allowed })),
+          batch: new Map([...tables].map(([table, list]) => [table, list.map(({ row }) => row)])),
+        };
       }),
     async short(node) {
       const sql =
         'SELECT DISTINCT account FROM slots JOIN nodes ON nodes.token = slots.node WHERE expires_at > $1 AND node <> $2 AND wanted > held';
-      return (await driver.query(sql, [clock(), node])).map(({ account }) => String(account));
+      return (await driver.query(sql, [driver.now(), node])).map(({ account }) => String(account));
     },
   };
 }
 
-async function livingNodes(transaction: Transaction, now: number): Promise<ReadonlySet<number>> {
-  const rows = await transaction.query('SELECT token FROM nodes WHERE expires_at > $1', [now]);
-  return new Set(rows.map(({ token }) => Number(token)));
-}
-
-/** By account, of the nodes that live. */
-async function rowsOf(
-  transaction: Transaction,
-  claims: readonly SlotClaim[],
-  nodes: ReadonlySet<number>,
-): Promise<ReadonlyMap<string, readonly SlotRow[]>> {
-  const accounts = filled(claims.map(({ account }) => account));
-  const rows = await select(transaction, slots, { where: [oneOf('account', accounts)] });
-  return Map.groupBy(
-    rows.filter(({ node }) => nodes.has(node)),
-    ({ account }) => account,
+/** The nodes that live, and what they have of the accounts. */
+async function read(transaction: Transaction, accounts: readonly string[], now: number): Promise<Present> {
+  const { sql, values } = conditionsOf([oneOf('account', filled(accounts))]);
+  const of = `SELECT account, node, held, wanted, since FROM slots${sql}`;
+  const records = await transaction.query(
+    numbered(`SELECT token, account, held, wanted, since FROM nodes LEFT JOIN (${of}) AS own ON own.node = token WHERE expires_at > ?`),
+    [...values, now],
   );
+  const rows = records.flatMap(({ token, account, held, wanted, since }): SlotRow[] =>
+    account === null
+      ? []
+      : [{ account: String(account), node: Number(token), held: Number(held), wanted: Number(wanted), since: Number(since) }],
+  );
+  return { now, nodes: new Set(records.map(({ token }) => Number(token))), rows: Map.groupBy(rows, ({ account }) => account) };
 }
 
 interface Present {
-  readonly node: number;
-  /** The number of living nodes. */
-  readonly nodes: number;
+  /** Unix milliseconds. */
   readonly now: number;
-  /** Of the account, all living nodes'. */
-  readonly rows: readonly SlotRow[];
+  /** The tokens of those that live. */
+  readonly nodes: ReadonlySet<number>;
+  /** By account. */
+  readonly rows: ReadonlyMap<string, readonly SlotRow[]>;
 }
 
 interface Change {
@@ -95,15 +93,17 @@ interface Change {
   readonly announce: boolean;
 }
 
-function settled({ account, most, using, wanted: asked }: SlotClaim, { node, nodes, now, rows }: Present): Change {
+function changed({ account, most, using, wanted: asked }: SlotClaim, node: number, { now, nodes, rows: all }: Present): Change {
+  const rows = all.get(account) ?? [];
   const others = rows.filter((row) => row.node !== node);
   const before = rows.find((row) => row.node === node) ?? { account, node, held: 0, wanted: 0, since: now };
   const wanted = Math.min(asked, most);
   const free = most - others.reduce((sum, { held }) => sum + held, 0);
   const own = { ...before, wanted };
-  const contended = others.some((row) => row.wanted > row.held);
+  // The second: fewer slots than are used, after a smaller `max_concurrent`, or under a new lease with turns of a lost one.
+  const contended = others.some((row) => row.wanted > row.held) || using > free;
   const share = contended ? fairShare(most, [...others, own], own, now) : most;
-  const held = Math.max(using, Math.min(contended ? wanted : wanted + spare(wanted, most, nodes), share, free), 0);
+  const held = Math.max(using, Math.min(contended ? wanted : wanted + spare(wanted, most, nodes.size), share, free), 0);
   const row = { ...own, held, since: held === before.held ? before.since : now };
   const newlyShort = wanted > held && (wanted > before.wanted || before.wanted <= before.held);
   return { row, allowed: Math.min(held, share), announce: newlyShort || (contended && held < before.held) };

@@ -37,7 +37,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
       return connection;
     };
     const writing = await connect();
-    await inTransaction(writing, () => migrate(writing, options.clock));
+    await inTransaction(writing, () => migrate(writing, { clock: options.clock, apply: ({ sql = '' }) => writing.script(sql) }));
     const reading = path === MEMORY ? writing : await connect();
     return driver({ writing, reading, browse: path === MEMORY ? undefined : connect }, options);
   } catch (error) {
@@ -123,6 +123,7 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
   const transaction: Driver['transaction'] = (work) => alone(() => inTransaction(writing, () => work(writing)));
   return {
     shared: false,
+    now: options.clock,
     query: (sql, values) => reading.query(sql, values),
     async browse(sql, values) {
       if (!browse) return reading.query(sql, values);
@@ -132,18 +133,17 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
       return (await browsing).query(sql, values);
     },
     run: (sql, values) => alone(() => writing.run(sql, values)),
+    maintain: (sql, values) => alone(() => writing.run(sql, values)),
     write: (batch) => alone(() => write(writing, batch, options)),
     transaction,
     update: (work) =>
       alone(() =>
-        inTransaction(writing, () =>
-          work({
-            script: (sql) => writing.script(sql),
-            query: (sql, values) => writing.query(sql, values),
-            run: (sql, values) => writing.run(sql, values),
-            write: (batch) => insertBatch(writing, batch, options),
-          }),
-        ),
+        inTransaction(writing, async () => {
+          // The transaction has the write lock: no row needs another one.
+          const { result, batch } = await work({ query: (sql, values) => writing.query(sql, values), run: (sql, values) => writing.run(sql, values), lock: async () => undefined });
+          await insertBatch(writing, batch, options);
+          return result;
+        }),
       ),
     takeLimits: (turn, bounds) => transaction((session) => takeIn(session, turn, bounds)),
     async close() {
