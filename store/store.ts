@@ -12,7 +12,6 @@ export type { DatabaseStats } from './driver.ts';
 export { StoreError, type StoreErrorCode } from './errors.ts';
 export type * from './filters.ts';
 export type { Lease, LeaseVerbs } from './leases.ts';
-export { SLOT_MS } from './limit-rows.ts';
 export type { LimitBounds, LimitedTurn, Settlement, StoredUse, Taken } from './limit-rows.ts';
 export type { LimitVerbs } from './limits.ts';
 export type { Joined, NewNode, NodeRow, NodeVerbs } from './nodes.ts';

@@ -42,7 +42,7 @@ export async function openPostgres(url: string, { clock, writer, notice }: Postg
     transaction: (work) => serialised(turns, work),
     browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
     update: (work) => updated(turns, { clock, writer }, work),
-    takeLimits: (turn, bounds) => turns.use((connection) => takeLimits(connection, turn, bounds)),
+    takeLimits: (turn, bounds) => takeLimits(turns, turn, bounds),
     maintain: (sql, values) => operators.use((connection) => connection.run(sql, values)),
     write: (batch) => batches.write(batch),
     leases: leasesOf(turns, clock, () => time.now()),
