@@ -21,6 +21,8 @@ export const COUNTERS = {
   admission_timeouts: 'Turns refused because they had waited long enough',
   guard_event_loop_refused: 'Turns refused because the event loop was late',
   guard_memory_refused: 'Turns refused because memory was short',
+  slot_claims: 'Times that this node asked for slots of accounts, or gave some back',
+  node_leases_lost: 'Leases of this node that were lost because it could not renew them in time',
   limits_unavailable: 'Turns refused because the limits of their key could not be checked in the store',
   account_waits: 'Turns that waited for an account below its max_concurrent',
   soft_pins_left: 'Turns that could not go where their session was',

@@ -10,8 +10,8 @@ export interface SlotClaim {
   readonly account: string;
   /** `max_concurrent` of the account, by the node's own configuration. */
   readonly most: number;
-  /** Turns of the node that are there now: their slots are not given back. */
-  readonly using: number;
+  /** What it keeps in any case: its turns have these slots, or may get them. */
+  readonly kept: number;
   /** Turns that are there or could go there now. */
   readonly wanted: number;
 }
@@ -93,17 +93,17 @@ interface Change {
   readonly announce: boolean;
 }
 
-function changed({ account, most, using, wanted: asked }: SlotClaim, node: number, { now, nodes, rows: all }: Present): Change {
+function changed({ account, most, kept, wanted: asked }: SlotClaim, node: number, { now, nodes, rows: all }: Present): Change {
   const rows = all.get(account) ?? [];
   const others = rows.filter((row) => row.node !== node);
   const before = rows.find((row) => row.node === node) ?? { account, node, held: 0, wanted: 0, since: now };
   const wanted = Math.min(asked, most);
   const free = most - others.reduce((sum, { held }) => sum + held, 0);
   const own = { ...before, wanted };
-  // The second: fewer slots than are used, after a smaller `max_concurrent`, or under a new lease with turns of a lost one.
-  const contended = others.some((row) => row.wanted > row.held) || using > free;
+  // The second: fewer slots than are in use, after a smaller `max_concurrent`, or under a new lease with turns of a lost one.
+  const contended = others.some((row) => row.wanted > row.held) || kept > free;
   const share = contended ? fairShare(most, [...others, own], own, now) : most;
-  const held = Math.max(using, Math.min(contended ? wanted : wanted + spare(wanted, most, nodes.size), share, free), 0);
+  const held = Math.max(kept, Math.min(contended ? wanted : wanted + spare(wanted, most, nodes.size), share, free), 0);
   const row = { ...own, held, since: held === before.held ? before.since : now };
   const newlyShort = wanted > held && (wanted > before.wanted || before.wanted <= before.held);
   return { row, allowed: Math.min(held, share), announce: newlyShort || (contended && held < before.held) };

@@ -52,14 +52,14 @@ for (const adapter of adapters) {
     test('leave at once with all that they hold', async (context) => {
       const { one, other } = await openTwo(context);
       const [a, b] = [await joinedAs(one, 'a'), await joinedAs(other, 'b')];
-      await one.slots.claim(a, [{ account: 'north', most: 2, using: 2, wanted: 2 }]);
+      await one.slots.claim(a, [{ account: 'north', most: 2, kept: 2, wanted: 2 }]);
       await one.limits.take(limitedTurn({ node: a }), { concurrent: 1 });
       await one.nodes.leave(a);
       assert.deepEqual(
         (await other.nodes.known()).map(({ id }) => id),
         ['b'],
       );
-      assert.deepEqual(await other.slots.claim(b, [{ account: 'north', most: 2, using: 0, wanted: 2 }]), [
+      assert.deepEqual(await other.slots.claim(b, [{ account: 'north', most: 2, kept: 0, wanted: 2 }]), [
         { account: 'north', held: 2, allowed: 2 },
       ]);
       assert.equal((await other.limits.take(limitedTurn({ node: b, grant: 'grant_2' }), { concurrent: 1 })).outcome, 'granted');
