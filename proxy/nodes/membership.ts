@@ -47,6 +47,8 @@ export class Membership {
   readonly #listeners: MembershipListener[] = [];
   #address: string | null = null;
   #lease: { readonly token: number; readonly until: number } | undefined;
+  /** The token of the last lease, which may be lost: running turns reserved under it. */
+  #lastToken: number | undefined;
   /** When the store could not be reached last; undefined while it can. */
   #unreachableAt: number | undefined;
   #nodes: readonly NodeRow[] = [];
@@ -105,7 +107,7 @@ export class Membership {
     for (;;) {
       const answer = await nodes.join(this.#self(), LEASE_MS);
       if ('joined' in answer) {
-        this.#lease = { token: answer.joined.token, until: answer.joined.expires_at };
+        this.#joined(answer.joined);
         break;
       }
       const { id, expires_at } = answer.taken;
@@ -172,21 +174,25 @@ export class Membership {
 
   async #rejoinNow(): Promise<void> {
     const { nodes, log, counters } = this.#options;
-    const former = this.#lease?.token;
     try {
-      const answer = await nodes.join(this.#self(), LEASE_MS, former);
+      const answer = await nodes.join(this.#self(), LEASE_MS, this.#lastToken);
       if ('taken' in answer) {
-        if (former !== undefined) log.error('node_name_taken', { node: answer.taken.id, address: answer.taken.address });
+        if (this.#lease) log.error('node_name_taken', { node: answer.taken.id, address: answer.taken.address });
         this.#lease = undefined;
         return;
       }
       counters.add('node_leases_lost');
       log.warn('node_lease_lost', { node: answer.joined.id, token: answer.joined.token });
-      this.#lease = { token: answer.joined.token, until: answer.joined.expires_at };
+      this.#joined(answer.joined);
       for (const listener of this.#listeners) listener.joined();
     } catch {
       this.#reached(false);
     }
+  }
+
+  #joined({ token, expires_at }: NodeRow): void {
+    this.#lease = { token, until: expires_at };
+    this.#lastToken = token;
   }
 
   #reached(reachable: boolean): void {

@@ -60,7 +60,7 @@ for (const adapter of adapters) {
         ['b'],
       );
       assert.deepEqual(await other.slots.claim(b, [{ account: 'north', most: 2, kept: 0, wanted: 2 }]), [
-        { account: 'north', held: 2, allowed: 2 },
+        { account: 'north', held: 2, allowed: 2, contended: false },
       ]);
       assert.equal((await other.limits.take(limitedTurn({ node: b, grant: 'grant_2' }), { concurrent: 1 })).outcome, 'granted');
     });
