@@ -151,6 +151,16 @@ export class Probes {
     return held.find(([id]) => id === account)?.[1] ?? 0;
   }
 
+  /** Settlements that wait to be written. */
+  get settlements(): number {
+    return this.gateway.services.node?.settlements.waiting ?? 0;
+  }
+
+  /** The usage of all keys, as the store has it. */
+  usageRows(): Promise<readonly UsageRow[]> {
+    return this.gateway.services.store.usage.load(0);
+  }
+
   /** The store hears nothing more of this node, as when its process was killed. */
   kill(): void {
     const { limits, nodes, slots } = this.gateway.services.store;
