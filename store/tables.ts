@@ -55,6 +55,9 @@ export interface Table<Row extends object = object, Input extends object = Row> 
   decode(record: Readonly<Record<string, unknown>>): Row;
 }
 
+/** What an INSERT knows of a table. */
+export type TableColumns = Pick<Table, 'name' | 'columns' | 'key' | 'onConflict' | 'fields'>;
+
 interface Column<Input> {
   readonly type: ColumnType;
   of(row: Input): unknown;

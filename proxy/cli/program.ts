@@ -15,6 +15,7 @@ import { addModeCommands } from './mode-command.ts';
 import { addRequests } from './requests-command.ts';
 import { addRoutes } from './routes-command.ts';
 import { addStatus, addTop } from './status-command.ts';
+import { addStoreCommands } from './store-command.ts';
 import { addTokenCommands } from './token-command.ts';
 
 /**
@@ -82,7 +83,7 @@ function programOf(io: Io): Command {
     await serve({ config });
   });
   for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addClient]) add(program, io);
-  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands]) add(program, io);
+  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);
   return program;
 }
 

@@ -51,7 +51,11 @@ export class Gateway {
     const { loaded, clock = systemClock, log = new Log(loaded.config.log.level), load = new NodeLoad() } = options;
     const { config } = loaded;
     const [store, key, rehearsals] = await Promise.all([
-      openStore(loaded.storeUrl, { clock: () => clock.now(), notice: (event, fields) => log.warn(event, fields) }),
+      openStore(loaded.storeUrl, {
+        clock: () => clock.now(),
+        notice: (event, fields) => log.warn(event, fields),
+        ...(typeof config.store === 'object' && { connections: config.store.connections }),
+      }),
       storeKeyOf(config.store, config.store_key),
       RehearsalProviders.start(config),
     ]);
