@@ -16,7 +16,7 @@ export type * from './filters.ts';
 export type { Lease, LeaseVerbs } from './lease-verbs.ts';
 export type { LimitBounds, LimitedTurn, Settlement, StoredUse, Taken } from './limit-rows.ts';
 export type { LimitVerbs } from './limits.ts';
-export type { Joined, NewNode, NodeRow, NodeVerbs } from './nodes.ts';
+export type { Joined, KnownNode, NewNode, NodeVerbs } from './nodes.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
 export type { SlotClaim, SlotGrant, SlotVerbs } from './slots.ts';

@@ -10,6 +10,7 @@ import type {
   CredentialRow,
   FileRow,
   KeySlotRow,
+  NodeRow,
   PinRow,
   RequestRow,
   RunningConfigRow,
@@ -241,6 +242,21 @@ export const usage = table<UsageRow>('usage', {
     cost_nanos: integer((row) => row.cost_nanos),
     held_tokens: integer((row) => row.held_tokens),
     held_nanos: integer((row) => row.held_nanos),
+  },
+});
+
+export const nodes = table<NodeRow>('nodes', {
+  key: ['id'],
+  onConflict: 'replace',
+  tracked: true,
+  columns: {
+    id: text((row) => row.id),
+    token: integer((row) => row.token),
+    address: text((row) => row.address),
+    version: text((row) => row.version),
+    config_digest: text((row) => row.config_digest),
+    started_at: integer((row) => row.started_at),
+    expires_at: integer((row) => row.expires_at),
   },
 });
 

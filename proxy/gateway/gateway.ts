@@ -137,11 +137,12 @@ export class Gateway {
    * read, or the deadline has passed: the next change does not wait for an account that does not answer.
    */
   async reload(loaded: LoadedConfig): Promise<void> {
-    const { capacity, catalog, clock, credentials, log, upstreams, usage } = this.services;
+    const { capacity, catalog, clock, credentials, log, node, upstreams, usage } = this.services;
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
     void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#generation = new Generation(loaded);
     capacity.configure();
+    void node?.membership.publish();
     await credentials.configure(loaded);
     usage.configure(loaded.config.accounts);
     log.level = loaded.config.log.level;

@@ -1,7 +1,8 @@
 // What a process has because other nodes share its store: membership, slots of accounts, limits over all nodes (Q34). With SQLite none of it.
 import manifest from '../../package.json' with { type: 'json' };
-import type { Change, Store } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
+import type { ChangeFeed } from '../../store/change-feed.ts';
+import type { Store } from '../../store/store.ts';
+import { type Clock, withDeadline } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { sharedDigestOf } from '../config/diff.ts';
 import type { LimitCounts } from '../keys/key-limits.ts';
@@ -12,9 +13,10 @@ import type { Log } from '../log.ts';
 import type { Counters } from '../metrics.ts';
 import { CapacityShares } from '../nodes/capacity-shares.ts';
 import { Membership } from '../nodes/membership.ts';
+import { type NodesStatus, nodesStatus } from '../nodes/nodes-status.ts';
 
 export interface NodeServicesOptions {
-  readonly store: Pick<Store, 'limits' | 'nodes' | 'slots'>;
+  readonly store: Pick<Store, 'database' | 'limits' | 'nodes' | 'slots'>;
   readonly clock: Clock;
   readonly counters: Counters;
   readonly log: Log;
@@ -23,6 +25,7 @@ export interface NodeServicesOptions {
 
 /** How long a node that stops tries to write its last settlements. */
 const SETTLE_MS = 5_000;
+const READ_MS = 1_000;
 
 export class NodeServices {
   readonly membership: Membership;
@@ -55,8 +58,8 @@ export class NodeServices {
 
   /** Whether `/readyz` may say so. */
   get isReady(): boolean {
-    const { membership } = this;
-    return membership.token !== undefined && (membership.isReachable || this.#options.loaded().config.node.ready_without_store);
+    const { store, loaded } = this.#options;
+    return this.membership.token !== undefined && (loaded().config.node.ready_without_store || store.database()?.reachable === true);
   }
 
   limitCounts(ledger: Ledger): LimitCounts {
@@ -64,9 +67,22 @@ export class NodeServices {
     return new SharedLimits({ limits: store.limits, settlements: this.settlements, node: this.membership, ledger, clock, counters });
   }
 
-  /** Other nodes changed their slots of these accounts. @param keys as the change feed reports them */
-  slotsChanged(keys: readonly Change['key'][]): void {
-    this.shares.changed(keys.map(([account]) => String(account)));
+  /** What other nodes write concerns this one. */
+  follow(changes: Pick<ChangeFeed, 'on'>): void {
+    changes.on('nodes', () => this.membership.readNodes());
+    changes.on('slots', (keys) => this.shares.changed(keys.map(([account]) => String(account))));
+  }
+
+  /** Reads what `status` has of the other nodes; after a second without an answer it stays what it was. */
+  async refresh(): Promise<void> {
+    await withDeadline(this.membership.readNodes(), this.#options.clock, READ_MS);
+  }
+
+  status(): NodesStatus {
+    const { membership, shares, settlements, digest } = this;
+    const { store, clock } = this.#options;
+    const { waiting: settlementsWaiting } = settlements;
+    return nodesStatus({ membership, shares, database: store.database(), settlementsWaiting, digest, now: clock.now() });
   }
 
   async stop(): Promise<void> {

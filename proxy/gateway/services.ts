@@ -122,7 +122,7 @@ export class Services {
     this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
     this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
-    if (this.node) this.changes.on('slots', (keys) => this.node?.slotsChanged(keys));
+    this.node?.follow(this.changes);
     this.credentials = new Credentials({
       vault: new TokenVault(store.credentials, key, { leases: store.leases, clock }),
       exchange: tokenEndpoint(),

@@ -1,5 +1,5 @@
 // This process among the nodes of the store: it joins with a lease on its name, renews it, and finds out when it has lost it (Q34).
-import type { NewNode, NodeRow, NodeVerbs } from '../../store/store.ts';
+import type { KnownNode, NewNode, NodeRow, NodeVerbs } from '../../store/store.ts';
 import { type Clock, withDeadline } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Counters } from '../metrics.ts';
@@ -51,7 +51,7 @@ export class Membership {
   #lastToken: number | undefined;
   /** When the store could not be reached last; undefined while it can. */
   #unreachableAt: number | undefined;
-  #nodes: readonly NodeRow[] = [];
+  #nodes: readonly KnownNode[] = [];
   #joining: Promise<void> | undefined;
   #renewing: Promise<void> | undefined;
   #stopped = false;
@@ -66,19 +66,9 @@ export class Membership {
     return this.#lease?.token;
   }
 
-  /** The living nodes and those that died within a day, by name, as of the last renewal. */
-  get nodes(): readonly NodeRow[] {
+  /** The living nodes and those that died within a day, by name, as they were read last. */
+  get nodes(): readonly KnownNode[] {
     return this.#nodes;
-  }
-
-  /** Whether the store answered last. */
-  get isReachable(): boolean {
-    return this.#unreachableAt === undefined;
-  }
-
-  /** The end of the lease; Unix milliseconds. */
-  get leaseUntil(): number {
-    return this.#lease?.until ?? 0;
   }
 
   listen(listener: MembershipListener): void {
@@ -126,6 +116,20 @@ export class Membership {
     if (this.token === token) await this.#rejoin();
   }
 
+  /** Tells the store what this node is now, without waiting for the next renewal. */
+  publish(): Promise<void> {
+    return this.#renew();
+  }
+
+  /** Reads the nodes again: one has joined or left, or an operator asks. A failure leaves the list as it was. */
+  async readNodes(): Promise<void> {
+    try {
+      this.#nodes = await this.#options.nodes.known();
+    } catch {
+      // The renewal finds out whether the store can be reached.
+    }
+  }
+
   /** Ends the lease. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -163,8 +167,9 @@ export class Membership {
       this.#reached(false);
     }
     if (this.#stopped) return;
-    if (this.isReachable && this.token !== undefined) for (const listener of this.#listeners) listener.renewed();
-    this.#schedule(this.isReachable && this.token !== undefined ? RENEW_MS : RETRY_MS);
+    const renewed = this.#unreachableAt === undefined && this.token !== undefined;
+    if (renewed) for (const listener of this.#listeners) listener.renewed();
+    this.#schedule(renewed ? RENEW_MS : RETRY_MS);
   }
 
   #rejoin(): Promise<void> {
@@ -196,10 +201,9 @@ export class Membership {
   }
 
   #reached(reachable: boolean): void {
-    const before = this.isReachable;
+    const before = this.#unreachableAt === undefined;
     this.#unreachableAt = reachable ? undefined : this.#options.clock.now();
     if (before === reachable) return;
-    this.#options.log.warn(reachable ? 'store_reached' : 'store_unreachable');
     for (const listener of this.#listeners) listener.reached(reachable);
   }
 }

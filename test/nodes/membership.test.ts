@@ -89,7 +89,7 @@ suite('[Q34] a node', () => {
     assert.equal(node.standing(), 'member');
     const [renewed] = await world.store.nodes.list();
     assert.deepEqual([renewed?.token, renewed?.config_digest], [row.token, 'another']);
-    assert.deepEqual(node.nodes, [renewed]);
+    assert.deepEqual(node.nodes, [{ ...renewed, slots: 0, leases: 0 }]);
     await node.stop();
     assert.deepEqual(await world.store.nodes.known(), []);
   });
@@ -152,20 +152,16 @@ suite('[Q34] a node', () => {
     const { token } = node;
     world.isGone = true;
     await world.pass(29_000);
-    assert.deepEqual([node.standing(), node.isReachable], ['member', false]);
+    assert.equal(node.standing(), 'member');
     await world.pass(60_000);
     assert.deepEqual([node.standing(), node.token], ['cut_off', token]);
     world.isGone = false;
     await world.pass(2_000);
-    assert.deepEqual([node.standing(), node.isReachable], ['member', true]);
+    assert.equal(node.standing(), 'member');
     assert.notEqual(node.token, token);
     assert.deepEqual(
       events.filter((event) => event !== 'renewed'),
       ['unreachable', 'joined', 'reached'],
-    );
-    assert.deepEqual(
-      world.events.filter((event) => event.startsWith('store')),
-      ['store_unreachable', 'store_reached'],
     );
     await node.stop();
   });
