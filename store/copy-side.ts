@@ -31,7 +31,18 @@ export interface DescribedColumn {
 }
 
 /** Of the processes that run, or of the engine: a copy has none of them. */
-const NOT_COPIED: ReadonlySet<string> = new Set(['changes', 'counters', 'leases', 'schema_version', 'written_batches']);
+const NOT_COPIED: ReadonlySet<string> = new Set([
+  'changes',
+  'counters',
+  'key_grants',
+  'key_slots',
+  'leases',
+  'nodes',
+  'schema_version',
+  'slot_locks',
+  'slots',
+  'written_batches',
+]);
 
 export function tablesOf(described: readonly DescribedColumn[]): readonly TableColumns[] {
   const byTable = Map.groupBy(described, ({ table }) => table);

@@ -3,6 +3,7 @@
 import type { StoreCondition } from './condition.ts';
 import type { Session } from './driver.ts';
 import { StoreError } from './errors.ts';
+import { TAKE_LIMITS } from './postgres/take-limits.ts';
 
 const first = `
   CREATE TABLE requests (
@@ -120,6 +121,29 @@ const leaseTokens = `
   SELECT setval('lease_tokens', (SELECT value + 1 FROM counters WHERE name = 'lease_token'), false);
 `;
 
+/** Nodes, their slots of the accounts, and the limits of keys over all nodes, which replace limits by windows that nothing used. */
+const nodes = `
+  CREATE TABLE nodes (
+    id TEXT NOT NULL PRIMARY KEY, token BIGINT NOT NULL, address TEXT, version TEXT NOT NULL, config_digest TEXT NOT NULL,
+    started_at BIGINT NOT NULL, expires_at BIGINT NOT NULL
+  );
+  CREATE TABLE slots (
+    account TEXT NOT NULL, node BIGINT NOT NULL, held BIGINT NOT NULL, wanted BIGINT NOT NULL, since BIGINT NOT NULL,
+    PRIMARY KEY (account, node)
+  );
+  CREATE TABLE slot_locks (account TEXT NOT NULL PRIMARY KEY);
+  CREATE TABLE key_grants (
+    grant_id TEXT NOT NULL PRIMARY KEY, key_id TEXT NOT NULL, node BIGINT NOT NULL, at BIGINT NOT NULL, slot BIGINT NOT NULL,
+    tokens BIGINT NOT NULL, cost_nanos BIGINT NOT NULL
+  );
+  CREATE INDEX key_grants_of_key ON key_grants (key_id);
+  CREATE TABLE key_slots (
+    key_id TEXT NOT NULL, slot BIGINT NOT NULL, requests BIGINT NOT NULL, tokens BIGINT NOT NULL, PRIMARY KEY (key_id, slot)
+  );
+  DROP TABLE limit_slots;
+  DROP TABLE limit_grants;
+`;
+
 export interface Step {
   /** For both engines. */
   readonly sql?: string;
@@ -144,6 +168,7 @@ export const migrations: readonly Step[] = [
   { sql: runningConfig },
   { sql: oldestProgram },
   { sql: checkValues, postgres: onceWritten + leaseTokens },
+  { sql: nodes, postgres: TAKE_LIMITS, oldest: 10 },
 ];
 
 export interface MigrationOptions {

@@ -7,8 +7,10 @@ import type { Driver } from './driver.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
 import { leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
+import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
+import { slotVerbs } from './slots.ts';
 import { accountState, attempts, audit, catalog, credentials, files, pins, requests, runningConfig, usage } from './tables.ts';
 import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
@@ -150,6 +152,8 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     changes: changesVerbs(driver, writerId),
     leases: driver.leases ?? leaseVerbs(driver, clock),
     limits: limitVerbs(driver, clock),
+    nodes: nodeVerbs(driver, clock),
+    slots: slotVerbs(driver),
     checkValues: checkValueVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writer.stats(),

@@ -5,6 +5,7 @@ import type { DatabaseStats } from './driver.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
 import type { LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
+import type { NodeVerbs } from './nodes.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import type {
   AccountStatePatch,
@@ -19,6 +20,7 @@ import type {
   RunningConfigRow,
   UsageRow,
 } from './rows.ts';
+import type { SlotVerbs } from './slots.ts';
 import type { UsageTotal } from './usage-groups.ts';
 import type { WriterStats } from './writer.ts';
 
@@ -101,6 +103,8 @@ export interface Store {
   readonly changes: ChangesVerbs;
   readonly leases: LeaseVerbs;
   readonly limits: LimitVerbs;
+  readonly nodes: NodeVerbs;
+  readonly slots: SlotVerbs;
   readonly checkValues: CheckValueVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;

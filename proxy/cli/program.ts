@@ -96,7 +96,7 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof EditRefused) return failure('the file is unchanged; with this edit it would be invalid:', error.findings);
   if (error instanceof ConfigError) return failure('', error.findings);
   if (error instanceof EditError) return failure(error.message);
-  if (error instanceof Error && error.name === 'StoreError') return failure(error.message);
+  if (error instanceof Error && (error.name === 'StoreError' || error.name === 'NodeNameTaken')) return failure(error.message);
   if (isAddressError(error)) return failure(`cannot listen: ${error.message}`);
   return undefined;
 }

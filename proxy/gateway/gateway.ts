@@ -110,15 +110,18 @@ export class Gateway {
   }
 
   get ready(): boolean {
-    return this.#accepting && this.services.catalog.ready && this.services.usage.ready;
+    const { catalog, node, usage } = this.services;
+    return this.#accepting && catalog.ready && usage.ready && (node?.isReady ?? true);
   }
 
   /** Accepts connections at once; `/readyz` follows the first round of catalogs and of usage reads. */
   async listen(): Promise<Addresses> {
-    const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, store, usage } = this.services;
+    const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, node, store, usage } = this.services;
     const { listen, admin, accounts } = this.loaded.config;
+    await node?.membership.start(null);
     await changes.start();
     await Promise.all([capacity.start(), continuity.load(), accounting.load()]);
+    await node?.shares.start();
     await credentials.configure(this.loaded);
     usage.configure(accounts);
     await catalog.start(accounts);
@@ -134,11 +137,12 @@ export class Gateway {
    * read, or the deadline has passed: the next change does not wait for an account that does not answer.
    */
   async reload(loaded: LoadedConfig): Promise<void> {
-    const { capacity, catalog, clock, credentials, log, upstreams, usage } = this.services;
+    const { capacity, catalog, clock, credentials, log, node, upstreams, usage } = this.services;
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
     void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#generation = new Generation(loaded);
     capacity.configure();
+    void node?.membership.publish();
     await credentials.configure(loaded);
     usage.configure(loaded.config.accounts);
     log.level = loaded.config.log.level;
@@ -153,10 +157,11 @@ export class Gateway {
 
   /** Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything. */
   async close(): Promise<void> {
-    const { capacity, catalog, changes, continuity, store, tokens, upstreams, usage } = this.services;
+    const { capacity, catalog, changes, continuity, node, store, tokens, upstreams, usage } = this.services;
     this.#accepting = false;
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
+    await node?.stop();
     for (const part of [catalog, usage, capacity, changes]) part.stop();
     continuity.flush();
     this.#load.stop();

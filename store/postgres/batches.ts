@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { type Insertion, insertionOf } from './insertion.ts';
 
-export interface BatchOptions {
+export interface RecordOptions {
   /** Unix milliseconds. */
   readonly clock: () => number;
   /** Names this process in the change records. */
@@ -26,17 +26,19 @@ const CURRENT_VERSION = "(SELECT value FROM counters WHERE name = 'version')";
 /** Notifications reach the other processes when the transaction is committed. */
 const NOTIFY = "SELECT pg_notify('poolgate.' || current_schema(), $1)";
 
+export const COMMIT: Insertion = { sql: 'COMMIT', values: [] };
+
 /** A process that could not write for so long does not come back. */
 const REMEMBERED_MS = 8 * 86_400_000;
 
 export class BatchWriter {
   readonly #connections: Connections;
-  readonly #options: BatchOptions;
+  readonly #options: RecordOptions;
   readonly #process = randomUUID();
   #last: Batch | undefined;
   #number = 0;
 
-  constructor(connections: Connections, options: BatchOptions) {
+  constructor(connections: Connections, options: RecordOptions) {
     this.#connections = connections;
     this.#options = options;
   }
@@ -76,7 +78,7 @@ export class BatchWriter {
         const [, first] = await Promise.all([begun, connection.run(ONCE, [this.#process, number, this.#options.clock()])]);
         if (first === 0) return await connection.script('ROLLBACK');
       }
-      await sendAll(connection, [...insertions, { sql: 'COMMIT', values: [] }]);
+      await Promise.all([begun, sendAll(connection, [...insertions, COMMIT])]);
     } catch (error) {
       await connection.script('ROLLBACK').catch(() => {});
       throw error;
@@ -85,7 +87,7 @@ export class BatchWriter {
 }
 
 /** @throws StoreError of the first that failed: those after it fail because of it */
-async function sendAll(connection: Connection, statements: readonly Insertion[]): Promise<void> {
+export async function sendAll(connection: Connection, statements: readonly Insertion[]): Promise<void> {
   const results = await Promise.allSettled(statements.map(({ sql, values }) => connection.send(sql, values)));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
@@ -94,7 +96,7 @@ async function sendAll(connection: Connection, statements: readonly Insertion[])
  * The lock of the version is taken after all untracked rows. Each table's rows are in the order of their keys, and batches with tracked
  * rows follow one another from that lock on: no two batches wait for each other.
  */
-function insertionsOf(batch: Batch, { clock, writer }: BatchOptions): readonly Insertion[] {
+export function insertionsOf(batch: Batch, { clock, writer }: RecordOptions): readonly Insertion[] {
   const tables = [...batch].toSorted(([one], [other]) => (one.name < other.name ? -1 : 1));
   const rowsOf = (tracked: boolean): readonly Insertion[] =>
     tables.flatMap(([table, rows]) => (table.tracked === tracked ? slicesOf(table, rows).map((slice) => insertionOf(table, slice)) : []));

@@ -6,8 +6,9 @@ import { Connections } from './connections.ts';
 import { DatabaseClock, READ_CLOCK } from './database-clock.ts';
 import { Feed } from './feed.ts';
 import { leasesOf } from './leases.ts';
+import { takeLimits } from './limits.ts';
 import { Outage } from './outage.ts';
-import { serialised } from './transactions.ts';
+import { serialised, updated } from './transactions.ts';
 import { upgrade } from './upgrade.ts';
 
 export interface PostgresOptions {
@@ -49,6 +50,8 @@ export async function openPostgres(url: string, { clock, writer, notice, connect
     run: (sql, values) => turns.use((connection) => connection.run(sql, values)),
     transaction: (work) => serialised(turns, work),
     browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
+    update: (work) => updated(turns, { clock, writer }, work),
+    takeLimits: (turn, bounds) => takeLimits(turns, turn, bounds),
     maintain: (sql, values) => operators.use((connection) => connection.run(sql, values)),
     write: (batch) => outage.watch(() => batches.write(batch)),
     leases: leasesOf(turns, clock, () => time.now()),
