@@ -98,8 +98,14 @@ const runningConfig = `
   CREATE TABLE running_config (name TEXT NOT NULL PRIMARY KEY, config TEXT NOT NULL, at BIGINT NOT NULL);
 `;
 
+/** The processes that native clients come back to for their turns. */
+const sessionOwners = `
+  CREATE TABLE session_owners (session TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, lease TEXT NOT NULL, expires_at BIGINT NOT NULL);
+  CREATE INDEX session_owners_owner ON session_owners (owner);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig];
+const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig, sessionOwners];
 
 /**
  * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.

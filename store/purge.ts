@@ -2,6 +2,7 @@
 import { CHANGES_KEPT_MS } from './changes.ts';
 import type { Driver } from './driver.ts';
 import { LIMITS_KEPT_MS } from './limits.ts';
+import { OWNERS_KEPT_MS } from './session-owners.ts';
 import { attempts, audit, files, pins, requests, type Table, usage } from './tables.ts';
 
 /** Rows strictly older than these are deleted; a table without a limit keeps all rows. */
@@ -31,6 +32,7 @@ const CHUNK_ROWS = 500;
 export async function purge(driver: Driver, limits: PurgeLimits, now: number): Promise<Purged> {
   const { requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore } = limits;
   await driver.run('DELETE FROM leases WHERE expires_at < $1', [now]);
+  await driver.run('DELETE FROM session_owners WHERE expires_at < $1', [now - OWNERS_KEPT_MS]);
   await driver.run('DELETE FROM changes WHERE at < $1', [now - CHANGES_KEPT_MS]);
   await driver.run('DELETE FROM limit_slots WHERE slot < $1', [now - LIMITS_KEPT_MS]);
   await driver.run('DELETE FROM limit_grants WHERE at < $1', [now - LIMITS_KEPT_MS]);

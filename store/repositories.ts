@@ -8,6 +8,7 @@ import { leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
+import { sessionOwnerVerbs } from './session-owners.ts';
 import { accountState, attempts, audit, catalog, credentials, files, pins, requests, runningConfig, usage } from './tables.ts';
 import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
@@ -147,6 +148,7 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     },
     changes: changesVerbs(driver, writerId),
     leases: leaseVerbs(driver, clock),
+    sessionOwners: sessionOwnerVerbs(driver, clock),
     limits: limitVerbs(driver, clock),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writer.stats(),

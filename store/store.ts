@@ -12,6 +12,7 @@ export type { Lease, LeaseVerbs } from './leases.ts';
 export type { LimitVerbs, Taken, WindowAmount } from './limits.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
+export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './session-owners.ts';
 export type { UsageTotal } from './usage-groups.ts';
 export type { Store } from './verbs.ts';
 export type { WriterStats as StoreStats } from './writer.ts';

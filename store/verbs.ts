@@ -17,6 +17,7 @@ import type {
   RunningConfigRow,
   UsageRow,
 } from './rows.ts';
+import type { SessionOwnerVerbs } from './session-owners.ts';
 import type { UsageTotal } from './usage-groups.ts';
 import type { WriterStats } from './writer.ts';
 
@@ -96,6 +97,7 @@ export interface Store {
   };
   readonly changes: ChangesVerbs;
   readonly leases: LeaseVerbs;
+  readonly sessionOwners: SessionOwnerVerbs;
   readonly limits: LimitVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;

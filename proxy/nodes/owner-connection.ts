@@ -1,0 +1,67 @@
+// A connection to the node that owns a session: asks it to take a client over, and then carries the client's frames there.
+import { WebSocket } from 'ws';
+import { type Clock, LATE, withDeadline } from '../clock.ts';
+import type { Heartbeat } from '../heartbeat.ts';
+import type { Counters } from '../metrics.ts';
+import { encodeClient, type ForwardedClient } from './forwarded-client.ts';
+import { hopPath } from './hop-listener.ts';
+import { HOP_HEADER, type HopSignature, isEqual } from './hop-signature.ts';
+
+export interface OwnerConnectionsOptions {
+  /** The id of this node. */
+  readonly node: string;
+  readonly signature: HopSignature;
+  readonly clock: Clock;
+  readonly counters: Counters;
+  readonly heartbeat: Heartbeat;
+  /** The URL of an owner's internal listener; undefined where that process is not alive. */
+  readonly addressOf: (owner: string) => Promise<string | undefined>;
+  /** Frames of the owner to its client that are larger end the connection. */
+  readonly maxFrameBytes: () => number;
+}
+
+/** An owner that takes longer to answer is as good as dead (Q34). */
+const ANSWER_MS = 2_000;
+
+export class OwnerConnections {
+  readonly #options: OwnerConnectionsOptions;
+
+  constructor(options: OwnerConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** The open connection to an owner that takes the client over; undefined where it is dead, does not answer in time, or has no turn for it. */
+  async open(owner: string, client: ForwardedClient): Promise<WebSocket | undefined> {
+    const { clock, counters, heartbeat } = this.#options;
+    const late = new AbortController();
+    const opened = await withDeadline(this.#open(owner, client, late.signal), clock, ANSWER_MS);
+    if (opened === LATE) {
+      late.abort();
+      counters.add('owners_silent');
+      return undefined;
+    }
+    if (opened) heartbeat.watch(opened);
+    return opened;
+  }
+
+  async #open(owner: string, client: ForwardedClient, late: AbortSignal): Promise<WebSocket | undefined> {
+    const { addressOf, maxFrameBytes, node, signature } = this.#options;
+    const address = await addressOf(owner).catch(() => undefined);
+    if (address === undefined || late.aborted) return undefined;
+    const path = hopPath(owner);
+    const { headers, answer } = signature.sign({ method: 'GET', path, client: encodeClient(client), node });
+    const ws = new WebSocket(address.replace(/^http/, 'ws') + path, { headers, maxPayload: maxFrameBytes(), perMessageDeflate: false });
+    late.addEventListener('abort', () => ws.terminate());
+    let isOwner = false;
+    ws.once('upgrade', ({ headers: answered }) => {
+      // Frames are a client's prompts: they go to a node that has the secret, and to no other process that took the address.
+      isOwner = isEqual(String(answered[HOP_HEADER.signature] ?? ''), answer);
+    });
+    // `close` follows every error.
+    ws.on('error', () => undefined);
+    await new Promise<void>((resolve) => ws.once('open', resolve).once('close', resolve));
+    if (isOwner && ws.readyState === WebSocket.OPEN) return ws;
+    ws.terminate();
+    return undefined;
+  }
+}
