@@ -14,6 +14,8 @@ import { Files } from '../files/files.ts';
 import { Finalisation } from '../files/finalisation.ts';
 import { Heartbeat } from '../heartbeat.ts';
 import { Accounting } from '../keys/accounting.ts';
+import { Ledger } from '../keys/ledger.ts';
+import { LocalLimits } from '../keys/local-limits.ts';
 import type { Log } from '../log.ts';
 import { Counters } from '../metrics.ts';
 import { Catalog } from '../models/catalog.ts';
@@ -87,7 +89,8 @@ export class Services {
       read: (account) => this.#readCatalog(account),
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
     });
-    this.accounting = new Accounting(store.usage, clock);
+    const ledger = new Ledger(store.usage, clock);
+    this.accounting = new Accounting(ledger, new LocalLimits(ledger, clock));
     this.usage = new AccountUsage({
       clock,
       counters,
