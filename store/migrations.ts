@@ -100,7 +100,9 @@ const runningConfig = `
 
 /** The processes that native clients come back to for their turns. */
 const sessionOwners = `
-  CREATE TABLE session_owners (session TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, lease TEXT NOT NULL, expires_at BIGINT NOT NULL);
+  CREATE TABLE session_owners (
+    session TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, address TEXT NOT NULL, lease TEXT NOT NULL, expires_at BIGINT NOT NULL
+  );
   CREATE INDEX session_owners_owner ON session_owners (owner);
 `;
 

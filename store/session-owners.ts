@@ -4,6 +4,8 @@ import type { DatabaseRecord, Driver, Value } from './driver.ts';
 export interface SessionOwner {
   /** The node id and a random part of the process. */
   readonly owner: string;
+  /** The URL of its internal listener. */
+  readonly address: string;
   /** Another one each time that the session gets an owner. */
   readonly lease: string;
 }
@@ -31,14 +33,14 @@ export interface SessionOwnerVerbs {
 }
 
 const CLAIM = `
-  INSERT INTO session_owners (session, owner, lease, expires_at) VALUES ($1, $2, $3, $4)
+  INSERT INTO session_owners (session, owner, address, lease, expires_at) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (session) DO UPDATE SET
     lease = CASE WHEN session_owners.owner = excluded.owner THEN session_owners.lease ELSE excluded.lease END,
-    owner = excluded.owner, expires_at = excluded.expires_at
-  WHERE session_owners.owner = excluded.owner OR session_owners.expires_at <= $5 OR session_owners.lease = $6
-  RETURNING owner, lease`;
+    owner = excluded.owner, address = excluded.address, expires_at = excluded.expires_at
+  WHERE session_owners.owner = excluded.owner OR session_owners.expires_at <= $6 OR session_owners.lease = $7
+  RETURNING owner, address, lease`;
 
-const FIND = 'SELECT owner, lease FROM session_owners WHERE session = $1';
+const FIND = 'SELECT owner, address, lease FROM session_owners WHERE session = $1';
 
 /** Parameters of one statement. */
 const RELEASED_AT_ONCE = 500;
@@ -51,13 +53,13 @@ export function sessionOwnerVerbs(driver: Driver, clock: () => number): SessionO
   const change = (sql: string, values: readonly Value[]): Promise<readonly DatabaseRecord[]> =>
     driver.shared ? driver.query(sql, values) : driver.transaction((session) => session.query(sql, values));
   return {
-    async claim({ session, owner, lease, ttlMs, instead = null }) {
+    async claim({ session, owner, address, lease, ttlMs, instead = null }) {
       for (;;) {
         const now = clock();
-        const [made] = await change(CLAIM, [session, owner, lease, now + ttlMs, now, instead]);
+        const [made] = await change(CLAIM, [session, owner, address, lease, now + ttlMs, now, instead]);
         const [found] = made ? [made] : await driver.query(FIND, [session]);
         // The other owner may have given it up between the two statements.
-        if (found) return { owner: String(found.owner), lease: String(found.lease) };
+        if (found) return { owner: String(found.owner), address: String(found.address), lease: String(found.lease) };
       }
     },
     async renew(owner, ttlMs) {

@@ -12,6 +12,7 @@ import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { Generation } from './generation.ts';
 import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
+import { NodeHop } from './node-hop.ts';
 import { PublicListener } from './public-listener.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
@@ -38,6 +39,7 @@ export class Gateway {
   readonly follower: ConfigFollower;
   readonly startedAt: number;
   readonly #listener: PublicListener;
+  readonly #hop: NodeHop | undefined;
   readonly #admin: AdminServer;
   readonly #rehearsals: RehearsalProviders;
   #generation: Generation;
@@ -63,15 +65,18 @@ export class Gateway {
     this.#generation = new Generation(loaded);
     this.services = new Services({ ...opened, loaded: () => this.loaded });
     void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
+    const { counters, heartbeat } = this.services;
+    this.#hop = NodeHop.of({ ...opened, counters, heartbeat, loaded: () => this.loaded });
     this.#listener = new PublicListener({
       generation: () => this.#generation,
       host: turnHost(this.services),
       runner: turnRunner(this.services, this),
+      nodes: this.#hop?.sessions,
       overload: this.services.guard,
-      counters: this.services.counters,
+      counters,
       uploads: this.services.uploads,
       clock: this.services.clock,
-      heartbeat: this.services.heartbeat,
+      heartbeat,
       ownHeaders: (turn) => ownHeaders(turn, this.services),
       speaks: (pool, { accounts }) =>
         pool.assignments.some(({ account: id }) => {
@@ -110,6 +115,7 @@ export class Gateway {
     await credentials.configure(this.loaded);
     usage.configure(accounts);
     await catalog.start(accounts);
+    await this.#hop?.listen((hop) => this.websockets.acceptForwarded(hop));
     const main = await this.#listener.listen(listen.host, listen.port);
     const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
     this.#accepting = true;
@@ -145,6 +151,7 @@ export class Gateway {
     this.#accepting = false;
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
+    await Promise.all([this.websockets.stop(), this.#hop?.close()]);
     for (const part of [catalog, usage, capacity, changes]) part.stop();
     continuity.flush();
     this.#load.stop();

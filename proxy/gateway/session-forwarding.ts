@@ -31,7 +31,11 @@ export class SessionForwarding {
   readonly #decided = new WeakSet<WebsocketConnection>();
   readonly #forwarded = new Map<WebsocketConnection, Forwarding>();
 
-  constructor(nodes: NodeSessions, turns: SessionTurns, { counters, running }: { readonly counters: Counters; readonly running: RunningTurns }) {
+  constructor(
+    nodes: NodeSessions,
+    turns: SessionTurns,
+    { counters, running }: { readonly counters: Counters; readonly running: RunningTurns },
+  ) {
     this.owners = new SessionOwners({ ...nodes.owners, turns });
     this.#connections = nodes.connections;
     this.#counters = counters;
@@ -53,7 +57,7 @@ export class SessionForwarding {
     if (frame instanceof Refusal) return false;
     let other = await this.owners.claim(session);
     for (let i = 0; other && i < MOST_OWNERS; i++) {
-      const owner = await this.#connections.open(other.owner, clientOf(turn, frame.json));
+      const owner = await this.#connections.open(other, clientOf(turn, frame.json));
       if (owner) {
         this.owners.giveUp(session);
         await this.#run(new Forwarding(connection, owner), turn, frame, connection);

@@ -206,7 +206,12 @@ export class Websockets {
     return match && this.#turn(upgrade, match, generation, frame instanceof Refusal ? undefined : frame?.mode);
   }
 
-  #turn({ query, headers, client }: Omit<Upgrade, 'turn'>, { route, params }: Match, generation: Generation, mode?: ModeDecision): LiveTurn {
+  #turn(
+    { query, headers, client }: Omit<Upgrade, 'turn'>,
+    { route, params }: Match,
+    generation: Generation,
+    mode?: ModeDecision,
+  ): LiveTurn {
     const keyOf = (secret: string): ReturnType<Generation['keyOf']> => client.keyOf(secret, generation);
     const arrival = { route, params, client: 'websocket', method: 'WS', headers, query, keyOf, mode } as const;
     return new LiveTurn(arrival, generation, this.#options.host);

@@ -14,10 +14,15 @@ export interface OwnerConnectionsOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   readonly heartbeat: Heartbeat;
-  /** The URL of an owner's internal listener; undefined where that process is not alive. */
-  readonly addressOf: (owner: string) => Promise<string | undefined>;
   /** Frames of the owner to its client that are larger end the connection. */
   readonly maxFrameBytes: () => number;
+}
+
+/** A process that has turns which clients come back for. */
+export interface Owner {
+  readonly owner: string;
+  /** The URL of its internal listener. */
+  readonly address: string;
 }
 
 /** An owner that takes longer to answer is as good as dead (Q34). */
@@ -31,7 +36,7 @@ export class OwnerConnections {
   }
 
   /** The open connection to an owner that takes the client over; undefined where it is dead, does not answer in time, or has no turn for it. */
-  async open(owner: string, client: ForwardedClient): Promise<WebSocket | undefined> {
+  async open(owner: Owner, client: ForwardedClient): Promise<WebSocket | undefined> {
     const { clock, counters, heartbeat } = this.#options;
     const late = new AbortController();
     const opened = await withDeadline(this.#open(owner, client, late.signal), clock, ANSWER_MS);
@@ -44,10 +49,8 @@ export class OwnerConnections {
     return opened;
   }
 
-  async #open(owner: string, client: ForwardedClient, late: AbortSignal): Promise<WebSocket | undefined> {
-    const { addressOf, maxFrameBytes, node, signature } = this.#options;
-    const address = await addressOf(owner).catch(() => undefined);
-    if (address === undefined || late.aborted) return undefined;
+  async #open({ owner, address }: Owner, client: ForwardedClient, late: AbortSignal): Promise<WebSocket | undefined> {
+    const { maxFrameBytes, node, signature } = this.#options;
     const path = hopPath(owner);
     const { headers, answer } = signature.sign({ method: 'GET', path, client: encodeClient(client), node });
     const ws = new WebSocket(address.replace(/^http/, 'ws') + path, { headers, maxPayload: maxFrameBytes(), perMessageDeflate: false });

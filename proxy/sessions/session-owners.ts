@@ -9,6 +9,8 @@ export interface SessionOwnersOptions {
   readonly store: SessionOwnerVerbs;
   /** Names this process to the others. */
   readonly owner: string;
+  /** Where the other nodes reach it. */
+  readonly address: () => string;
   /** Of the names of sessions, the same on all nodes. */
   readonly digest: KeyedDigest;
   readonly clock: Clock;
@@ -88,10 +90,11 @@ export class SessionOwners {
   }
 
   async #claim(session: string, instead: SessionOwner | undefined): Promise<SessionOwner | undefined> {
-    const { digest, owner, store } = this.#options;
+    const { address, digest, owner, store } = this.#options;
     await this.#released;
     const name = digest.of(session);
-    const made = await store.claim({ session: name, owner, lease: randomUUID(), ttlMs: LEASE_MS, instead: instead?.lease });
+    const own = { owner, address: address(), lease: randomUUID() };
+    const made = await store.claim({ session: name, ...own, ttlMs: LEASE_MS, instead: instead?.lease });
     if (made.owner !== owner) {
       if (this.#leases.has(session)) this.#lose(session);
       return made;
