@@ -43,6 +43,7 @@ export interface AdminTarget {
   readonly websockets: {
     readonly count: number;
     readonly heldBytes: number;
+    readonly ownedSessions: number;
   };
   /** Unix milliseconds. */
   now(): number;

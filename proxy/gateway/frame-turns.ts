@@ -44,9 +44,14 @@ export class FrameTurns {
     this.#forwarding = options.nodes && new SessionForwarding(options.nodes, this.#resumable, options);
   }
 
-  /** Bytes that are kept for clients that may come back. */
-  get keptBytes(): number {
-    return this.#resumable.keptBytes;
+  /** Bytes that are kept for clients that may come back, and those of clients that other nodes have not taken. */
+  get heldBytes(): number {
+    return this.#resumable.keptBytes + (this.#forwarding?.heldBytes ?? 0);
+  }
+
+  /** How many sessions are leased to this node. */
+  get ownedSessions(): number {
+    return this.#forwarding?.owners.count ?? 0;
   }
 
   /** Ends the turns without a client: none can come back to a gateway that stops. */

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { LoadedConfig, NodeConfig } from '../config/config.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import type { Heartbeat } from '../heartbeat.ts';
+import type { Log } from '../log.ts';
 import type { Counters } from '../metrics.ts';
 import { HopListener, type HopListenerOptions, hopPath } from '../nodes/hop-listener.ts';
 import { HopSignature } from '../nodes/hop-signature.ts';
@@ -18,6 +19,7 @@ export interface NodeHopOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   readonly heartbeat: Heartbeat;
+  readonly log: Log;
   readonly loaded: () => LoadedConfig;
 }
 
@@ -36,7 +38,7 @@ export class NodeHop {
     return options.store.shared && config.node.listen && nodeSecret !== undefined ? new NodeHop(options, nodeSecret) : undefined;
   }
 
-  private constructor({ store, key, clock, counters, heartbeat, loaded }: NodeHopOptions, secret: string) {
+  private constructor({ store, key, clock, counters, heartbeat, log, loaded }: NodeHopOptions, secret: string) {
     const { node, limits, timeouts } = loaded().config;
     const owner = `${node.id}/${randomUUID()}`;
     const signature = new HopSignature(secret, () => clock.now());
@@ -45,7 +47,7 @@ export class NodeHop {
     this.#listener = (accept) => new HopListener({ path: hopPath(owner), signature, counters, limits, timeouts, accept });
     this.sessions = {
       owners: { store: store.sessionOwners, owner, address: () => this.#address, digest: key.digest('sessions'), clock, counters },
-      connections: new OwnerConnections({ node: node.id, signature, clock, counters, heartbeat, maxFrameBytes }),
+      connections: new OwnerConnections({ node: node.id, signature, clock, counters, heartbeat, log, maxFrameBytes }),
     };
   }
 

@@ -42,6 +42,12 @@ export class SessionForwarding {
     this.#running = running;
   }
 
+  get heldBytes(): number {
+    let bytes = 0;
+    for (const forwarding of this.#forwarded.values()) bytes += forwarding.heldBytes;
+    return bytes;
+  }
+
   has(connection: WebsocketConnection): boolean {
     return this.#forwarded.has(connection);
   }

@@ -63,9 +63,14 @@ export class Websockets {
 
   /** Bytes that clients have not taken yet, and those that are kept for clients that may come back. */
   get heldBytes(): number {
-    let bytes = this.#turns.keptBytes;
+    let bytes = this.#turns.heldBytes;
     for (const connection of this.#open.keys()) bytes += connection.heldBytes;
     return bytes;
+  }
+
+  /** How many sessions are leased to this node. */
+  get ownedSessions(): number {
+    return this.#turns.ownedSessions;
   }
 
   /** Accepts an upgrade, or answers it with a refusal and ends the connection. */

@@ -2,6 +2,7 @@
 import { WebSocket } from 'ws';
 import { type Clock, LATE, withDeadline } from '../clock.ts';
 import type { Heartbeat } from '../heartbeat.ts';
+import type { Log } from '../log.ts';
 import type { Counters } from '../metrics.ts';
 import { encodeClient, type ForwardedClient } from './forwarded-client.ts';
 import { hopPath } from './hop-listener.ts';
@@ -14,6 +15,7 @@ export interface OwnerConnectionsOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   readonly heartbeat: Heartbeat;
+  readonly log: Log;
   /** Frames of the owner to its client that are larger end the connection. */
   readonly maxFrameBytes: () => number;
 }
@@ -27,6 +29,9 @@ export interface Owner {
 
 /** An owner that takes longer to answer is as good as dead (Q34). */
 const ANSWER_MS = 2_000;
+
+/** The owner has another secret, or another time. */
+const UNSIGNED = 401;
 
 export class OwnerConnections {
   readonly #options: OwnerConnectionsOptions;
@@ -50,7 +55,7 @@ export class OwnerConnections {
   }
 
   async #open({ owner, address }: Owner, client: ForwardedClient, late: AbortSignal): Promise<WebSocket | undefined> {
-    const { maxFrameBytes, node, signature } = this.#options;
+    const { log, maxFrameBytes, node, signature } = this.#options;
     const path = hopPath(owner);
     const { headers, answer } = signature.sign({ method: 'GET', path, client: encodeClient(client), node });
     const ws = new WebSocket(address.replace(/^http/, 'ws') + path, { headers, maxPayload: maxFrameBytes(), perMessageDeflate: false });
@@ -59,6 +64,11 @@ export class OwnerConnections {
     ws.once('upgrade', ({ headers: answered }) => {
       // Frames are a client's prompts: they go to a node that has the secret, and to no other process that took the address.
       isOwner = isEqual(String(answered[HOP_HEADER.signature] ?? ''), answer);
+    });
+    ws.once('unexpected-response', (_request, { statusCode }) => {
+      if (statusCode === UNSIGNED)
+        log.warn('owner_refused', { owner, hint: 'node.secret must be the same on all nodes, and their clocks too' });
+      ws.terminate();
     });
     // `close` follows every error.
     ws.on('error', () => undefined);

@@ -20,6 +20,9 @@ export const bearerOf = (account: string): string => `bearer-of-${account}`;
 // biome-ignore lint/suspicious/noExplicitAny: a draft of a file may be wrong in any way a test wants
 export type Draft = Record<string, any>;
 
+/** What signs the requests between the nodes of a test. */
+export const NODE_SECRET = 'node-secret-of-the-tests';
+
 export interface GatewayOptions {
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is loaded. */
@@ -96,9 +99,15 @@ export class TestGateway extends Probes {
     return this.twin(options);
   }
 
-  /** A second gateway with the same configuration, over the same store and the same accounts. Needs a store in a file or a database. */
-  twin({ clock }: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
-    return running(this.gateway.loaded, { upstream: this.upstream, draft: this.#draft, ...(clock ? { clock } : {}) });
+  /**
+   * A second gateway over the same store and the same accounts. Needs a store in a file or a database.
+   * @param options `config` edits a copy of this one's configuration; without it the twin has the same
+   */
+  async twin({ clock, config }: Pick<GatewayOptions, 'clock' | 'config'> = {}): Promise<TestGateway> {
+    const draft = config ? structuredClone(this.#draft) : this.#draft;
+    config?.(draft);
+    const loaded = config ? await loadedFrom(draft) : this.gateway.loaded;
+    return running(loaded, { upstream: this.upstream, draft, ...(clock ? { clock } : {}) });
   }
 
   /** Stops the gateway in order; its accounts go on. */
@@ -177,7 +186,8 @@ async function draftFor(
 }
 
 export async function loadedFrom(draft: Draft): Promise<LoadedConfig> {
-  const env = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
+  const bearers = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
+  const env = { ...bearers, NODE_SECRET, OTHER_SECRET: 'secret-of-other-nodes' };
   const { config, findings, ...resolved } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
   if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
   return { config, path: '/test/config.yaml', ...resolved };
