@@ -55,9 +55,13 @@ export class TcpRelay {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** What either side sends gets nowhere. */
+  /** What either side sends gets nowhere, until `thaw`. */
   freeze(): void {
-    for (const socket of this.#sockets) socket.unpipe();
+    for (const socket of this.#sockets) socket.pause();
+  }
+
+  thaw(): void {
+    for (const socket of this.#sockets) socket.resume();
   }
 
   async close(): Promise<void> {
