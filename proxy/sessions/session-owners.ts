@@ -25,6 +25,13 @@ export interface SessionTurns {
   disown(session: string): void;
 }
 
+interface Lease {
+  /** The session as the store has it. */
+  readonly name: string;
+  /** Without a turn at the last renewal. */
+  idle: boolean;
+}
+
 const LEASE_MS = 45_000;
 const RENEW_EVERY_MS = 15_000;
 
@@ -36,8 +43,8 @@ const RENEWAL_MS = 5_000;
 
 export class SessionOwners {
   readonly #options: SessionOwnersOptions;
-  /** The leases of this node, by session. `idle`: without a turn at the last renewal. */
-  readonly #leases = new Map<string, { readonly name: string; idle: boolean }>();
+  /** The leases of this node, by session. */
+  readonly #leases = new Map<string, Lease>();
   #cancelRenewal: (() => void) | undefined;
   /** Sessions that were given up: a claim of one of them comes after. */
   #released: Promise<unknown> = Promise.resolve();
@@ -118,28 +125,40 @@ export class SessionOwners {
     });
   }
 
-  /** A session that had no turn for a whole period is given up: the next turn of a tool loop needs no new lease. */
   async #renew(): Promise<void> {
-    const { clock, owner, store, turns } = this.#options;
-    const given: string[] = [];
-    for (const [session, lease] of this.#leases) {
-      const { idle, name } = lease;
-      lease.idle = !turns.has(session);
-      if (!lease.idle || !idle) continue;
-      this.#leases.delete(session);
-      given.push(name);
-    }
-    if (given.length > 0) {
-      const released = withDeadline(store.release(owner, given), clock, RENEWAL_MS);
-      this.#released = released.catch(() => undefined);
-      await released;
-    }
+    await this.#release();
     const held = [...this.#leases];
     if (held.length === 0) return;
-    const renewed = await withDeadline(store.renew(owner, LEASE_MS), clock, RENEWAL_MS);
-    if (renewed === LATE) throw new Error('the store did not answer');
-    const lost = held.filter(([, { name }]) => !renewed.has(name));
-    // Nobody else may have taken it: the lease is lost where another node has it now.
-    await Promise.all(lost.map(([session]) => this.#claim(session, undefined)));
+    const { owner, store } = this.#options;
+    const renewed = await this.#inTime(store.renew(owner, LEASE_MS));
+    const missing = held.filter(([, { name }]) => !renewed.has(name));
+    // Where nobody else has taken such a session, it is leased again.
+    await Promise.all(missing.map(([session]) => this.#claim(session, undefined)));
+  }
+
+  /** A session that had no turn for a whole period is given up: the next turn of a tool loop needs no new lease. */
+  async #release(): Promise<void> {
+    const { owner, store, turns } = this.#options;
+    const given: [string, Lease][] = [];
+    for (const [session, lease] of this.#leases) {
+      const wasIdle = lease.idle;
+      lease.idle = !turns.has(session);
+      if (wasIdle && lease.idle) given.push([session, lease]);
+    }
+    if (given.length === 0) return;
+    for (const [session] of given) this.#leases.delete(session);
+    const names = given.map(([, { name }]) => name);
+    const released = this.#inTime(store.release(owner, names));
+    this.#released = released.catch(() => {
+      for (const [session, lease] of given) this.#leases.set(session, lease);
+    });
+    await released;
+  }
+
+  /** @throws Error where the store does not answer */
+  async #inTime<Result>(answer: Promise<Result>): Promise<Result> {
+    const result = await withDeadline(answer, this.#options.clock, RENEWAL_MS);
+    if (result === LATE) throw new Error('the store did not answer');
+    return result as Result;
   }
 }

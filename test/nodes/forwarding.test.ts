@@ -1,9 +1,11 @@
 // A forwarded websocket is one of the client's own: its limits, its pings, its end with the key or with either node (Q34, Q28, LI1, LI2).
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { test } from 'node:test';
+import { decodeClient } from '../../proxy/nodes/forwarded-client.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
-import type { TestGateway } from '../support/gateway.ts';
-import { dropped, interrupted, openSession, QUESTION, wholeTurn } from '../support/interrupted-turns.ts';
+import { KEY, NODE_SECRET, type TestGateway } from '../support/gateway.ts';
+import { dropped, interrupted, openSession, QUESTION, SESSION, wholeTurn } from '../support/interrupted-turns.ts';
 import { turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
 import { type NodesOptions, startNodes } from '../support/nodes.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
@@ -214,4 +216,21 @@ test('[Q34] a client that sends more than the owner takes is not read for a whil
   for (let i = 0; i < 8; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
   const texts = a.upstream.turns().map(({ json }) => /turn \d/.exec(JSON.stringify(json))?.[0]);
   assert.deepEqual(texts, [undefined, ...Array.from({ length: 7 }, (_, i) => `turn ${i}`)]);
+});
+
+test('[S4] [Q34] the secret of a forwarded client does not travel between nodes, and neither do headers that nobody reads', async () => {
+  await using nodes = await startNodes(['a', 'b']);
+  const { a, b } = nodes;
+  await dropped(a, await interrupted(a, 4));
+  await using network = await TcpRelay.start((await nodes.owned())[0]?.address ?? '');
+  await nodes.moveOwners(network.url);
+  using socket = await openSession(b, { ...SESSION, cookie: 'a=b', 'x-unread': 'c', 'x-agent-read': 'd' });
+  socket.send(turnFrame('t1', QUESTION));
+  await completed(a, socket);
+  const text = network.received.toString('latin1');
+  const [, client = ''] = /x-poolgate-client: (\S+)/.exec(text) ?? [];
+  const { headers, ...rest } = decodeClient(client) ?? { headers: {} };
+  assert.deepEqual(rest, { key: 'ci', pool: 'team', path: '/backend-api/agent/responses', query: '', turn_id: 't1' });
+  assert.deepEqual(headers, { ...SESSION, 'x-agent-read': 'd' });
+  for (const secret of [KEY, hash('sha256', KEY, 'hex'), NODE_SECRET]) assert.ok(!text.includes(secret));
 });

@@ -6,6 +6,8 @@ export class TcpRelay {
   readonly url: string;
   /** Connections so far. */
   accepted = 0;
+  /** What came for the target. */
+  received = Buffer.alloc(0);
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
 
@@ -13,8 +15,11 @@ export class TcpRelay {
     this.#server = server;
     this.#sockets = sockets;
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    server.on('connection', () => {
+    server.on('connection', (socket) => {
       this.accepted += 1;
+      socket.on('data', (chunk: Buffer) => {
+        this.received = Buffer.concat([this.received, chunk]);
+      });
     });
   }
 
