@@ -6,9 +6,11 @@ import type { Driver } from './driver.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
 import { leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
+import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
 import { sessionOwnerVerbs } from './session-owners.ts';
+import { slotVerbs } from './slots.ts';
 import { accountState, attempts, audit, catalog, credentials, files, pins, requests, runningConfig, usage } from './tables.ts';
 import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
@@ -148,11 +150,14 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
       },
     },
     changes: changesVerbs(driver, writerId),
-    leases: leaseVerbs(driver, clock),
-    sessionOwners: sessionOwnerVerbs(driver, clock),
+    leases: driver.leases ?? leaseVerbs(driver, clock),
+    sessionOwners: sessionOwnerVerbs(driver),
     limits: limitVerbs(driver, clock),
+    nodes: nodeVerbs(driver, clock),
+    slots: slotVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writer.stats(),
+    database: () => driver.stats?.(),
     flush: (deadlineMs = DEADLINE_MS) => writer.flush(deadlineMs),
     close(deadlineMs = DEADLINE_MS) {
       closing ??= writer.close(deadlineMs).then(() => driver.close());

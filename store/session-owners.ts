@@ -48,14 +48,14 @@ const RELEASED_AT_ONCE = 500;
 /** A lease that expired so long ago belongs to no process that lives. */
 export const OWNERS_KEPT_MS = 3_600_000;
 
-export function sessionOwnerVerbs(driver: Driver, clock: () => number): SessionOwnerVerbs {
+export function sessionOwnerVerbs(driver: Driver): SessionOwnerVerbs {
   // One statement is atomic in PostgreSQL by itself, and takes one round trip; SQLite writes on another connection than it reads.
   const change = (sql: string, values: readonly Value[]): Promise<readonly DatabaseRecord[]> =>
     driver.shared ? driver.query(sql, values) : driver.transaction((session) => session.query(sql, values));
   return {
     async claim({ session, owner, address, lease, ttlMs, instead = null }) {
       for (;;) {
-        const now = clock();
+        const now = driver.now();
         const [made] = await change(CLAIM, [session, owner, address, lease, now + ttlMs, now, instead]);
         const [found] = made ? [made] : await driver.query(FIND, [session]);
         // The other owner may have given it up between the two statements.
@@ -64,7 +64,7 @@ export function sessionOwnerVerbs(driver: Driver, clock: () => number): SessionO
     },
     async renew(owner, ttlMs) {
       const sql = 'UPDATE session_owners SET expires_at = $1 WHERE owner = $2 RETURNING session';
-      return new Set((await change(sql, [clock() + ttlMs, owner])).map(({ session }) => String(session)));
+      return new Set((await change(sql, [driver.now() + ttlMs, owner])).map(({ session }) => String(session)));
     },
     async release(owner, sessions) {
       for (let from = 0; from < sessions.length; from += RELEASED_AT_ONCE) {

@@ -2,18 +2,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
 import { StoreError } from './errors.ts';
+import type { Notice } from './notice.ts';
 import { repositories } from './repositories.ts';
 import type { Store } from './verbs.ts';
 import { Writer, type WriterOptions } from './writer.ts';
 
 export type { Change, Changes, ChangesVerbs, TrackedTable } from './changes.ts';
+export type { DatabaseStats } from './driver.ts';
 export { StoreError, type StoreErrorCode } from './errors.ts';
 export type * from './filters.ts';
 export type { Lease, LeaseVerbs } from './leases.ts';
-export type { LimitVerbs, Taken, WindowAmount } from './limits.ts';
+export type { LimitBounds, LimitedTurn, Settlement, StoredUse, Taken } from './limit-rows.ts';
+export type { LimitVerbs } from './limits.ts';
+export type { Joined, NewNode, NodeRow, NodeVerbs } from './nodes.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
 export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './session-owners.ts';
+export type { SlotClaim, SlotGrant, SlotVerbs } from './slots.ts';
 export type { UsageTotal } from './usage-groups.ts';
 export type { Store } from './verbs.ts';
 export type { WriterStats as StoreStats } from './writer.ts';
@@ -23,6 +28,8 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly clock: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
+  /** Hears of a shared store what an operator's log should have. */
+  readonly notice?: Notice;
 }
 
 /** 50,000 rows are ten seconds of 5,000 turns a second, and about 30 MB. */
@@ -30,16 +37,16 @@ const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [
 
 /**
  * Opens a store: `sqlite:PATH`, `sqlite::memory:` for tests, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
- * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable` or `refused`, with a message for the operator.
+ * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const { clock, writer = randomUUID() } = options;
-  const driver = await openDriver(url, { clock, writer });
+  const { clock, writer = randomUUID(), notice = () => undefined } = options;
+  const driver = await openDriver(url, { clock, writer, notice });
   return repositories({ driver, writer: new Writer(driver.write, { ...defaults, ...options }), clock, writerId: writer });
 }
 
 /** The adapter of the other engine, and its library, are not loaded. */
-async function openDriver(url: string, options: { readonly clock: () => number; readonly writer: string }): Promise<Driver> {
+async function openDriver(url: string, options: Required<Pick<StoreOptions, 'clock' | 'writer' | 'notice'>>): Promise<Driver> {
   const [, scheme, place] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
   if (scheme === 'sqlite' && place) return (await import('./sqlite/sqlite.ts')).openSqlite(place, options);
   if (/^postgres(?:ql)?$/.test(scheme ?? '') && URL.canParse(url))

@@ -9,9 +9,12 @@ import type {
   ChangeRow,
   CredentialRow,
   FileRow,
+  KeySlotRow,
   PinRow,
   RequestRow,
   RunningConfigRow,
+  SlotLockRow,
+  SlotRow,
   UsageRow,
 } from './rows.ts';
 import { addUsage } from './usage-sums.ts';
@@ -235,6 +238,42 @@ export const usage = table<UsageRow>('usage', {
     cost_nanos: integer((row) => row.cost_nanos),
     held_tokens: integer((row) => row.held_tokens),
     held_nanos: integer((row) => row.held_nanos),
+  },
+});
+
+export const slots = table<SlotRow>('slots', {
+  key: ['account', 'node'],
+  onConflict: 'replace',
+  columns: {
+    account: text((row) => row.account),
+    node: integer((row) => row.node),
+    held: integer((row) => row.held),
+    wanted: integer((row) => row.wanted),
+    since: integer((row) => row.since),
+  },
+});
+
+/** The same table, for writes that other nodes have to hear of. */
+export const announcedSlots: typeof slots = { ...slots, tracked: true };
+
+export const slotLocks = table<SlotLockRow>('slot_locks', {
+  key: ['account'],
+  onConflict: 'replace',
+  columns: { account: text((row) => row.account) },
+});
+
+export const keySlots = table<KeySlotRow>('key_slots', {
+  key: ['key_id', 'slot'],
+  onConflict: 'add',
+  add(sum, { requests, tokens }) {
+    sum.requests += requests;
+    sum.tokens += tokens;
+  },
+  columns: {
+    key_id: text((row) => row.key_id),
+    slot: integer((row) => row.slot),
+    requests: integer((row) => row.requests),
+    tokens: integer((row) => row.tokens),
   },
 });
 

@@ -1,8 +1,10 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
 import type { ChangesVerbs } from './changes.ts';
+import type { DatabaseStats } from './driver.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
 import type { LeaseVerbs } from './leases.ts';
 import type { LimitVerbs } from './limits.ts';
+import type { NodeVerbs } from './nodes.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import type {
   AccountStatePatch,
@@ -18,6 +20,7 @@ import type {
   UsageRow,
 } from './rows.ts';
 import type { SessionOwnerVerbs } from './session-owners.ts';
+import type { SlotVerbs } from './slots.ts';
 import type { UsageTotal } from './usage-groups.ts';
 import type { WriterStats } from './writer.ts';
 
@@ -101,8 +104,12 @@ export interface Store {
   readonly leases: LeaseVerbs;
   readonly sessionOwners: SessionOwnerVerbs;
   readonly limits: LimitVerbs;
+  readonly nodes: NodeVerbs;
+  readonly slots: SlotVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;
+  /** Of a shared store. */
+  database(): DatabaseStats | undefined;
   /** Writes what is queued now; false when the deadline (5 s) came first. */
   flush(deadlineMs?: number): Promise<boolean>;
   /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. */

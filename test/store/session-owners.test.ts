@@ -1,22 +1,17 @@
 // The owners of sessions, for every engine: one at a time, until its lease expires, is given up, or is taken over.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { openStore, type SessionOwner, type Store } from '../../store/store.ts';
+import type { SessionOwner, Store } from '../../store/store.ts';
 import { adapters } from './adapters.ts';
+import { openStores } from './stores.ts';
 
 const TTL = 45_000;
 
 for (const adapter of adapters) {
   suite(`session owners on ${adapter.name}`, () => {
     const openTwo = async (context: TestContext) => {
-      const url = await adapter.fresh(context);
-      const time = { now: 1_000_000 };
-      const open = async (): Promise<Store> => {
-        const store = await openStore(url, { clock: () => time.now });
-        context.after(() => store.close());
-        return store;
-      };
-      const [one, other] = [await open(), await open()];
+      const { time, stores } = await openStores(adapter, context, 2);
+      const [one, other] = stores as [Store, Store];
       let leases = 0;
       /** The owner after this process has claimed the session. */
       const claim = async (owner: 'a' | 'b', session = 's', instead?: string): Promise<SessionOwner> => {

@@ -1,0 +1,8 @@
+// What an operator's log learns of the store: an event and safe fields.
+
+export type Notice = (event: StoreEvent, fields?: Readonly<Record<string, string | number>>) => void;
+
+export type StoreEvent =
+  | 'store_clock_differs' // the machine's clock and the database's differ by more than a second
+  | 'store_feed_lost' // changes of other nodes are polled until it is back
+  | 'store_feed_connected';
