@@ -76,7 +76,10 @@ export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
   };
 }
 
-const rowOf = ({ id, token, address, version, config_digest, started_at, expires_at }: DatabaseRecord, ahead: number): NodeRow => ({
+const rowOf = (
+  { id, token, address, version, config_digest, started_at, expires_at }: DatabaseRecord,
+  ahead: number,
+): NodeRow => ({
   id: String(id),
   token: Number(token),
   address: address === null ? null : String(address),

@@ -60,3 +60,4 @@ class SlotSum implements MinuteSum {
     return undefined;
   }
 }
+
