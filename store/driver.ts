@@ -1,5 +1,5 @@
 // What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
-import type { LeaseVerbs } from './leases.ts';
+import type { LeaseVerbs } from './lease-verbs.ts';
 import type { LimitBounds, LimitedTurn, Taken } from './limit-rows.ts';
 import type { Table } from './tables.ts';
 
@@ -62,6 +62,8 @@ export interface Driver extends Omit<Session, 'script'> {
 }
 
 export interface DatabaseStats {
+  /** False during an outage: reads fail at once. */
+  readonly reachable: boolean;
   /** Whether changes of other nodes arrive at once; else they are polled. */
   readonly feed_connected: boolean;
   readonly feed_losses: number;

@@ -1,6 +1,7 @@
 // The store over any engine's driver: the verbs of each table, as queued writes and portable queries.
 import { randomUUID } from 'node:crypto';
 import { changesVerbs } from './changes.ts';
+import { checkValueVerbs } from './check-values.ts';
 import { derivedAttempt, isDerivable, succeededAtOnce } from './derived-attempt.ts';
 import type { Driver } from './driver.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
@@ -155,6 +156,7 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     limits: limitVerbs(driver, clock),
     nodes: nodeVerbs(driver, clock),
     slots: slotVerbs(driver),
+    checkValues: checkValueVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writer.stats(),
     database: () => driver.stats?.(),

@@ -8,10 +8,11 @@ import type { Store } from './verbs.ts';
 import { Writer, type WriterOptions } from './writer.ts';
 
 export type { Change, Changes, ChangesVerbs, TrackedTable } from './changes.ts';
+export type { CheckValueVerbs } from './check-values.ts';
 export type { DatabaseStats } from './driver.ts';
 export { StoreError, type StoreErrorCode } from './errors.ts';
 export type * from './filters.ts';
-export type { Lease, LeaseVerbs } from './leases.ts';
+export type { Lease, LeaseVerbs } from './lease-verbs.ts';
 export type { LimitBounds, LimitedTurn, Settlement, StoredUse, Taken } from './limit-rows.ts';
 export type { LimitVerbs } from './limits.ts';
 export type { Joined, NewNode, NodeRow, NodeVerbs } from './nodes.ts';

@@ -36,7 +36,7 @@ export interface AdminTarget {
     /** By Pool, the retries that its budget allows. */
     readonly retryBudgets: { left(now: number): readonly (readonly [string, number])[] };
     readonly models: Pick<ModelDirectory, 'models'>;
-    readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'requests' | 'stats'>;
+    readonly store: Pick<Store, 'attempts' | 'audit' | 'database' | 'flush' | 'requests' | 'stats'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };

@@ -31,7 +31,7 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
     guard: guard.status(),
     catalogs: catalog.accounts.status(),
     quota: usage.quota.status(),
-    store: store.stats(),
+    store: { ...store.stats(), ...store.database() },
     counters: counters.values,
     config: redact(config),
   };

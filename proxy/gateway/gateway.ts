@@ -6,6 +6,7 @@ import { adminRoutes } from '../admin/admin-routes.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { type Clock, systemClock, withDeadline } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
+import { agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
 import { Log } from '../log.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
@@ -48,14 +49,21 @@ export class Gateway {
   #forgetRetention = (): void => undefined;
 
   /** Opens the store and starts what must run before the first turn. @throws StoreError */
-  static async open({ loaded, clock = systemClock, log, load = new NodeLoad() }: GatewayOptions): Promise<Gateway> {
+  static async open(options: GatewayOptions): Promise<Gateway> {
+    const { loaded, clock = systemClock, log = new Log(loaded.config.log.level), load = new NodeLoad() } = options;
     const { config } = loaded;
     const [store, key, rehearsals] = await Promise.all([
-      openStore(loaded.storeUrl, { clock: () => clock.now() }),
+      openStore(loaded.storeUrl, { clock: () => clock.now(), notice: (event, fields) => log.warn(event, fields) }),
       storeKeyOf(config.store, config.store_key),
       RehearsalProviders.start(config),
     ]);
-    return new Gateway(loaded, rehearsals, { store, key, clock, log: log ?? new Log(config.log.level), load });
+    try {
+      if (store.shared) await agreeOnSecret(store, 'store_key', key);
+    } catch (thrown) {
+      await Promise.all([rehearsals.close(), store.close()]);
+      throw thrown;
+    }
+    return new Gateway(loaded, rehearsals, { store, key, clock, log, load });
   }
 
   private constructor(loaded: LoadedConfig, rehearsals: RehearsalProviders, opened: Omit<ServicesOptions, 'loaded'>) {

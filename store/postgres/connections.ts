@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { Connection } from './connection.ts';
 import { failureOf } from './failures.ts';
-import { Outage } from './outage.ts';
+import type { Outage } from './outage.ts';
 
 export interface ConnectionsOptions {
   readonly url: string;
@@ -12,6 +12,8 @@ export interface ConnectionsOptions {
   readonly waitMs: number;
   /** How long a caller waits in all. The server cancels a statement that takes longer. */
   readonly deadlineMs: number;
+  /** Of the callers that do not wait for the end of an outage. */
+  readonly outage?: Outage;
 }
 
 export interface PoolStats {
@@ -26,10 +28,11 @@ const IDLE_MS = 60_000;
 export class Connections {
   readonly #pool: pg.Pool;
   readonly #deadlineMs: number;
-  readonly #outage = new Outage();
+  readonly #outage: Outage | undefined;
 
-  constructor({ url, most, waitMs, deadlineMs }: ConnectionsOptions) {
+  constructor({ url, most, waitMs, deadlineMs, outage }: ConnectionsOptions) {
     this.#deadlineMs = deadlineMs;
+    this.#outage = outage;
     this.#pool = new pg.Pool({
       connectionString: url,
       application_name: 'poolgate',
@@ -53,10 +56,10 @@ export class Connections {
 
   /**
    * Runs work on a connection of its own.
-   * @throws StoreError `unreachable` at once while an outage lasts
+   * @throws StoreError
    */
   use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
-    return this.#outage.guard(() => this.#use(work));
+    return this.#outage ? this.#outage.guard(() => this.#use(work)) : this.#use(work);
   }
 
   async close(): Promise<void> {

@@ -114,7 +114,7 @@ export class Feed {
 
   #notified(writer: string | undefined): void {
     if (writer === this.#options.writer || this.#waking || this.#closed) return;
-    const wait = this.#lastWake + SPACING_MS - performance.now();
+    const wait = Math.max(0, this.#lastWake + SPACING_MS - performance.now());
     this.#waking = setTimeout(() => {
       this.#waking = undefined;
       this.#lastWake = performance.now();

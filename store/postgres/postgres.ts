@@ -7,6 +7,7 @@ import { DatabaseClock, READ_CLOCK } from './database-clock.ts';
 import { Feed } from './feed.ts';
 import { leasesOf } from './leases.ts';
 import { takeLimits } from './limits.ts';
+import { Outage } from './outage.ts';
 import { serialised, updated } from './transactions.ts';
 import { upgrade } from './upgrade.ts';
 
@@ -27,9 +28,10 @@ const OPERATORS = { most: 2, waitMs: 5_000, deadlineMs: 30_000 } as const;
 export async function openPostgres(url: string, { clock, writer, notice }: PostgresOptions): Promise<Driver> {
   await upgrade(url, clock);
   const time = new DatabaseClock(clock, notice);
-  const turns = new Connections({ url, ...TURNS });
+  const outage = new Outage({ url, notice });
+  const turns = new Connections({ url, ...TURNS, outage });
   const writing = new Connections({ url, ...WRITER });
-  const operators = new Connections({ url, ...OPERATORS });
+  const operators = new Connections({ url, ...OPERATORS, outage });
   const pools = [turns, writing, operators];
   const batches = new BatchWriter(writing, { clock, writer });
   let feed: Feed | undefined;
@@ -52,6 +54,7 @@ export async function openPostgres(url: string, { clock, writer, notice }: Postg
     stats(): DatabaseStats {
       const all = pools.map(({ stats }) => stats);
       return {
+        reachable: !outage.lasts,
         feed_connected: feed?.stats.connected ?? false,
         feed_losses: feed?.stats.losses ?? 0,
         connections: all.reduce((sum, { open }) => sum + open, 0),
@@ -61,6 +64,7 @@ export async function openPostgres(url: string, { clock, writer, notice }: Postg
     },
     async close() {
       feed?.close();
+      outage.close();
       await Promise.all(pools.map((pool) => pool.close()));
     },
   };

@@ -140,7 +140,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   );
   options.config?.(draft);
   const { clock, load } = options;
-  return running(await loadedFrom(draft), { upstream, draft, ...(clock ? { clock } : {}), ...(load ? { load } : {}) });
+  try {
+    return await running(await loadedFrom(draft), { upstream, draft, ...(clock ? { clock } : {}), ...(load ? { load } : {}) });
+  } catch (thrown) {
+    await upstream.close();
+    throw thrown;
+  }
 }
 
 async function running(
