@@ -131,14 +131,7 @@ for (const adapter of adapters) {
         ),
       );
       await Promise.all(rounds.flat());
-      const last = await Promise.all(
-        stores.map((store, i) =>
-          store.slots.claim(
-            nodes[i] as number,
-            accounts.map((account) => ({ account, most: 5, kept: 0, wanted: 3 })),
-          ),
-        ),
-      );
+      const last = await Promise.all(stores.map((store, i) => store.slots.claim(nodes[i] as number, accounts.map((account) => ({ account, most: 5, kept: 0, wanted: 3 })))));
       for (const account of accounts) {
         const all = last.map((granted) => granted?.find((one) => one.account === account)?.held ?? 0);
         assert.ok(all.reduce((sum, one) => sum + one, 0) <= 5, `${account}: ${all}`);
