@@ -51,6 +51,21 @@ test('[Q28] frames behind the running turn of a forwarded websocket wait at the 
   assert.deepEqual([a.count('websocket_frames_refused'), b.count('websocket_frames_refused')], [1, 0]);
 });
 
+test('[Q28] frames that come before the owner has answered are forwarded in their order', async () => {
+  await using nodes = await startNodes(['a', 'b']);
+  const { a, b } = nodes;
+  await dropped(a, await interrupted(a, 4));
+  using socket = await openSession(b);
+  socket.send(turnFrame('t1', QUESTION));
+  for (let i = 0; i < 5; i++) socket.send(turnFrame(`more ${i}`, [userMessage(`turn ${i}`)]));
+  a.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+  for (let i = 0; i < 5; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  const texts = a.upstream.turns().map(({ json }) => /turn \d/.exec(JSON.stringify(json))?.[0]);
+  assert.deepEqual(texts, [undefined, ...Array.from({ length: 5 }, (_, i) => `turn ${i}`)]);
+  assert.equal((await a.rows()).length, 6);
+});
+
 test('[Q28] malformed JSON on a forwarded websocket gets its error frame after the running turn, and other types are ignored', async () => {
   await using at = await forwarded();
   const { a, b, socket } = at;
