@@ -7,7 +7,7 @@ export class TcpRelay {
   /** Connections so far. */
   accepted = 0;
   /** What came for the target. */
-  received = Buffer.alloc(0);
+  readonly received: Buffer[] = [];
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
 
@@ -17,9 +17,7 @@ export class TcpRelay {
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     server.on('connection', (socket) => {
       this.accepted += 1;
-      socket.on('data', (chunk: Buffer) => {
-        this.received = Buffer.concat([this.received, chunk]);
-      });
+      socket.on('data', (chunk: Buffer) => void this.received.push(chunk));
     });
   }
 
