@@ -211,6 +211,26 @@ test('[Q34] a forwarded client that does not read holds a bounded part of its re
   assert.equal(typesOf(frames).filter((type) => type === 'response.output_text.delta').length, 20);
 });
 
+test('[Q34] a forwarded client that leaves while it does not read detaches its turn at once', async () => {
+  await using at = await forwarded();
+  const { a, b, socket } = at;
+  await completed(a, socket);
+  const words = 'word '.repeat(400_000);
+  a.upstream.next(
+    'north',
+    replyEvents([
+      { type: 'response.created', response: { id: 'resp_long' } },
+      ...Array.from({ length: 20 }, (_, i) => ({ type: 'response.output_text.delta', output_index: 0, delta: `${i} ${words}` })),
+    ]),
+  );
+  socket.pause();
+  socket.send(turnFrame('t2', [userMessage('much')]));
+  await until('held replies', () => (a.heldBytes > 1_048_576 && b.heldBytes > 1_048_576 ? true : undefined));
+  socket.terminate();
+  // More was sent than is kept: without its client the turn is of no use.
+  await until('its row', async () => ((await a.rows()).at(-1)?.outcome === 'client_gone' ? true : undefined));
+});
+
 test('[Q34] a client that sends more than the owner takes is not read for a while, and loses nothing', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;

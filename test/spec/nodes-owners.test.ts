@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { TestGateway } from '../support/gateway.ts';
-import { dropped, interrupted, items, openSession, QUESTION, wholeTurn } from '../support/interrupted-turns.ts';
+import { dropped, interrupted, items, openSession, QUESTION, scriptOf, wholeTurn } from '../support/interrupted-turns.ts';
 import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
 import { startNodes } from '../support/nodes.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
@@ -210,4 +210,68 @@ test('[Q34] another key with the same session header does not find the turn', as
   socket.send(turnFrame('t1', QUESTION));
   assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
   assert.deepEqual([a.upstream.turns().length, b.count('websockets_forwarded')], [2, 0]);
+});
+
+test('[Q34] a key that is of another Pool at one node is not served with its turns at the other', async () => {
+  await using nodes = await startNodes(['a', 'b'], {
+    config: (draft) => {
+      draft.pools.push({ ...structuredClone(draft.pools[0]), id: 'other' });
+    },
+    own: (draft, node) => {
+      if (node === 'b') draft.keys[0].pool = 'other';
+    },
+  });
+  const { a, b } = nodes;
+  await dropped(a, await interrupted(a, 4));
+  using socket = await openSession(b);
+  socket.send(turnFrame('t1', QUESTION));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  assert.deepEqual([a.upstream.turns().length, b.count('websockets_forwarded')], [2, 0]);
+});
+
+test('[Q34] a later turn of a connection is found too, after its session was given up in between', async () => {
+  const clock = new ManualClock(Date.now());
+  await using nodes = await startNodes(['a', 'b'], { clock });
+  const { a, b } = nodes;
+  const socket = await openSession(a);
+  await socket.turn(turnFrame('t0', [userMessage('before')]));
+  await until('the session to be given up', async () => {
+    clock.advance(15_000);
+    return (await nodes.owned()).length === 0 ? true : undefined;
+  });
+  a.upstream.next('north', scriptOf(2, 4));
+  socket.send(turnFrame('t1', QUESTION));
+  await a.upstream.stalled('north');
+  await until('its new owner', async () => ((await nodes.owned()).length === 1 ? true : undefined));
+  await dropped(a, socket);
+  using second = await openSession(b);
+  second.send(turnFrame('t1', QUESTION));
+  a.upstream.release('north');
+  assert.deepEqual(typesOf(await second.rest()), wholeTurn);
+  assert.deepEqual([a.upstream.turns().length, b.count('websockets_forwarded')], [2, 1]);
+});
+
+test('[Q34] a client that goes on with another turn at another node takes its session along: the former turn ends with its connection', async () => {
+  await using nodes = await startNodes(['a', 'b']);
+  const { a, b } = nodes;
+  const former = await interrupted(a, 4);
+  using socket = await openSession(b);
+  socket.send(turnFrame('t2', [userMessage('other')]));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  assert.equal(b.count('websockets_forwarded'), 0);
+  assert.match((await nodes.owned())[0]?.owner ?? '', /^b\//);
+  assert.ok(former.isOpen, 'its turn goes on while it is connected');
+  former.terminate();
+  await until('its row', async () => (await a.rows()).some(({ outcome }) => outcome === 'client_gone') || undefined);
+  assert.equal(a.count('turns_detached'), 0);
+});
+
+test('[Q34] a node that stops gives its sessions up', async () => {
+  await using nodes = await startNodes(['a']);
+  const { a } = nodes;
+  using socket = await openSession(a);
+  await socket.turn(turnFrame('t1', QUESTION));
+  assert.equal((await nodes.owned()).length, 1);
+  await a.stop();
+  assert.deepEqual(await nodes.owned(), []);
 });
