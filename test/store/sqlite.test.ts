@@ -99,7 +99,7 @@ test('an empty file gets the schema, and the tables have exactly the columns tha
 const BEFORE_COORDINATION = `
   DROP TABLE counters; DROP TABLE changes; DROP TABLE leases; DROP TABLE nodes; DROP TABLE slots; DROP TABLE slot_locks;
   DROP TABLE key_grants; DROP TABLE key_slots; DROP TABLE files; DROP TABLE check_values;
-  DROP TABLE IF EXISTS running_config; ALTER TABLE schema_version DROP COLUMN oldest;
+  DROP TABLE IF EXISTS running_config; DROP TABLE IF EXISTS session_owners; ALTER TABLE schema_version DROP COLUMN oldest;
   DELETE FROM schema_version WHERE version > 4;
 `;
 
