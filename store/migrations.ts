@@ -153,6 +153,27 @@ export interface MigrationOptions {
   readonly steps?: readonly Step[];
 }
 
+/** What this program upgrades a database to. */
+export const SCHEMA_VERSION = migrations.length;
+
+/**
+ * The schema of a database that was migrated before.
+ * @param known the version of a program
+ * @returns its version, and the oldest version whose program can use it; 0 where that is no newer than the known one
+ */
+export async function schemaOf(
+  session: Pick<Session, 'query'>,
+  known = SCHEMA_VERSION,
+): Promise<{ readonly version: number; readonly oldest: number }> {
+  const highest = async (column: 'version' | 'oldest'): Promise<number> => {
+    const [record] = await session.query(`SELECT max(${column}) AS highest FROM schema_version`, []);
+    return Number(record?.highest ?? 0);
+  };
+  const version = await highest('version');
+  // Older schemas do not have the column.
+  return { version, oldest: version > known ? await highest('oldest') : 0 };
+}
+
 /**
  * Upgrades a database to the current schema, or leaves a newer one as it is. The adapter begins a transaction that excludes other
  * migrations and commits it afterwards.
@@ -160,24 +181,15 @@ export interface MigrationOptions {
  */
 export async function migrate(session: Session, { clock, apply, steps = migrations }: MigrationOptions): Promise<void> {
   await session.script('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)');
-  const version = await highest(session, 'version');
-  if (version > steps.length) return checkUsable(session, { version, known: steps.length });
+  const { version, oldest } = await schemaOf(session, steps.length);
+  if (oldest > steps.length) {
+    const needed = `the store has schema version ${version}, which needs a program of version ${oldest}`;
+    throw new StoreError('too_new', `${needed}; this one knows version ${steps.length}: start a newer poolgate on it`);
+  }
   for (const [index, step] of steps.entries()) {
     if (index < version) continue;
     await apply(step);
     await session.run('INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)', [index + 1, clock()]);
     if (step.oldest !== undefined) await session.run('UPDATE schema_version SET oldest = $1 WHERE version = $2', [step.oldest, index + 1]);
   }
-}
-
-async function checkUsable(session: Session, { version, known }: { readonly version: number; readonly known: number }): Promise<void> {
-  const oldest = await highest(session, 'oldest');
-  if (oldest <= known) return;
-  const needed = `the store has schema version ${version}, which needs a program of version ${oldest}`;
-  throw new StoreError('too_new', `${needed}; this one knows version ${known}: start a newer poolgate on it`);
-}
-
-async function highest(session: Session, column: 'version' | 'oldest'): Promise<number> {
-  const [record] = await session.query(`SELECT max(${column}) AS highest FROM schema_version`, []);
-  return Number(record?.highest ?? 0);
 }

@@ -5,6 +5,7 @@ import type { LastFailure } from '../accounts/health/health.ts';
 import type { CooldownStatus } from '../accounts/health/health-status.ts';
 import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
 import type { Json } from '../config/diff.ts';
+import type { Machine } from '../machine.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
 
 /** What every version of the gateway replies. */
@@ -45,6 +46,7 @@ export interface StatusReply extends RunningReply {
   readonly started_at: string;
   readonly ready: boolean;
   readonly node: string;
+  readonly machine: Machine;
   readonly accounts: readonly LimitedAccount[];
   readonly quota: readonly QuotaStatus[];
   readonly pools: readonly PoolStatus[];
@@ -118,6 +120,7 @@ export const isStatusReply = object<StatusReply>({
   started_at: string,
   ready: boolean,
   node: string,
+  machine: object<Machine>({ memory_bytes: number, open_files: nullable(number) }),
   accounts: list(isAccount),
   quota: list(isQuota),
   pools: list(isPool),

@@ -3,6 +3,7 @@ import type { Session } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import { migrate, type Step } from '../migrations.ts';
 import { Connections } from './connections.ts';
+import { placeOf } from './place.ts';
 import { inTransaction } from './transactions.ts';
 
 /** A node waits this long for another one that migrates the database. */
@@ -12,8 +13,8 @@ const PAUSE_MS = 250;
 /** Any number that other programs on the database do not lock. */
 const MIGRATION_LOCK = 4_000_110_011;
 
-/** PostgreSQL 15 (Q34). */
-const OLDEST_SERVER = 150_000;
+/** PostgreSQL 15 (Q34), as the server itself says it. */
+export const OLDEST_SERVER = 150_000;
 
 export interface UpgradeOptions {
   readonly clock: () => number;
@@ -65,10 +66,4 @@ async function checkServer(session: Session): Promise<void> {
 export async function applyTo(session: Session, { sql, postgres }: Step): Promise<void> {
   if (sql !== undefined) await session.script(sql.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'));
   if (postgres !== undefined) await session.script(postgres);
-}
-
-/** Host and database of a URL, without user, password and parameters. */
-function placeOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `postgres://${host}${pathname}`;
 }

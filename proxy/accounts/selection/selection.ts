@@ -219,7 +219,7 @@ export class Selection {
     const { turn, deadline, onGone } = demand;
     const { admission, counters } = this.#options;
     const serve = (): Lease | undefined => this.#tryChoose(demand, tried);
-    const waiting = this.#queue.wait({ tenant: turn.key, room: admission.room(turn.route.class), serve, deadline, onGone });
+    const waiting = this.#queue.wait({ tenant: turn.key, ...admission.accountWait(turn.route.class), serve, deadline, onGone });
     counters.add('account_waits');
     return waiting;
   }
