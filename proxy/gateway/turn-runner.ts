@@ -71,6 +71,10 @@ export class TurnRunner {
         const reserved = this.#options.accounting.reserve(turn, request);
         if (reserved instanceof Refusal) throw reserved;
         reservation = reserved;
+        if (payload.kind === 'json') {
+          const editing = turn.rules.edit(payload.work);
+          if (editing) await editing;
+        }
         const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
         const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
         attempts = dispatched.attempts;
