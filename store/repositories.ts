@@ -1,13 +1,17 @@
 // The store over any engine's driver: the verbs of each table, as queued writes and portable queries.
 import { randomUUID } from 'node:crypto';
 import { changesVerbs } from './changes.ts';
+import { checkValueVerbs } from './check-values.ts';
 import { derivedAttempt, isDerivable, succeededAtOnce } from './derived-attempt.ts';
 import type { Driver } from './driver.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
 import { leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
+import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
+import { sessionOwnerVerbs } from './session-owners.ts';
+import { slotVerbs } from './slots.ts';
 import { accountState, attempts, audit, catalog, credentials, files, pins, requests, runningConfig, usage } from './tables.ts';
 import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
@@ -56,6 +60,7 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
   const unexpiredFile = () => where('(expires_at IS NULL OR expires_at > ?)', clock());
   let closing: Promise<void> | undefined;
   return {
+    shared: driver.shared,
     requests: {
       append(row, made = []) {
         writer.append(requests, row);
@@ -146,10 +151,15 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
       },
     },
     changes: changesVerbs(driver, writerId),
-    leases: leaseVerbs(driver, clock),
+    leases: driver.leases ?? leaseVerbs(driver, clock),
+    sessionOwners: sessionOwnerVerbs(driver),
     limits: limitVerbs(driver, clock),
+    nodes: nodeVerbs(driver, clock),
+    slots: slotVerbs(driver),
+    checkValues: checkValueVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writer.stats(),
+    database: () => driver.stats?.(),
     flush: (deadlineMs = DEADLINE_MS) => writer.flush(deadlineMs),
     close(deadlineMs = DEADLINE_MS) {
       closing ??= writer.close(deadlineMs).then(() => driver.close());

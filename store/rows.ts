@@ -160,6 +160,46 @@ export interface UsageRow {
   readonly held_nanos: number;
 }
 
+/** A node as the others see it. Times are Unix milliseconds. */
+export interface NodeRow {
+  readonly id: string;
+  /** Greater than that of every earlier lease: what the node holds counts while the lease of this token has not expired. */
+  readonly token: number;
+  /** How other nodes reach its internal listener; null for a node without one. */
+  readonly address: string | null;
+  /** Of the program. */
+  readonly version: string;
+  readonly config_digest: string;
+  readonly started_at: number;
+  readonly expires_at: number;
+}
+
+/** What a node has of an account's `max_concurrent`. */
+export interface SlotRow {
+  readonly account: string;
+  /** The token of its lease. */
+  readonly node: number;
+  readonly held: number;
+  /** Turns of the node that are there or could go there. */
+  readonly wanted: number;
+  /** When it was last given more, or first asked; Unix milliseconds. */
+  readonly since: number;
+}
+
+/** A row that whoever changes the slots of the account locks. */
+export interface SlotLockRow {
+  readonly account: string;
+}
+
+/** What a key used in one slot of time. */
+export interface KeySlotRow {
+  readonly key_id: string;
+  /** Unix milliseconds. */
+  readonly slot: number;
+  readonly requests: number;
+  readonly tokens: number;
+}
+
 /** The last write of one row of a tracked table by one process. */
 export interface ChangeRow {
   readonly table_name: string;

@@ -9,9 +9,13 @@ import type {
   ChangeRow,
   CredentialRow,
   FileRow,
+  KeySlotRow,
+  NodeRow,
   PinRow,
   RequestRow,
   RunningConfigRow,
+  SlotLockRow,
+  SlotRow,
   UsageRow,
 } from './rows.ts';
 import { addUsage } from './usage-sums.ts';
@@ -25,6 +29,7 @@ type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';
  */
 export interface Field<Input extends object = object> {
   readonly column: string;
+  readonly type: ColumnType;
   /** Undefined where a patch does not have the field. */
   of(row: Input): unknown;
   /** The value where the first patch of a row does not have the field. */
@@ -50,6 +55,9 @@ export interface Table<Row extends object = object, Input extends object = Row> 
   /** The row of a database record. @throws StoreError `corrupt` */
   decode(record: Readonly<Record<string, unknown>>): Row;
 }
+
+/** What an INSERT knows of a table. */
+export type TableColumns = Pick<Table, 'name' | 'columns' | 'key' | 'onConflict' | 'fields'>;
 
 interface Column<Input> {
   readonly type: ColumnType;
@@ -86,7 +94,7 @@ const table = <Row extends object, Input extends object = Row>(name: string, sha
   return {
     name,
     columns,
-    fields: columns.map((column) => ({ column, of: shape.columns[column].of, initial: initial?.[column] ?? null })),
+    fields: columns.map((column) => ({ column, ...shape.columns[column], initial: initial?.[column] ?? null })),
     key,
     onConflict,
     weight,
@@ -234,6 +242,57 @@ export const usage = table<UsageRow>('usage', {
     cost_nanos: integer((row) => row.cost_nanos),
     held_tokens: integer((row) => row.held_tokens),
     held_nanos: integer((row) => row.held_nanos),
+  },
+});
+
+export const nodes = table<NodeRow>('nodes', {
+  key: ['id'],
+  onConflict: 'replace',
+  tracked: true,
+  columns: {
+    id: text((row) => row.id),
+    token: integer((row) => row.token),
+    address: text((row) => row.address),
+    version: text((row) => row.version),
+    config_digest: text((row) => row.config_digest),
+    started_at: integer((row) => row.started_at),
+    expires_at: integer((row) => row.expires_at),
+  },
+});
+
+export const slots = table<SlotRow>('slots', {
+  key: ['account', 'node'],
+  onConflict: 'replace',
+  columns: {
+    account: text((row) => row.account),
+    node: integer((row) => row.node),
+    held: integer((row) => row.held),
+    wanted: integer((row) => row.wanted),
+    since: integer((row) => row.since),
+  },
+});
+
+/** The same table, for writes that other nodes have to hear of. */
+export const announcedSlots: typeof slots = { ...slots, tracked: true };
+
+export const slotLocks = table<SlotLockRow>('slot_locks', {
+  key: ['account'],
+  onConflict: 'replace',
+  columns: { account: text((row) => row.account) },
+});
+
+export const keySlots = table<KeySlotRow>('key_slots', {
+  key: ['key_id', 'slot'],
+  onConflict: 'add',
+  add(sum, { requests, tokens }) {
+    sum.requests += requests;
+    sum.tokens += tokens;
+  },
+  columns: {
+    key_id: text((row) => row.key_id),
+    slot: integer((row) => row.slot),
+    requests: integer((row) => row.requests),
+    tokens: integer((row) => row.tokens),
   },
 });
 

@@ -1,8 +1,11 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
 import type { ChangesVerbs } from './changes.ts';
+import type { CheckValueVerbs } from './check-values.ts';
+import type { DatabaseStats } from './driver.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
-import type { LeaseVerbs } from './leases.ts';
+import type { LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
+import type { NodeVerbs } from './nodes.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import type {
   AccountStatePatch,
@@ -17,6 +20,8 @@ import type {
   RunningConfigRow,
   UsageRow,
 } from './rows.ts';
+import type { SessionOwnerVerbs } from './session-owners.ts';
+import type { SlotVerbs } from './slots.ts';
 import type { UsageTotal } from './usage-groups.ts';
 import type { WriterStats } from './writer.ts';
 
@@ -29,6 +34,8 @@ import type { WriterStats } from './writer.ts';
  * is on disk.
  */
 export interface Store {
+  /** Whether several nodes may use the database at once: true for PostgreSQL. */
+  readonly shared: boolean;
   readonly requests: {
     /** With its attempts in order. An attempt that can be derived from its request is not written; `attempts.of` derives it. */
     append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
@@ -96,9 +103,15 @@ export interface Store {
   };
   readonly changes: ChangesVerbs;
   readonly leases: LeaseVerbs;
+  readonly sessionOwners: SessionOwnerVerbs;
   readonly limits: LimitVerbs;
+  readonly nodes: NodeVerbs;
+  readonly slots: SlotVerbs;
+  readonly checkValues: CheckValueVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;
+  /** Of a shared store. */
+  database(): DatabaseStats | undefined;
   /** Writes what is queued now; false when the deadline (5 s) came first. */
   flush(deadlineMs?: number): Promise<boolean>;
   /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. */

@@ -13,7 +13,7 @@ import { storeDiagnoses } from './store-checks.ts';
 export interface DoctorOptions {
   /** Path of the configuration file. */
   readonly path: string;
-  readonly inspection: Pick<Inspection, 'config' | 'findings'>;
+  readonly inspection: Pick<Inspection, 'config' | 'storeUrl' | 'findings'>;
   readonly gateway: GatewayAnswer;
   /** Whether accounts are asked. */
   readonly network: boolean;
@@ -21,15 +21,15 @@ export interface DoctorOptions {
 
 /** All checks in the order of their printing; with an invalid file only those that need none. */
 export async function diagnose({ path, inspection, gateway, network }: DoctorOptions): Promise<readonly Diagnosis[]> {
-  const { config } = inspection;
+  const { config, storeUrl } = inspection;
   const general = [...configurationDiagnoses(path, inspection), nodeDiagnosis(process.version)];
   if (!config) return general;
   const limits = 'status' in gateway ? gateway.status.machine : machine();
   const checked = await Promise.all([
     gatewayDiagnoses(config, gateway),
     machineDiagnoses(config, limits),
-    fileDiagnoses(path, config),
-    storeDiagnoses(config.store),
+    fileDiagnoses(path, { config, storeUrl }),
+    storeDiagnoses(storeUrl),
     network ? networkDiagnoses(config) : [],
   ]);
   return [...general, ...checked.flat()];

@@ -14,28 +14,34 @@ interface CheckedFile {
   readonly holds: 'settings' | 'secret' | 'rows';
 }
 
+interface Configured {
+  readonly config: Config;
+  readonly storeUrl: string;
+}
+
 /** @param path of the configuration file */
-export async function fileDiagnoses(path: string, config: Config): Promise<readonly Diagnosis[]> {
+export async function fileDiagnoses(path: string, { config, storeUrl }: Configured): Promise<readonly Diagnosis[]> {
   const files: readonly CheckedFile[] = [
     { path, holds: 'settings' },
     ...secretFiles(config).map((secret) => ({ path: secret, holds: 'secret' }) as const),
-    ...storeFiles(config.store).map((data) => ({ path: data, holds: 'rows' }) as const),
+    ...storeFiles(storeUrl).map((data) => ({ path: data, holds: 'rows' }) as const),
   ];
   const folders = [...new Set(files.map((file) => dirname(file.path)))];
-  const found = await Promise.all([...files.map(fileFaults), ...folders.map(folderFaults), keyFaults(config)]);
+  const found = await Promise.all([...files.map(fileFaults), ...folders.map(folderFaults), keyFaults(config.store_key, storeUrl)]);
   const faults = found.flat();
   return faults.length > 0
     ? faults
     : [{ check, level: 'ok', message: 'No other user can read the secrets, or write the files and folders.' }];
 }
 
-function secretFiles({ store_key, accounts }: Config): readonly string[] {
+function secretFiles({ store, store_key, accounts }: Config): readonly string[] {
   const ofAccounts = accounts.flatMap(({ credential }) => {
     if (!credential) return [];
     if ('oauth' in credential) return [credential.oauth.file];
     return 'file' in credential.bearer ? [credential.bearer.file] : [];
   });
-  return [...new Set([...('file' in store_key ? [store_key.file] : []), ...ofAccounts])];
+  const secrets = [store_key, ...(typeof store === 'string' ? [] : [store.postgres])];
+  return [...new Set([...secrets.flatMap((secret) => ('file' in secret ? [secret.file] : [])), ...ofAccounts])];
 }
 
 const OTHERS_READ = 0o004;
@@ -74,9 +80,9 @@ async function folderFaults(path: string): Promise<readonly Diagnosis[]> {
 }
 
 /** A new key is created at the next start; what the old one encrypted is lost. */
-async function keyFaults({ store, store_key }: Config): Promise<readonly Diagnosis[]> {
+async function keyFaults(store_key: Config['store_key'], storeUrl: string): Promise<readonly Diagnosis[]> {
   if (!('file' in store_key) || (await modeOf(store_key.file)) !== undefined) return [];
-  const written = await Promise.all(storeFiles(store).map(modeOf));
+  const written = await Promise.all(storeFiles(storeUrl).map(modeOf));
   if (written.every((mode) => mode === undefined)) return [];
   return [
     {

@@ -1,5 +1,5 @@
 // The ledger: settled usage per key, Pool and day, in memory for reads and in the store to last (D5, Q18).
-import type { Store } from '../../store/store.ts';
+import type { Store, UsageRow } from '../../store/store.ts';
 import { addUsage } from '../../store/usage-sums.ts';
 import type { Clock } from '../clock.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
@@ -40,9 +40,14 @@ export class Ledger {
 
   /** Adds one turn. */
   settle(key: string, pool: string, totals: Totals): void {
+    this.#store.add(this.count(key, pool, totals));
+  }
+
+  /** Adds one turn in memory alone. @returns what its caller writes to the store */
+  count(key: string, pool: string, totals: Totals): UsageRow {
     const day = dayOf(this.#clock.now());
     this.#add(key, pool, day, totals);
-    this.#store.add({ ...totals, key_id: key, pool, day });
+    return { ...totals, key_id: key, pool, day };
   }
 
   /** Of a key in all Pools, over the last `days`, today included. */

@@ -4,7 +4,7 @@ import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { StoreCondition } from '../condition.ts';
 import { StoreError } from '../errors.ts';
-import { SCHEMA_VERSION, schemaVersion } from '../migrations.ts';
+import { schemaCondition } from '../migrations.ts';
 import { Connection } from './connection.ts';
 
 export async function inspectSqlite(path: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
@@ -58,10 +58,8 @@ async function integrityCondition(connection: Connection, path: string, deadline
 async function versionConditions(connection: Connection, path: string): Promise<readonly StoreCondition[]> {
   const tables = await connection.query("SELECT name FROM sqlite_master WHERE name = 'schema_version'", []);
   if (tables.length === 0) return [{ level: 'ok', message: `${path} has no tables; the next start creates them.` }];
-  const version = await schemaVersion(connection);
-  if (version <= SCHEMA_VERSION) return [];
-  const message = `${path} has schema version ${version}; this program knows ${SCHEMA_VERSION}.`;
-  return [{ level: 'problem', message, advice: 'Start a poolgate on it that is at least as new as the last one.' }];
+  const condition = await schemaCondition(connection, path);
+  return condition ? [condition] : [];
 }
 
 function unreadable(path: string, { code, message }: StoreError): StoreCondition {
