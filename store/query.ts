@@ -34,7 +34,9 @@ export const oneOf = (column: string, values: readonly Value[] | undefined): Con
  * prepared once.
  */
 export const filled = <T extends Value>(values: readonly T[]): readonly T[] =>
-  values.length < 2 ? values : Array.from({ length: 2 ** Math.ceil(Math.log2(values.length)) }, (_, i) => values[i] ?? (values.at(-1) as T));
+  values.length < 2
+    ? values
+    : Array.from({ length: 2 ** Math.ceil(Math.log2(values.length)) }, (_, i) => values[i] ?? (values.at(-1) as T));
 
 /** @param session `driver` for the reads of turns, `operators(driver)` for others */
 export async function select<Row extends object, Input extends object>(

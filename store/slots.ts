@@ -46,7 +46,11 @@ export function slotVerbs(driver: Driver): SlotVerbs {
         const now = driver.now();
         const [, present] = await Promise.all([
           transaction.lock(slotLocks, claims),
-          read(transaction, claims.map(({ account }) => account), now),
+          read(
+            transaction,
+            claims.map(({ account }) => account),
+            now,
+          ),
         ]);
         if (!present.nodes.has(node)) return { result: undefined, batch: new Map() };
         const changes = claims.map((claim) => changed(claim, node, present));

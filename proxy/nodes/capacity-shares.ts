@@ -110,10 +110,11 @@ export class CapacityShares {
 
   /** Other nodes are short of these accounts, or have given slots of them back. */
   changed(accounts: readonly string[]): void {
+    const now = this.#options.clock.now();
     const nodes = this.#livingNodes();
     for (const account of accounts) {
       const share = this.#shares.get(account);
-      if (share) this.#plan(account, share.isIdle ? 'yield' : share.dueAfterOthers(nodes));
+      if (share) this.#plan(account, share.dueAfterOthers(nodes, now));
     }
     void this.#claim();
   }

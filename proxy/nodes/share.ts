@@ -68,12 +68,13 @@ export class Share {
     const needed = Math.max(this.evenPart(nodes), Math.ceil(this.#peak * 1.5), this.inFlight + 1);
     this.#peak = this.inFlight;
     if (this.held > needed) return 'yield';
-    return this.dueAfterOthers(nodes);
+    return this.waiting > 0 || this.held < this.evenPart(nodes) ? 'ask' : undefined;
   }
 
-  /** The same when another node has given slots back. */
-  dueAfterOthers(nodes: number): ClaimKind | undefined {
-    return this.waiting > 0 || this.held < this.evenPart(nodes) ? 'ask' : undefined;
+  /** The same when another node is short, or has given slots back. */
+  dueAfterOthers(nodes: number, now: number): ClaimKind | undefined {
+    if (this.isIdle) return 'yield';
+    return this.waiting > 0 || (this.held < this.evenPart(nodes) && now - this.#askedAt >= ASK_AGAIN_MS) ? 'ask' : undefined;
   }
 
   /** What each node may hold although it has no turns. */

@@ -140,7 +140,11 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
       alone(() =>
         inTransaction(writing, async () => {
           // The transaction has the write lock: no row needs another one.
-          const { result, batch } = await work({ query: (sql, values) => writing.query(sql, values), run: (sql, values) => writing.run(sql, values), lock: async () => undefined });
+          const { result, batch } = await work({
+            query: (sql, values) => writing.query(sql, values),
+            run: (sql, values) => writing.run(sql, values),
+            lock: async () => undefined,
+          });
           await insertBatch(writing, batch, options);
           return result;
         }),

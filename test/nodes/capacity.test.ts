@@ -64,7 +64,10 @@ test('[Q34] the nodes have even parts as soon as they have started, and turns th
   for (let i = 0; i < 30; i++) await turn(nodes.all[i % 3] as TestGateway);
   const claims = nodes.all.map((gate, i) => gate.count('slot_claims') - (before[i] as number));
   // A renewal may have come between.
-  assert.ok(claims.every((count) => count <= 1), `${claims} claims of 30 turns`);
+  assert.ok(
+    claims.every((count) => count <= 1),
+    `${claims} claims of 30 turns`,
+  );
 });
 
 test('[Q34] what a quiet node holds goes to a busy one within about a second', async () => {
