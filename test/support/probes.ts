@@ -157,6 +157,19 @@ export class Probes {
     return held.find(([id]) => id === account)?.[1] ?? 0;
   }
 
+  /** Counts the reservations that the store is asked for from now on. */
+  countReservations(): () => number {
+    const { limits } = this.gateway.services.store;
+    const { take } = limits;
+    let count = 0;
+    const value: typeof take = (...asked) => {
+      count += 1;
+      return take(...asked);
+    };
+    Object.defineProperty(limits, 'take', { value });
+    return () => count;
+  }
+
   /** Settlements that wait to be written. */
   get settlements(): number {
     return this.gateway.services.node?.settlements.waiting ?? 0;
