@@ -6,7 +6,7 @@ import type { ChangeRow } from './rows.ts';
 import { type Table, changes as table } from './tables.ts';
 
 /** Tables that processes have copies of. Pins are looked up when they are needed instead. */
-export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'slots' | 'usage';
+export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'nodes' | 'slots' | 'usage';
 
 export interface Change {
   readonly table: TrackedTable;

@@ -1,8 +1,8 @@
 // The ON CONFLICT clause of a table, the same for both engines.
-import type { Table } from './tables.ts';
+import type { Table, TableColumns } from './tables.ts';
 
 /** @param absent columns that the patches of this statement do not have */
-export function onConflict({ name, columns, key, onConflict: rule }: Table, absent: readonly string[]): string {
+export function onConflict({ name, columns, key, onConflict: rule }: TableColumns, absent: readonly string[]): string {
   const replaced = columns.filter((column) => !absent.includes(column));
   const added = columns.filter((column) => !key.includes(column));
   const replacing = `UPDATE SET ${replaced.map((column) => `${column} = excluded.${column}`).join(', ')}`;

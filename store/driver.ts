@@ -76,7 +76,7 @@ export interface DatabaseStats {
 }
 
 /** Increments a counter and returns its new value. The lock that this takes makes the order of values the order of commits. */
-export async function increment(session: Session, counter: 'version' | 'lease_token'): Promise<number> {
+export async function increment(session: Pick<Session, 'query'>, counter: 'version' | 'lease_token'): Promise<number> {
   const [record] = await session.query('UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value', [counter]);
   return Number(record?.value);
 }

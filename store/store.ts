@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
 import { StoreError } from './errors.ts';
 import type { Notice } from './notice.ts';
+import type { PostgresOptions } from './postgres/postgres.ts';
 import { repositories } from './repositories.ts';
 import type { Store } from './verbs.ts';
 import { Writer, type WriterOptions } from './writer.ts';
@@ -15,7 +16,7 @@ export type * from './filters.ts';
 export type { Lease, LeaseVerbs } from './lease-verbs.ts';
 export type { LimitBounds, LimitedTurn, Settlement, StoredUse, Taken } from './limit-rows.ts';
 export type { LimitVerbs } from './limits.ts';
-export type { Joined, NewNode, NodeRow, NodeVerbs } from './nodes.ts';
+export type { Joined, KnownNode, NewNode, NodeVerbs } from './nodes.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
 export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './session-owners.ts';
@@ -29,6 +30,8 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly clock: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
+  /** Most connections to PostgreSQL, at least 5; 10 by default. */
+  readonly connections?: number;
   /** Hears of a shared store what an operator's log should have. */
   readonly notice?: Notice;
 }
@@ -41,13 +44,13 @@ const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [
  * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const { clock, writer = randomUUID(), notice = () => undefined } = options;
-  const driver = await openDriver(url, { clock, writer, notice });
+  const { clock, writer = randomUUID(), notice = () => undefined, connections = 10 } = options;
+  const driver = await openDriver(url, { clock, writer, notice, connections });
   return repositories({ driver, writer: new Writer(driver.write, { ...defaults, ...options }), clock, writerId: writer });
 }
 
 /** The adapter of the other engine, and its library, are not loaded. */
-async function openDriver(url: string, options: Required<Pick<StoreOptions, 'clock' | 'writer' | 'notice'>>): Promise<Driver> {
+async function openDriver(url: string, options: PostgresOptions): Promise<Driver> {
   const [, scheme, place] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
   if (scheme === 'sqlite' && place) return (await import('./sqlite/sqlite.ts')).openSqlite(place, options);
   if (/^postgres(?:ql)?$/.test(scheme ?? '') && URL.canParse(url))

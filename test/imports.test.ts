@@ -53,7 +53,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
   files: ['dispatch', 'turn', 'upstream'],
   clients: ['dispatch', 'sessions', 'turn', 'upstream'],
-  admin: ['accounts', 'admission', 'config', 'explain', 'models', 'sessions', 'turn', 'upstream'],
+  admin: ['accounts', 'admission', 'config', 'explain', 'keys', 'models', 'nodes', 'sessions', 'turn', 'upstream'],
   explain: ['accounts', 'config', 'models', 'turn'],
   gateway: [
     'accounts',

@@ -7,6 +7,7 @@ import { accountMetrics } from './account-metrics.ts';
 import type { AdminTarget } from './admin-target.ts';
 import { databaseMetrics } from './database-metrics.ts';
 import type { Metric, Sample } from './metrics-page.ts';
+import { nodeMetrics } from './node-metrics.ts';
 
 export function gatewayMetrics(gateway: AdminTarget): readonly Metric[] {
   return [
@@ -15,6 +16,7 @@ export function gatewayMetrics(gateway: AdminTarget): readonly Metric[] {
     ...turnMetrics(gateway),
     ...accountMetrics(gateway),
     ...databaseMetrics(gateway.services.store),
+    ...nodeMetrics(gateway),
   ];
 }
 

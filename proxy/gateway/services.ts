@@ -33,6 +33,7 @@ import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
 import { TokenVault } from '../upstream/credentials/token-vault.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { WebsocketSupport } from '../upstream/websocket-support.ts';
+import { NodeServices } from './node-services.ts';
 
 export interface ServicesOptions {
   readonly clock: Clock;
@@ -65,6 +66,8 @@ export class Services {
   readonly guard: OverloadGuard;
   readonly usage: AccountUsage;
   readonly accounting: Accounting;
+  /** Undefined where the store has one node. */
+  readonly node: NodeServices | undefined;
   readonly credentials: Credentials;
   readonly continuity: Continuity;
   readonly files: Files;
@@ -90,7 +93,8 @@ export class Services {
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
     });
     const ledger = new Ledger(store.usage, clock);
-    this.accounting = new Accounting(ledger, new LocalLimits(ledger, clock));
+    this.node = store.shared ? new NodeServices({ store, clock, counters, log, loaded }) : undefined;
+    this.accounting = new Accounting(ledger, this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock));
     this.usage = new AccountUsage({
       clock,
       counters,
@@ -107,6 +111,7 @@ export class Services {
       catalog: this.catalog,
       models: () => this.models,
       quota: this.usage.quota,
+      shared: this.node?.shares,
     });
     const limits = (): GuardLimits => loaded().config.guard;
     this.guard = new OverloadGuard({ load, counters, limits, running: () => this.capacity.admission.running });
@@ -117,6 +122,7 @@ export class Services {
     this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
     this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
+    this.node?.follow(this.changes);
     this.credentials = new Credentials({
       vault: new TokenVault(store.credentials, key, { leases: store.leases, clock }),
       exchange: tokenEndpoint(),

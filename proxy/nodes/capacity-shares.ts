@@ -50,9 +50,8 @@ export class CapacityShares {
     this.#askAgain?.();
   }
 
-  /** Takes the accounts of a configuration. Those that take no turns are not claimed. */
   configure(accounts: readonly AccountConfig[]): void {
-    const most = new Map(accounts.flatMap(({ id, paused, visible, max_concurrent }) => (visible && !paused ? [[id, max_concurrent]] : [])));
+    const most = new Map(accounts.map(({ id, max_concurrent }) => [id, max_concurrent]));
     for (const id of most.keys()) if (!this.#shares.has(id)) this.#shares.set(id, new Share(0));
     for (const [id, share] of this.#shares) {
       const next = most.get(id) ?? 0;
@@ -93,6 +92,7 @@ export class CapacityShares {
       share.waiting += 1;
       this.#review(account, share);
     }
+    this.#planToAskAgain();
     return () => {
       for (const [account, share] of asked) {
         share.waiting -= 1;
@@ -147,12 +147,12 @@ export class CapacityShares {
   }
 
   #joined(): void {
-    this.check();
     for (const [account, share] of this.#shares) {
       share.forget();
       this.#due.set(account, 'ask');
-      this.#listen(account);
     }
+    this.#suspended = false;
+    for (const account of this.#shares.keys()) this.#listen(account);
     void this.#claim();
   }
 
@@ -203,6 +203,7 @@ export class CapacityShares {
       }
       return true;
     } catch {
+      if (membership.token !== token) return false;
       for (const { account, share, before } of batch) {
         share.failed(before, clock.now());
         this.#listen(account);

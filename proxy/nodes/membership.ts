@@ -1,5 +1,5 @@
 // This process among the nodes of the store: it joins with a lease on its name, renews it, and finds out when it has lost it (Q34).
-import type { NewNode, NodeRow, NodeVerbs } from '../../store/store.ts';
+import type { KnownNode, NewNode, NodeRow, NodeVerbs } from '../../store/store.ts';
 import { type Clock, withDeadline } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Counters } from '../metrics.ts';
@@ -47,9 +47,11 @@ export class Membership {
   readonly #listeners: MembershipListener[] = [];
   #address: string | null = null;
   #lease: { readonly token: number; readonly until: number } | undefined;
+  /** The token of the last lease, which may be lost: running turns reserved under it. */
+  #lastToken: number | undefined;
   /** When the store could not be reached last; undefined while it can. */
   #unreachableAt: number | undefined;
-  #nodes: readonly NodeRow[] = [];
+  #nodes: readonly KnownNode[] = [];
   #joining: Promise<void> | undefined;
   #renewing: Promise<void> | undefined;
   #stopped = false;
@@ -64,19 +66,9 @@ export class Membership {
     return this.#lease?.token;
   }
 
-  /** The living nodes and those that died within a day, by name, as of the last renewal. */
-  get nodes(): readonly NodeRow[] {
+  /** The living nodes and those that died within a day, by name, as they were read last. */
+  get nodes(): readonly KnownNode[] {
     return this.#nodes;
-  }
-
-  /** Whether the store answered last. */
-  get isReachable(): boolean {
-    return this.#unreachableAt === undefined;
-  }
-
-  /** The end of the lease; Unix milliseconds. */
-  get leaseUntil(): number {
-    return this.#lease?.until ?? 0;
   }
 
   listen(listener: MembershipListener): void {
@@ -105,7 +97,7 @@ export class Membership {
     for (;;) {
       const answer = await nodes.join(this.#self(), LEASE_MS);
       if ('joined' in answer) {
-        this.#lease = { token: answer.joined.token, until: answer.joined.expires_at };
+        this.#joined(answer.joined);
         break;
       }
       const { id, expires_at } = answer.taken;
@@ -122,6 +114,20 @@ export class Membership {
   /** The store has no lease of this token: joins again. Resolves when that was tried. */
   async lost(token: number): Promise<void> {
     if (this.token === token) await this.#rejoin();
+  }
+
+  /** Tells the store what this node is now, without waiting for the next renewal. */
+  publish(): Promise<void> {
+    return this.#renew();
+  }
+
+  /** Reads the nodes again: one has joined or left, or an operator asks. A failure leaves the list as it was. */
+  async readNodes(): Promise<void> {
+    try {
+      this.#nodes = await this.#options.nodes.known();
+    } catch {
+      // The renewal finds out whether the store can be reached.
+    }
   }
 
   /** Ends the lease. */
@@ -161,8 +167,9 @@ export class Membership {
       this.#reached(false);
     }
     if (this.#stopped) return;
-    if (this.isReachable && this.token !== undefined) for (const listener of this.#listeners) listener.renewed();
-    this.#schedule(this.isReachable && this.token !== undefined ? RENEW_MS : RETRY_MS);
+    const renewed = this.#unreachableAt === undefined && this.token !== undefined;
+    if (renewed) for (const listener of this.#listeners) listener.renewed();
+    this.#schedule(renewed ? RENEW_MS : RETRY_MS);
   }
 
   #rejoin(): Promise<void> {
@@ -172,28 +179,31 @@ export class Membership {
 
   async #rejoinNow(): Promise<void> {
     const { nodes, log, counters } = this.#options;
-    const former = this.#lease?.token;
     try {
-      const answer = await nodes.join(this.#self(), LEASE_MS, former);
+      const answer = await nodes.join(this.#self(), LEASE_MS, this.#lastToken);
       if ('taken' in answer) {
-        if (former !== undefined) log.error('node_name_taken', { node: answer.taken.id, address: answer.taken.address });
+        if (this.#lease) log.error('node_name_taken', { node: answer.taken.id, address: answer.taken.address });
         this.#lease = undefined;
         return;
       }
       counters.add('node_leases_lost');
       log.warn('node_lease_lost', { node: answer.joined.id, token: answer.joined.token });
-      this.#lease = { token: answer.joined.token, until: answer.joined.expires_at };
+      this.#joined(answer.joined);
       for (const listener of this.#listeners) listener.joined();
     } catch {
       this.#reached(false);
     }
   }
 
+  #joined({ token, expires_at }: NodeRow): void {
+    this.#lease = { token, until: expires_at };
+    this.#lastToken = token;
+  }
+
   #reached(reachable: boolean): void {
-    const before = this.isReachable;
+    const before = this.#unreachableAt === undefined;
     this.#unreachableAt = reachable ? undefined : this.#options.clock.now();
     if (before === reachable) return;
-    this.#options.log.warn(reachable ? 'store_reached' : 'store_unreachable');
     for (const listener of this.#listeners) listener.reached(reachable);
   }
 }

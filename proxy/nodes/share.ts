@@ -7,7 +7,7 @@ import type { SlotClaim, SlotGrant } from '../../store/store.ts';
  */
 export type ClaimKind = 'ask' | 'trim' | 'yield';
 
-/** How long an account is not asked for again that had no slot free. */
+/** How long an account is not asked for again while the demand for it does not grow. */
 export const ASK_AGAIN_MS = 1_000;
 
 export class Share {
@@ -22,9 +22,12 @@ export class Share {
   waiting = 0;
   /** Whether the store has it that this node wants more than it has. */
   isShort = false;
+  /** Whether another node lacks slots of the account. */
+  #contended = false;
   /** Most in flight since the last renewal. */
   #peak = 0;
-  #refusedAt = Number.NEGATIVE_INFINITY;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #askedFor = 0;
 
   constructor(most: number) {
     this.most = most;
@@ -35,23 +38,27 @@ export class Share {
     this.#peak = Math.max(this.#peak, inFlight);
   }
 
+  /** Turns that are there or could go there now. */
   get wanted(): number {
-    return this.inFlight + this.waiting;
+    return Math.min(this.inFlight + this.waiting, this.most);
   }
 
   get isIdle(): boolean {
     return this.held > this.inFlight;
   }
 
-  /** Whether another turn would find no slot, and there may be more. */
+  /** Whether another turn would find no slot, and it is worth to ask for more: the demand has grown, or some time has passed. */
   lacks(now: number): boolean {
-    return this.inFlight >= this.allowed && this.allowed < this.most && now - this.#refusedAt >= ASK_AGAIN_MS;
+    if (this.inFlight < this.allowed || this.allowed >= this.most) return false;
+    return now - this.#askedAt >= ASK_AGAIN_MS || this.wanted > (this.isShort ? 2 * this.#askedFor : this.#askedFor);
   }
 
   /** What use of the account asks for: nothing, as long as what it has fits. */
   due(now: number): ClaimKind | undefined {
     if (this.lacks(now)) return 'ask';
     if (this.held > this.allowed && this.isIdle) return 'trim';
+    if (this.#contended && this.isIdle && this.wanted < this.#askedFor) return 'yield';
+    if (this.#contended && now - this.#askedAt >= ASK_AGAIN_MS) return 'ask';
     // Others give way to a node that is short: it has to say when it is not any more.
     return this.isShort && this.wanted <= this.held ? 'ask' : undefined;
   }
@@ -71,17 +78,20 @@ export class Share {
     return { account, most: this.most, kept, wanted: this.wanted };
   }
 
-  granted({ held, allowed }: SlotGrant, { wanted }: SlotClaim, now: number): void {
+  granted({ held, allowed, contended }: SlotGrant, { wanted }: SlotClaim, now: number): void {
+    this.#contended = contended;
     this.held = held;
     this.allowed = allowed;
-    this.isShort = Math.min(wanted, this.most) > held;
-    this.#refusedAt = this.inFlight >= allowed ? now : Number.NEGATIVE_INFINITY;
+    this.isShort = wanted > held;
+    this.#askedFor = wanted;
+    this.#askedAt = now;
   }
 
   /** The store cannot be reached: turns go on with what the node had. */
   failed(before: Pick<Share, 'allowed'>, now: number): void {
     this.allowed = before.allowed;
-    this.#refusedAt = now;
+    this.#askedFor = this.wanted;
+    this.#askedAt = now;
   }
 
   /** A new lease, under which it has nothing. */
@@ -89,6 +99,7 @@ export class Share {
     this.held = 0;
     this.allowed = 0;
     this.isShort = false;
-    this.#refusedAt = Number.NEGATIVE_INFINITY;
+    this.#contended = false;
+    this.#askedFor = 0;
   }
 }

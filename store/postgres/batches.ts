@@ -28,6 +28,9 @@ const NOTIFY = "SELECT pg_notify('poolgate.' || current_schema(), $1)";
 
 export const COMMIT: Insertion = { sql: 'COMMIT', values: [] };
 
+/** A process that could not write for so long does not come back. */
+const REMEMBERED_MS = 8 * 86_400_000;
+
 export class BatchWriter {
   readonly #connections: Connections;
   readonly #options: RecordOptions;
@@ -38,6 +41,12 @@ export class BatchWriter {
   constructor(connections: Connections, options: RecordOptions) {
     this.#connections = connections;
     this.#options = options;
+  }
+
+  /** Deletes what is known of the batches of processes that ended long ago. */
+  async forget(): Promise<void> {
+    const before = this.#options.clock() - REMEMBERED_MS;
+    await this.#connections.use((connection) => connection.run('DELETE FROM written_batches WHERE at < $1', [before]));
   }
 
   /** One batch at a time. The same batch again is the repetition of a write that failed. */
@@ -67,7 +76,7 @@ export class BatchWriter {
         const [, first] = await Promise.all([begun, connection.run(ONCE, [this.#process, number, this.#options.clock()])]);
         if (first === 0) return await connection.script('ROLLBACK');
       }
-      await sendAll(connection, [...insertions, COMMIT]);
+      await Promise.all([begun, sendAll(connection, [...insertions, COMMIT])]);
     } catch (error) {
       await connection.script('ROLLBACK').catch(() => {});
       throw error;

@@ -96,18 +96,24 @@ export class TestGateway extends Probes {
   /** Stops the gateway in order and starts it again over the same store and the same accounts. Needs a store in a file or a database. */
   async restarted(options: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
     await this.stop();
-    return this.twin(options);
+    return this.#running(this.gateway.loaded, this.#draft, options);
   }
 
   /**
-   * A second gateway over the same store and the same accounts. Needs a store in a file or a database.
-   * @param options `config` edits a copy of this one's configuration; without it the twin has the same
+   * A second gateway over the same store and the same accounts. Needs a store in a file, or a database: there it is another node.
+   * @param options `config` edits a copy of this one's configuration
    */
   async twin({ clock, config }: Pick<GatewayOptions, 'clock' | 'config'> = {}): Promise<TestGateway> {
-    const draft = config ? structuredClone(this.#draft) : this.#draft;
+    const isNode = typeof this.#draft.store !== 'string';
+    const draft = config || isNode ? structuredClone(this.#draft) : this.#draft;
+    if (isNode) draft.node = { ...draft.node, id: nextNode() };
     config?.(draft);
-    const loaded = config ? await loadedFrom(draft) : this.gateway.loaded;
-    return running(loaded, { upstream: this.upstream, draft, ...(clock ? { clock } : {}) });
+    const loaded = draft === this.#draft ? this.gateway.loaded : await loadedFrom(draft);
+    return this.#running(loaded, draft, clock ? { clock } : {});
+  }
+
+  #running(loaded: LoadedConfig, draft: Draft, options: Pick<GatewayOptions, 'clock'>): Promise<TestGateway> {
+    return running(loaded, { upstream: this.upstream, draft, ...options });
   }
 
   /** Stops the gateway in order; its accounts go on. */
@@ -124,6 +130,10 @@ export class TestGateway extends Probes {
     return this.close();
   }
 }
+
+let nodes = 0;
+
+const nextNode = (): string => `node-${++nodes}`;
 
 /** Starts a gateway and its upstream; `await using` stops both. */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
@@ -171,7 +181,9 @@ async function draftFor(
   upstream: Upstream,
   { store = 'sqlite::memory:', load }: GatewayOptions,
 ): Promise<Draft> {
-  const settings = store.startsWith('sqlite:') ? { store } : (await (await import('./postgres.ts')).postgres()).settings(store);
+  const settings = store.startsWith('sqlite:')
+    ? { store }
+    : { ...(await (await import('./postgres.ts')).postgres()).settings(store), node: { id: nextNode() } };
   return {
     ...settings,
     listen: { host: '127.0.0.1', port: 0 },
