@@ -4,7 +4,8 @@ import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
 import type { FailureCause } from '../../turn/failure.ts';
 import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
-import { type HealthStatus, healthStatus, restoreHealth, storedHealth } from './health-status.ts';
+import { adoptHealth, type HealthStatus, healthStatus, storedHealth } from './health-status.ts';
+import type { ProbeClaims } from './probe-claims.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
 
 export interface HealthOptions {
@@ -13,6 +14,8 @@ export interface HealthOptions {
   readonly states: AccountStates;
   readonly credentials: RefusedCredentials;
   readonly alternatives: Alternatives;
+  /** Undefined where no other node probes. */
+  readonly claims: ProbeClaims | undefined;
 }
 
 export interface HealthConfig {
@@ -76,29 +79,20 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Restores what an earlier process stored. */
   start(config: HealthConfig): void {
-    const { states, clock } = this.#options;
-    for (const id of states.accounts()) {
-      const account = new AccountHealth(id);
-      restoreHealth(states.rows(id), account, clock.now());
-      if (!account.isInitial) this.#accounts.set(id, account);
-    }
+    const { states } = this.#options;
+    for (const id of states.accounts()) this.#adopt(id);
     this.configure(config);
   }
 
-  /**
-   * Takes over what another process stored of these accounts. A running probe of this process decides instead: its result is stored
-   * after what that process wrote.
-   */
+  /** Takes over what another process stored of these accounts. */
   refresh(ids: Iterable<string>): void {
-    const { states, credentials, clock } = this.#options;
+    const { states, credentials } = this.#options;
     for (const id of ids) {
-      if (this.#accounts.get(id)?.isProbing) continue;
-      const account = new AccountHealth(id);
-      restoreHealth(states.rows(id), account, clock.now());
-      if (account.isInitial) this.#accounts.delete(id);
-      else this.#accounts.set(id, account);
-      if (account.reauthRequired && credentials.isReplaced(id)) this.reset(id);
-      else this.#notify(account);
+      const { account, changed, isNewer } = this.#adopt(id);
+      // The other process has another bearer, and keeps its refusal.
+      if (account.reauthRequired && credentials.isReplaced(id)) account.reauthRequired = false;
+      if (isNewer) states.putHealth(id, storedHealth(account));
+      if (changed) this.#notify(account);
     }
     this.#setTimer();
   }
@@ -126,27 +120,31 @@ export class Health implements RoutabilityOfAccounts {
   begin(account: string, model: string, credential?: string): AttemptTicket {
     this.endElapsedCooldowns();
     this.#attempts += 1;
-    const ticket: AttemptTicket = { account, model, number: this.#attempts, credential, probes: undefined };
+    const ticket: AttemptTicket = { account, model, number: this.#attempts, credential, probes: undefined, claim: undefined };
     const known = this.#accounts.get(account);
-    if (known?.begin(ticket)) this.#notify(known);
+    if (known?.begin(ticket)) this.#beginProbe(known, ticket);
     return ticket;
   }
 
   /** The attempt's reply was committed. Its end is still to come. */
   answered(ticket: AttemptTicket): void {
     const account = this.#accounts.get(ticket.account);
-    if (account) this.#save(account, account.answered(ticket));
+    if (account && !isLost(ticket)) this.#save(account, account.answered(ticket), ticket);
   }
 
-  end(ticket: AttemptTicket, result: AttemptResult): void {
+  end(ticket: AttemptTicket, stated: AttemptResult): void {
+    // Another node probes by now, and its result counts.
+    const result = isLost(ticket) ? 'neutral' : stated;
     const failed = typeof result === 'object';
     if (failed && result.cause !== 'request')
       this.#lastFailures.set(ticket.account, { cause: result.cause, at: this.#options.clock.now() });
     const account = this.#accounts.get(ticket.account) ?? (failed ? new AccountHealth(ticket.account) : undefined);
-    if (!account) return;
-    this.#accounts.set(account.id, account);
-    const refused = failed && result.cause === 'credential' && result.status === 401;
-    this.#save(account, refused ? this.#refuseCredential(account, ticket) : this.#endAttempt(account, ticket, result));
+    if (account) {
+      this.#accounts.set(account.id, account);
+      const refused = failed && result.cause === 'credential' && result.status === 401;
+      this.#save(account, refused ? this.#refuseCredential(account, ticket) : this.#endAttempt(account, ticket, result), ticket);
+    }
+    if (ticket.claim) this.#endClaim(ticket);
   }
 
   /** Clears the account's state: an operator asked for it, or the account has another credential. */
