@@ -17,6 +17,8 @@ export interface Session {
 export type Batch = ReadonlyMap<Table, readonly object[]>;
 
 export interface Driver extends Omit<Session, 'script'> {
+  /** Whether several nodes may use the database at once. */
+  readonly shared: boolean;
   /** Like `query`, for operators: however long it takes, the reads of turns do not wait for it. */
   browse: Session['query'];
   /** Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. */

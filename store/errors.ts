@@ -7,6 +7,8 @@ export type StoreErrorCode =
   | 'too_new' // a newer poolgate has migrated it
   | 'locked' // another process holds the lock for longer than we wait
   | 'full' // no space left
+  | 'unreachable' // the database server cannot be reached, or did not answer before the deadline
+  | 'refused' // the database server refuses the user, the password or the database of the URL
   | 'bad_row' // this row can never be written; trying again does not help
   | 'failed' // anything else; may be temporary
   | 'closed';

@@ -56,6 +56,7 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
   const unexpiredFile = () => where('(expires_at IS NULL OR expires_at > ?)', clock());
   let closing: Promise<void> | undefined;
   return {
+    shared: driver.shared,
     requests: {
       append(row, made = []) {
         writer.append(requests, row);

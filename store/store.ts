@@ -1,5 +1,6 @@
 // Opens the store. No SQL is written outside this folder.
 import { randomUUID } from 'node:crypto';
+import type { Driver } from './driver.ts';
 import { StoreError } from './errors.ts';
 import { repositories } from './repositories.ts';
 import type { Store } from './verbs.ts';
@@ -27,14 +28,20 @@ export interface StoreOptions extends Partial<WriterOptions> {
 const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [50, 2_000] } as const;
 
 /**
- * Opens the store that a `store:` setting names: `sqlite:PATH`, or `sqlite::memory:` for tests.
- * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new` or `locked`, with a message for the operator.
+ * Opens a store: `sqlite:PATH`, `sqlite::memory:` for tests, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
+ * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const [, scheme, place] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
-  if (scheme !== 'sqlite' || !place) throw new StoreError('bad_url', 'store: must be sqlite:PATH');
-  const { openSqlite } = await import('./sqlite/sqlite.ts');
   const { clock, writer = randomUUID() } = options;
-  const driver = await openSqlite(place, { clock, writer });
+  const driver = await openDriver(url, { clock, writer });
   return repositories({ driver, writer: new Writer(driver.write, { ...defaults, ...options }), clock, writerId: writer });
+}
+
+/** The adapter of the other engine, and its library, are not loaded. */
+async function openDriver(url: string, options: { readonly clock: () => number; readonly writer: string }): Promise<Driver> {
+  const [, scheme, place] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
+  if (scheme === 'sqlite' && place) return (await import('./sqlite/sqlite.ts')).openSqlite(place, options);
+  if (/^postgres(?:ql)?$/.test(scheme ?? '') && URL.canParse(url))
+    return (await import('./postgres/postgres.ts')).openPostgres(url, options);
+  throw new StoreError('bad_url', 'store: must be sqlite:PATH or the URL of a PostgreSQL database');
 }

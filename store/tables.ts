@@ -25,6 +25,7 @@ type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';
  */
 export interface Field<Input extends object = object> {
   readonly column: string;
+  readonly type: ColumnType;
   /** Undefined where a patch does not have the field. */
   of(row: Input): unknown;
   /** The value where the first patch of a row does not have the field. */
@@ -86,7 +87,7 @@ const table = <Row extends object, Input extends object = Row>(name: string, sha
   return {
     name,
     columns,
-    fields: columns.map((column) => ({ column, of: shape.columns[column].of, initial: initial?.[column] ?? null })),
+    fields: columns.map((column) => ({ column, ...shape.columns[column], initial: initial?.[column] ?? null })),
     key,
     onConflict,
     weight,

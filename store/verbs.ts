@@ -29,6 +29,8 @@ import type { WriterStats } from './writer.ts';
  * is on disk.
  */
 export interface Store {
+  /** Whether several nodes may use the database at once: true for PostgreSQL. */
+  readonly shared: boolean;
   readonly requests: {
     /** With its attempts in order. An attempt that can be derived from its request is not written; `attempts.of` derives it. */
     append(row: RequestRow, attempts?: readonly AttemptRow[]): void;

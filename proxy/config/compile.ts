@@ -21,7 +21,7 @@ export function compile(data: unknown, folder: string): Config {
   const paused = new Set(content.accounts.flatMap((account) => (account.paused ? account.id : [])));
   return deepFreeze({
     ...content,
-    store: content.store === MEMORY ? MEMORY : `sqlite:${resolve(folder, content.store.slice('sqlite:'.length))}`,
+    store: compileStore(content.store, folder),
     store_key: reference(content.store_key, folder),
     accounts: content.accounts.map((account) => compileAccount(account, folder)),
     pools: content.pools.map((pool) => compilePool(pool, paused)),
@@ -34,6 +34,11 @@ export function compile(data: unknown, folder: string): Config {
 }
 
 const MEMORY = 'sqlite::memory:';
+
+function compileStore(store: Config['store'], folder: string): Config['store'] {
+  if (typeof store !== 'string') return { postgres: reference(store.postgres, folder) };
+  return store === MEMORY ? MEMORY : `sqlite:${resolve(folder, store.slice('sqlite:'.length))}`;
+}
 
 function compileAccount(account: Content['accounts'][number], folder: string): AccountConfig {
   return {

@@ -44,8 +44,8 @@ export interface Config {
     readonly cors: { readonly origins: readonly string[] };
   };
   readonly admin: { readonly host: string; readonly port: number } | false;
-  /** `sqlite:PATH`, absolute. */
-  readonly store: string;
+  /** `sqlite:PATH`, absolute; or where the URL of a PostgreSQL database is. */
+  readonly store: string | { readonly postgres: SecretRef };
   readonly store_key: SecretRef;
   readonly retention: { readonly requests_days: number; readonly audit_days: number };
   readonly log: { readonly level: LogLevel };
@@ -70,4 +70,6 @@ export interface LoadedConfig {
   readonly path: string;
   /** Account id to its bearer token; rehearsal and OAuth accounts have none. */
   readonly bearers: ReadonlyMap<string, string>;
+  /** What `openStore` takes: `sqlite:PATH`, or the URL of a PostgreSQL database, which is a secret. */
+  readonly storeUrl: string;
 }

@@ -19,7 +19,15 @@ export interface Change {
 }
 
 /** Settings to redact in logs, audit rows and status replies: secrets, references to secrets, and account addresses. */
-const PRIVATE: ReadonlySet<string> = new Set(['base_url', 'credential', 'headers', 'secret_sha256', 'store_key', 'token_sha256']);
+const PRIVATE: ReadonlySet<string> = new Set([
+  'base_url',
+  'credential',
+  'headers',
+  'postgres',
+  'secret_sha256',
+  'store_key',
+  'token_sha256',
+]);
 
 /** The mark that replaces a private value. Equal values have equal marks; a mark reveals nothing else. */
 const isMark = (value: Json | undefined): boolean => typeof value === 'string' && /^\(private [0-9a-f]{8}\)$/.test(value);

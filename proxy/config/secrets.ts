@@ -15,6 +15,8 @@ export interface SecretOptions {
 export interface Secrets {
   /** Account id to its bearer token. */
   readonly bearers: ReadonlyMap<string, string>;
+  /** The URL of the PostgreSQL database; undefined where the store is another, or the reference has a problem. */
+  readonly database: string | undefined;
   readonly problems: readonly Problem[];
 }
 
@@ -41,7 +43,16 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
     const secret = await resolved(storeKey, ['store_key'], options);
     if (typeof secret !== 'string') note(secret);
   }
-  return { bearers, problems };
+  const database = await databaseUrl(mapping(mapping(data).store).postgres, options);
+  if (typeof database === 'object') problems.push(database);
+  return { bearers, database: typeof database === 'string' ? database : undefined, problems };
+}
+
+async function databaseUrl(reference: unknown, options: SecretOptions): Promise<string | Problem | undefined> {
+  const path = ['store', 'postgres'];
+  const url = isMapping(reference) ? await resolved(reference, path, options) : undefined;
+  if (typeof url !== 'string' || (/^postgres(?:ql)?:\/\/[^/]/.test(url) && URL.canParse(url))) return url;
+  return { path, message: 'the referenced secret is not a URL such as postgres://USER:PASSWORD@HOST:5432/DATABASE' };
 }
 
 /** The secret, or the problem of its reference. */

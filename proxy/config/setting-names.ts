@@ -22,7 +22,7 @@ function rowName(row: unknown): string | undefined {
 
 /** An unknown key near a secret reference may be the secret itself. */
 const mayBeSecret = (step: string, path: Path): boolean =>
-  path.some((part) => part === 'credential' || part === 'store_key') && !KNOWN_NEAR_SECRETS.has(step);
+  path.some((part) => part === 'credential' || part === 'store_key' || part === 'postgres') && !KNOWN_NEAR_SECRETS.has(step);
 
 const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'accounts',
@@ -32,6 +32,8 @@ const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'env',
   'file',
   'oauth',
+  'postgres',
+  'store',
   'store_key',
   'token_url',
 ]);

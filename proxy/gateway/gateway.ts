@@ -49,7 +49,7 @@ export class Gateway {
   static async open({ loaded, clock = systemClock, log, load = new NodeLoad() }: GatewayOptions): Promise<Gateway> {
     const { config } = loaded;
     const [store, key, rehearsals] = await Promise.all([
-      openStore(config.store, { clock: () => clock.now() }),
+      openStore(loaded.storeUrl, { clock: () => clock.now() }),
       storeKeyOf(config.store, config.store_key),
       RehearsalProviders.start(config),
     ]);

@@ -1,4 +1,5 @@
 // One INSERT for many rows of a table: what the rows have in common is bound once, what differs is sent as a single JSON text.
+import { onConflict } from '../conflict.ts';
 import type { Value } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import type { Field, Table } from '../tables.ts';
@@ -56,18 +57,6 @@ function jsonOf({ name }: Table, rows: readonly object[], fields: readonly Field
 }
 
 /** `WHERE true` shows the parser that ON CONFLICT is not a join condition; json_each would encode each row again for every column. */
-function statement({ name, columns, key, onConflict }: Table, sources: readonly string[], absent: readonly string[]): string {
-  const replaced = columns.filter((column) => !absent.includes(column));
-  const added = columns.filter((column) => !key.includes(column));
-  const replacing = `UPDATE SET ${replaced.map((column) => `${column} = excluded.${column}`).join(', ')}`;
-  const updates: Readonly<Record<Table['onConflict'], string>> = {
-    keep: 'NOTHING',
-    replace: replacing,
-    patch: replacing,
-    add: `UPDATE SET ${added.map((column) => `${column} = ${name}.${column} + excluded.${column}`).join(', ')}`,
-  };
-  return (
-    `INSERT INTO ${name} (${columns.join(', ')}) SELECT ${sources.join(', ')} FROM jsonb_each(?1) WHERE true ` +
-    `ON CONFLICT (${key.join(', ')}) DO ${updates[onConflict]}`
-  );
-}
+const statement = (table: Table, sources: readonly string[], absent: readonly string[]): string =>
+  `INSERT INTO ${table.name} (${table.columns.join(', ')}) SELECT ${sources.join(', ')} FROM jsonb_each(?1) WHERE true ` +
+  onConflict(table, absent);

@@ -120,6 +120,7 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
     return mine;
   };
   return {
+    shared: false,
     query: (sql, values) => reading.query(sql, values),
     async browse(sql, values) {
       if (!browse) return reading.query(sql, values);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { redact } from '../../proxy/config/diff.ts';
 import { ConfigError } from '../../proxy/config/finding.ts';
 import { loadConfig } from '../../proxy/config/load.ts';
 import { fileWith, folderFor, HASH, SMALL } from './files.ts';
@@ -85,6 +86,17 @@ pools: []
   assert.deepEqual(loaded.config.accounts[2]?.credential, {
     oauth: { file: join(dirname(path), 'c.json'), token_url: 'https://auth.example/token', client_id: 'x' },
   });
+});
+
+test('the URL of a database is read from a variable or a file, and is not part of the configuration', async (context) => {
+  const url = 'postgres://poolgate:hunter2@db.example:5432/poolgate?sslmode=verify-full';
+  const byEnv = await load(context, `${SMALL}store: { postgres: { env: DATABASE_URL } }\n`, { DATABASE_URL: url });
+  assert.deepEqual([byEnv.storeUrl, byEnv.config.store], [url, { postgres: { env: 'DATABASE_URL' } }]);
+  const path = fileWith(context, `${SMALL}store: { postgres: { file: url.txt } }\n`);
+  writeFileSync(join(dirname(path), 'url.txt'), `${url}\n`);
+  const { loaded } = await loadConfig(path, { env: {} });
+  assert.deepEqual([loaded.storeUrl, loaded.config.store], [url, { postgres: { file: join(dirname(path), 'url.txt') } }]);
+  assert.doesNotMatch(JSON.stringify(redact(loaded.config)), /url\.txt|hunter2/);
 });
 
 test('an unset variable is an error, or a warning on request', async (context) => {

@@ -25,6 +25,7 @@ export interface GatewayOptions {
   /** Edits the configuration before it is loaded. */
   readonly config?: (draft: Draft) => void;
   readonly clock?: Clock;
+  /** What `openStore` takes; in memory by default. `freshDatabase()` is one that several gateways may share. */
   readonly store?: string;
   /** The load of the process as the guard sees it; without it the guard is off: a busy machine changes no test. */
   readonly load?: ProcessLoad;
@@ -89,13 +90,13 @@ export class TestGateway extends Probes {
     return this.gateway.refresh();
   }
 
-  /** Stops the gateway in order and starts it again over the same store and the same accounts. Needs a store in a file. */
+  /** Stops the gateway in order and starts it again over the same store and the same accounts. Needs a store in a file or a database. */
   async restarted(options: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
     await this.stop();
     return this.twin(options);
   }
 
-  /** A second gateway with the same configuration, over the same store and the same accounts. Needs a store in a file. */
+  /** A second gateway with the same configuration, over the same store and the same accounts. Needs a store in a file or a database. */
   twin({ clock }: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
     return running(this.gateway.loaded, { upstream: this.upstream, draft: this.#draft, ...(clock ? { clock } : {}) });
   }
@@ -123,7 +124,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     return { credential: bearerOf(id), ...rest, id };
   });
   const upstream = await startUpstream({ ...options.upstream, accounts });
-  const draft = draftFor(
+  const draft = await draftFor(
     accounts.map(({ id }) => id),
     upstream,
     options,
@@ -151,11 +152,16 @@ async function running(
   return gate;
 }
 
-function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sqlite::memory:', load }: GatewayOptions): Draft {
+async function draftFor(
+  accounts: readonly string[],
+  upstream: Upstream,
+  { store = 'sqlite::memory:', load }: GatewayOptions,
+): Promise<Draft> {
+  const settings = store.startsWith('sqlite:') ? { store } : (await (await import('./postgres.ts')).postgres()).settings(store);
   return {
+    ...settings,
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
-    store,
     timeouts: { drain_ms: 1000 },
     ...(load ? {} : { guard: { event_loop_ms: 0, memory_percent: 0 } }),
     accounts: accounts.map((id) => ({
@@ -172,9 +178,9 @@ function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sq
 
 export async function loadedFrom(draft: Draft): Promise<LoadedConfig> {
   const env = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
-  const { config, bearers, findings } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
+  const { config, bearers, storeUrl, findings } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
   if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
-  return { config, bearers, path: '/test/config.yaml' };
+  return { config, bearers, storeUrl, path: '/test/config.yaml' };
 }
 
 export interface SseEvent {
