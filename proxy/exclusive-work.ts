@@ -72,14 +72,14 @@ export class ExclusiveWork {
     const { leases, clock, owner } = this.#options;
     const askedAt = clock.now();
     const asking = leases.acquire(name, owner, LEASE_MS);
-    const answer = await withDeadline(
-      asking.catch(() => LATE),
-      clock,
-      ASK_MS,
-    );
-    if (answer !== LATE) return answer ? new Held(answer, askedAt, this.#options) : 'elsewhere';
-    // The answer may still come.
-    asking.then((lease) => lease && leases.release(lease)).catch(() => undefined);
+    try {
+      const lease = await withDeadline(asking, clock, ASK_MS);
+      if (lease !== LATE) return lease ? new Held(lease, askedAt, this.#options) : 'elsewhere';
+      // It may still be granted.
+      asking.then((late) => late && leases.release(late)).catch(() => undefined);
+    } catch {
+      // The store does not answer.
+    }
     return 'unknown';
   }
 

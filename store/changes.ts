@@ -5,8 +5,8 @@ import type { Batch, Driver } from './driver.ts';
 import type { ChangeRow } from './rows.ts';
 import { type Table, changes as table } from './tables.ts';
 
-/** Tables that processes have copies of. Pins are looked up when they are needed instead. */
-export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'usage';
+/** Tables that processes have copies of. Of pins the moved ones are told; others are looked up when they are needed. */
+export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'pins' | 'usage';
 
 export interface Change {
   readonly table: TrackedTable;

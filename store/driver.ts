@@ -1,4 +1,5 @@
 // What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
+import { StoreError } from './errors.ts';
 import type { Table } from './tables.ts';
 
 export type Value = string | number | null;
@@ -16,13 +17,22 @@ export interface Session {
 /** Rows by table; no key occurs twice in one table that replaces, adds or patches. */
 export type Batch = ReadonlyMap<Table, readonly object[]>;
 
+/** A query that returns a row while a writer may write. The row stays locked until the write is over. */
+export interface Guard {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
 export interface Driver extends Omit<Session, 'script'> {
   /** Whether several nodes may use the database at once. */
   readonly shared: boolean;
   /** Like `query`, for operators: however long it takes, the reads of turns do not wait for it. */
   browse: Session['query'];
-  /** Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. */
-  write(batch: Batch): Promise<void>;
+  /**
+   * Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves.
+   * @throws StoreError `lost` where the guard returns no row; nothing was written then
+   */
+  write(batch: Batch, guard?: Guard): Promise<void>;
   /**
    * Runs statements as one transaction that no other one overlaps (in SQLite the write lock, in PostgreSQL serialisable isolation);
    * durable when it resolves. It waits up to 5 s for other processes. The work may run more than once and has no other effects.
@@ -30,6 +40,8 @@ export interface Driver extends Omit<Session, 'script'> {
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
+
+export const lost = (): StoreError => new StoreError('lost', 'another process has the lease of this write');
 
 /** Increments a counter and returns its new value. The lock that this takes makes the order of values the order of commits. */
 export async function increment(session: Session, counter: 'version' | 'lease_token'): Promise<number> {

@@ -9,6 +9,7 @@ export type StoreErrorCode =
   | 'full' // no space left
   | 'unreachable' // the database server cannot be reached, or did not answer before the deadline
   | 'refused' // the database server refuses the user, the password or the database of the URL
+  | 'lost' // the lease of a guarded write was lost: nothing was written
   | 'bad_row' // this row can never be written; trying again does not help
   | 'failed' // anything else; may be temporary
   | 'closed';

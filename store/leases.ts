@@ -1,6 +1,6 @@
 // Leases: at most one owner of a name at a time, over all processes on the database, until it releases the lease or the lease expires.
 // Used by the refresh of OAuth credentials; with several nodes also by probes, reads of catalogs and usage, and session owners (Q34).
-import { type Driver, increment } from './driver.ts';
+import { type Driver, type Guard, increment } from './driver.ts';
 
 export interface Lease {
   readonly name: string;
@@ -21,6 +21,12 @@ export interface LeaseVerbs {
 }
 
 const HELD = 'SELECT token FROM leases WHERE name = $1 AND expires_at > $2';
+
+/** Holds while the lease does. */
+export const heldBy = ({ name, token }: Lease, now: number): Guard => ({
+  sql: 'SELECT token FROM leases WHERE name = $1 AND token = $2 AND expires_at > $3',
+  values: [name, token, now],
+});
 
 export function leaseVerbs(driver: Driver, clock: () => number): LeaseVerbs {
   return {

@@ -98,8 +98,15 @@ const runningConfig = `
   CREATE TABLE running_config (name TEXT NOT NULL PRIMARY KEY, config TEXT NOT NULL, at BIGINT NOT NULL);
 `;
 
+/** What several nodes need to spend no refresh token twice, and to bring back no former login. */
+const exchanges = `
+  ALTER TABLE credentials ADD COLUMN exchange_token BIGINT;
+  ALTER TABLE credentials ADD COLUMN exchange_at BIGINT;
+  CREATE TABLE credential_imports (account TEXT NOT NULL, imported TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (account, imported));
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig];
+const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig, exchanges];
 
 /**
  * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.

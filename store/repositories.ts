@@ -3,12 +3,26 @@ import { randomUUID } from 'node:crypto';
 import { changesVerbs } from './changes.ts';
 import { derivedAttempt, isDerivable, succeededAtOnce } from './derived-attempt.ts';
 import type { Driver } from './driver.ts';
+import { exchangeVerbs } from './exchanges.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
-import { leaseVerbs } from './leases.ts';
+import { heldBy, type Lease, leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
 import { purge } from './purge.ts';
-import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
-import { accountState, attempts, audit, catalog, credentials, files, pins, requests, runningConfig, usage } from './tables.ts';
+import { type Condition, equals, oneOf, operators, select, selectKeys, where } from './query.ts';
+import {
+  accountState,
+  attempts,
+  audit,
+  catalog,
+  credentialImports,
+  credentials,
+  files,
+  movedPins,
+  pins,
+  requests,
+  runningConfig,
+  usage,
+} from './tables.ts';
 import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
 import type { Writer } from './writer.ts';
@@ -54,6 +68,7 @@ function concerned({ pools, accounts }: AuditFilter): Condition | undefined {
 export function repositories({ driver, writer, writerId, clock }: StoreParts): Store {
   const unexpired = () => where('expires_at > ?', clock());
   const unexpiredFile = () => where('(expires_at IS NULL OR expires_at > ?)', clock());
+  const held = (lease: Lease) => () => heldBy(lease, clock());
   let closing: Promise<void> | undefined;
   return {
     shared: driver.shared,
@@ -84,19 +99,26 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     },
     catalog: {
       put: (row) => writer.put(catalog, row),
+      putUnder: (lease, row) => writer.saveGuarded(catalog, row, held(lease)),
       load: () => select(driver, catalog, {}),
+      async find(account) {
+        const [row] = await select(driver, catalog, { where: [equals('account', account)] });
+        return row;
+      },
     },
     accounts: {
       patch: (patch) => writer.put(accountState, patch),
+      patchUnder: (lease, patch) => writer.saveGuarded(accountState, patch, held(lease)),
       load: () => select(driver, accountState, {}),
-      async find(account, model) {
+      async find(keys) {
         await writer.flush(DEADLINE_MS);
-        const [row] = await select(driver, accountState, { where: [equals('account', account), equals('model', model)] });
-        return row;
+        return selectKeys(driver, accountState, keys);
       },
     },
     pins: {
       put: (row) => writer.put(pins, row),
+      save: (row) => writer.save(pins, row),
+      move: (row) => writer.save(movedPins, row),
       load: (limit) => select(driver, pins, { where: [unexpired()], order: 'expires_at DESC', limit }),
       async find(hash) {
         const [pin] = await select(driver, pins, { where: [equals('hash', hash), unexpired()] });
@@ -105,11 +127,18 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     },
     credentials: {
       save: (row) => writer.save(credentials, row),
+      saveUnder: (lease, row) => writer.saveGuarded(credentials, row, held(lease)),
       async find(account) {
         const [row] = await select(driver, credentials, { where: [equals('account', account)] });
         return row;
       },
       load: () => select(driver, credentials, {}),
+      exchange: exchangeVerbs(driver, writer, clock),
+      recordImport: (row) => writer.save(credentialImports, row),
+      async wasImported(account, imported) {
+        const known = await select(driver, credentialImports, { where: [equals('account', account), equals('imported', imported)] });
+        return known.length > 0;
+      },
     },
     files: {
       save: (row) => writer.save(files, row),
@@ -129,6 +158,11 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     usage: {
       add: (row) => writer.put(usage, row),
       load: (since) => select(driver, usage, { where: [where('day >= ?', since)] }),
+      read: (keys, take) =>
+        writer.between(async () => {
+          const rows = await selectKeys(driver, usage, keys);
+          take(rows.map((row) => writer.withQueued(usage, row)));
+        }),
       sums: (filter) => usageSums(operators(driver), filter),
     },
     audit: {
@@ -141,8 +175,8 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     },
     runningConfig: {
       save: (row) => writer.save(runningConfig, row),
-      async find() {
-        const [row] = await select(driver, runningConfig, {});
+      async find(name) {
+        const [row] = await select(driver, runningConfig, { where: [equals('name', name)] });
         return row;
       },
     },

@@ -97,6 +97,8 @@ export interface AccountStateRow {
   readonly updated_at: number;
 }
 
+export type AccountStateKey = Pick<AccountStateRow, 'account' | 'model'>;
+
 /** The key of an account state and the fields of it that change; the others stay as the store has them. */
 export type AccountStatePatch = Pick<AccountStateRow, 'account' | 'model' | 'updated_at'> & Partial<AccountStateRow>;
 
@@ -108,6 +110,21 @@ export interface CredentialRow {
   /** The refreshed tokens, encrypted by the caller; null where nothing is refreshed. */
   readonly sealed: string | null;
   readonly updated_at: number;
+  /** The lease under which the refresh token in `sealed` was sent to its provider; null where no answer of the provider is missing. */
+  readonly exchange_token: number | null;
+  /** When it was sent. */
+  readonly exchange_at: number | null;
+}
+
+/** A credential without an open exchange. */
+export type NewCredentialRow = Omit<CredentialRow, 'exchange_token' | 'exchange_at'>;
+
+/** A login that some node imported from its file. A node whose file still has an earlier one must not bring it back. */
+export interface CredentialImportRow {
+  readonly account: string;
+  /** As in the credential's row. */
+  readonly imported: string;
+  readonly at: number;
 }
 
 /** The account of a continuation. */
@@ -160,6 +177,8 @@ export interface UsageRow {
   readonly held_nanos: number;
 }
 
+export type UsageKey = Pick<UsageRow, 'key_id' | 'pool' | 'day'>;
+
 /** The last write of one row of a tracked table by one process. */
 export interface ChangeRow {
   readonly table_name: string;
@@ -174,8 +193,8 @@ export interface ChangeRow {
 
 /** The configuration that ran last, as far as it may be stored. */
 export interface RunningConfigRow {
-  /** One row for the installation. */
-  readonly name: 'running';
+  /** `running`; with several nodes `node/` and the node's id. */
+  readonly name: string;
   /** Private values already replaced by the caller. */
   readonly config: object;
   readonly at: number;

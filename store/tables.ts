@@ -7,8 +7,10 @@ import type {
   AuditRow,
   CatalogRow,
   ChangeRow,
+  CredentialImportRow,
   CredentialRow,
   FileRow,
+  NewCredentialRow,
   PinRow,
   RequestRow,
   RunningConfigRow,
@@ -184,7 +186,7 @@ export const accountState = table<AccountStateRow, AccountStatePatch>('account_s
   },
 });
 
-export const credentials = table<CredentialRow>('credentials', {
+export const credentials = table<CredentialRow, NewCredentialRow>('credentials', {
   key: ['account'],
   onConflict: 'replace',
   tracked: true,
@@ -193,14 +195,27 @@ export const credentials = table<CredentialRow>('credentials', {
     imported: text((row) => row.imported),
     sealed: text((row) => row.sealed),
     updated_at: integer((row) => row.updated_at),
+    exchange_token: integer(() => null),
+    exchange_at: integer(() => null),
   },
 });
 
-export const pins = table<PinRow>('pins', {
+export const credentialImports = table<CredentialImportRow>('credential_imports', {
+  key: ['account', 'imported'],
+  onConflict: 'keep',
+  columns: { account: text((row) => row.account), imported: text((row) => row.imported), at: integer((row) => row.at) },
+});
+
+const pinShape: Shape<PinRow, PinRow> = {
   key: ['hash'],
   onConflict: 'replace',
   columns: { hash: text((row) => row.hash), account: text((row) => row.account), expires_at: integer((row) => row.expires_at) },
-});
+};
+
+export const pins = table<PinRow>('pins', pinShape);
+
+/** The same table, for values that other processes may have at another account. */
+export const movedPins = table<PinRow>('pins', { ...pinShape, tracked: true });
 
 export const files = table<FileRow>('files', {
   key: ['pool', 'id'],

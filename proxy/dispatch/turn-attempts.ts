@@ -84,7 +84,11 @@ export class TurnAttempts implements Recoverable {
         const lease = choosing instanceof Promise ? await choosing : choosing;
         if (lease === 'gone') end = this.#gone(false);
         else if (lease === 'none') end = this.#failed();
-        else {
+        else if (lease.granted && !(await lease.granted)) {
+          // Another node probes this account.
+          lease.end('neutral');
+          recovered = undefined;
+        } else {
           this.tried.add(lease.account.id);
           this.#why = recovered ? { ...lease.why, reason: 'ciphertext' } : lease.why;
           let result: AttemptResult = 'neutral';

@@ -1,6 +1,6 @@
 // The PostgreSQL engine: pools of connections for turns, for the writer and for operators; several processes share one database.
 import { changeRows, isTracked } from '../changes.ts';
-import type { Batch, Driver, Session } from '../driver.ts';
+import { type Batch, type Driver, type Guard, lost, type Session } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import { migrate } from '../migrations.ts';
 import { changes, type Table } from '../tables.ts';
@@ -93,7 +93,7 @@ function driver({ turns, writer, operators }: Pools, options: PostgresOptions): 
     query: (sql, values) => turns.use((connection) => connection.query(sql, values)),
     run: (sql, values) => turns.use((connection) => connection.run(sql, values)),
     browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
-    write: (batch) => writer.use((connection) => write(connection, batch, options)),
+    write: (batch, guard) => writer.use((connection) => write(connection, batch, guard, options)),
     transaction: (work) =>
       whenUncontended(() =>
         turns.use((connection) => transaction(connection, 'BEGIN ISOLATION LEVEL SERIALIZABLE', () => work(connection))),
@@ -120,9 +120,10 @@ async function whenUncontended<Result>(act: () => Promise<Result>): Promise<Resu
 const NEXT_VERSION = "UPDATE counters SET value = value + 1 WHERE name = 'version' RETURNING value";
 
 /** All statements are sent at once: a batch takes two round trips, or three where it changes tracked tables. */
-async function write(connection: Connection, batch: Batch, { clock, writer }: PostgresOptions): Promise<void> {
+async function write(connection: Connection, batch: Batch, guard: Guard | undefined, { clock, writer }: PostgresOptions): Promise<void> {
   const slices = [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
   await transaction(connection, 'BEGIN', async () => {
+    if (guard && (await connection.query(`${guard.sql} FOR UPDATE`, guard.values)).length === 0) throw lost();
     await insertAll(connection, slices);
     if (!isTracked(batch)) return;
     const [record] = await connection.query(NEXT_VERSION, []);

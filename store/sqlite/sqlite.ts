@@ -2,7 +2,7 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { changeRows, isTracked } from '../changes.ts';
-import { type Batch, type Driver, increment } from '../driver.ts';
+import { type Batch, type Driver, type Guard, increment, lost } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import { migrate } from '../migrations.ts';
 import { changes, type Table } from '../tables.ts';
@@ -130,7 +130,7 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
       return (await browsing).query(sql, values);
     },
     run: (sql, values) => alone(() => writing.run(sql, values)),
-    write: (batch) => alone(() => write(writing, batch, options)),
+    write: (batch, guard) => alone(() => write(writing, batch, guard, options)),
     transaction: (work) => alone(() => inTransaction(writing, () => work(writing))),
     async close() {
       await alone(async () => {
@@ -145,17 +145,18 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
 /** Ordinary rows of one statement: their text is encoded on the main thread in one go, and each further statement wakes two threads. */
 const STATEMENT_ROWS = 600;
 
-async function write(connection: Connection, batch: Batch, { clock, writer }: SqliteOptions): Promise<void> {
+async function write(connection: Connection, batch: Batch, guard: Guard | undefined, { clock, writer }: SqliteOptions): Promise<void> {
   const slices = [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
   const tracked = isTracked(batch);
   const insert = async (): Promise<void> => {
+    if (guard && (await connection.query(guard.sql, guard.values)).length === 0) throw lost();
     for (const slice of slices) await insertSlice(connection, slice);
     if (!tracked) return;
     const stamp = { version: await increment(connection, 'version'), writer, at: clock() };
     for (const slice of slicesOf(changes, changeRows(batch, stamp))) await insertSlice(connection, slice);
   };
   // A single statement is a transaction already.
-  if (slices.length === 1 && !tracked) return insert();
+  if (slices.length === 1 && !tracked && !guard) return insert();
   // A lock is reported after a short wait: the writer repeats the batch, and counts the failure.
   await connection.repeat('BEGIN IMMEDIATE', []);
   await committed(connection, insert);

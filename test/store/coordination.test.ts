@@ -40,7 +40,7 @@ for (const adapter of adapters) {
         second.accounts.patch({ ...key, windows: { used: 80 }, updated_at: 3 });
         await Promise.all([first.flush(), second.flush()]);
         const expected = accountRow({ ...health, windows: { used: 80 }, updated_at: 3 });
-        const { updated_at, ...row } = (await one.accounts.find('north', '')) ?? { updated_at: 0 };
+        const { updated_at, ...row } = (await one.accounts.find([key]))[0] ?? { updated_at: 0 };
         assert.deepEqual({ ...row, updated_at: 3 }, expected);
         assert.ok(updated_at === 2 || updated_at === 3);
       }
@@ -55,7 +55,7 @@ for (const adapter of adapters) {
         if (n % 5 === 0) await other.flush();
       }
       await Promise.all([one.flush(), other.flush()]);
-      const row = await other.accounts.find('north', '');
+      const [row] = await other.accounts.find([key]);
       assert.deepEqual([row?.streak, row?.windows, row?.health], [40, { n: 40 }, 'active']);
     });
 
@@ -64,7 +64,7 @@ for (const adapter of adapters) {
       one.accounts.patch({ ...key, windows: { used: 1 }, updated_at: 1 });
       one.accounts.patch({ ...key, ...health, updated_at: 2 });
       one.accounts.patch({ ...key, windows: null, updated_at: 3 });
-      assert.deepEqual(await one.accounts.find('north', ''), accountRow({ ...health, windows: null, updated_at: 3 }));
+      assert.deepEqual(await one.accounts.find([key]), [accountRow({ ...health, windows: null, updated_at: 3 })]);
       assert.equal(one.stats().written, 1);
     });
 

@@ -70,6 +70,8 @@ export const credentialRow = (given: Partial<CredentialRow> = {}): CredentialRow
   imported: 'cd34',
   sealed: 'v1.AAAA.BBBB',
   updated_at: 1_000,
+  exchange_token: null,
+  exchange_at: null,
   ...given,
 });
 

@@ -98,7 +98,8 @@ test('an empty file gets the schema, and the tables have exactly the columns tha
 /** Takes a database back to schema version 4. */
 const BEFORE_COORDINATION = `
   DROP TABLE counters; DROP TABLE changes; DROP TABLE leases; DROP TABLE limit_slots; DROP TABLE limit_grants; DROP TABLE files;
-  DROP TABLE IF EXISTS running_config;
+  DROP TABLE IF EXISTS running_config; DROP TABLE credential_imports;
+  ALTER TABLE credentials DROP COLUMN exchange_token; ALTER TABLE credentials DROP COLUMN exchange_at;
   DELETE FROM schema_version WHERE version > 4;
 `;
 

@@ -4,7 +4,9 @@ import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
 import type { FailureCause } from '../../turn/failure.ts';
 import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
-import { adoptHealth, type HealthStatus, healthStatus, storedHealth } from './health-status.ts';
+import type { ResultTime } from './circuit-breaker.ts';
+import { FirstEnd } from './first-end.ts';
+import { type Adopted, adoptHealth, type HealthStatus, healthStatus, storedHealth } from './health-status.ts';
 import type { ProbeClaims } from './probe-claims.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
 
@@ -14,8 +16,8 @@ export interface HealthOptions {
   readonly states: AccountStates;
   readonly credentials: RefusedCredentials;
   readonly alternatives: Alternatives;
-  /** Undefined where no other node probes. */
-  readonly claims: ProbeClaims | undefined;
+  /** Where other nodes may probe too. */
+  readonly claims?: ProbeClaims;
 }
 
 export interface HealthConfig {
@@ -31,9 +33,6 @@ export interface LastFailure {
   readonly at: number;
 }
 
-/** Node fires longer timers at once. */
-const LONGEST_TIMER_MS = 86_400_000;
-
 export class Health implements RoutabilityOfAccounts {
   readonly #options: HealthOptions;
   /** Only accounts with state. The others are available. */
@@ -44,12 +43,12 @@ export class Health implements RoutabilityOfAccounts {
   #configured: readonly string[] = [];
   #version = 0;
   #attempts = 0;
-  /** The end of the first cooldown; Unix milliseconds. */
-  #nextEnd = Number.POSITIVE_INFINITY;
-  #cancelTimer: () => void = () => undefined;
+  readonly #firstEnd: FirstEnd;
 
   constructor(options: HealthOptions) {
     this.#options = options;
+    this.#firstEnd = new FirstEnd(options.clock, () => this.#endPhases());
+    options.states.onRefresh((accounts) => this.refresh(accounts));
   }
 
   get version(): number {
@@ -163,7 +162,7 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Ends cooldowns without their timer, which is late after a machine slept or its clock was set. */
   endElapsedCooldowns(): void {
-    if (this.#nextEnd !== Number.POSITIVE_INFINITY && this.#options.clock.now() >= this.#nextEnd) this.#endCooldowns();
+    if (this.#firstEnd.hasPassed) this.#endPhases();
   }
 
   /** All configured accounts, for /status. */
@@ -189,7 +188,34 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Sets no timer after this. */
   stop(): void {
-    this.#cancelTimer();
+    this.#firstEnd.stop();
+  }
+
+  /** What the store has of an account, as far as this process knows its rows. */
+  #adopt(id: string): Adopted & { readonly account: AccountHealth } {
+    const account = this.#accounts.get(id) ?? new AccountHealth(id);
+    const adopted = adoptHealth(this.#options.states.rows(id), account, this.#time());
+    if (account.isInitial) this.#accounts.delete(id);
+    else this.#accounts.set(id, account);
+    return { account, ...adopted };
+  }
+
+  /** Where other nodes may probe too, the ticket asks for the right to before anything is sent. */
+  #beginProbe(account: AccountHealth, ticket: AttemptTicket): void {
+    const context = { time: () => this.#time(), changed: () => this.#changed(account) };
+    ticket.claim = this.#options.claims?.ask(account, ticket, context);
+    this.#notify(account);
+  }
+
+  /** Other nodes may probe once the result is stored; of a probe that was paused for too long the store has another node's result. */
+  #endClaim({ account, claim }: AttemptTicket): void {
+    const lease = claim?.lease;
+    if (!lease) return;
+    const settled = lease.isLost ? Promise.resolve(false) : this.#options.states.settled(account);
+    void settled.then((isStored) => {
+      if (!isStored) this.refresh([account]);
+      return lease.release();
+    });
   }
 
   /** Applies only to the credential that the attempt carried: meanwhile there may be another one. */
@@ -204,14 +230,22 @@ export class Health implements RoutabilityOfAccounts {
   }
 
   #endAttempt(account: AccountHealth, ticket: AttemptTicket, result: AttemptResult): boolean {
-    const { clock, alternatives } = this.#options;
-    return account.end(ticket, result, { now: clock.now(), attempts: this.#attempts, alternatives });
+    return account.end(ticket, result, { ...this.#time(), alternatives: this.#options.alternatives });
   }
 
-  #save(account: AccountHealth, changed: boolean): void {
-    this.#options.states.putHealth(account.id, storedHealth(account));
-    if (account.isInitial) this.#accounts.delete(account.id);
-    if (!changed) return;
+  #time(): ResultTime {
+    return { now: this.#options.clock.now(), attempts: this.#attempts };
+  }
+
+  /** @param ticket of a probe, whose lease guards what is stored */
+  #save(account: AccountHealth, changed: boolean, ticket?: AttemptTicket): void {
+    const { id } = account;
+    this.#options.states.putHealth(id, storedHealth(account), ticket?.claim?.lease?.lease);
+    if (account.isInitial) this.#accounts.delete(id);
+    if (changed) this.#changed(account);
+  }
+
+  #changed(account: AccountHealth): void {
     this.#setTimer();
     this.#notify(account);
   }
@@ -223,29 +257,22 @@ export class Health implements RoutabilityOfAccounts {
     for (const listen of this.#listeners) listen(status);
   }
 
-  /** One timer, for the cooldown that ends first. */
   #setTimer(): void {
-    this.#cancelTimer();
-    this.#cancelTimer = () => undefined;
-    this.#nextEnd = Number.POSITIVE_INFINITY;
-    for (const { coolingBreakers } of this.#accounts.values()) {
-      for (const { cooldownEnd } of coolingBreakers) this.#nextEnd = Math.min(this.#nextEnd, cooldownEnd);
-    }
-    if (this.#nextEnd === Number.POSITIVE_INFINITY) return;
-    const { clock } = this.#options;
-    const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, this.#nextEnd - clock.now()));
-    this.#cancelTimer = clock.after(ms, () => this.#endCooldowns());
+    this.#firstEnd.set([...this.#accounts.values()].flatMap(({ breakers }) => breakers.flatMap(({ phaseEnd }) => phaseEnd ?? [])));
   }
 
-  #endCooldowns(): void {
+  /** Nothing is stored: the rows have the end, and another process may have opened a cooldown since. */
+  #endPhases(): void {
     const now = this.#options.clock.now();
-    this.#nextEnd = Number.POSITIVE_INFINITY;
     for (const account of [...this.#accounts.values()]) {
-      const elapsed = account.coolingBreakers.filter(({ cooldownEnd }) => cooldownEnd <= now);
-      if (elapsed.length === 0) continue;
-      for (const breaker of elapsed) breaker.endCooldown();
-      this.#save(account, true);
+      const ended = account.breakers.filter(({ phaseEnd }) => phaseEnd !== undefined && phaseEnd <= now);
+      if (ended.length === 0) continue;
+      for (const breaker of ended) breaker.endPhase();
+      if (account.isInitial) this.#accounts.delete(account.id);
+      this.#notify(account);
     }
     this.#setTimer();
   }
 }
+
+const isLost = ({ claim }: AttemptTicket): boolean => claim?.lease?.isLost === true;
