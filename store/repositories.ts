@@ -25,7 +25,7 @@ import {
 } from './tables.ts';
 import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
-import type { Writer } from './writer.ts';
+import { together, type Writer } from './writer.ts';
 
 const DEADLINE_MS = 5_000;
 const LIST_ROWS = 100;
@@ -36,6 +36,8 @@ const LOOK_BACK_MS = 3_600_000;
 export interface StoreParts {
   readonly driver: Driver;
   readonly writer: Writer;
+  /** The same one, or one of its own. */
+  readonly pinWriter: Writer;
   /** Names this process in the change records. */
   readonly writerId: string;
   readonly clock: () => number;
@@ -65,7 +67,8 @@ function concerned({ pools, accounts }: AuditFilter): Condition | undefined {
   return where(sql, ...ofPools.values, ...ofAccounts.values);
 }
 
-export function repositories({ driver, writer, writerId, clock }: StoreParts): Store {
+export function repositories({ driver, writer, pinWriter, writerId, clock }: StoreParts): Store {
+  const writers = [...new Set([writer, pinWriter])];
   const unexpired = () => where('expires_at > ?', clock());
   const unexpiredFile = () => where('(expires_at IS NULL OR expires_at > ?)', clock());
   const held = (lease: Lease) => () => heldBy(lease, clock());
@@ -116,9 +119,9 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
       },
     },
     pins: {
-      put: (row) => writer.put(pins, row),
-      save: (row) => writer.save(pins, row),
-      move: (row) => writer.save(movedPins, row),
+      put: (row) => pinWriter.put(pins, row),
+      save: (row) => pinWriter.saveSoon(pins, row),
+      move: (row) => pinWriter.saveSoon(movedPins, row),
       load: (limit) => select(driver, pins, { where: [unexpired()], order: 'expires_at DESC', limit }),
       async find(hash) {
         const [pin] = await select(driver, pins, { where: [equals('hash', hash), unexpired()] });
@@ -184,10 +187,10 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     leases: leaseVerbs(driver, clock),
     limits: limitVerbs(driver, clock),
     purge: (limits) => purge(driver, limits, clock()),
-    stats: () => writer.stats(),
-    flush: (deadlineMs = DEADLINE_MS) => writer.flush(deadlineMs),
+    stats: () => writers.map((one) => one.stats()).reduce(together),
+    flush: async (deadlineMs = DEADLINE_MS) => (await Promise.all(writers.map((one) => one.flush(deadlineMs)))).every(Boolean),
     close(deadlineMs = DEADLINE_MS) {
-      closing ??= writer.close(deadlineMs).then(() => driver.close());
+      closing ??= Promise.all(writers.map((one) => one.close(deadlineMs))).then(() => driver.close());
       return closing;
     },
   };

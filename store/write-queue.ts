@@ -11,6 +11,8 @@ export interface Entry {
   readonly guard?: () => Guard;
   /** Present where a caller waits for this row to be on disk. */
   settled?: PromiseWithResolvers<void>;
+  /** Whether it is written without delay for that caller. */
+  isUrgent?: boolean;
 }
 
 export class Queue {

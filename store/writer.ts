@@ -69,6 +69,22 @@ export class Writer {
     await this.#arrival(this.#queue.place(table, row));
   }
 
+  /**
+   * Like `save`, together with what comes in the next `flushMs`.
+   * @throws StoreError `full` where the queue is full: the row is dropped and counted
+   */
+  async saveSoon<Input extends object>(table: Table<object, Input>, row: Input): Promise<void> {
+    if (this.#closing) throw new StoreError('closed', 'the store is closed');
+    if (this.#queue.length >= this.#options.queueRows) {
+      this.#counts.dropped++;
+      throw new StoreError('full', 'too many rows wait to be written');
+    }
+    const entry = this.#queue.place(table, row);
+    entry.settled ??= Promise.withResolvers();
+    this.#schedule();
+    await entry.settled.promise;
+  }
+
   /** Like `save`, where the guard holds when the row is written. @returns false where it does not: nothing was written then */
   async saveGuarded<Input extends object>(table: Table<object, Input>, row: Input, guard: () => Guard): Promise<boolean> {
     if (this.#closing) throw new StoreError('closed', 'the store is closed');
@@ -129,8 +145,9 @@ export class Writer {
   }
 
   #arrival(entry: Entry): Promise<void> {
-    if (!entry.settled) {
-      entry.settled = Promise.withResolvers();
+    entry.settled ??= Promise.withResolvers();
+    if (!entry.isUrgent) {
+      entry.isUrgent = true;
       // The first caller ends the pause between retries; if each of many callers did, there would be no pause.
       if (this.#awaited++ === 0) this.#retry.hurry();
     }
@@ -166,11 +183,10 @@ export class Writer {
     this.#inFlight = this.#inFlight.slice(entries.length);
     if (failure?.code !== 'lost')
       this.#counts[failure ? (failure.code === 'bad_row' ? 'rejected' : 'dropped') : 'written'] += entries.length;
-    for (const { settled } of entries) {
-      if (!settled) continue;
-      this.#awaited--;
-      if (failure) settled.reject(failure);
-      else settled.resolve();
+    for (const { settled, isUrgent } of entries) {
+      if (isUrgent) this.#awaited--;
+      if (failure) settled?.reject(failure);
+      else settled?.resolve();
     }
   }
 
@@ -181,3 +197,14 @@ export class Writer {
     await this.#working;
   }
 }
+
+/** The sums of two writers of one store. */
+export const together = (a: WriterStats, b: WriterStats): WriterStats => ({
+  queued: a.queued + b.queued,
+  written: a.written + b.written,
+  dropped: a.dropped + b.dropped,
+  rejected: a.rejected + b.rejected,
+  failures: a.failures + b.failures,
+  last_error: a.last_error ?? b.last_error,
+  failing_since: a.failing_since ?? b.failing_since,
+});

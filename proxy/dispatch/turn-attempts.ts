@@ -106,7 +106,11 @@ export class TurnAttempts implements Recoverable {
           const { verdict, status } = attempted;
           if (verdict.kind === 'failed') recovered = await this.#next(verdict.failure, status, lease.account.id);
           else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
-          else if (verdict.kind === 'done') end = { kind: 'ended', ending: verdict.ending, close: verdict.close };
+          else if (verdict.kind === 'done') {
+            const stored = turn.pendingWrites?.whenStored(turn, this.#services.counters);
+            if (stored) await stored;
+            end = { kind: 'ended', ending: verdict.ending, close: verdict.close };
+          }
           else end = { ...verdict, kind: 'refused' };
         }
       }

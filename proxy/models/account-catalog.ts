@@ -79,23 +79,21 @@ export class AccountCatalog {
     this.#expose();
   }
 
+  /** Takes over what another node read. @returns whether the entries or the ETag changed */
+  adopt(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
+    if (this.#readAt !== undefined && at < this.#readAt) return false;
+    return this.#take(parsed, etag, at);
+  }
+
+  /** Whether the entries were read at or after this time, here or at another node. */
+  isReadSince(at: number): boolean {
+    return this.#fresh && this.#readAt !== undefined && this.#readAt >= at;
+  }
+
   /** Takes a good answer. @returns whether its entries or its ETag differ from the last answer */
   accept(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
-    const unchanged = this.#readAt !== undefined && sameEntries(parsed, this.#parsed) && etag === this.#etag;
     this.#reads += 1;
-    this.#fresh = true;
-    this.#failure = undefined;
-    this.#failureStatus = undefined;
-    this.#readAt = at;
-    if (unchanged) {
-      // Keeps the old objects: caches compare entries by identity.
-      this.#parsed = { ...parsed, entries: this.#parsed.entries };
-      return false;
-    }
-    this.#parsed = parsed;
-    this.#etag = etag;
-    this.#expose();
-    return true;
+    return this.#take(parsed, etag, at);
   }
 
   /** Records a failed read; the last good entries stay, as stale. */
@@ -125,6 +123,23 @@ export class AccountCatalog {
       reads: this.#reads,
       failures: this.#failures,
     };
+  }
+
+  #take(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
+    const unchanged = this.#readAt !== undefined && sameEntries(parsed, this.#parsed) && etag === this.#etag;
+    this.#fresh = true;
+    this.#failure = undefined;
+    this.#failureStatus = undefined;
+    this.#readAt = at;
+    if (unchanged) {
+      // Keeps the old objects: caches compare entries by identity.
+      this.#parsed = { ...parsed, entries: this.#parsed.entries };
+      return false;
+    }
+    this.#parsed = parsed;
+    this.#etag = etag;
+    this.#expose();
+    return true;
   }
 
   #expose(): void {

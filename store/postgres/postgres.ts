@@ -15,7 +15,8 @@ export interface PostgresOptions {
 }
 
 const TURNS = { most: 6, deadlineMs: 2_000 } as const;
-const WRITER = { most: 1, deadlineMs: 5_000 } as const;
+/** One for pins, one for the others. */
+const WRITER = { most: 2, deadlineMs: 5_000 } as const;
 const OPERATORS = { most: 2, deadlineMs: 30_000 } as const;
 /** Processes that start together wait for the one that migrates. */
 const MIGRATION = { most: 1, deadlineMs: 60_000 } as const;
@@ -122,6 +123,8 @@ const NEXT_VERSION = "UPDATE counters SET value = value + 1 WHERE name = 'versio
 /** All statements are sent at once: a batch takes two round trips, or three where it changes tracked tables. */
 async function write(connection: Connection, batch: Batch, guard: Guard | undefined, { clock, writer }: PostgresOptions): Promise<void> {
   const slices = [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
+  // A single statement is a transaction already.
+  if (slices.length === 1 && !isTracked(batch) && !guard) return insertAll(connection, slices);
   await transaction(connection, 'BEGIN', async () => {
     if (guard && (await connection.query(`${guard.sql} FOR UPDATE`, guard.values)).length === 0) throw lost();
     await insertAll(connection, slices);

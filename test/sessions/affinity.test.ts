@@ -26,7 +26,7 @@ class World {
 
   /** The pins of another process over the same store. */
   process(): PinCache {
-    const store: Store['pins'] = {
+    const store: PinStore = {
       put: (row) => void this.rows.set(row.hash, row),
       load: async () => [],
       find: async (hash) => {
