@@ -1,4 +1,5 @@
-// The change feed: asks the store at intervals what other processes wrote, and passes the keys to the caches of those tables.
+// The change feed: asks the store what other processes wrote, at intervals and whenever it tells, and passes the keys to the caches of
+// those tables.
 import type { Change, ChangesVerbs, TrackedTable } from './changes.ts';
 
 /** Refreshes a cache. Where it fails, the same changes are delivered again. */
@@ -10,14 +11,18 @@ export interface ChangeFeedOptions {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-/** One read of one row while nothing changes; Q34 allows 10 s of polling. */
+/** One read of one row while nothing changes. */
 const INTERVAL_MS = 1_000;
+/** Of a store that tells: for what it missed, and while its feed is down (Q34). */
+const SAFETY_INTERVAL_MS = 10_000;
 
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #listeners: { readonly table: TrackedTable; readonly listener: ChangeListener }[] = [];
   #cursor = 0;
   #stopped = false;
+  #polling = false;
+  #again = false;
   #cancel = (): void => undefined;
 
   constructor(options: ChangeFeedOptions) {
@@ -32,7 +37,9 @@ export class ChangeFeed {
   /** Resolves when the feed covers all later writes: load the tables after that. */
   async start(): Promise<void> {
     // Without a cursor the first read returns all recorded changes.
-    this.#cursor = await this.#options.changes.cursor().catch(() => 0);
+    const { changes } = this.#options;
+    this.#cursor = await changes.cursor().catch(() => 0);
+    changes.listen?.(() => this.#wake());
     this.#schedule();
   }
 
@@ -55,8 +62,22 @@ export class ChangeFeed {
     }
   }
 
+  /** What was written during a poll may not be in its answer: another poll follows. */
+  async #wake(): Promise<void> {
+    this.#again = true;
+    if (this.#polling) return;
+    this.#polling = true;
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      await this.poll();
+    }
+    this.#polling = false;
+  }
+
   #schedule(): void {
     if (this.#stopped) return;
-    this.#cancel = this.#options.after(INTERVAL_MS, () => void this.poll().then(() => this.#schedule()));
+    const { changes, after } = this.#options;
+    const interval = changes.listen ? SAFETY_INTERVAL_MS : INTERVAL_MS;
+    this.#cancel = after(interval, () => void this.#wake().then(() => this.#schedule()));
   }
 }

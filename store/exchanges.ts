@@ -28,10 +28,10 @@ const BEGIN =
   'UPDATE credentials SET exchange_token = $1, exchange_at = $2 WHERE account = $3 AND exchange_token IS NULL AND sealed = $4 ' +
   'AND EXISTS (SELECT 1 FROM leases WHERE name = $5 AND token = $6 AND expires_at > $7)';
 
-export function exchangeVerbs(driver: Driver, writer: Writer, clock: () => number): ExchangeVerbs {
+export function exchangeVerbs(driver: Driver, writer: Writer): ExchangeVerbs {
   return {
     async begin({ account, sealed }, { name, token }) {
-      const now = clock();
+      const now = driver.now();
       return (await driver.run(BEGIN, [token, now, account, sealed, name, token, now])) === 1;
     },
     complete: (row, { token }) => writer.saveGuarded(credentials, row, () => openExchange(row.account, token)),

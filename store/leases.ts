@@ -28,12 +28,12 @@ export const heldBy = ({ name, token }: Lease, now: number): Guard => ({
   values: [name, token, now],
 });
 
-export function leaseVerbs(driver: Driver, clock: () => number): LeaseVerbs {
+export function leaseVerbs({ query, transaction }: Pick<Driver, 'query' | 'transaction'>, clock: () => number): LeaseVerbs {
   return {
     async acquire(name, owner, ttlMs) {
       // A held lease costs a read and no write.
-      if ((await driver.query(HELD, [name, clock()])).length > 0) return undefined;
-      return driver.transaction(async (session) => {
+      if ((await query(HELD, [name, clock()])).length > 0) return undefined;
+      return transaction(async (session) => {
         const token = await increment(session, 'lease_token');
         const now = clock();
         if ((await session.query(HELD, [name, now])).length > 0) return undefined;
@@ -47,11 +47,11 @@ export function leaseVerbs(driver: Driver, clock: () => number): LeaseVerbs {
       const now = clock();
       const expires_at = now + ttlMs;
       const sql = 'UPDATE leases SET expires_at = $1 WHERE name = $2 AND token = $3 AND expires_at > $4';
-      const renewed = await driver.transaction((session) => session.run(sql, [expires_at, lease.name, lease.token, now]));
+      const renewed = await transaction((session) => session.run(sql, [expires_at, lease.name, lease.token, now]));
       return renewed === 1 ? { ...lease, expires_at } : undefined;
     },
     async release({ name, token }) {
-      await driver.transaction((session) => session.run('DELETE FROM leases WHERE name = $1 AND token = $2', [name, token]));
+      await transaction((session) => session.run('DELETE FROM leases WHERE name = $1 AND token = $2', [name, token]));
     },
   };
 }

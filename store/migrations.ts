@@ -98,31 +98,89 @@ const runningConfig = `
   CREATE TABLE running_config (name TEXT NOT NULL PRIMARY KEY, config TEXT NOT NULL, at BIGINT NOT NULL);
 `;
 
-/** What several nodes need to spend no refresh token twice, and to bring back no former login. */
+/** A program that meets a newer schema reads here whether it may use it. */
+const oldestProgram = `
+  ALTER TABLE schema_version ADD COLUMN oldest BIGINT NOT NULL DEFAULT 0;
+`;
+
+/** A batch that a process writes again, because the answer to its commit was lost, is recognised by its number. */
+const onceWritten = `
+  CREATE TABLE written_batches (process TEXT NOT NULL PRIMARY KEY, batch BIGINT NOT NULL, at BIGINT NOT NULL);
+`;
+
+/** Tokens without a row that all leases lock. */
+const leaseTokens = `
+  CREATE SEQUENCE lease_tokens;
+  SELECT setval('lease_tokens', (SELECT value + 1 FROM counters WHERE name = 'lease_token'), false);
+`;
+
+/** What several nodes need to send no refresh token twice, and to bring back no former login. */
 const exchanges = `
   ALTER TABLE credentials ADD COLUMN exchange_token BIGINT;
   ALTER TABLE credentials ADD COLUMN exchange_at BIGINT;
   CREATE TABLE credential_imports (account TEXT NOT NULL, imported TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (account, imported));
 `;
 
+export interface Step {
+  /** For both engines. */
+  readonly sql?: string;
+  /** What PostgreSQL needs beside it: functions, sequences. A function is never changed; a later step makes one of another name. */
+  readonly postgres?: string;
+  /**
+   * The oldest schema version whose program can use a database with this step. Absent: every program can, because the step only adds what
+   * older programs do not name: tables, indexes, columns with a default. A step that removes or changes has to name the version whose
+   * program stopped to use it, so that nodes of the former version serve on while the next version is rolled out.
+   */
+  readonly oldest?: number;
+}
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig, exchanges];
+export const migrations: readonly Step[] = [
+  { sql: first },
+  { sql: credentials },
+  { sql: usage },
+  { sql: leanPins },
+  { sql: coordination },
+  { sql: files },
+  { sql: runningConfig },
+  { sql: oldestProgram },
+  { postgres: onceWritten + leaseTokens },
+  { sql: exchanges },
+];
+
+export interface MigrationOptions {
+  readonly clock: () => number;
+  /** Runs the statements of a step that the engine needs. */
+  readonly apply: (step: Step) => Promise<void>;
+  /** Those of the program; tests add to them. */
+  readonly steps?: readonly Step[];
+}
 
 /**
- * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.
- * @throws StoreError `too_new` where a newer program migrated it: this one cannot interpret its rows.
+ * Upgrades a database to the current schema, or leaves a newer one as it is. The adapter begins a transaction that excludes other
+ * migrations and commits it afterwards.
+ * @throws StoreError `too_new` where a newer program made a change that this one cannot work with.
  */
-export async function migrate(session: Session, clock: () => number): Promise<void> {
+export async function migrate(session: Session, { clock, apply, steps = migrations }: MigrationOptions): Promise<void> {
   await session.script('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)');
-  const [newest] = await session.query('SELECT max(version) AS version FROM schema_version', []);
-  const version = Number(newest?.version ?? 0);
-  if (version > migrations.length) {
-    const known = `version ${migrations.length}`;
-    throw new StoreError('too_new', `the store has schema version ${version}, this program knows ${known}: start a newer poolgate on it`);
-  }
-  for (const [index, step] of migrations.entries()) {
+  const version = await highest(session, 'version');
+  if (version > steps.length) return checkUsable(session, { version, known: steps.length });
+  for (const [index, step] of steps.entries()) {
     if (index < version) continue;
-    await session.script(step);
+    await apply(step);
     await session.run('INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)', [index + 1, clock()]);
+    if (step.oldest !== undefined) await session.run('UPDATE schema_version SET oldest = $1 WHERE version = $2', [step.oldest, index + 1]);
   }
+}
+
+async function checkUsable(session: Session, { version, known }: { readonly version: number; readonly known: number }): Promise<void> {
+  const oldest = await highest(session, 'oldest');
+  if (oldest <= known) return;
+  const needed = `the store has schema version ${version}, which needs a program of version ${oldest}`;
+  throw new StoreError('too_new', `${needed}; this one knows version ${known}: start a newer poolgate on it`);
+}
+
+async function highest(session: Session, column: 'version' | 'oldest'): Promise<number> {
+  const [record] = await session.query(`SELECT max(${column}) AS highest FROM schema_version`, []);
+  return Number(record?.highest ?? 0);
 }

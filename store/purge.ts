@@ -30,10 +30,10 @@ const CHUNK_ROWS = 500;
 /** Also deletes the leases, changes and limits that no process can need any more. */
 export async function purge(driver: Driver, limits: PurgeLimits, now: number): Promise<Purged> {
   const { requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore } = limits;
-  await driver.run('DELETE FROM leases WHERE expires_at < $1', [now]);
-  await driver.run('DELETE FROM changes WHERE at < $1', [now - CHANGES_KEPT_MS]);
-  await driver.run('DELETE FROM limit_slots WHERE slot < $1', [now - LIMITS_KEPT_MS]);
-  await driver.run('DELETE FROM limit_grants WHERE at < $1', [now - LIMITS_KEPT_MS]);
+  await driver.maintain('DELETE FROM leases WHERE expires_at < $1', [now]);
+  await driver.maintain('DELETE FROM changes WHERE at < $1', [now - CHANGES_KEPT_MS]);
+  await driver.maintain('DELETE FROM limit_slots WHERE slot < $1', [now - LIMITS_KEPT_MS]);
+  await driver.maintain('DELETE FROM limit_grants WHERE at < $1', [now - LIMITS_KEPT_MS]);
   return {
     attempts: await remove(driver, attempts, 'at', requestsBefore),
     requests: await remove(driver, requests, 'at', requestsBefore),
@@ -50,7 +50,7 @@ async function remove(driver: Driver, { name, key }: Table, column: string, befo
   const oldest = `SELECT ${keys} FROM ${name} WHERE ${column} < $1 ORDER BY ${column} LIMIT ${CHUNK_ROWS}`;
   let total = 0;
   for (;;) {
-    const deleted = await driver.run(`DELETE FROM ${name} WHERE (${keys}) IN (${oldest})`, [before]);
+    const deleted = await driver.maintain(`DELETE FROM ${name} WHERE (${keys}) IN (${oldest})`, [before]);
     total += deleted;
     if (deleted < CHUNK_ROWS) return total;
   }

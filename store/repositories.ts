@@ -71,7 +71,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
   const writers = [...new Set([writer, pinWriter])];
   const unexpired = () => where('expires_at > ?', clock());
   const unexpiredFile = () => where('(expires_at IS NULL OR expires_at > ?)', clock());
-  const held = (lease: Lease) => () => heldBy(lease, clock());
+  const held = (lease: Lease) => () => heldBy(lease, driver.now());
   let closing: Promise<void> | undefined;
   return {
     shared: driver.shared,
@@ -136,7 +136,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
         return row;
       },
       load: () => select(driver, credentials, {}),
-      exchange: exchangeVerbs(driver, writer, clock),
+      exchange: exchangeVerbs(driver, writer),
       recordImport: (row) => writer.save(credentialImports, row),
       async wasImported(account, imported) {
         const known = await select(driver, credentialImports, { where: [equals('account', account), equals('imported', imported)] });
@@ -184,10 +184,11 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
       },
     },
     changes: changesVerbs(driver, writerId),
-    leases: leaseVerbs(driver, clock),
+    leases: driver.leases ?? leaseVerbs(driver, clock),
     limits: limitVerbs(driver, clock),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writers.map((one) => one.stats()).reduce(together),
+    database: () => driver.stats?.(),
     flush: async (deadlineMs = DEADLINE_MS) => (await Promise.all(writers.map((one) => one.flush(deadlineMs)))).every(Boolean),
     close(deadlineMs = DEADLINE_MS) {
       closing ??= Promise.all(writers.map((one) => one.close(deadlineMs))).then(() => driver.close());

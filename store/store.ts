@@ -2,11 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
 import { StoreError } from './errors.ts';
+import type { Notice } from './notice.ts';
 import { repositories } from './repositories.ts';
 import type { Store } from './verbs.ts';
 import { Writer, type WriterOptions } from './writer.ts';
 
 export type { Change, Changes, ChangesVerbs, TrackedTable } from './changes.ts';
+export type { DatabaseStats } from './driver.ts';
 export { StoreError, type StoreErrorCode } from './errors.ts';
 export type * from './filters.ts';
 export type { Lease, LeaseVerbs } from './leases.ts';
@@ -22,6 +24,8 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly clock: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
+  /** Hears of a shared store what an operator's log should have. */
+  readonly notice?: Notice;
 }
 
 /** 50,000 rows are ten seconds of 5,000 turns a second, and about 30 MB. */
@@ -32,19 +36,19 @@ const PIN_FLUSH_MS = 5;
 
 /**
  * Opens a store: `sqlite:PATH`, `sqlite::memory:` for tests, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
- * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable` or `refused`, with a message for the operator.
+ * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const { clock, writer = randomUUID() } = options;
-  const driver = await openDriver(url, { clock, writer });
+  const { clock, writer = randomUUID(), notice = () => undefined } = options;
+  const driver = await openDriver(url, { clock, writer, notice });
   const writing = new Writer(driver.write, { ...defaults, ...options });
   // Where turns end only after their pins are stored, log rows are still gathered into large batches.
-  const pinWriter = driver.shared ? new Writer(driver.write, { ...defaults, ...options, flushMs: PIN_FLUSH_MS }) : writing;
+  const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...defaults, ...options, flushMs: PIN_FLUSH_MS }) : writing;
   return repositories({ driver, writer: writing, pinWriter, clock, writerId: writer });
 }
 
 /** The adapter of the other engine, and its library, are not loaded. */
-async function openDriver(url: string, options: { readonly clock: () => number; readonly writer: string }): Promise<Driver> {
+async function openDriver(url: string, options: Required<Pick<StoreOptions, 'clock' | 'writer' | 'notice'>>): Promise<Driver> {
   const [, scheme, place] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
   if (scheme === 'sqlite' && place) return (await import('./sqlite/sqlite.ts')).openSqlite(place, options);
   if (/^postgres(?:ql)?$/.test(scheme ?? '') && URL.canParse(url))

@@ -1,5 +1,6 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
 import type { ChangesVerbs } from './changes.ts';
+import type { DatabaseStats } from './driver.ts';
 import type { ExchangeVerbs } from './exchanges.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
 import type { Lease, LeaseVerbs } from './leases.ts';
@@ -127,6 +128,8 @@ export interface Store {
   readonly limits: LimitVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;
+  /** Of a shared store. */
+  database(): DatabaseStats | undefined;
   /** Writes what is queued now; false when the deadline (5 s) came first. */
   flush(deadlineMs?: number): Promise<boolean>;
   /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. */

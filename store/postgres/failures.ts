@@ -10,9 +10,10 @@ const codes: Readonly<Record<string, StoreErrorCode>> = {
   '3D': 'refused',
   '40': 'locked', // a serialisation failure or a deadlock: the transaction was rolled back
   '53100': 'full',
-  '53300': 'unreachable', // too many connections
+  '53300': 'busy', // too many connections
   '55P03': 'locked',
-  '57': 'unreachable', // shut down, starting up, or the statement was cancelled at its deadline
+  '57': 'unreachable', // shut down, or starting up
+  '57014': 'busy', // cancelled at its deadline
   '25006': 'not_writable', // a standby server
   '42501': 'not_writable',
   XX001: 'corrupt',
@@ -28,6 +29,10 @@ export function failureOf(thrown: unknown): StoreError {
   const native = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   if (isSqlState(native)) {
     return new StoreError(codes[native] ?? codes[native.slice(0, 2)] ?? 'failed', `PostgreSQL: ${native}`, { cause: thrown });
+  }
+  // The library's pool has no code for it.
+  if (thrown instanceof Error && thrown.message === 'timeout exceeded when trying to connect') {
+    return new StoreError('busy', 'PostgreSQL: no connection is free', { cause: thrown });
   }
   // Errors of sockets, of TLS, and the library's own: a deadline passed, or the connection ended.
   return new StoreError('unreachable', `PostgreSQL: ${native || 'no answer'}`, { cause: thrown });

@@ -4,6 +4,7 @@ import type { ColumnType } from '../decoders.ts';
 import type { Value } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import type { Field, Table } from '../tables.ts';
+import { storableJson } from './storable-text.ts';
 
 /** A statement and its values. Batches that differ in the same columns have the same statement. */
 export interface Insertion {
@@ -16,13 +17,16 @@ const TYPES: Readonly<Record<ColumnType, 'bigint' | 'text'>> = { text: 'text', j
 /**
  * Lists of JSON cost the main thread a quarter of arrays of the protocol, and the server half of records.
  * @param rows at least one; patches have all the same fields
+ * @param computed columns whose value is an expression
  * @throws StoreError `bad_row`
  */
-export function insertionOf(table: Table, rows: readonly object[]): Insertion {
+export function insertionOf(table: Table, rows: readonly object[], computed: Readonly<Record<string, string>> = {}): Insertion {
   const values: Value[] = [];
   const lists: string[] = [];
   const absent: string[] = [];
   const sources = table.fields.map((field) => {
+    const expression = computed[field.column];
+    if (expression !== undefined) return expression;
     const type = TYPES[field.type];
     const list = rows.map((row) => plain(field, field.of(row)));
     const [first] = list;
@@ -35,7 +39,7 @@ export function insertionOf(table: Table, rows: readonly object[]): Insertion {
     lists.push(`json_array_elements_text($${values.push(jsonOf(table, list))}::json)`);
     return `c${lists.length}::${type}`;
   });
-  const from = lists.length === 0 ? '' : ` FROM ROWS FROM (${lists.join(', ')}) AS rows (${lists.map((_, i) => `c${i + 1}`).join(', ')})`;
+  const from = lists.length === 0 ? '' : ` FROM ROWS FROM (${lists.join(', ')}) AS listed (${lists.map((_, i) => `c${i + 1}`).join(', ')})`;
   const sql = `INSERT INTO ${table.name} (${table.columns.join(', ')}) SELECT ${sources.join(', ')}${from} ${onConflict(table, absent)}`;
   return { sql, values };
 }
@@ -46,26 +50,16 @@ function plain({ type }: Field, value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
-/** Undefined where the value is not bound as it is: what is not plain data fails in the JSON text. */
+/** Undefined where the value is not bound as it is; what is not plain data fails in the JSON text. */
 function asBound(value: unknown): Value | undefined {
-  if (value === null) return value;
-  if (typeof value === 'string') return storable(value);
+  if (value === null || typeof value === 'string') return value;
   return Number.isFinite(value) ? (value as number) : undefined;
 }
 
 function jsonOf({ name }: Table, list: readonly unknown[]): string {
   try {
-    return withoutNul(JSON.stringify(list));
+    return storableJson(JSON.stringify(list));
   } catch (cause) {
     throw new StoreError('bad_row', `a row of ${name} is not plain data`, { cause });
   }
-}
-
-/** PostgreSQL has no texts with a NUL in them; the client library replaces halves of surrogate pairs. */
-export const storable = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text);
-
-/** The same for the escapes of a JSON text. The pattern reads them in pairs: a backslash that is escaped escapes nothing. */
-function withoutNul(json: string): string {
-  if (!json.includes('\\u0000') && !json.includes('\\ud')) return json;
-  return json.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (found) => (/^\\u(?:0000|d)/.test(found) ? '\\ufffd' : found));
 }

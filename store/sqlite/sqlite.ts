@@ -36,7 +36,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
       return connection;
     };
     const writing = await connect();
-    await inTransaction(writing, () => migrate(writing, options.clock));
+    await inTransaction(writing, () => migrate(writing, { clock: options.clock, apply: ({ sql = '' }) => writing.script(sql) }));
     const reading = path === MEMORY ? writing : await connect();
     return driver({ writing, reading, browse: path === MEMORY ? undefined : connect }, options);
   } catch (error) {
@@ -121,6 +121,7 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
   };
   return {
     shared: false,
+    now: options.clock,
     query: (sql, values) => reading.query(sql, values),
     async browse(sql, values) {
       if (!browse) return reading.query(sql, values);
@@ -131,6 +132,8 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
     },
     run: (sql, values) => alone(() => writing.run(sql, values)),
     write: (batch, guard) => alone(() => write(writing, batch, guard, options)),
+    writeBeside: (batch) => alone(() => write(writing, batch, undefined, options)),
+    maintain: (sql, values) => alone(() => writing.run(sql, values)),
     transaction: (work) => alone(() => inTransaction(writing, () => work(writing))),
     async close() {
       await alone(async () => {

@@ -98,7 +98,7 @@ test('an empty file gets the schema, and the tables have exactly the columns tha
 /** Takes a database back to schema version 4. */
 const BEFORE_COORDINATION = `
   DROP TABLE counters; DROP TABLE changes; DROP TABLE leases; DROP TABLE limit_slots; DROP TABLE limit_grants; DROP TABLE files;
-  DROP TABLE IF EXISTS running_config; DROP TABLE credential_imports;
+  DROP TABLE IF EXISTS running_config; ALTER TABLE schema_version DROP COLUMN oldest; DROP TABLE credential_imports;
   ALTER TABLE credentials DROP COLUMN exchange_token; ALTER TABLE credentials DROP COLUMN exchange_at;
   DELETE FROM schema_version WHERE version > 4;
 `;
@@ -156,11 +156,11 @@ test('a database of a newer program is refused and left as it is', async (contex
   const path = await database(context);
   await (await openStore(`sqlite:${path}`, { clock })).close();
   const connection = await Connection.open(path);
-  await connection.run('INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)', [99, 1]);
+  await connection.run('INSERT INTO schema_version (version, applied_at, oldest) VALUES ($1, $2, $3)', [99, 1, 98]);
   await connection.close();
   await assert.rejects(
     openStore(`sqlite:${path}`, { clock }),
-    refused('too_new', /poolgate\.db: the store has schema version 99.*newer poolgate/),
+    refused('too_new', /poolgate\.db: the store has schema version 99, which needs a program of version 98.*newer poolgate/),
   );
 });
 

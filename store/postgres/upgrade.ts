@@ -1,0 +1,69 @@
+// Brings a PostgreSQL database to the current schema when it is opened; nodes that start together do it one after the other.
+import type { Session } from '../driver.ts';
+import { StoreError } from '../errors.ts';
+import { migrate, type Step } from '../migrations.ts';
+import { Connections } from './connections.ts';
+import { inTransaction } from './transactions.ts';
+
+/** A node waits this long for a database that starts, and for another node that migrates it. */
+const WAITING = { most: 1, waitMs: 5_000, deadlineMs: 120_000 } as const;
+const STARTING_MS = 20_000;
+
+/** Any number that other programs on the database do not lock. */
+const MIGRATION_LOCK = 4_000_110_011;
+
+/** The rows of the program's first use are those of PostgreSQL 15. */
+const OLDEST_SERVER = 150_000;
+
+/** @throws StoreError with a message for the operator, in which the URL has no password */
+export async function upgrade(url: string, clock: () => number): Promise<void> {
+  const connections = new Connections({ url, ...WAITING });
+  try {
+    await whenStarted(() =>
+      connections.use((connection) =>
+        inTransaction(connection, 'BEGIN', async () => {
+          await checkServer(connection);
+          await connection.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+          await migrate(connection, { clock, apply: (step) => applyTo(connection, step) });
+        }),
+      ),
+    );
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new StoreError(error.code, `store ${placeOf(url)}: ${error.message}`, { cause: error.cause });
+  } finally {
+    await connections.close();
+  }
+}
+
+/** Repeats what a database that is about to start refuses. */
+async function whenStarted(act: () => Promise<void>): Promise<void> {
+  const end = performance.now() + STARTING_MS;
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === 'unreachable') || performance.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+}
+
+async function checkServer(session: Session): Promise<void> {
+  const [record] = await session.query('SELECT current_setting($1)::int AS version', ['server_version_num']);
+  const version = Number(record?.version);
+  if (version >= OLDEST_SERVER) return;
+  throw new StoreError('refused', `the server is PostgreSQL ${Math.floor(version / 10_000)}; poolgate needs 15 or newer`);
+}
+
+/** Texts sort by their bytes, as in SQLite, whatever the locale of the database: no order and no index depends on the system's collations. */
+export async function applyTo(session: Session, { sql, postgres }: Step): Promise<void> {
+  if (sql !== undefined) await session.script(sql.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'));
+  if (postgres !== undefined) await session.script(postgres);
+}
+
+/** Host and database of a URL, without user, password and parameters. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `postgres://${host}${pathname}`;
+}
