@@ -88,11 +88,7 @@ export class ExclusiveWork {
     for (const wake of this.#waiting.get(name) ?? []) wake();
   }
 
-  async #under<Result>(
-    held: HeldLease,
-    found: ExclusiveTask<Result>['found'],
-    work: ExclusiveTask<Result>['work'],
-  ): Promise<Result> {
+  async #under<Result>(held: HeldLease, found: ExclusiveTask<Result>['found'], work: ExclusiveTask<Result>['work']): Promise<Result> {
     try {
       // The node that had the lease before may have the result.
       return (await found().catch(() => undefined)) ?? (await work(held));

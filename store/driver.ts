@@ -1,6 +1,7 @@
 // What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
 import { StoreError } from './errors.ts';
 import type { LeaseVerbs } from './leases.ts';
+import type { LimitBounds, LimitedTurn, Taken } from './limit-rows.ts';
 import type { Table } from './tables.ts';
 
 export type Value = string | number | null;
@@ -24,6 +25,17 @@ export interface Guard {
   readonly values: readonly Value[];
 }
 
+export interface Transaction extends Omit<Session, 'script'> {
+  /** Locks rows of a table by writing them, in the order of their keys. */
+  lock(table: Table, rows: readonly object[]): Promise<void>;
+}
+
+export interface Update<Result> {
+  readonly result: Result;
+  /** Written last; rows of tracked tables are recorded in `changes`. */
+  readonly batch: Batch;
+}
+
 export interface Driver extends Omit<Session, 'script'> {
   /** Whether several nodes may use the database at once. */
   readonly shared: boolean;
@@ -45,6 +57,13 @@ export interface Driver extends Omit<Session, 'script'> {
    * durable when it resolves. It waits up to 5 s for other processes. The work may run more than once and has no other effects.
    */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
+  /**
+   * A transaction that decides by rows that it has locked, by writing them, or that it writes at the end: on PostgreSQL others may overlap
+   * it. What the work returns is written and committed at once: those locks never wait for this process. The work may run more than once.
+   */
+  update<Result>(work: (transaction: Transaction) => Promise<Update<Result>>): Promise<Result>;
+  /** See `LimitVerbs.take`. One round trip on PostgreSQL. */
+  takeLimits(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
   /** Leases in fewer round trips than `transaction` takes. */
   readonly leases?: LeaseVerbs;
   /** Calls `wake` soon after another process recorded changes, and whenever it may have missed some. Once for a driver. */

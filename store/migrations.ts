@@ -2,6 +2,7 @@
 // Plain SQL that SQLite and PostgreSQL read alike: BIGINT for every number, TEXT for the rest (JSON too), booleans as 0 and 1.
 import type { Session } from './driver.ts';
 import { StoreError } from './errors.ts';
+import { TAKE_LIMITS } from './postgres/take-limits.ts';
 
 const first = `
   CREATE TABLE requests (
@@ -114,8 +115,32 @@ const leaseTokens = `
   SELECT setval('lease_tokens', (SELECT value + 1 FROM counters WHERE name = 'lease_token'), false);
 `;
 
-/** What several nodes need to send no refresh token twice, and to bring back no former login. */
+/** Nodes, their slots of the accounts, and the limits of keys over all nodes, which replace limits by windows that nothing used. */
+const nodes = `
+  CREATE TABLE nodes (
+    id TEXT NOT NULL PRIMARY KEY, token BIGINT NOT NULL, address TEXT, version TEXT NOT NULL, config_digest TEXT NOT NULL,
+    started_at BIGINT NOT NULL, expires_at BIGINT NOT NULL
+  );
+  CREATE TABLE slots (
+    account TEXT NOT NULL, node BIGINT NOT NULL, held BIGINT NOT NULL, wanted BIGINT NOT NULL, since BIGINT NOT NULL,
+    PRIMARY KEY (account, node)
+  );
+  CREATE TABLE slot_locks (account TEXT NOT NULL PRIMARY KEY);
+  CREATE TABLE key_grants (
+    grant_id TEXT NOT NULL PRIMARY KEY, key_id TEXT NOT NULL, node BIGINT NOT NULL, at BIGINT NOT NULL, slot BIGINT NOT NULL,
+    tokens BIGINT NOT NULL, cost_nanos BIGINT NOT NULL
+  );
+  CREATE INDEX key_grants_of_key ON key_grants (key_id);
+  CREATE TABLE key_slots (
+    key_id TEXT NOT NULL, slot BIGINT NOT NULL, requests BIGINT NOT NULL, tokens BIGINT NOT NULL, PRIMARY KEY (key_id, slot)
+  );
+  DROP TABLE limit_slots;
+  DROP TABLE limit_grants;
+`;
+
+/** What several nodes need to send no refresh token twice, to bring back no former login, and to know what each of them ran. */
 const exchanges = `
+  ALTER TABLE running_config ADD COLUMN version TEXT;
   ALTER TABLE credentials ADD COLUMN exchange_token BIGINT;
   ALTER TABLE credentials ADD COLUMN exchange_at BIGINT;
   CREATE TABLE credential_imports (account TEXT NOT NULL, imported TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (account, imported));
@@ -145,6 +170,7 @@ export const migrations: readonly Step[] = [
   { sql: runningConfig },
   { sql: oldestProgram },
   { postgres: onceWritten + leaseTokens },
+  { sql: nodes, postgres: TAKE_LIMITS, oldest: 10 },
   { sql: exchanges },
 ];
 

@@ -29,6 +29,15 @@ export const equals = (column: string, value: Value | undefined): Condition | un
 export const oneOf = (column: string, values: readonly Value[] | undefined): Condition | undefined =>
   values && where(values.length > 0 ? `${column} IN (${values.map(() => '?').join(', ')})` : '1 = 0', ...values);
 
+/**
+ * A list for `IN`, filled up to the next power of two with its last value: lists of many lengths make few statements, and each is
+ * prepared once.
+ */
+export const filled = <T extends Value>(values: readonly T[]): readonly T[] =>
+  values.length < 2
+    ? values
+    : Array.from({ length: 2 ** Math.ceil(Math.log2(values.length)) }, (_, i) => values[i] ?? (values.at(-1) as T));
+
 /** @param session `driver` for the reads of turns, `operators(driver)` for others */
 export async function select<Row extends object, Input extends object>(
   session: Reader,

@@ -7,8 +7,10 @@ import { exchangeVerbs } from './exchanges.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
 import { heldBy, type Lease, leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
+import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, selectKeys, where } from './query.ts';
+import { slotVerbs } from './slots.ts';
 import {
   accountState,
   attempts,
@@ -186,6 +188,8 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     changes: changesVerbs(driver, writerId),
     leases: driver.leases ?? leaseVerbs(driver, clock),
     limits: limitVerbs(driver, clock),
+    nodes: nodeVerbs(driver, clock),
+    slots: slotVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writers.map((one) => one.stats()).reduce(together),
     database: () => driver.stats?.(),

@@ -179,6 +179,32 @@ export interface UsageRow {
 
 export type UsageKey = Pick<UsageRow, 'key_id' | 'pool' | 'day'>;
 
+/** What a node has of an account's `max_concurrent`. */
+export interface SlotRow {
+  readonly account: string;
+  /** The token of its lease. */
+  readonly node: number;
+  readonly held: number;
+  /** Turns of the node that are there or could go there. */
+  readonly wanted: number;
+  /** When it was last given more, or first asked; Unix milliseconds. */
+  readonly since: number;
+}
+
+/** A row that whoever changes the slots of the account locks. */
+export interface SlotLockRow {
+  readonly account: string;
+}
+
+/** What a key used in one slot of time. */
+export interface KeySlotRow {
+  readonly key_id: string;
+  /** Unix milliseconds. */
+  readonly slot: number;
+  readonly requests: number;
+  readonly tokens: number;
+}
+
 /** The last write of one row of a tracked table by one process. */
 export interface ChangeRow {
   readonly table_name: string;
@@ -197,6 +223,8 @@ export interface RunningConfigRow {
   readonly name: string;
   /** Private values already replaced by the caller. */
   readonly config: object;
+  /** Of the configuration with its private values; null where an older program wrote the row. */
+  readonly version: string | null;
   readonly at: number;
 }
 

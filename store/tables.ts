@@ -10,10 +10,13 @@ import type {
   CredentialImportRow,
   CredentialRow,
   FileRow,
+  KeySlotRow,
   NewCredentialRow,
   PinRow,
   RequestRow,
   RunningConfigRow,
+  SlotLockRow,
+  SlotRow,
   UsageRow,
 } from './rows.ts';
 import { addUsage } from './usage-sums.ts';
@@ -253,6 +256,42 @@ export const usage = table<UsageRow>('usage', {
   },
 });
 
+export const slots = table<SlotRow>('slots', {
+  key: ['account', 'node'],
+  onConflict: 'replace',
+  columns: {
+    account: text((row) => row.account),
+    node: integer((row) => row.node),
+    held: integer((row) => row.held),
+    wanted: integer((row) => row.wanted),
+    since: integer((row) => row.since),
+  },
+});
+
+/** The same table, for writes that other nodes have to hear of. */
+export const announcedSlots: typeof slots = { ...slots, tracked: true };
+
+export const slotLocks = table<SlotLockRow>('slot_locks', {
+  key: ['account'],
+  onConflict: 'replace',
+  columns: { account: text((row) => row.account) },
+});
+
+export const keySlots = table<KeySlotRow>('key_slots', {
+  key: ['key_id', 'slot'],
+  onConflict: 'add',
+  add(sum, { requests, tokens }) {
+    sum.requests += requests;
+    sum.tokens += tokens;
+  },
+  columns: {
+    key_id: text((row) => row.key_id),
+    slot: integer((row) => row.slot),
+    requests: integer((row) => row.requests),
+    tokens: integer((row) => row.tokens),
+  },
+});
+
 export const audit = table<AuditRow>('audit', {
   key: ['id'],
   onConflict: 'keep',
@@ -270,7 +309,12 @@ export const audit = table<AuditRow>('audit', {
 export const runningConfig = table<RunningConfigRow>('running_config', {
   key: ['name'],
   onConflict: 'replace',
-  columns: { name: text((row) => row.name), config: json((row) => row.config), at: integer((row) => row.at) },
+  columns: {
+    name: text((row) => row.name),
+    config: json((row) => row.config),
+    at: integer((row) => row.at),
+    version: text((row) => row.version),
+  },
 });
 
 export const changes = table<ChangeRow>('changes', {

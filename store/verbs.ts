@@ -5,6 +5,7 @@ import type { ExchangeVerbs } from './exchanges.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
 import type { Lease, LeaseVerbs } from './leases.ts';
 import type { LimitVerbs } from './limits.ts';
+import type { NodeVerbs } from './nodes.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import type {
   AccountStateKey,
@@ -23,6 +24,7 @@ import type {
   UsageKey,
   UsageRow,
 } from './rows.ts';
+import type { SlotVerbs } from './slots.ts';
 import type { UsageTotal } from './usage-groups.ts';
 import type { WriterStats } from './writer.ts';
 
@@ -126,6 +128,8 @@ export interface Store {
   readonly changes: ChangesVerbs;
   readonly leases: LeaseVerbs;
   readonly limits: LimitVerbs;
+  readonly nodes: NodeVerbs;
+  readonly slots: SlotVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;
   /** Of a shared store. */

@@ -24,9 +24,9 @@ export interface LoadOptions {
  * @throws {ConfigError} with all findings of the file, in file order
  */
 export async function loadConfig(path: string, options: LoadOptions = {}): Promise<{ loaded: LoadedConfig; warnings: Finding[] }> {
-  const { config, bearers, storeUrl, findings } = await inspect(await readConfig(path), { path, ...options });
+  const { config, findings, ...resolved } = await inspect(await readConfig(path), { path, ...options });
   if (!config) throw new ConfigError(findings);
-  return { loaded: { config, path: resolve(path), bearers, storeUrl }, warnings: [...findings] };
+  return { loaded: { config, path: resolve(path), ...resolved }, warnings: [...findings] };
 }
 
 export interface InspectOptions extends LoadOptions {
@@ -41,6 +41,7 @@ export interface Inspection {
   readonly bearers: ReadonlyMap<string, string>;
   /** What `openStore` takes; empty where the URL of the database was not read. */
   readonly storeUrl: string;
+  readonly nodeSecret: string | undefined;
   /** Errors and warnings, in file order. */
   readonly findings: readonly Finding[];
 }
@@ -62,12 +63,18 @@ export async function inspect(
   if (findings.some(isError)) return nothing(findings);
   const config = compile(data, folder);
   const storeUrl = typeof config.store === 'string' ? config.store : (resolved.database ?? '');
-  return { config, bearers: resolved.bearers, storeUrl, findings };
+  return { config, bearers: resolved.bearers, storeUrl, nodeSecret: resolved.nodeSecret, findings };
 }
 
-const NO_SECRETS: Secrets = { bearers: new Map(), database: undefined, problems: [] };
+const NO_SECRETS: Secrets = { bearers: new Map(), database: undefined, nodeSecret: undefined, problems: [] };
 
-const nothing = (findings: readonly Finding[]): Inspection => ({ config: undefined, bearers: NO_SECRETS.bearers, storeUrl: '', findings });
+const nothing = (findings: readonly Finding[]): Inspection => ({
+  config: undefined,
+  bearers: NO_SECRETS.bearers,
+  storeUrl: '',
+  nodeSecret: undefined,
+  findings,
+});
 
 /**
  * Reads the text of a file.

@@ -17,6 +17,8 @@ export interface Secrets {
   readonly bearers: ReadonlyMap<string, string>;
   /** The URL of the PostgreSQL database; undefined where the store is another, or the reference has a problem. */
   readonly database: string | undefined;
+  /** Of `node.secret`. */
+  readonly nodeSecret: string | undefined;
   readonly problems: readonly Problem[];
 }
 
@@ -44,9 +46,12 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
     if (typeof secret !== 'string') note(secret);
   }
   const database = await databaseUrl(mapping(mapping(data).store).postgres, options);
-  if (typeof database === 'object') problems.push(database);
-  return { bearers, database: typeof database === 'string' ? database : undefined, problems };
+  const nodeSecret = await resolved(mapping(mapping(mapping(data).node).secret), ['node', 'secret'], options);
+  for (const secret of [database, nodeSecret]) if (typeof secret === 'object') problems.push(secret);
+  return { bearers, database: textOf(database), nodeSecret: textOf(nodeSecret), problems };
 }
+
+const textOf = (secret: string | Problem | undefined): string | undefined => (typeof secret === 'string' ? secret : undefined);
 
 async function databaseUrl(reference: unknown, options: SecretOptions): Promise<string | Problem | undefined> {
   const path = ['store', 'postgres'];

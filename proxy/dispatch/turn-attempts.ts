@@ -110,8 +110,7 @@ export class TurnAttempts implements Recoverable {
             const stored = turn.pendingWrites?.whenStored(turn, this.#services.counters);
             if (stored) await stored;
             end = { kind: 'ended', ending: verdict.ending, close: verdict.close };
-          }
-          else end = { ...verdict, kind: 'refused' };
+          } else end = { ...verdict, kind: 'refused' };
         }
       }
     } catch (thrown) {

@@ -68,7 +68,8 @@ export class TurnRunner {
           if (ruling) await ruling;
           payload = { kind: 'json', work };
         }
-        const reserved = this.#options.accounting.reserve(turn, request);
+        const reserving = this.#options.accounting.reserve(turn, request);
+        const reserved = reserving instanceof Promise ? await reserving : reserving;
         if (reserved instanceof Refusal) throw reserved;
         reservation = reserved;
         const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);

@@ -7,11 +7,14 @@ import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { type Insertion, insertionOf } from './insertion.ts';
 
-export interface BatchOptions {
+export interface RecordOptions {
   /** Unix milliseconds. */
   readonly clock: () => number;
   /** Names this process in the change records. */
   readonly writer: string;
+}
+
+export interface BatchOptions extends RecordOptions {
   /** Whether a batch that may be committed already is recognised, or written again. */
   readonly repeated: 'once' | 'again';
 }
@@ -34,6 +37,8 @@ const CURRENT_VERSION = "(SELECT value FROM counters WHERE name = 'version')";
 
 /** Notifications reach the other processes when the transaction is committed. */
 const NOTIFY = "SELECT pg_notify('poolgate.' || current_schema(), $1)";
+
+export const COMMIT: Insertion = { sql: 'COMMIT', values: [] };
 
 export class BatchWriter {
   readonly #connections: Connections;
@@ -72,7 +77,7 @@ export class BatchWriter {
         if (first === 0) return await connection.script('ROLLBACK');
       }
       if (guard && (await connection.query(`${guard.sql} FOR UPDATE`, guard.values)).length === 0) throw lost();
-      await sendAll(connection, [...insertions, { sql: 'COMMIT', values: [] }]);
+      await sendAll(connection, [...insertions, COMMIT]);
     } catch (error) {
       await connection.script('ROLLBACK').catch(() => {});
       throw error;
@@ -81,7 +86,7 @@ export class BatchWriter {
 }
 
 /** @throws StoreError of the first that failed: those after it fail because of it */
-async function sendAll(connection: Connection, statements: readonly Insertion[]): Promise<void> {
+export async function sendAll(connection: Connection, statements: readonly Insertion[]): Promise<void> {
   const results = await Promise.allSettled(statements.map(({ sql, values }) => connection.send(sql, values)));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
@@ -90,7 +95,7 @@ async function sendAll(connection: Connection, statements: readonly Insertion[])
  * The lock of the version is taken after all untracked rows. Each table's rows are in the order of their keys, and batches with tracked
  * rows follow one another from that lock on: no two batches wait for each other.
  */
-function insertionsOf(batch: Batch, { clock, writer }: BatchOptions): readonly Insertion[] {
+export function insertionsOf(batch: Batch, { clock, writer }: RecordOptions): readonly Insertion[] {
   const tables = [...batch].toSorted(([one], [other]) => (one.name < other.name ? -1 : 1));
   const rowsOf = (tracked: boolean): readonly Insertion[] =>
     tables.flatMap(([table, rows]) => (table.tracked === tracked ? slicesOf(table, rows).map((slice) => insertionOf(table, slice)) : []));

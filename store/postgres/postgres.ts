@@ -6,8 +6,9 @@ import { Connections } from './connections.ts';
 import { DatabaseClock, READ_CLOCK } from './database-clock.ts';
 import { Feed } from './feed.ts';
 import { leasesOf } from './leases.ts';
+import { takeLimits } from './limits.ts';
 import { Outage } from './outage.ts';
-import { serialised } from './transactions.ts';
+import { serialised, updated } from './transactions.ts';
 import { upgrade } from './upgrade.ts';
 
 export interface PostgresOptions {
@@ -43,6 +44,8 @@ export async function openPostgres(url: string, { clock, writer, notice }: Postg
     run: (sql, values) => turns.use((connection) => connection.run(sql, values)),
     transaction: (work) => serialised(turns, work),
     browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
+    update: (work) => updated(turns, { clock, writer }, work),
+    takeLimits: (turn, bounds) => turns.use((connection) => takeLimits(connection, turn, bounds)),
     maintain: (sql, values) => operators.use((connection) => connection.run(sql, values)),
     write: (batch, guard) => batches.write(batch, guard),
     writeBeside: (batch) => besides.write(batch),

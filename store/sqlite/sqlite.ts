@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { changeRows, isTracked } from '../changes.ts';
 import { type Batch, type Driver, type Guard, increment, lost } from '../driver.ts';
 import { StoreError } from '../errors.ts';
+import { takeIn } from '../limits.ts';
 import { migrate } from '../migrations.ts';
 import { changes, type Table } from '../tables.ts';
 import { Connection } from './connection.ts';
@@ -119,6 +120,7 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
     last = mine.catch(() => {});
     return mine;
   };
+  const transaction: Driver['transaction'] = (work) => alone(() => inTransaction(writing, () => work(writing)));
   return {
     shared: false,
     now: options.clock,
@@ -134,7 +136,21 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
     write: (batch, guard) => alone(() => write(writing, batch, guard, options)),
     writeBeside: (batch) => alone(() => write(writing, batch, undefined, options)),
     maintain: (sql, values) => alone(() => writing.run(sql, values)),
-    transaction: (work) => alone(() => inTransaction(writing, () => work(writing))),
+    transaction,
+    update: (work) =>
+      alone(() =>
+        inTransaction(writing, async () => {
+          // The transaction has the write lock: no row needs another one.
+          const { result, batch } = await work({
+            query: (sql, values) => writing.query(sql, values),
+            run: (sql, values) => writing.run(sql, values),
+            lock: async () => undefined,
+          });
+          await insertBatch(writing, batch, options);
+          return result;
+        }),
+      ),
+    takeLimits: (turn, bounds) => transaction((session) => takeIn(session, turn, bounds)),
     async close() {
       await alone(async () => {
         await (await browsing?.catch(() => undefined))?.close();
@@ -148,22 +164,25 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
 /** Ordinary rows of one statement: their text is encoded on the main thread in one go, and each further statement wakes two threads. */
 const STATEMENT_ROWS = 600;
 
-async function write(connection: Connection, batch: Batch, guard: Guard | undefined, { clock, writer }: SqliteOptions): Promise<void> {
-  const slices = [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
-  const tracked = isTracked(batch);
-  const insert = async (): Promise<void> => {
-    if (guard && (await connection.query(guard.sql, guard.values)).length === 0) throw lost();
-    for (const slice of slices) await insertSlice(connection, slice);
-    if (!tracked) return;
-    const stamp = { version: await increment(connection, 'version'), writer, at: clock() };
-    for (const slice of slicesOf(changes, changeRows(batch, stamp))) await insertSlice(connection, slice);
-  };
+async function write(connection: Connection, batch: Batch, guard: Guard | undefined, options: SqliteOptions): Promise<void> {
   // A single statement is a transaction already.
-  if (slices.length === 1 && !tracked && !guard) return insert();
+  if (!guard && !isTracked(batch) && slicesIn(batch).length === 1) return insertBatch(connection, batch, options);
   // A lock is reported after a short wait: the writer repeats the batch, and counts the failure.
   await connection.repeat('BEGIN IMMEDIATE', []);
-  await committed(connection, insert);
+  await committed(connection, async () => {
+    if (guard && (await connection.query(guard.sql, guard.values)).length === 0) throw lost();
+    await insertBatch(connection, batch, options);
+  });
 }
+
+async function insertBatch(connection: Connection, batch: Batch, { clock, writer }: SqliteOptions): Promise<void> {
+  for (const slice of slicesIn(batch)) await insertSlice(connection, slice);
+  if (!isTracked(batch)) return;
+  const stamp = { version: await increment(connection, 'version'), writer, at: clock() };
+  for (const slice of slicesOf(changes, changeRows(batch, stamp))) await insertSlice(connection, slice);
+}
+
+const slicesIn = (batch: Batch): readonly Slice[] => [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
 
 /** Rows of one statement. */
 interface Slice {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { freshDatabase } from '../support/postgres.ts';
 
-interface Adapter {
+export interface Adapter {
   readonly name: string;
   /** URL of an empty database that goes away with the test. */
   fresh(test: TestContext): Promise<string>;

@@ -178,9 +178,9 @@ async function draftFor(
 
 export async function loadedFrom(draft: Draft): Promise<LoadedConfig> {
   const env = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
-  const { config, bearers, storeUrl, findings } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
+  const { config, findings, ...resolved } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
   if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
-  return { config, bearers, storeUrl, path: '/test/config.yaml' };
+  return { config, path: '/test/config.yaml', ...resolved };
 }
 
 export interface SseEvent {

@@ -110,7 +110,7 @@ export class TokenVault {
     work: (lease: Lease | undefined) => Promise<Result>,
     found: ExclusiveTask<Result>['found'] = async () => undefined,
   ): Promise<Result> {
-    if (!this.#lock) return work(undefined);
+    if (!this.#lock) return (await found()) ?? work(undefined);
     const result = await this.#lock.exclusive.run({
       name: `refresh/${account}`,
       waitMs: OTHER_PROCESS_MS,
