@@ -97,8 +97,12 @@ export class TestGateway extends Probes {
   }
 
   /** A second gateway with the same configuration, over the same store and the same accounts. Needs a store in a file or a database. */
-  twin({ clock }: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
-    return running(this.gateway.loaded, { upstream: this.upstream, draft: this.#draft, ...(clock ? { clock } : {}) });
+  async twin({ clock, config }: Pick<GatewayOptions, 'clock' | 'config'> = {}): Promise<TestGateway> {
+    const options = { upstream: this.upstream, ...(clock ? { clock } : {}) };
+    if (!config) return running(this.gateway.loaded, { ...options, draft: this.#draft });
+    const draft = structuredClone(this.#draft);
+    config(draft);
+    return running(await loadedFrom(draft), { ...options, draft });
   }
 
   /** Stops the gateway in order; its accounts go on. */

@@ -231,7 +231,10 @@ export class OauthAccount {
     if (imported === this.#login?.imported) return false;
     if (by !== 'operator' && (await vault.wasImported(this.#id, imported))) return false;
     const login = { tokens, imported };
-    if (!(await vault.import(this.#id, login, lease))) return this.#reread();
+    const stored = await vault.import(this.#id, login, lease).catch(() => 'failed');
+    if (stored === 'failed') log.warn('credential_import_failed', { account: this.#id });
+    if (stored === false) return this.#reread();
+    if (stored !== true) return false;
     this.#login = login;
     this.#refusedRefresh = undefined;
     this.#retryAt = 0;
