@@ -3,6 +3,7 @@
 import type { Alternatives, AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
 import { AccountStates } from '../../../proxy/accounts/health/account-states.ts';
 import { Health } from '../../../proxy/accounts/health/health.ts';
+import type { ProbeClaims } from '../../../proxy/accounts/health/probe-claims.ts';
 import { RefusedCredentials } from '../../../proxy/accounts/health/refused-credentials.ts';
 import { type Clock, systemClock } from '../../../proxy/clock.ts';
 import type { Failure, FailureCause } from '../../../proxy/turn/failure.ts';
@@ -87,7 +88,12 @@ export async function healthOf({ clock = new HandClock(), store = new MemoryStor
 }
 
 /** The same over any store. */
-export async function healthOver(store: HealthStore, settings: HealthSettings, clock: Clock = systemClock) {
+export async function healthOver(
+  store: HealthStore,
+  settings: HealthSettings,
+  clock: Clock = systemClock,
+  claimsOf?: (states: AccountStates) => ProbeClaims,
+) {
   const { accounts = ['north', 'south'], bearers = {}, alternatives } = settings;
   const now = (): number => clock.now();
   const states = new AccountStates(store.accounts, now);
@@ -97,6 +103,7 @@ export async function healthOver(store: HealthStore, settings: HealthSettings, c
     clock,
     states,
     credentials,
+    ...(claimsOf && { claims: claimsOf(states) }),
     alternatives: { existFor: () => true, modelsOf: () => ['model-a', 'model-b'], ...alternatives },
   });
   const config = (ids: readonly string[], secrets: Readonly<Record<string, string>>) => ({
