@@ -138,8 +138,9 @@ const nodes = `
   DROP TABLE limit_grants;
 `;
 
-/** What several nodes need to send no refresh token twice, to bring back no former login, and to know what each of them ran. */
+/** What several nodes need to overwrite no newer state of an account, to send no refresh token twice, to bring back no former login, and to know what each of them ran. */
 const exchanges = `
+  ALTER TABLE account_state ADD COLUMN health_at BIGINT NOT NULL DEFAULT 0;
   ALTER TABLE running_config ADD COLUMN version TEXT;
   ALTER TABLE credentials ADD COLUMN exchange_token BIGINT;
   ALTER TABLE credentials ADD COLUMN exchange_at BIGINT;

@@ -10,6 +10,7 @@ import { limitVerbs } from './limits.ts';
 import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, selectKeys, where } from './query.ts';
+import type { AccountStatePatch, StampedAccountState } from './rows.ts';
 import { slotVerbs } from './slots.ts';
 import {
   accountState,
@@ -32,6 +33,8 @@ import { together, type Writer } from './writer.ts';
 const DEADLINE_MS = 5_000;
 const LIST_ROWS = 100;
 const MOST_LIST_ROWS = 1_000;
+/** What is decided together of an account's health. */
+const DECIDED = ['health', 'cooldown_until', 'streak', 'cause'] as const;
 /** How long before `ended_since` a request of the list may have begun. */
 const LOOK_BACK_MS = 3_600_000;
 
@@ -73,6 +76,8 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
   const writers = [...new Set([writer, pinWriter])];
   const unexpired = () => where('expires_at > ?', clock());
   const unexpiredFile = () => where('(expires_at IS NULL OR expires_at > ?)', clock());
+  const stamped = (patch: AccountStatePatch): StampedAccountState =>
+    DECIDED.some((column) => patch[column] !== undefined) ? { ...patch, health_at: driver.now() } : patch;
   const held = (lease: Lease) => () => heldBy(lease, driver.now());
   let closing: Promise<void> | undefined;
   return {
@@ -112,8 +117,9 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
       },
     },
     accounts: {
-      patch: (patch) => writer.put(accountState, patch),
-      patchUnder: (lease, patch) => writer.saveGuarded(accountState, patch, held(lease)),
+      patch: (patch) => writer.put(accountState, stamped(patch)),
+      patchNow: (patch) => void writer.save(accountState, stamped(patch)).catch(() => undefined),
+      patchUnder: (lease, patch) => writer.saveGuarded(accountState, stamped(patch), held(lease)),
       load: () => select(driver, accountState, {}),
       async find(keys) {
         await writer.flush(DEADLINE_MS);

@@ -95,12 +95,17 @@ export interface AccountStateRow {
   /** Quota windows: plain data in a shape that quota defines and validates when it is read. */
   readonly windows: object | null;
   readonly updated_at: number;
+  /** When health, cooldown, streak and cause were decided, by the clock that all processes share. Set by the store. */
+  readonly health_at: number;
 }
 
 export type AccountStateKey = Pick<AccountStateRow, 'account' | 'model'>;
 
 /** The key of an account state and the fields of it that change; the others stay as the store has them. */
-export type AccountStatePatch = Pick<AccountStateRow, 'account' | 'model' | 'updated_at'> & Partial<AccountStateRow>;
+export type AccountStatePatch = Pick<AccountStateRow, 'account' | 'model' | 'updated_at'> & Partial<Omit<AccountStateRow, 'health_at'>>;
+
+/** A patch as it is written. */
+export type StampedAccountState = AccountStatePatch & Partial<Pick<AccountStateRow, 'health_at'>>;
 
 /** The credential of an account as it was last imported, and as it was last refreshed. */
 export interface CredentialRow {

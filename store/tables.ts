@@ -1,7 +1,6 @@
 // The tables: the columns of each row type in order, its key, what a second row of one key does, and how a record is decoded.
 import { type ColumnType, decode } from './decoders.ts';
 import type {
-  AccountStatePatch,
   AccountStateRow,
   AttemptRow,
   AuditRow,
@@ -17,6 +16,7 @@ import type {
   RunningConfigRow,
   SlotLockRow,
   SlotRow,
+  StampedAccountState,
   UsageRow,
 } from './rows.ts';
 import { addUsage } from './usage-sums.ts';
@@ -47,6 +47,8 @@ export interface Table<Row extends object = object, Input extends object = Row> 
   readonly weight: number;
   /** Whether other processes have copies of its rows in memory: then every write of a row is recorded in `changes`. */
   readonly tracked: boolean;
+  /** Column to the one that says when its value was decided: an earlier decision does not replace a later one. */
+  readonly decidedAt: ReadonlyMap<string, string>;
   /** In the order of `columns`. */
   readonly fields: readonly Field<Input>[];
   /** Equal for rows of equal keys only. */
@@ -74,6 +76,7 @@ interface Shape<Row, Input> {
   readonly tracked?: boolean;
   /** Every field of the row and nothing else: the compiler checks it. */
   readonly columns: { readonly [Field in keyof Row]-?: Column<Input> };
+  readonly decidedAt?: { readonly [Field in keyof Row]?: keyof Row & string };
   /** For tables of patches. */
   readonly initial?: { readonly [Field in keyof Row]?: Row[Field] & (string | number) };
   /** For tables that add. */
@@ -85,7 +88,7 @@ const noSums = (): never => {
 };
 
 const table = <Row extends object, Input extends object = Row>(name: string, shape: Shape<Row, Input>): Table<Row, Input> => {
-  const { key, onConflict, weight = 1, tracked = false, initial, add = noSums } = shape;
+  const { key, onConflict, weight = 1, tracked = false, decidedAt = {}, initial, add = noSums } = shape;
   const columns = Object.keys(shape.columns) as (keyof Row & string)[];
   const decoded = columns.map((column) => ({ column, type: shape.columns[column].type, place: `${name}.${column}` }));
   const keyFields = key.map((column) => shape.columns[column]);
@@ -97,6 +100,7 @@ const table = <Row extends object, Input extends object = Row>(name: string, sha
     onConflict,
     weight,
     tracked,
+    decidedAt: new Map(Object.entries<string>(decidedAt)),
     identity(row) {
       // No field of a key contains a NUL.
       let identity = '';
@@ -172,11 +176,18 @@ export const catalog = table<CatalogRow>('catalog', {
   },
 });
 
-export const accountState = table<AccountStateRow, AccountStatePatch>('account_state', {
+export const accountState = table<AccountStateRow, StampedAccountState>('account_state', {
   key: ['account', 'model'],
   onConflict: 'patch',
   tracked: true,
-  initial: { health: 'active', streak: 0 },
+  initial: { health: 'active', streak: 0, health_at: 0 },
+  decidedAt: {
+    health: 'health_at',
+    cooldown_until: 'health_at',
+    streak: 'health_at',
+    cause: 'health_at',
+    health_at: 'health_at',
+  },
   columns: {
     account: text((row) => row.account),
     model: text((row) => row.model),
@@ -186,6 +197,7 @@ export const accountState = table<AccountStateRow, AccountStatePatch>('account_s
     cause: text((row) => row.cause),
     windows: json((row) => row.windows),
     updated_at: integer((row) => row.updated_at),
+    health_at: integer((row) => row.health_at),
   },
 });
 

@@ -64,6 +64,8 @@ export interface Store {
      * in one process or in several. A row that does not exist begins as an active account without cooldown and windows.
      */
     patch(patch: AccountStatePatch): void;
+    /** The same, written without delay: other processes wait for it. */
+    patchNow(patch: AccountStatePatch): void;
     /** The same under a lease, after earlier patches; durable once it resolves. @returns false where the lease was lost: nothing was written then */
     patchUnder(lease: Lease, patch: AccountStatePatch): Promise<boolean>;
     load(): Promise<readonly AccountStateRow[]>;

@@ -23,7 +23,7 @@ export interface CapacityOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   readonly log: Log;
-  readonly store: Pick<Store, 'accounts' | 'credentials'>;
+  readonly store: Pick<Store, 'accounts' | 'credentials' | 'shared'>;
   /** The current configuration. */
   readonly loaded: () => LoadedConfig;
   readonly catalog: Catalog;
@@ -61,7 +61,7 @@ export class Capacity {
     const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA, exclusive } = options;
     const now = (): number => clock.now();
     this.#loaded = loaded;
-    this.states = new AccountStates(store.accounts, now);
+    this.states = new AccountStates(store.accounts, now, store);
     this.#credentials = new RefusedCredentials(store.credentials, now);
     this.#clock = clock;
     const sources = new Sources({

@@ -4,8 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { idOf, NATIVE, outputOf, user } from '../support/continuity.ts';
-import { converged, firstAccountOfItsOwn, type Nodes, startNodes, turn, went } from '../support/convergence.ts';
-import { IMPATIENT } from '../support/files.ts';
+import { converged, firstAccountOfItsOwn, type Nodes, PATIENT, startNodes, turn, went } from '../support/convergence.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
 import type { Reply, TestGateway } from '../support/gateway.ts';
 import { connect } from '../support/websocket.ts';
@@ -27,7 +26,7 @@ suite('conversations over nodes', () => {
   before(async () => {
     // The accounts take any anchor: only the pin decides where a turn goes.
     nodes = await startNodes(3, {
-      clock: IMPATIENT,
+      clock: PATIENT,
       upstream: { accounts: ['north', 'south', 'east'], strict: false },
       file: firstAccountOfItsOwn,
     });

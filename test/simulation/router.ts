@@ -64,7 +64,7 @@ const AFFINITY_MS = 3_600_000;
 
 /** Nothing is stored: no simulated day has a restart. */
 const NO_STORE = {
-  accounts: { patch: () => undefined, patchUnder: async () => true, load: async () => [], find: async () => [] },
+  accounts: { patch: () => undefined, patchNow: () => undefined, patchUnder: async () => true, load: async () => [], find: async () => [] },
   credentials: { save: async () => undefined, load: async () => [] },
 };
 

@@ -44,7 +44,7 @@ for (const { name, fresh } of adapters) {
     });
 
     test('a write under a lease comes between the writes before and after it', async (context) => {
-      const { one, lease } = await opened(context);
+      const { clock, one, lease } = await opened(context);
       const held = await lease(one);
       one.accounts.patch({ ...key, streak: 1, cause: 'first', updated_at: 1 });
       const guarded = one.accounts.patchUnder(held, { ...key, streak: 2, updated_at: 2 });
@@ -52,8 +52,36 @@ for (const { name, fresh } of adapters) {
       assert.equal(await guarded, true);
       await one.flush();
       assert.deepEqual(await one.accounts.find([key]), [
-        accountRow({ ...key, health: 'active', cooldown_until: null, windows: null, streak: 3, cause: 'first', updated_at: 3 }),
+        accountRow({
+          ...key,
+          health: 'active',
+          cooldown_until: null,
+          windows: null,
+          streak: 3,
+          cause: 'first',
+          updated_at: 3,
+          health_at: clock.now,
+        }),
       ]);
+    });
+
+    test('health that was decided earlier does not replace what was decided later, however late it is written', async (context) => {
+      const { clock, one, other } = await opened(context);
+      const healthy = { health: 'active', cooldown_until: null, streak: 0, cause: null } as const;
+      const cooling = { health: 'failing', cooldown_until: 9, streak: 1, cause: 'connect' } as const;
+      one.accounts.patch({ ...key, ...healthy, windows: { used: 1 }, updated_at: 1 });
+      clock.now += 1;
+      other.accounts.patch({ ...key, ...cooling, updated_at: 2 });
+      await other.flush();
+      await one.flush();
+      const [row] = await other.accounts.find([key]);
+      assert.deepEqual(
+        [row?.health, row?.cooldown_until, row?.streak, row?.cause, row?.windows],
+        ['failing', 9, 1, 'connect', { used: 1 }],
+      );
+      clock.now += 1;
+      one.accounts.patch({ ...key, ...healthy, updated_at: 3 });
+      assert.equal((await one.accounts.find([key]))[0]?.health, 'active');
     });
 
     test('rows are found by their keys, however many there are', async (context) => {

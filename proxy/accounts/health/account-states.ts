@@ -18,15 +18,18 @@ const REFRESH_TRIES = 3;
 export class AccountStates {
   readonly #store: Store['accounts'];
   readonly #now: () => number;
+  readonly #shared: boolean;
   /** By account, then by model; the empty model is the account as a whole. */
   readonly #rows = new Map<string, Map<string, AccountStateRow>>();
   readonly #listeners: ((accounts: ReadonlySet<string>) => void)[] = [];
   /** Writes under leases that are under way, by account. */
   readonly #guarded = new Map<string, Promise<boolean>>();
 
-  constructor(store: Store['accounts'], now: () => number) {
+  /** @param shared whether other nodes use the accounts: health is written without delay then */
+  constructor(store: Store['accounts'], now: () => number, { shared = false }: { readonly shared?: boolean } = {}) {
     this.#store = store;
     this.#now = now;
+    this.#shared = shared;
   }
 
   /** Without a readable store the process starts with empty state. */
@@ -108,12 +111,13 @@ export class AccountStates {
   }
 
   #patch(account: string, model: string, fields: HealthFields | Partial<AccountStateRow>, lease?: Lease): void {
-    const before = this.#rows.get(account)?.get(model) ?? { ...HEALTHY, windows: null };
+    const before = this.#rows.get(account)?.get(model) ?? { ...HEALTHY, windows: null, health_at: 0 };
     const own = wholeMilliseconds(fields);
     if ((Object.keys(own) as (keyof HealthFields)[]).every((name) => own[name] === before[name])) return;
     const patch: AccountStatePatch = { account, model, ...own, updated_at: this.#now() };
     this.#of(account).set(model, { ...before, ...patch });
     if (lease) this.#writeUnder(lease, patch);
+    else if (this.#shared && patch.health !== undefined) this.#store.patchNow(patch);
     else this.#store.patch(patch);
   }
 
