@@ -1,15 +1,15 @@
 // The ON CONFLICT clause of a table, the same for both engines.
-import type { Table } from './tables.ts';
+import type { Table, TableColumns } from './tables.ts';
 
 /** The new value; where the table says when it was decided, only in place of an older decision: writes are queued, and come late. */
-function replacing({ name, decidedAt }: Table, column: string): string {
-  const at = decidedAt.get(column);
+function replacing({ name, decidedAt }: TableColumns, column: string): string {
+  const at = decidedAt?.get(column);
   if (at === undefined) return `${column} = excluded.${column}`;
   return `${column} = CASE WHEN excluded.${at} >= ${name}.${at} THEN excluded.${column} ELSE ${name}.${column} END`;
 }
 
 /** @param absent columns that the patches of this statement do not have */
-export function onConflict(table: Table, absent: readonly string[]): string {
+export function onConflict(table: TableColumns, absent: readonly string[]): string {
   const { name, columns, key, onConflict: rule } = table;
   const replaced = columns.filter((column) => !absent.includes(column));
   const added = columns.filter((column) => !key.includes(column));

@@ -1,6 +1,6 @@
 // What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
 import { StoreError } from './errors.ts';
-import type { LeaseVerbs } from './leases.ts';
+import type { LeaseVerbs } from './lease-verbs.ts';
 import type { LimitBounds, LimitedTurn, Taken } from './limit-rows.ts';
 import type { Table } from './tables.ts';
 
@@ -90,7 +90,7 @@ export interface DatabaseStats {
 export const lost = (): StoreError => new StoreError('lost', 'another process has the lease of this write');
 
 /** Increments a counter and returns its new value. The lock that this takes makes the order of values the order of commits. */
-export async function increment(session: Session, counter: 'version' | 'lease_token'): Promise<number> {
+export async function increment(session: Pick<Session, 'query'>, counter: 'version' | 'lease_token'): Promise<number> {
   const [record] = await session.query('UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value', [counter]);
   return Number(record?.value);
 }

@@ -1,6 +1,6 @@
 // Exchanges: which stored refresh tokens were sent to their provider, so that no node sends one again whose answer is still missing.
 import type { Driver, Guard } from './driver.ts';
-import type { Lease } from './leases.ts';
+import type { Lease } from './lease-verbs.ts';
 import type { CredentialRow, NewCredentialRow } from './rows.ts';
 import { credentials } from './tables.ts';
 import type { Writer } from './writer.ts';

@@ -46,7 +46,9 @@ export type Taken =
   /** Nothing was reserved. */
   | { readonly outcome: 'refused'; readonly use: StoredUse }
   /** The node's lease has expired: nothing was reserved, and what the node holds counts no more. */
-  | { readonly outcome: 'lost' };
+  | { readonly outcome: 'lost' }
+  /** The answer was lost: the reservation may have been made, and is to be withdrawn. */
+  | { readonly outcome: 'unknown' };
 
 /** The end of a reservation. */
 export interface Settlement {
@@ -62,15 +64,15 @@ export interface Settlement {
 }
 
 /**
- * The width of the slots of the last minute. An amount counts for a minute from the end of its slot: up to a slot longer than its own
- * minute, and never shorter. A key has at most 241 slots at a time.
+ * The width of the slots of the last minute. Slots are named by their end, and an amount counts for a minute from there: up to a slot
+ * longer than its own minute, and never shorter. A key has at most 241 slots at a time.
  */
-export const SLOT_MS = 250;
+const SLOT_MS = 250;
+
+export const slotOf = (at: number): number => Math.ceil(at / SLOT_MS) * SLOT_MS;
 
 /** Slots that count at `at` are greater than this. */
-export const slotsAfter = (at: number): number => at - 60_000 - (SLOT_MS - 1);
-
-export const slotOf = (at: number): number => at - (at % SLOT_MS);
+export const slotsAfter = (at: number): number => at - 60_000;
 
 export const DAY_MS = 86_400_000;
 

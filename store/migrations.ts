@@ -104,6 +104,11 @@ const oldestProgram = `
   ALTER TABLE schema_version ADD COLUMN oldest BIGINT NOT NULL DEFAULT 0;
 `;
 
+/** What all nodes on the database must have in common, such as the digest of a fixed text under a shared secret. */
+const checkValues = `
+  CREATE TABLE check_values (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+`;
+
 /** A batch that a process writes again, because the answer to its commit was lost, is recognised by its number. */
 const onceWritten = `
   CREATE TABLE written_batches (process TEXT NOT NULL PRIMARY KEY, batch BIGINT NOT NULL, at BIGINT NOT NULL);
@@ -170,7 +175,7 @@ export const migrations: readonly Step[] = [
   { sql: files },
   { sql: runningConfig },
   { sql: oldestProgram },
-  { postgres: onceWritten + leaseTokens },
+  { sql: checkValues, postgres: onceWritten + leaseTokens },
   { sql: nodes, postgres: TAKE_LIMITS, oldest: 10 },
   { sql: exchanges },
 ];

@@ -1,18 +1,15 @@
 // The nodes on the database: each has a lease on its name, with a token that fences what it writes, and tells the others where and what it is.
-import { type DatabaseRecord, type Driver, increment } from './driver.ts';
+import { type Driver, increment } from './driver.ts';
+import { select, where } from './query.ts';
+import type { NodeRow } from './rows.ts';
+import { nodes } from './tables.ts';
 
-/** A node as the others see it. Times are Unix milliseconds. */
-export interface NodeRow {
-  readonly id: string;
-  /** Greater than that of every earlier lease: what the node holds counts while the lease of this token has not expired. */
-  readonly token: number;
-  /** How other nodes reach its internal listener; null for a node without one. */
-  readonly address: string | null;
-  /** Of the program. */
-  readonly version: string;
-  readonly config_digest: string;
-  readonly started_at: number;
-  readonly expires_at: number;
+/** What a node holds beside its name. */
+export interface KnownNode extends NodeRow {
+  /** Slots of accounts. */
+  readonly slots: number;
+  /** Leases of its process on other names. */
+  readonly leases: number;
 }
 
 export type NewNode = Omit<NodeRow, 'token' | 'expires_at'>;
@@ -27,39 +24,43 @@ export interface NodeVerbs {
   join(node: NewNode, ttlMs: number, former?: number): Promise<Joined>;
   /** When the lease now expires; undefined where it was lost: it had expired, or another process has the name. */
   renew(node: Pick<NodeRow, 'id' | 'token' | 'config_digest'>, ttlMs: number): Promise<number | undefined>;
-  /** Ends the lease: what the node held is free. */
+  /** Ends the lease: what the node held is free. Other processes hear of it, and of one that joins, through `changes`. */
   leave(token: number): Promise<void>;
   /** The nodes whose lease has not expired, by name. */
   list(): Promise<readonly NodeRow[]>;
-  /** Also those that ended without leaving, for a day. */
-  known(): Promise<readonly NodeRow[]>;
+  /** Also those that ended without leaving, for a day; with what they hold. */
+  known(): Promise<readonly KnownNode[]>;
 }
 
 /** How long a node that ended without leaving is remembered. */
 export const DEAD_NODES_KEPT_MS = 86_400_000;
 
-const COLUMNS = 'id, token, address, version, config_digest, started_at, expires_at';
+/** The expiry time of a node that left: it is not among those that died. */
+const LEFT = 0;
+
+/** The owner of a lease is the id of a node, a slash, and a random part of its process. */
+const KNOWN = `
+  SELECT id, token, address, version, config_digest, started_at, expires_at,
+    (SELECT coalesce(sum(held), 0) FROM slots WHERE slots.node = nodes.token) AS slots,
+    (SELECT count(*) FROM leases
+      WHERE substr(leases.owner, 1, length(nodes.id) + 1) = nodes.id || '/' AND leases.expires_at > $1) AS leases
+  FROM nodes WHERE expires_at > $2 ORDER BY id`;
 
 /** @param clock Unix milliseconds of this process: leases are compared by the clock that all nodes share */
 export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
   const ahead = (): number => driver.now() - clock();
-  const select = async (since: number): Promise<readonly NodeRow[]> => {
-    const records = await driver.query(`SELECT ${COLUMNS} FROM nodes WHERE expires_at > $1 ORDER BY id`, [since]);
-    return records.map((record) => rowOf(record, ahead()));
-  };
+  const here = <Row extends NodeRow>(row: Row): Row => ({ ...row, expires_at: row.expires_at - ahead() });
   return {
     join: (node, ttlMs, former) =>
-      driver.transaction(async (session) => {
-        const token = await increment(session, 'lease_token');
+      driver.update<Joined>(async (transaction) => {
+        // The lock that this takes lets one process join at a time.
+        const token = await increment(transaction, 'lease_token');
         const now = driver.now();
-        const [other] = await session.query(`SELECT ${COLUMNS} FROM nodes WHERE id = $1 AND expires_at > $2`, [node.id, now]);
-        if (other) return { taken: rowOf(other, ahead()) };
-        const { id, address, version, config_digest, started_at } = node;
-        const values = [id, token, address, version, config_digest, started_at, now + ttlMs];
-        await session.run('DELETE FROM nodes WHERE id = $1', [id]);
-        await session.run(`INSERT INTO nodes (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, values);
-        if (former !== undefined) await session.run('UPDATE key_grants SET node = $1 WHERE node = $2', [token, former]);
-        return { joined: { ...node, token, expires_at: clock() + ttlMs } };
+        const [other] = await select(transaction, nodes, { where: [where('id = ?', node.id), where('expires_at > ?', now)] });
+        if (other) return { result: { taken: here(other) }, batch: new Map() };
+        if (former !== undefined) await transaction.run('UPDATE key_grants SET node = $1 WHERE node = $2', [token, former]);
+        const row = { ...node, token, expires_at: now + ttlMs };
+        return { result: { joined: here(row) }, batch: new Map([[nodes, [row]]]) };
       }),
     async renew({ id, token, config_digest }, ttlMs) {
       const expires_at = clock() + ttlMs;
@@ -67,21 +68,19 @@ export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
       const sql = 'UPDATE nodes SET expires_at = $1, config_digest = $2 WHERE id = $3 AND token = $4 AND expires_at > $5';
       return (await driver.run(sql, [now + ttlMs, config_digest, id, token, now])) === 1 ? expires_at : undefined;
     },
-    async leave(token) {
-      await driver.run('DELETE FROM slots WHERE node = $1', [token]);
-      await driver.run('DELETE FROM nodes WHERE token = $1', [token]);
+    leave: (token) =>
+      driver.update(async (transaction) => {
+        const left = await select(transaction, nodes, { where: [where('token = ?', token)] });
+        await transaction.run('DELETE FROM slots WHERE node = $1', [token]);
+        return { result: undefined, batch: new Map(left.length > 0 ? [[nodes, left.map((row) => ({ ...row, expires_at: LEFT }))]] : []) };
+      }),
+    async list() {
+      return (await select(driver, nodes, { where: [where('expires_at > ?', driver.now())], order: 'id' })).map(here);
     },
-    list: () => select(driver.now()),
-    known: () => select(driver.now() - DEAD_NODES_KEPT_MS),
+    async known() {
+      const now = driver.now();
+      const records = await driver.query(KNOWN, [now, Math.max(LEFT, now - DEAD_NODES_KEPT_MS)]);
+      return records.map((record) => here({ ...nodes.decode(record), slots: Number(record.slots), leases: Number(record.leases) }));
+    },
   };
 }
-
-const rowOf = ({ id, token, address, version, config_digest, started_at, expires_at }: DatabaseRecord, ahead: number): NodeRow => ({
-  id: String(id),
-  token: Number(token),
-  address: address === null ? null : String(address),
-  version: String(version),
-  config_digest: String(config_digest),
-  started_at: Number(started_at),
-  expires_at: Number(expires_at) - ahead,
-});

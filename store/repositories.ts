@@ -1,11 +1,13 @@
 // The store over any engine's driver: the verbs of each table, as queued writes and portable queries.
 import { randomUUID } from 'node:crypto';
 import { changesVerbs } from './changes.ts';
+import { checkValueVerbs } from './check-values.ts';
 import { derivedAttempt, isDerivable, succeededAtOnce } from './derived-attempt.ts';
 import type { Driver } from './driver.ts';
 import { exchangeVerbs } from './exchanges.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
-import { heldBy, type Lease, leaseVerbs } from './leases.ts';
+import type { Lease } from './lease-verbs.ts';
+import { heldBy, leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
 import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
@@ -196,6 +198,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     limits: limitVerbs(driver, clock),
     nodes: nodeVerbs(driver, clock),
     slots: slotVerbs(driver),
+    checkValues: checkValueVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writers.map((one) => one.stats()).reduce(together),
     database: () => driver.stats?.(),

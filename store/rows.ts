@@ -184,6 +184,20 @@ export interface UsageRow {
 
 export type UsageKey = Pick<UsageRow, 'key_id' | 'pool' | 'day'>;
 
+/** A node as the others see it. Times are Unix milliseconds. */
+export interface NodeRow {
+  readonly id: string;
+  /** Greater than that of every earlier lease: what the node holds counts while the lease of this token has not expired. */
+  readonly token: number;
+  /** How other nodes reach its internal listener; null for a node without one. */
+  readonly address: string | null;
+  /** Of the program. */
+  readonly version: string;
+  readonly config_digest: string;
+  readonly started_at: number;
+  readonly expires_at: number;
+}
+
 /** What a node has of an account's `max_concurrent`. */
 export interface SlotRow {
   readonly account: string;

@@ -10,8 +10,8 @@ export interface SlotClaim {
   readonly account: string;
   /** `max_concurrent` of the account, by the node's own configuration. */
   readonly most: number;
-  /** Turns of the node that are there now: their slots are not given back. */
-  readonly using: number;
+  /** What it keeps in any case: its turns have these slots, or may get them. */
+  readonly kept: number;
   /** Turns that are there or could go there now. */
   readonly wanted: number;
 }
@@ -23,12 +23,15 @@ export interface SlotGrant {
   readonly held: number;
   /** The node begins a turn only while fewer are there. Less than `held` where another node waits for its share. */
   readonly allowed: number;
+  /** Whether another node lacks slots: what is fair changes with time. */
+  readonly contended: boolean;
 }
 
 export interface SlotVerbs {
   /**
-   * Replaces what the node has of the accounts: as many slots as it wants, and some to spare, as far as they are free; its fair share
-   * where others want more than there is. Other nodes hear of it through `changes` where they may have to give some back, or may get some.
+   * Replaces what the node has of the accounts. While no other node lacks any, it gets what is free of an ample amount: half more than it
+   * wants, an even part at least. Else it gets what it wants up to its fair share, and keeps what the others do not lack. Other nodes hear
+   * of it through `changes` where they may have to give slots back, or may get some.
    * @returns undefined where the lease of the node has expired
    */
   claim(node: number, claims: readonly SlotClaim[]): Promise<readonly SlotGrant[] | undefined>;
@@ -51,9 +54,10 @@ export function slotVerbs(driver: Driver): SlotVerbs {
         ]);
         if (!present.nodes.has(node)) return { result: undefined, batch: new Map() };
         const changes = claims.map((claim) => changed(claim, node, present));
-        const tables = Map.groupBy(changes, ({ announce }) => (announce ? announcedSlots : slots));
+        const written = changes.filter(({ row }) => !isStored(row, present));
+        const tables = Map.groupBy(written, ({ announce }) => (announce ? announcedSlots : slots));
         return {
-          result: changes.map(({ row: { account, held }, allowed }) => ({ account, held, allowed })),
+          result: changes.map(({ row: { account, held }, allowed, contended }) => ({ account, held, allowed, contended })),
           batch: new Map([...tables].map(([table, list]) => [table, list.map(({ row }) => row)])),
         };
       }),
@@ -90,28 +94,39 @@ interface Present {
   readonly rows: ReadonlyMap<string, readonly SlotRow[]>;
 }
 
+const isStored = (row: SlotRow, { rows }: Present): boolean =>
+  rows.get(row.account)?.some(({ node, held, wanted }) => node === row.node && held === row.held && wanted === row.wanted) ?? false;
+
 interface Change {
   readonly row: SlotRow;
   readonly allowed: number;
+  readonly contended: boolean;
   /** Whether other nodes may have to give slots back, or may get some. */
   readonly announce: boolean;
 }
 
-function changed({ account, most, using, wanted: asked }: SlotClaim, node: number, { now, nodes, rows: all }: Present): Change {
+function changed({ account, most, kept, wanted: asked }: SlotClaim, node: number, { now, nodes, rows: all }: Present): Change {
   const rows = all.get(account) ?? [];
   const others = rows.filter((row) => row.node !== node);
   const before = rows.find((row) => row.node === node) ?? { account, node, held: 0, wanted: 0, since: now };
-  const wanted = Math.min(asked, most);
-  const free = most - others.reduce((sum, { held }) => sum + held, 0);
-  const own = { ...before, wanted };
-  // The second: fewer slots than are used, after a smaller `max_concurrent`, or under a new lease with turns of a lost one.
-  const contended = others.some((row) => row.wanted > row.held) || using > free;
-  const share = contended ? fairShare(most, [...others, own], own, now) : most;
-  const held = Math.max(using, Math.min(contended ? wanted : wanted + spare(wanted, most, nodes.size), share, free), 0);
-  const row = { ...own, held, since: held === before.held ? before.since : now };
-  const newlyShort = wanted > held && (wanted > before.wanted || before.wanted <= before.held);
-  return { row, allowed: Math.min(held, share), announce: newlyShort || (contended && held < before.held) };
+  const own = { ...before, wanted: Math.min(asked, most) };
+  const free = most - sum(others, ({ held }) => held);
+  const unmet = sum(others, ({ wanted, held }) => Math.max(0, wanted - held));
+  // The second: fewer slots than are in use, after a smaller `max_concurrent`, or under a new lease with turns of a lost one.
+  const contended = unmet > 0 || kept > free;
+  const ample = Math.max(Math.floor(most / nodes.size), Math.ceil(own.wanted * 1.5));
+  // Of what is idle a node gives back what the others lack, and what is more than ample.
+  const spared = Math.min(before.held - Math.max(0, unmet - (free - before.held)), ample);
+  const limit = contended ? Math.max(fairShare(most, [...others, own], own, now), spared) : most;
+  const target = contended ? Math.max(own.wanted, before.held) : ample;
+  const held = Math.max(kept, Math.min(target, limit, free), 0);
+  const newlyShort = own.wanted > held && (own.wanted > before.wanted || before.wanted <= before.held);
+  return {
+    row: { ...own, held, since: held === before.held ? before.since : now },
+    allowed: Math.min(held, limit),
+    contended,
+    announce: newlyShort || (unmet > 0 && held < before.held),
+  };
 }
 
-/** What a node holds beyond what it needs while no other one needs it: an equal part at least, so that a turn seldom waits for a slot. */
-const spare = (wanted: number, most: number, nodes: number): number => Math.max(Math.ceil(wanted / 2), Math.floor(most / nodes) - wanted);
+const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number => rows.reduce((all, row) => all + of(row), 0);

@@ -3,19 +3,20 @@ import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
 import { StoreError } from './errors.ts';
 import type { Notice } from './notice.ts';
+import type { PostgresOptions } from './postgres/postgres.ts';
 import { repositories } from './repositories.ts';
 import type { Store } from './verbs.ts';
 import { Writer, type WriterOptions } from './writer.ts';
 
 export type { Change, Changes, ChangesVerbs, TrackedTable } from './changes.ts';
+export type { CheckValueVerbs } from './check-values.ts';
 export type { DatabaseStats } from './driver.ts';
 export { StoreError, type StoreErrorCode } from './errors.ts';
 export type * from './filters.ts';
-export type { Lease, LeaseVerbs } from './leases.ts';
+export type { Lease, LeaseVerbs } from './lease-verbs.ts';
 export type { LimitBounds, LimitedTurn, Settlement, StoredUse, Taken } from './limit-rows.ts';
-export { SLOT_MS } from './limit-rows.ts';
 export type { LimitVerbs } from './limits.ts';
-export type { Joined, NewNode, NodeRow, NodeVerbs } from './nodes.ts';
+export type { Joined, KnownNode, NewNode, NodeVerbs } from './nodes.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
 export type { SlotClaim, SlotGrant, SlotVerbs } from './slots.ts';
@@ -28,6 +29,8 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly clock: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
+  /** Most connections to PostgreSQL, at least 5; 10 by default. */
+  readonly connections?: number;
   /** Hears of a shared store what an operator's log should have. */
   readonly notice?: Notice;
 }
@@ -43,8 +46,8 @@ const PIN_FLUSH_MS = 5;
  * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const { clock, writer = randomUUID(), notice = () => undefined } = options;
-  const driver = await openDriver(url, { clock, writer, notice });
+  const { clock, writer = randomUUID(), notice = () => undefined, connections = 10 } = options;
+  const driver = await openDriver(url, { clock, writer, notice, connections });
   const writing = new Writer(driver.write, { ...defaults, ...options });
   // Where turns end only after their pins are stored, log rows are still gathered into large batches.
   const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...defaults, ...options, flushMs: PIN_FLUSH_MS }) : writing;
@@ -52,7 +55,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
 }
 
 /** The adapter of the other engine, and its library, are not loaded. */
-async function openDriver(url: string, options: Required<Pick<StoreOptions, 'clock' | 'writer' | 'notice'>>): Promise<Driver> {
+async function openDriver(url: string, options: PostgresOptions): Promise<Driver> {
   const [, scheme, place] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
   if (scheme === 'sqlite' && place) return (await import('./sqlite/sqlite.ts')).openSqlite(place, options);
   if (/^postgres(?:ql)?$/.test(scheme ?? '') && URL.canParse(url))

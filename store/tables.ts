@@ -11,6 +11,7 @@ import type {
   FileRow,
   KeySlotRow,
   NewCredentialRow,
+  NodeRow,
   PinRow,
   RequestRow,
   RunningConfigRow,
@@ -58,6 +59,9 @@ export interface Table<Row extends object = object, Input extends object = Row> 
   /** The row of a database record. @throws StoreError `corrupt` */
   decode(record: Readonly<Record<string, unknown>>): Row;
 }
+
+/** What an INSERT knows of a table. */
+export type TableColumns = Pick<Table, 'name' | 'columns' | 'key' | 'onConflict' | 'fields'> & Partial<Pick<Table, 'decidedAt'>>;
 
 interface Column<Input> {
   readonly type: ColumnType;
@@ -265,6 +269,21 @@ export const usage = table<UsageRow>('usage', {
     cost_nanos: integer((row) => row.cost_nanos),
     held_tokens: integer((row) => row.held_tokens),
     held_nanos: integer((row) => row.held_nanos),
+  },
+});
+
+export const nodes = table<NodeRow>('nodes', {
+  key: ['id'],
+  onConflict: 'replace',
+  tracked: true,
+  columns: {
+    id: text((row) => row.id),
+    token: integer((row) => row.token),
+    address: text((row) => row.address),
+    version: text((row) => row.version),
+    config_digest: text((row) => row.config_digest),
+    started_at: integer((row) => row.started_at),
+    expires_at: integer((row) => row.expires_at),
   },
 });
 

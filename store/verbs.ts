@@ -1,9 +1,10 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
 import type { ChangesVerbs } from './changes.ts';
+import type { CheckValueVerbs } from './check-values.ts';
 import type { DatabaseStats } from './driver.ts';
 import type { ExchangeVerbs } from './exchanges.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
-import type { Lease, LeaseVerbs } from './leases.ts';
+import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
 import type { NodeVerbs } from './nodes.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
@@ -132,6 +133,7 @@ export interface Store {
   readonly limits: LimitVerbs;
   readonly nodes: NodeVerbs;
   readonly slots: SlotVerbs;
+  readonly checkValues: CheckValueVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;
   /** Of a shared store. */

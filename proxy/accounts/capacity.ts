@@ -17,6 +17,7 @@ import { ProbeClaims } from './health/probe-claims.ts';
 import { RefusedCredentials } from './health/refused-credentials.ts';
 import { type QuotaView, UNKNOWN_QUOTA } from './selection/account-load.ts';
 import { Selection } from './selection/selection.ts';
+import type { SharedCapacity } from './selection/shared-capacity.ts';
 import { alternativesIn, Sources } from './selection/sources.ts';
 
 export interface CapacityOptions {
@@ -33,6 +34,8 @@ export interface CapacityOptions {
   readonly quota?: QuotaView;
   /** With several nodes. */
   readonly exclusive?: ExclusiveWork | undefined;
+  /** Where several nodes share the capacity of the accounts. */
+  readonly shared?: SharedCapacity | undefined;
 }
 
 /** One account in /status, without its address and secrets. */
@@ -58,7 +61,7 @@ export class Capacity {
   readonly #loaded: () => LoadedConfig;
 
   constructor(options: CapacityOptions) {
-    const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA, exclusive } = options;
+    const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA, exclusive, shared } = options;
     const now = (): number => clock.now();
     this.#loaded = loaded;
     this.states = new AccountStates(store.accounts, now, store);
@@ -84,7 +87,7 @@ export class Capacity {
     });
     this.health.onChange((status) => log.info('account_health', logFields(status)));
     this.admission = new Admission(clock, counters);
-    this.selection = new Selection({ clock, counters, sources, health: this.health, quota, admission: this.admission, upstream });
+    this.selection = new Selection({ clock, counters, sources, health: this.health, quota, admission: this.admission, upstream, shared });
   }
 
   /** Restores what an earlier process stored. */

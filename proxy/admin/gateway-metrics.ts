@@ -5,10 +5,19 @@ import { COUNTERS, type CounterName, type Counters } from '../metrics.ts';
 import { OTHER } from '../turn-metrics.ts';
 import { accountMetrics } from './account-metrics.ts';
 import type { AdminTarget } from './admin-target.ts';
+import { databaseMetrics } from './database-metrics.ts';
 import type { Metric, Sample } from './metrics-page.ts';
+import { nodeMetrics } from './node-metrics.ts';
 
 export function gatewayMetrics(gateway: AdminTarget): readonly Metric[] {
-  return [...processMetrics(gateway), ...counterMetrics(gateway.services.counters), ...turnMetrics(gateway), ...accountMetrics(gateway)];
+  return [
+    ...processMetrics(gateway),
+    ...counterMetrics(gateway.services.counters),
+    ...turnMetrics(gateway),
+    ...accountMetrics(gateway),
+    ...databaseMetrics(gateway.services.store),
+    ...nodeMetrics(gateway),
+  ];
 }
 
 const counterMetrics = ({ values }: Counters): readonly Metric[] =>

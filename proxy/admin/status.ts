@@ -8,7 +8,8 @@ import type { PoolStatus, StatusReply } from './status-reply.ts';
 /** Members beside those of `StatusReply` are for people. */
 export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
   const { config } = gateway.loaded;
-  const { capacity, catalog, counters, guard, store, usage } = gateway.services;
+  const { capacity, catalog, counters, guard, node, store, usage } = gateway.services;
+  const sharing = node?.status();
   const { accounts, admission } = capacity.status();
   const configured = new Map(config.accounts.map((account) => [account.id, account]));
   return {
@@ -31,7 +32,8 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
     guard: guard.status(),
     catalogs: catalog.accounts.status(),
     quota: usage.quota.status(),
-    store: store.stats(),
+    ...(sharing && { sharing }),
+    store: { ...store.stats(), ...store.database() },
     counters: counters.values,
     config: redact(config),
   };

@@ -15,6 +15,7 @@ import { addModeCommands } from './mode-command.ts';
 import { addRequests } from './requests-command.ts';
 import { addRoutes } from './routes-command.ts';
 import { addStatus, addTop } from './status-command.ts';
+import { addStoreCommands } from './store-command.ts';
 import { addTokenCommands } from './token-command.ts';
 
 /**
@@ -82,7 +83,7 @@ function programOf(io: Io): Command {
     await serve({ config });
   });
   for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addClient]) add(program, io);
-  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands]) add(program, io);
+  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);
   return program;
 }
 
@@ -92,7 +93,7 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof EditRefused) return failure('the file is unchanged; with this edit it would be invalid:', error.findings);
   if (error instanceof ConfigError) return failure('', error.findings);
   if (error instanceof EditError) return failure(error.message);
-  if (error instanceof Error && error.name === 'StoreError') return failure(error.message);
+  if (error instanceof Error && (error.name === 'StoreError' || error.name === 'NodeNameTaken')) return failure(error.message);
   if (isAddressError(error)) return failure(`cannot listen: ${error.message}`);
   return undefined;
 }

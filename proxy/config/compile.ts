@@ -39,7 +39,7 @@ export function compile(data: unknown, folder: string): Config {
 const MEMORY = 'sqlite::memory:';
 
 function compileStore(store: Config['store'], folder: string): Config['store'] {
-  if (typeof store !== 'string') return { postgres: reference(store.postgres, folder) };
+  if (typeof store !== 'string') return { ...store, postgres: reference(store.postgres, folder) };
   return store === MEMORY ? MEMORY : `sqlite:${resolve(folder, store.slice('sqlite:'.length))}`;
 }
 

@@ -56,7 +56,7 @@ export interface Config {
   };
   readonly admin: { readonly host: string; readonly port: number } | false;
   /** `sqlite:PATH`, absolute; or where the URL of a PostgreSQL database is. */
-  readonly store: string | { readonly postgres: SecretRef };
+  readonly store: string | { readonly postgres: SecretRef; readonly connections: number };
   readonly store_key: SecretRef;
   readonly node: NodeConfig;
   readonly retention: { readonly requests_days: number; readonly audit_days: number };

@@ -6,6 +6,7 @@ import { adminRoutes } from '../admin/admin-routes.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { type Clock, systemClock, withDeadline } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
+import { agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
 import { Log } from '../log.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
@@ -47,14 +48,25 @@ export class Gateway {
   #forgetRetention = (): void => undefined;
 
   /** Opens the store and starts what must run before the first turn. @throws StoreError */
-  static async open({ loaded, clock = systemClock, log, load = new NodeLoad() }: GatewayOptions): Promise<Gateway> {
+  static async open(options: GatewayOptions): Promise<Gateway> {
+    const { loaded, clock = systemClock, log = new Log(loaded.config.log.level), load = new NodeLoad() } = options;
     const { config } = loaded;
     const [store, key, rehearsals] = await Promise.all([
-      openStore(loaded.storeUrl, { clock: () => clock.now() }),
+      openStore(loaded.storeUrl, {
+        clock: () => clock.now(),
+        notice: (event, fields) => log.warn(event, fields),
+        ...(typeof config.store === 'object' && { connections: config.store.connections }),
+      }),
       storeKeyOf(config.store, config.store_key),
       RehearsalProviders.start(config),
     ]);
-    return new Gateway(loaded, rehearsals, { store, key, clock, log: log ?? new Log(config.log.level), load });
+    try {
+      if (store.shared) await agreeOnSecret(store, 'store_key', key);
+    } catch (thrown) {
+      await Promise.all([rehearsals.close(), store.close()]);
+      throw thrown;
+    }
+    return new Gateway(loaded, rehearsals, { store, key, clock, log, load });
   }
 
   private constructor(loaded: LoadedConfig, rehearsals: RehearsalProviders, opened: Omit<ServicesOptions, 'loaded'>) {
@@ -100,15 +112,18 @@ export class Gateway {
   }
 
   get ready(): boolean {
-    return this.#accepting && this.services.catalog.ready && this.services.usage.ready;
+    const { catalog, node, usage } = this.services;
+    return this.#accepting && catalog.ready && usage.ready && (node?.isReady ?? true);
   }
 
   /** Accepts connections at once; `/readyz` follows the first round of catalogs and of usage reads. */
   async listen(): Promise<Addresses> {
-    const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, store, usage } = this.services;
+    const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, node, store, usage } = this.services;
     const { listen, admin, accounts } = this.loaded.config;
+    await node?.membership.start(null);
     await changes.start();
     await Promise.all([capacity.start(), continuity.load(), accounting.load()]);
+    await node?.shares.start();
     await credentials.configure(this.loaded);
     usage.configure(accounts);
     await catalog.start(accounts);
@@ -124,11 +139,12 @@ export class Gateway {
    * read, or the deadline has passed: the next change does not wait for an account that does not answer.
    */
   async reload(loaded: LoadedConfig): Promise<void> {
-    const { capacity, catalog, clock, credentials, log, upstreams, usage } = this.services;
+    const { capacity, catalog, clock, credentials, log, node, upstreams, usage } = this.services;
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
     void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#generation = new Generation(loaded);
     capacity.configure();
+    void node?.membership.publish();
     await credentials.configure(loaded);
     usage.configure(loaded.config.accounts);
     log.level = loaded.config.log.level;
@@ -143,10 +159,11 @@ export class Gateway {
 
   /** Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything. */
   async close(): Promise<void> {
-    const { capacity, catalog, changes, continuity, store, tokens, upstreams, usage, usageRefresh } = this.services;
+    const { capacity, catalog, changes, continuity, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
     this.#accepting = false;
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
+    await node?.stop();
     for (const part of [catalog, usage, usageRefresh, capacity, changes]) part.stop();
     continuity.flush();
     this.#load.stop();

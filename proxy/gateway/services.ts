@@ -37,6 +37,7 @@ import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
 import { TokenVault } from '../upstream/credentials/token-vault.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { WebsocketSupport } from '../upstream/websocket-support.ts';
+import { NodeServices } from './node-services.ts';
 
 export interface ServicesOptions {
   readonly clock: Clock;
@@ -69,6 +70,8 @@ export class Services {
   readonly guard: OverloadGuard;
   readonly usage: AccountUsage;
   readonly accounting: Accounting;
+  /** Undefined where the store has one node. */
+  readonly node: NodeServices | undefined;
   readonly credentials: Credentials;
   readonly continuity: Continuity;
   readonly files: Files;
@@ -100,7 +103,8 @@ export class Services {
       sharing: exclusive && new SharedReads({ exclusive, ...store.catalog }),
     });
     const ledger = new Ledger(store.usage, clock, store);
-    this.accounting = new Accounting(ledger, new LocalLimits(ledger, clock));
+    this.node = store.shared ? new NodeServices({ store, clock, counters, log, loaded }) : undefined;
+    this.accounting = new Accounting(ledger, this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock));
     this.usage = new AccountUsage({
       clock,
       counters,
@@ -120,6 +124,7 @@ export class Services {
       models: () => this.models,
       quota: this.usage.quota,
       exclusive,
+      shared: this.node?.shares,
     });
     this.capacity.states.onRefresh((accounts) => {
       for (const account of accounts) this.usage.quota.refresh(account);
@@ -132,6 +137,7 @@ export class Services {
     this.files = new Files(store.files, clock);
     this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
+    this.node?.follow(this.changes);
     this.credentials = new Credentials({
       vault: new TokenVault(store.credentials, key, { exclusive: this.exclusive, shared: store.shared }),
       exchange: tokenEndpoint(),

@@ -51,9 +51,14 @@ export class Ledger {
 
   /** Adds one turn. */
   settle(key: string, pool: string, totals: Totals): void {
+    this.#store.add(this.count(key, pool, totals));
+  }
+
+  /** Adds one turn in memory alone. @returns what its caller writes to the store */
+  count(key: string, pool: string, totals: Totals): UsageRow {
     const day = dayOf(this.#clock.now());
     this.#add(key, pool, day, totals);
-    this.#store.add({ ...totals, key_id: key, pool, day });
+    return { ...totals, key_id: key, pool, day };
   }
 
   /** Of a key in all Pools, over the last `days`, today included. */

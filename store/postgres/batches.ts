@@ -40,6 +40,9 @@ const NOTIFY = "SELECT pg_notify('poolgate.' || current_schema(), $1)";
 
 export const COMMIT: Insertion = { sql: 'COMMIT', values: [] };
 
+/** A process that could not write for so long does not come back. */
+const REMEMBERED_MS = 8 * 86_400_000;
+
 export class BatchWriter {
   readonly #connections: Connections;
   readonly #options: BatchOptions;
@@ -50,6 +53,12 @@ export class BatchWriter {
   constructor(connections: Connections, options: BatchOptions) {
     this.#connections = connections;
     this.#options = options;
+  }
+
+  /** Deletes what is known of the batches of processes that ended long ago. */
+  async forget(): Promise<void> {
+    const before = this.#options.clock() - REMEMBERED_MS;
+    await this.#connections.use((connection) => connection.run('DELETE FROM written_batches WHERE at < $1', [before]));
   }
 
   /** One batch at a time. The same batch again is the repetition of a write that failed. */
@@ -77,7 +86,7 @@ export class BatchWriter {
         if (first === 0) return await connection.script('ROLLBACK');
       }
       if (guard && (await connection.query(`${guard.sql} FOR UPDATE`, guard.values)).length === 0) throw lost();
-      await sendAll(connection, [...insertions, COMMIT]);
+      await Promise.all([begun, sendAll(connection, [...insertions, COMMIT])]);
     } catch (error) {
       await connection.script('ROLLBACK').catch(() => {});
       throw error;

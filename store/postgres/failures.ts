@@ -20,8 +20,8 @@ const codes: Readonly<Record<string, StoreErrorCode>> = {
   XX002: 'corrupt',
 };
 
-/** A SQLSTATE has five characters; the codes of the system, such as ECONNREFUSED, have more. */
-const isSqlState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code);
+/** A SQLSTATE has five characters; the codes of the system, such as ECONNREFUSED and EPIPE, begin with an E, which no class does. */
+const isSqlState = (code: string): boolean => /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code);
 
 /** The failure of a statement or a connection; the message names the SQLSTATE or the system's code, and nothing of the statement. */
 export function failureOf(thrown: unknown): StoreError {

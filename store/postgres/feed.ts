@@ -2,6 +2,7 @@
 import pg from 'pg';
 import type { Notice } from '../notice.ts';
 import { type DatabaseClock, READ_CLOCK } from './database-clock.ts';
+import type { Outage } from './outage.ts';
 
 export interface FeedOptions {
   readonly url: string;
@@ -9,6 +10,8 @@ export interface FeedOptions {
   readonly writer: string;
   /** Measured with every check of the connection. */
   readonly clock: DatabaseClock;
+  /** Hears of a lost connection. */
+  readonly outage: Outage;
   readonly notice: Notice;
 }
 
@@ -109,6 +112,7 @@ export class Feed {
     this.#connected = false;
     if (this.#closed) return;
     this.#losses++;
+    this.#options.outage.suspect();
     this.#options.notice('store_feed_lost');
   }
 

@@ -3,7 +3,7 @@ import { onConflict } from '../conflict.ts';
 import type { ColumnType } from '../decoders.ts';
 import type { Value } from '../driver.ts';
 import { StoreError } from '../errors.ts';
-import type { Field, Table } from '../tables.ts';
+import type { Field, TableColumns } from '../tables.ts';
 import { storableJson } from './storable-text.ts';
 
 /** A statement and its values. Batches that differ in the same columns have the same statement. */
@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<ColumnType, 'bigint' | 'text'>> = { text: 'text', j
  * @param computed columns whose value is an expression
  * @throws StoreError `bad_row`
  */
-export function insertionOf(table: Table, rows: readonly object[], computed: Readonly<Record<string, string>> = {}): Insertion {
+export function insertionOf(table: TableColumns, rows: readonly object[], computed: Readonly<Record<string, string>> = {}): Insertion {
   const values: Value[] = [];
   const lists: string[] = [];
   const absent: string[] = [];
@@ -56,7 +56,7 @@ function asBound(value: unknown): Value | undefined {
   return Number.isFinite(value) ? (value as number) : undefined;
 }
 
-function jsonOf({ name }: Table, list: readonly unknown[]): string {
+function jsonOf({ name }: TableColumns, list: readonly unknown[]): string {
   try {
     return storableJson(JSON.stringify(list));
   } catch (cause) {

@@ -1,5 +1,5 @@
 // Leases in one statement each. A token comes from a sequence; a lease that was released stays as an expired row until it is purged.
-import type { LeaseVerbs } from '../leases.ts';
+import type { LeaseVerbs } from '../lease-verbs.ts';
 import type { Connections } from './connections.ts';
 
 /** A held lease costs a read and no write. The token is drawn again where another process was faster: it is the greatest by then. */

@@ -27,17 +27,27 @@ export class Outage {
   }
 
   /**
-   * Runs a statement, or fails at once. One connection that breaks is no outage: a new one decides.
+   * Runs statements, or fails at once.
    * @throws StoreError `unreachable` during an outage
    */
   async guard<Result>(act: () => Promise<Result>): Promise<Result> {
     if (this.#lasts) throw new StoreError('unreachable', 'PostgreSQL: no connection');
+    return this.watch(act);
+  }
+
+  /** Runs statements whose failure may show an outage. */
+  async watch<Result>(act: () => Promise<Result>): Promise<Result> {
     try {
       return await act();
     } catch (error) {
-      if (error instanceof StoreError && error.code === 'unreachable') void this.#try();
+      if (error instanceof StoreError && error.code === 'unreachable') this.suspect();
       throw error;
     }
+  }
+
+  /** A connection broke. That is no outage: a new one decides. */
+  suspect(): void {
+    if (!this.#trying) void this.#try();
   }
 
   /** Ends the tries. */
@@ -46,7 +56,6 @@ export class Outage {
   }
 
   async #try(): Promise<void> {
-    if (this.#trying) return;
     this.#trying = true;
     while (!this.#closed && !(await this.#connects())) {
       if (!this.#lasts) this.#options.notice('store_unreachable');

@@ -17,25 +17,33 @@ export interface PostgresOptions {
   /** Names this process in the change records. */
   readonly writer: string;
   readonly notice: Notice;
+  /** Most of them at once, at least 5. */
+  readonly connections: number;
 }
 
-/** With the feed eleven connections a node; a server has 100 by default. */
-const TURNS = { most: 6, waitMs: 1_000, deadlineMs: 2_000 } as const;
-const WRITER = { most: 2, waitMs: 2_000, deadlineMs: 10_000 } as const;
+/** Beside the feed and these two kinds of connections, all are for turns. */
+const TURNS = { waitMs: 1_000, deadlineMs: 2_000 } as const;
+const FEEDS = 1;
+
+/** Containers that start together: the database is a few seconds later. */
+const PATIENCE_MS = 10_000;
+/** One for pins, one for all other rows. */
+const WRITER = { most: 2, waitMs: 2_000, deadlineMs: 5_000 } as const;
 const OPERATORS = { most: 2, waitMs: 5_000, deadlineMs: 30_000 } as const;
 
 /** Opens the database and migrates it. @param url a secret: no message has its password */
-export async function openPostgres(url: string, { clock, writer, notice }: PostgresOptions): Promise<Driver> {
-  await upgrade(url, clock);
+export async function openPostgres(url: string, { clock, writer, notice, connections }: PostgresOptions): Promise<Driver> {
+  await upgrade(url, { clock, patienceMs: PATIENCE_MS });
   const time = new DatabaseClock(clock, notice);
   const outage = new Outage({ url, notice });
-  const turns = new Connections({ url, ...TURNS, outage });
+  const turns = new Connections({ url, ...TURNS, most: connections - WRITER.most - OPERATORS.most - FEEDS, outage });
   const writing = new Connections({ url, ...WRITER });
   const operators = new Connections({ url, ...OPERATORS, outage });
   const pools = [turns, writing, operators];
   const batches = new BatchWriter(writing, { clock, writer, repeated: 'once' });
   const besides = new BatchWriter(writing, { clock, writer, repeated: 'again' });
   let feed: Feed | undefined;
+  await batches.forget();
   await turns.use((connection) => time.measure(async () => Number((await connection.query(READ_CLOCK, []))[0]?.now)));
   return {
     shared: true,
@@ -45,13 +53,13 @@ export async function openPostgres(url: string, { clock, writer, notice }: Postg
     transaction: (work) => serialised(turns, work),
     browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
     update: (work) => updated(turns, { clock, writer }, work),
-    takeLimits: (turn, bounds) => turns.use((connection) => takeLimits(connection, turn, bounds)),
+    takeLimits: (turn, bounds) => takeLimits(turns, turn, bounds),
     maintain: (sql, values) => operators.use((connection) => connection.run(sql, values)),
-    write: (batch, guard) => batches.write(batch, guard),
-    writeBeside: (batch) => besides.write(batch),
+    write: (batch, guard) => outage.watch(() => batches.write(batch, guard)),
+    writeBeside: (batch) => outage.watch(() => besides.write(batch)),
     leases: leasesOf(turns, clock, () => time.now()),
     listen(wake) {
-      feed = new Feed({ url, writer, clock: time, notice }, wake);
+      feed = new Feed({ url, writer, clock: time, outage, notice }, wake);
     },
     stats(): DatabaseStats {
       const all = pools.map(({ stats }) => stats);

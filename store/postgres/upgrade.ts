@@ -5,21 +5,27 @@ import { migrate, type Step } from '../migrations.ts';
 import { Connections } from './connections.ts';
 import { inTransaction } from './transactions.ts';
 
-/** A node waits this long for a database that starts, and for another node that migrates it. */
-const WAITING = { most: 1, waitMs: 5_000, deadlineMs: 120_000 } as const;
-const STARTING_MS = 20_000;
+/** A node waits this long for another one that migrates the database. */
+const MIGRATION = { most: 1, waitMs: 5_000, deadlineMs: 120_000 } as const;
+const PAUSE_MS = 250;
 
 /** Any number that other programs on the database do not lock. */
 const MIGRATION_LOCK = 4_000_110_011;
 
-/** The rows of the program's first use are those of PostgreSQL 15. */
+/** PostgreSQL 15 (Q34). */
 const OLDEST_SERVER = 150_000;
 
+export interface UpgradeOptions {
+  readonly clock: () => number;
+  /** How long to wait for a database that cannot be reached yet, such as one that starts at the same time. */
+  readonly patienceMs: number;
+}
+
 /** @throws StoreError with a message for the operator, in which the URL has no password */
-export async function upgrade(url: string, clock: () => number): Promise<void> {
-  const connections = new Connections({ url, ...WAITING });
+export async function upgrade(url: string, { clock, patienceMs }: UpgradeOptions): Promise<void> {
+  const connections = new Connections({ url, ...MIGRATION });
   try {
-    await whenStarted(() =>
+    await whenReachable(patienceMs, () =>
       connections.use((connection) =>
         inTransaction(connection, 'BEGIN', async () => {
           await checkServer(connection);
@@ -36,15 +42,14 @@ export async function upgrade(url: string, clock: () => number): Promise<void> {
   }
 }
 
-/** Repeats what a database that is about to start refuses. */
-async function whenStarted(act: () => Promise<void>): Promise<void> {
-  const end = performance.now() + STARTING_MS;
+async function whenReachable(patienceMs: number, act: () => Promise<void>): Promise<void> {
+  const end = performance.now() + patienceMs;
   for (;;) {
     try {
       return await act();
     } catch (error) {
       if (!(error instanceof StoreError && error.code === 'unreachable') || performance.now() > end) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
 }

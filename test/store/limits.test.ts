@@ -54,17 +54,18 @@ for (const adapter of adapters) {
     test('of a minute count requests from their reservation, whether they run or have ended', async (context) => {
       const { time, one, other, granted, refused, settle } = await open(context);
       const bounds = { requests_per_minute: 2 };
+      time.now += 1;
       const first = await granted(one, bounds);
-      time.now += 10_000;
+      time.now += 9_999;
       await granted(other, bounds);
       await settle(one, first, spent(1));
       assert.deepEqual((await refused(one, bounds)).minute, [
-        { slot: NOON, requests: 1, tokens: 0 },
+        { slot: NOON + 250, requests: 1, tokens: 0 },
         { slot: NOON + 10_000, requests: 1, tokens: 1 },
       ]);
-      time.now = NOON + 60_248;
-      await refused(other, bounds);
       time.now = NOON + 60_249;
+      await refused(other, bounds);
+      time.now = NOON + 60_250;
       await granted(other, bounds);
       await refused(one, bounds);
     });
@@ -86,7 +87,7 @@ for (const adapter of adapters) {
       await refused(other, bounds, { tokens: 601 });
       const second = await granted(other, bounds, { tokens: 600 });
       await settle(other, second, undefined);
-      time.now += 60_248;
+      time.now += 59_999;
       await refused(other, bounds, { tokens: 1_000 });
       time.now += 1;
       await granted(other, bounds, { tokens: 1_000 });

@@ -23,7 +23,8 @@ for (const adapter of adapters) {
       assert.deepEqual(first.joined, { ...newNode({ id: 'a' }), token: first.joined.token, expires_at: time.now + 30_000 });
       time.now += 10_000;
       assert.deepEqual(await other.nodes.list(), [first.joined]);
-      assert.deepEqual(await other.nodes.known(), [first.joined, second.joined]);
+      const known = [first, second].map(({ joined }) => ({ ...joined, slots: 0, leases: 0 }));
+      assert.deepEqual(await other.nodes.known(), known);
     });
 
     test('[Q34] are refused while another process has their name, and take it over when its lease has expired', async (context) => {
@@ -49,18 +50,47 @@ for (const adapter of adapters) {
       assert.equal(await one.nodes.renew(answer.joined, 30_000), undefined);
     });
 
+    test('are known with what they hold', async (context) => {
+      const { one, other } = await openTwo(context);
+      const a = await joinedAs(one, 'a_b');
+      await joinedAs(other, 'axb');
+      await one.slots.claim(a, [{ account: 'north', most: 8, kept: 0, wanted: 1 }]);
+      for (const name of ['probe/north', 'usage/north']) await one.leases.acquire(name, 'a_b/1', 10_000);
+      await one.leases.acquire('other', 'a_bc/1', 10_000);
+      assert.deepEqual(
+        (await other.nodes.known()).map(({ id, slots, leases }) => [id, slots, leases]),
+        [
+          ['a_b', 4, 2],
+          ['axb', 0, 0],
+        ],
+      );
+    });
+
+    test('are heard of by the others when they join and when they leave', async (context) => {
+      const { one, other } = await openTwo(context);
+      const cursor = await other.changes.cursor();
+      const a = await joinedAs(one, 'a');
+      const joined = await other.changes.since(cursor);
+      assert.deepEqual(
+        joined.changes.map(({ table, key }) => [table, ...key]),
+        [['nodes', 'a']],
+      );
+      await one.nodes.leave(a);
+      assert.equal((await other.changes.since(joined.cursor)).changes.length, 1);
+    });
+
     test('leave at once with all that they hold', async (context) => {
       const { one, other } = await openTwo(context);
       const [a, b] = [await joinedAs(one, 'a'), await joinedAs(other, 'b')];
-      await one.slots.claim(a, [{ account: 'north', most: 2, using: 2, wanted: 2 }]);
+      await one.slots.claim(a, [{ account: 'north', most: 2, kept: 2, wanted: 2 }]);
       await one.limits.take(limitedTurn({ node: a }), { concurrent: 1 });
       await one.nodes.leave(a);
       assert.deepEqual(
         (await other.nodes.known()).map(({ id }) => id),
         ['b'],
       );
-      assert.deepEqual(await other.slots.claim(b, [{ account: 'north', most: 2, using: 0, wanted: 2 }]), [
-        { account: 'north', held: 2, allowed: 2 },
+      assert.deepEqual(await other.slots.claim(b, [{ account: 'north', most: 2, kept: 0, wanted: 2 }]), [
+        { account: 'north', held: 2, allowed: 2, contended: false },
       ]);
       assert.equal((await other.limits.take(limitedTurn({ node: b, grant: 'grant_2' }), { concurrent: 1 })).outcome, 'granted');
     });

@@ -142,6 +142,16 @@ suite('[Q34] the feed', () => {
   });
 });
 
+test('[Q34] a node that starts before its database waits for it', async (context) => {
+  const url = await freshDatabase();
+  const server = await postgres();
+  await server.end('SIGINT');
+  const opening = opened(context, url);
+  await sleep(400);
+  await server.run();
+  await (await opening).audit.record(auditEntry());
+});
+
 test('[Q34] PostgreSQL that is restarted and killed under load loses and doubles nothing', { timeout: 60_000 }, async (context) => {
   const url = await freshDatabase();
   const server = await postgres();

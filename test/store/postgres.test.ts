@@ -273,14 +273,52 @@ suite('reads of operators', () => {
   });
 });
 
-test('a store that is open does not keep the process alive, and its connections have a bound', async (context) => {
+test('every verb of a turn takes one round trip, and a batch of settlements two', async (context) => {
+  const direct = await freshDatabase();
+  const link = await Link.open(direct);
+  context.after(() => link.close());
+  const store = await opened(context, link.url(direct));
+  const trips = async (act: () => Promise<unknown>): Promise<number> => {
+    // The first time takes a connection, and is prepared.
+    await act();
+    const before = link.roundTrips;
+    await act();
+    return link.roundTrips - before;
+  };
+  // Long enough that everything which is sent at once is on its way before the first answer.
+  link.delayMs = 15;
+  let n = 0;
+  const lease = await store.leases.acquire('renewed', 'owner', 60_000);
+  assert.ok(lease);
+  const taken = {
+    read: await trips(() => store.credentials.find('north')),
+    acquire: await trips(() => store.leases.acquire(`lease-${n++}`, 'owner', 1_000)),
+    renew: await trips(() => store.leases.renew(lease, 60_000)),
+    release: await trips(() => store.leases.release(lease)),
+    logRows: await trips(() => {
+      for (let k = 0; k < 100; k++) store.requests.append(requestRow({ id: `r${n++}` }));
+      return store.flush();
+    }),
+    settlements: await trips(() => {
+      store.requests.append(requestRow({ id: `r${n++}` }));
+      store.usage.add(usageRow());
+      return store.flush();
+    }),
+  };
+  assert.deepEqual(taken, { read: 1, acquire: 1, renew: 1, release: 1, logRows: 1, settlements: 2 });
+});
+
+test('the connections of a store have a bound', async (context) => {
   const url = await freshDatabase();
-  const store = await opened(context, url);
+  const store = await opened(context, url, { connections: 7 });
   store.changes.listen?.(() => undefined);
   await Promise.all(Array.from({ length: 100 }, (_, n) => store.requests.list({ id: String(n) })));
   await Promise.all(Array.from({ length: 100 }, () => store.accounts.load()));
   store.requests.append(requestRow());
   await store.flush();
-  const { connections = 0 } = store.database() ?? {};
-  assert.ok(connections >= 3 && connections <= 9, `${connections}`);
+  const [{ count } = { count: 0 }] = await (await postgres()).query(
+    url,
+    `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'poolgate%'`,
+  );
+  assert.ok(Number(count) >= 4 && Number(count) <= 7, `${count}`);
 });

@@ -98,8 +98,9 @@ test('an empty file gets the schema, and the tables have exactly the columns tha
 /** Takes a database back to schema version 4. */
 const BEFORE_COORDINATION = `
   DROP TABLE counters; DROP TABLE changes; DROP TABLE leases; DROP TABLE nodes; DROP TABLE slots; DROP TABLE slot_locks;
-  DROP TABLE key_grants; DROP TABLE key_slots; DROP TABLE files;
-  DROP TABLE IF EXISTS running_config; ALTER TABLE schema_version DROP COLUMN oldest; DROP TABLE credential_imports; ALTER TABLE account_state DROP COLUMN health_at;
+  DROP TABLE key_grants; DROP TABLE key_slots; DROP TABLE files; DROP TABLE check_values;
+  DROP TABLE IF EXISTS running_config; ALTER TABLE schema_version DROP COLUMN oldest; DROP TABLE credential_imports;
+  ALTER TABLE account_state DROP COLUMN health_at;
   ALTER TABLE credentials DROP COLUMN exchange_token; ALTER TABLE credentials DROP COLUMN exchange_at;
   DELETE FROM schema_version WHERE version > 4;
 `;

@@ -93,16 +93,24 @@ export class TestGateway extends Probes {
   /** Stops the gateway in order and starts it again over the same store and the same accounts. Needs a store in a file or a database. */
   async restarted(options: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
     await this.stop();
-    return this.twin(options);
+    return this.#running(this.gateway.loaded, this.#draft, options);
   }
 
-  /** A second gateway with the same configuration, over the same store and the same accounts. Needs a store in a file or a database. */
+  /**
+   * A second gateway over the same store and the same accounts. Needs a store in a file, or a database: there it is another node.
+   * @param options `config` edits a copy of this one's configuration
+   */
   async twin({ clock, config }: Pick<GatewayOptions, 'clock' | 'config'> = {}): Promise<TestGateway> {
-    const options = { upstream: this.upstream, ...(clock ? { clock } : {}) };
-    if (!config) return running(this.gateway.loaded, { ...options, draft: this.#draft });
-    const draft = structuredClone(this.#draft);
-    config(draft);
-    return running(await loadedFrom(draft), { ...options, draft });
+    const isNode = typeof this.#draft.store !== 'string';
+    const draft = config || isNode ? structuredClone(this.#draft) : this.#draft;
+    if (isNode) draft.node = { ...draft.node, id: nextNode() };
+    config?.(draft);
+    const loaded = draft === this.#draft ? this.gateway.loaded : await loadedFrom(draft);
+    return this.#running(loaded, draft, clock ? { clock } : {});
+  }
+
+  #running(loaded: LoadedConfig, draft: Draft, options: Pick<GatewayOptions, 'clock'>): Promise<TestGateway> {
+    return running(loaded, { upstream: this.upstream, draft, ...options });
   }
 
   /** Stops the gateway in order; its accounts go on. */
@@ -120,6 +128,10 @@ export class TestGateway extends Probes {
   }
 }
 
+let nodes = 0;
+
+const nextNode = (): string => `node-${++nodes}`;
+
 /** Starts a gateway and its upstream; `await using` stops both. */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const named = options.upstream?.accounts ?? ['north', 'south'];
@@ -135,7 +147,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   );
   options.config?.(draft);
   const { clock, load } = options;
-  return running(await loadedFrom(draft), { upstream, draft, ...(clock ? { clock } : {}), ...(load ? { load } : {}) });
+  try {
+    return await running(await loadedFrom(draft), { upstream, draft, ...(clock ? { clock } : {}), ...(load ? { load } : {}) });
+  } catch (thrown) {
+    await upstream.close();
+    throw thrown;
+  }
 }
 
 async function running(
@@ -161,7 +178,9 @@ async function draftFor(
   upstream: Upstream,
   { store = 'sqlite::memory:', load }: GatewayOptions,
 ): Promise<Draft> {
-  const settings = store.startsWith('sqlite:') ? { store } : (await (await import('./postgres.ts')).postgres()).settings(store);
+  const settings = store.startsWith('sqlite:')
+    ? { store }
+    : { ...(await (await import('./postgres.ts')).postgres()).settings(store), node: { id: nextNode() } };
   return {
     ...settings,
     listen: { host: '127.0.0.1', port: 0 },

@@ -11,6 +11,10 @@ export class Link {
   #stopped = false;
   /** Connections that are cut when their next commit is answered: the answer is lost. */
   lostCommits = 0;
+  /** How long bytes are on their way, in each direction. */
+  delayMs = 0;
+  /** How often a client sent something after an answer. */
+  roundTrips = 0;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -19,7 +23,7 @@ export class Link {
   /** @param to URL of a database on a socket */
   static async open(to: string): Promise<Link> {
     const path = `${new URL(to).searchParams.get('host')}/.s.PGSQL.5432`;
-    const server = createServer((client) => link.#connect(client, path));
+    const server = createServer({ noDelay: true }, (client) => link.#connect(client, path));
     const link = new Link(server);
     server.listen(0, '127.0.0.1').unref();
     await once(server, 'listening');
@@ -66,14 +70,24 @@ export class Link {
     const server = dial(path);
     const pair = [client, server] as const;
     this.#pairs.add(pair);
-    client.on('data', (bytes) => server.write(bytes));
+    const pass = (to: Socket, bytes: Buffer): void => {
+      if (this.delayMs === 0) to.write(bytes);
+      else setTimeout(() => to.write(bytes), this.delayMs);
+    };
+    let answered = true;
+    client.on('data', (bytes) => {
+      if (answered) this.roundTrips++;
+      answered = false;
+      pass(server, bytes);
+    });
     server.on('data', (bytes) => {
       if (this.lostCommits > 0 && bytes.includes(COMMITTED)) {
         this.lostCommits--;
         client.destroy();
         return;
       }
-      client.write(bytes);
+      answered = true;
+      pass(client, bytes);
     });
     const over = (): void => {
       this.#pairs.delete(pair);

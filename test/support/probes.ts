@@ -150,6 +150,36 @@ export class Probes {
     for (const { account } of this.accounts()) health.reset(account);
   }
 
+  /** Slots of an account that this node holds. */
+  slots(account: string): number {
+    const held = this.gateway.services.node?.shares.held() ?? [];
+    return held.find(([id]) => id === account)?.[1] ?? 0;
+  }
+
+  /** Settlements that wait to be written. */
+  get settlements(): number {
+    return this.gateway.services.node?.settlements.waiting ?? 0;
+  }
+
+  /** The usage of all keys, as the store has it. */
+  usageRows(): Promise<readonly UsageRow[]> {
+    return this.gateway.services.store.usage.load(0);
+  }
+
+  /** The store hears nothing more of this node, as when its process was killed. */
+  kill(): void {
+    const { limits, nodes, slots } = this.gateway.services.store;
+    const value = (): Promise<never> => new Promise(() => undefined);
+    for (const [verbs, name] of [
+      [limits, 'settle'],
+      [limits, 'take'],
+      [nodes, 'renew'],
+      [nodes, 'join'],
+      [slots, 'claim'],
+    ] as const)
+      Object.defineProperty(verbs, name, { value });
+  }
+
   /** For tests that move the clock by weeks. */
   stopUsageReads(): void {
     this.gateway.services.usage.reads.stop();

@@ -4,7 +4,7 @@ import { costPerRequest } from '../cost.ts';
 import { type Answered, loadJson } from '../json-load.ts';
 import { GATEWAY, NATIVE_PATH, startRefuser } from '../relays/crew.ts';
 import { CLOSED_KEY, firstStatus, KEY, LIMITED_KEY, startGateway, USUAL } from '../relays/gateway.ts';
-import { type Measurement, NotYet, type Scenario } from '../sheet.ts';
+import type { Measurement, Scenario } from '../sheet.ts';
 import { startLoad } from '../streams.ts';
 import { type Plan, requestOf } from '../wire.ts';
 
@@ -59,7 +59,7 @@ export function refusals(status: 401 | 429 | 503): Scenario {
     const gateway = await startGateway(stage);
     // The first may pass: it is the one that spends the limit.
     await firstStatus(gateway.port, post);
-    if ((await firstStatus(gateway.port, post)) !== status) throw new NotYet(`a refusal with ${status}`);
+    if ((await firstStatus(gateway.port, post)) !== status) throw new Error(`the gateway does not refuse with ${status}`);
     const contenders = [
       { name: GATEWAY, relay: gateway },
       { name: NODE, relay: await startRefuser(stage, status, BODY_BYTES, 'unread') },

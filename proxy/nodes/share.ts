@@ -1,0 +1,105 @@
+// What this node has and needs of one account's slots, and what it claims.
+import type { SlotClaim, SlotGrant } from '../../store/store.ts';
+
+/**
+ * `ask` for more. `trim` what is above its share, which another node waits for. `yield` all that no turn uses now: no turn begins until
+ * the answer has come, because the slot of a turn that began meanwhile could be another node's.
+ */
+export type ClaimKind = 'ask' | 'trim' | 'yield';
+
+/** How long an account is not asked for again while the demand for it does not grow. */
+export const ASK_AGAIN_MS = 1_000;
+
+export class Share {
+  /** `max_concurrent`; 0 of an account that was removed. */
+  most: number;
+  /** Slots that no other node gets. */
+  held = 0;
+  /** Turns begin while fewer are in flight. */
+  allowed = 0;
+  inFlight = 0;
+  /** Turns that wait for this account, or for it and others. */
+  waiting = 0;
+  /** Whether the store has it that this node wants more than it has. */
+  isShort = false;
+  /** Whether another node lacks slots of the account. */
+  #contended = false;
+  /** Most in flight since the last renewal. */
+  #peak = 0;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #askedFor = 0;
+
+  constructor(most: number) {
+    this.most = most;
+  }
+
+  used(inFlight: number): void {
+    this.inFlight = inFlight;
+    this.#peak = Math.max(this.#peak, inFlight);
+  }
+
+  /** Turns that are there or could go there now. */
+  get wanted(): number {
+    return Math.min(this.inFlight + this.waiting, this.most);
+  }
+
+  get isIdle(): boolean {
+    return this.held > this.inFlight;
+  }
+
+  /** Whether another turn would find no slot, and it is worth to ask for more: the demand has grown, or some time has passed. */
+  lacks(now: number): boolean {
+    if (this.inFlight < this.allowed || this.allowed >= this.most) return false;
+    return now - this.#askedAt >= ASK_AGAIN_MS || this.wanted > (this.isShort ? 2 * this.#askedFor : this.#askedFor);
+  }
+
+  /** What use of the account asks for: nothing, as long as what it has fits. */
+  due(now: number): ClaimKind | undefined {
+    if (this.lacks(now)) return 'ask';
+    if (this.held > this.allowed && this.isIdle) return 'trim';
+    if (this.#contended && this.isIdle && this.wanted < this.#askedFor) return 'yield';
+    if (this.#contended && now - this.#askedAt >= ASK_AGAIN_MS) return 'ask';
+    // Others give way to a node that is short: it has to say when it is not any more.
+    return this.isShort && this.wanted <= this.held ? 'ask' : undefined;
+  }
+
+  /** The same at a renewal, when nodes may have come and gone. @param nodes the number of living nodes */
+  dueAtRenewal(nodes: number): ClaimKind | undefined {
+    const even = Math.floor(this.most / nodes);
+    const needed = Math.max(even, Math.ceil(this.#peak * 1.5), this.inFlight + 1);
+    this.#peak = this.inFlight;
+    if (this.held > needed) return 'yield';
+    return this.held < even ? 'ask' : undefined;
+  }
+
+  claim(account: string, kind: ClaimKind): SlotClaim {
+    if (kind === 'yield') this.allowed = Math.min(this.allowed, this.inFlight);
+    const kept = Math.max(this.inFlight, kind === 'ask' ? this.held : Math.min(this.held, this.allowed));
+    return { account, most: this.most, kept, wanted: this.wanted };
+  }
+
+  granted({ held, allowed, contended }: SlotGrant, { wanted }: SlotClaim, now: number): void {
+    this.#contended = contended;
+    this.held = held;
+    this.allowed = allowed;
+    this.isShort = wanted > held;
+    this.#askedFor = wanted;
+    this.#askedAt = now;
+  }
+
+  /** The store cannot be reached: turns go on with what the node had. */
+  failed(before: Pick<Share, 'allowed'>, now: number): void {
+    this.allowed = before.allowed;
+    this.#askedFor = this.wanted;
+    this.#askedAt = now;
+  }
+
+  /** A new lease, under which it has nothing. */
+  forget(): void {
+    this.held = 0;
+    this.allowed = 0;
+    this.isShort = false;
+    this.#contended = false;
+    this.#askedFor = 0;
+  }
+}
