@@ -15,6 +15,8 @@ const NATIVE_TURN = { stream: true, store: false, reasoning: { effort: 'medium' 
 const native = (node: TestGateway, body: JsonObject = {}, headers: Record<string, string> = {}): Promise<Reply> =>
   node.send(NATIVE, { headers, body: { model: 'model-a', input: [user('hello')], ...NATIVE_TURN, ...body } });
 
+const idOfEnd = (all: readonly JsonObject[]): string => String((all.at(-1)?.response as JsonObject | undefined)?.id);
+
 async function frames(node: TestGateway, body: JsonObject = {}): Promise<readonly JsonObject[]> {
   using socket = await connect(node);
   return await socket.turn({ model: 'model-a', input: [user('hello')], ...NATIVE_TURN, ...body });
@@ -51,7 +53,7 @@ suite('conversations over nodes', () => {
       node.upstream.next(account, 'no preamble');
       return idOf(await native(node));
     },
-    'a websocket': async (node) => String(((await frames(node)).at(-1)?.response as JsonObject).id),
+    'a websocket': async (node) => idOfEnd(await frames(node)),
   };
   for (const [kind, first] of Object.entries(firstTurns)) {
     eachPair(`[Q34] a response of one node, by ${kind}, is continued at another one at once`, async (one, other, account) => {

@@ -72,6 +72,12 @@ export class Probes {
     return (await store.requests.list({ limit: 1000 })).toReversed();
   }
 
+  /** Every row of usage so far: the sums by key, Pool and day. */
+  async usageRows(): Promise<readonly UsageRow[]> {
+    await this.flush();
+    return this.gateway.services.store.usage.load(0);
+  }
+
   /** The row of a request, by its id or by the answer that has the id in its headers. */
   async row(of: string | { readonly headers: Headers }): Promise<RequestRow | undefined> {
     const { store } = this.gateway.services;
@@ -159,11 +165,6 @@ export class Probes {
   /** Settlements that wait to be written. */
   get settlements(): number {
     return this.gateway.services.node?.settlements.waiting ?? 0;
-  }
-
-  /** The usage of all keys, as the store has it. */
-  usageRows(): Promise<readonly UsageRow[]> {
-    return this.gateway.services.store.usage.load(0);
   }
 
   /** The store hears nothing more of this node, as when its process was killed. */
