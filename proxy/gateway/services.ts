@@ -112,7 +112,7 @@ export class Services {
       get: (account, path, bounds) => this.#calls.get(account, path, bounds),
       exclusive,
     });
-    this.usageRefresh = new UsageRefresh({ store: store.usage, ledger, clock });
+    this.usageRefresh = new UsageRefresh({ store: store.usage, settlements: this.node?.settlements, ledger, clock });
     this.capacity = new Capacity({
       clock,
       counters,

@@ -2,9 +2,12 @@
 import type { Store, UsageKey } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { Ledger } from './ledger.ts';
+import type { Settlements } from './settlements.ts';
 
 export interface UsageRefreshOptions {
   readonly store: Pick<Store['usage'], 'read'>;
+  /** Usage of keys with limits, which is written beside the store's queue. */
+  readonly settlements: Pick<Settlements, 'whileStill' | 'withWaiting'> | undefined;
   readonly ledger: Ledger;
   readonly clock: Pick<Clock, 'after'>;
 }
@@ -40,20 +43,24 @@ export class UsageRefresh {
   }
 
   async #read(): Promise<void> {
-    const { store, ledger } = this.#options;
     const keys = [...this.#changed];
     this.#changed.clear();
-    let next = GATHER_MS;
-    try {
-      await store.read(
-        keys.map(([, key]) => key),
-        (rows) => ledger.adopt(rows),
-      );
-    } catch {
-      for (const [name, key] of keys) this.#changed.set(name, key);
-      next = AGAIN_MS;
-    }
+    const adopted = await this.#adopt(keys.map(([, key]) => key)).catch(() => false);
+    if (!adopted) for (const [name, key] of keys) this.#changed.set(name, key);
     this.#cancel = undefined;
-    if (this.#changed.size > 0) this.#readIn(next);
+    if (this.#changed.size > 0) this.#readIn(adopted ? GATHER_MS : AGAIN_MS);
+  }
+
+  /** @returns false where the rows came too late to be exact */
+  async #adopt(keys: readonly UsageKey[]): Promise<boolean> {
+    const { store, settlements, ledger } = this.#options;
+    let adopted = false;
+    const read = (isStill: () => boolean): Promise<void> =>
+      store.read(keys, (rows) => {
+        adopted = isStill();
+        if (adopted) ledger.adopt(settlements ? rows.map((row) => settlements.withWaiting(row)) : rows);
+      });
+    await (settlements ? settlements.whileStill(read) : read(() => true));
+    return adopted;
   }
 }

@@ -18,25 +18,27 @@ test('[Q34] nodes with different files audit their own changes alone', async () 
   assert.deepEqual(
     starts.map(({ actor, fields }) => [actor, fields[0]?.from]),
     [
-      ['start@node-1', null],
-      ['start@node-2', null],
+      ['start@own-1', null],
+      ['start@own-2', null],
     ],
   );
   assert.deepEqual(await one.audit('pool.change'), []);
 
+  await one.stop();
   const changed = await one.twin({
     config: (draft) => {
+      draft.node = { id: 'own-1' };
       draft.pools[0].max_attempts = 7;
     },
   });
   await changed.auditStart();
-  const changes = await one.audit('pool.change');
+  const changes = await other.audit('pool.change');
   assert.deepEqual(
     changes.map(({ actor, fields }) => [actor, fields]),
-    [['start@node-1', [{ path: 'pools[team].max_attempts', from: 3, to: 7 }]]],
+    [['start@own-1', [{ path: 'pools[team].max_attempts', from: 3, to: 7 }]]],
   );
   assert.equal(
-    (await one.audit('config.start')).find(({ target }) => target !== starts[0]?.target && target !== starts[1]?.target)?.fields[0]?.from,
+    (await other.audit('config.start')).find(({ target }) => target !== starts[0]?.target && target !== starts[1]?.target)?.fields[0]?.from,
     starts[0]?.target,
   );
   await changed.stop();

@@ -29,7 +29,7 @@ export async function startNodes(count: number, { file, ...options }: NodesOptio
   const node = (number: number): Promise<TestGateway> =>
     base.twin({
       config: (draft) => {
-        Object.assign(draft, settings, { node: { id: `node-${number}` } });
+        Object.assign(draft, settings, { node: { id: `own-${number}` } });
         options.config?.(draft);
         file?.(draft, number);
       },
