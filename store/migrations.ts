@@ -166,6 +166,14 @@ export interface Step {
   readonly oldest?: number;
 }
 
+/** The processes that native clients come back to for their turns. */
+const sessionOwners = `
+  CREATE TABLE session_owners (
+    session TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, address TEXT NOT NULL, lease TEXT NOT NULL, expires_at BIGINT NOT NULL
+  );
+  CREATE INDEX session_owners_owner ON session_owners (owner);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
 export const migrations: readonly Step[] = [
   { sql: first },
@@ -178,6 +186,7 @@ export const migrations: readonly Step[] = [
   { sql: oldestProgram },
   { sql: checkValues, postgres: onceWritten + leaseTokens },
   { sql: nodes, postgres: TAKE_LIMITS, oldest: 10 },
+  { sql: sessionOwners },
   { sql: exchanges },
 ];
 

@@ -13,6 +13,7 @@ import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, selectKeys, where } from './query.ts';
 import type { AccountStatePatch, StampedAccountState } from './rows.ts';
+import { sessionOwnerVerbs } from './session-owners.ts';
 import { slotVerbs } from './slots.ts';
 import {
   accountState,
@@ -195,6 +196,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     },
     changes: changesVerbs(driver, writerId),
     leases: driver.leases ?? leaseVerbs(driver, clock),
+    sessionOwners: sessionOwnerVerbs(driver),
     limits: limitVerbs(driver, clock),
     nodes: nodeVerbs(driver, clock),
     slots: slotVerbs(driver),

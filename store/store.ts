@@ -20,6 +20,7 @@ export type { LimitVerbs } from './limits.ts';
 export type { Joined, KnownNode, NewNode, NodeVerbs } from './nodes.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
+export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './session-owners.ts';
 export type { SlotClaim, SlotGrant, SlotVerbs } from './slots.ts';
 export type { UsageTotal } from './usage-groups.ts';
 export type { Store } from './verbs.ts';

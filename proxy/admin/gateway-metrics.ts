@@ -66,6 +66,7 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       help: 'Bytes that websocket clients have not taken yet, and those kept for clients that may come back',
       read: () => websockets.heldBytes,
     },
+    { name: 'sessions_owned', type: 'gauge', help: 'Sessions that are leased to this node', read: () => websockets.ownedSessions },
     {
       name: 'upload_bytes_held',
       type: 'gauge',

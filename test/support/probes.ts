@@ -186,6 +186,11 @@ export class Probes {
     this.gateway.services.usage.reads.stop();
   }
 
+  /** Claims of sessions get this answer in place of the store's. */
+  answerSessionClaims(value: () => Promise<never>): void {
+    Object.defineProperty(this.gateway.services.store.sessionOwners, 'claim', { value });
+  }
+
   /** Makes a part throw whenever it is used. */
   breakPart(part: BreakablePart, thrown: Error): void {
     const { models, store } = this.gateway.services;
