@@ -1,5 +1,6 @@
 // The schema, as numbered steps that are never edited once released, and the one way to apply them.
 // Plain SQL that SQLite and PostgreSQL read alike: BIGINT for every number, TEXT for the rest (JSON too), booleans as 0 and 1.
+import type { StoreCondition } from './condition.ts';
 import type { Session } from './driver.ts';
 import { StoreError } from './errors.ts';
 import { TAKE_LIMITS } from './postgres/take-limits.ts';
@@ -156,6 +157,14 @@ export interface Step {
   readonly oldest?: number;
 }
 
+/** The processes that native clients come back to for their turns. */
+const sessionOwners = `
+  CREATE TABLE session_owners (
+    session TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, address TEXT NOT NULL, lease TEXT NOT NULL, expires_at BIGINT NOT NULL
+  );
+  CREATE INDEX session_owners_owner ON session_owners (owner);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
 export const migrations: readonly Step[] = [
   { sql: first },
@@ -168,6 +177,7 @@ export const migrations: readonly Step[] = [
   { sql: oldestProgram },
   { sql: checkValues, postgres: onceWritten + leaseTokens },
   { sql: nodes, postgres: TAKE_LIMITS, oldest: 10 },
+  { sql: sessionOwners },
 ];
 
 export interface MigrationOptions {
@@ -195,14 +205,30 @@ export async function migrate(session: Session, { clock, apply, steps = migratio
   }
 }
 
-async function checkUsable(session: Session, { version, known }: { readonly version: number; readonly known: number }): Promise<void> {
+/** For operators: undefined where this program can use the schema of the database. */
+export async function schemaCondition(session: Pick<Session, 'query'>, place: string): Promise<StoreCondition | undefined> {
+  const version = await highest(session, 'version');
+  try {
+    if (version > migrations.length) await checkUsable(session, { version, known: migrations.length });
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof StoreError)) throw thrown;
+    const message = `${place} has schema version ${version}; this program knows ${migrations.length}.`;
+    return { level: 'problem', message, advice: 'Start a poolgate on it that is at least as new as the last one.' };
+  }
+}
+
+async function checkUsable(
+  session: Pick<Session, 'query'>,
+  { version, known }: { readonly version: number; readonly known: number },
+): Promise<void> {
   const oldest = await highest(session, 'oldest');
   if (oldest <= known) return;
   const needed = `the store has schema version ${version}, which needs a program of version ${oldest}`;
   throw new StoreError('too_new', `${needed}; this one knows version ${known}: start a newer poolgate on it`);
 }
 
-async function highest(session: Session, column: 'version' | 'oldest'): Promise<number> {
+async function highest(session: Pick<Session, 'query'>, column: 'version' | 'oldest'): Promise<number> {
   const [record] = await session.query(`SELECT max(${column}) AS highest FROM schema_version`, []);
   return Number(record?.highest ?? 0);
 }

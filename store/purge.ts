@@ -3,6 +3,7 @@ import { CHANGES_KEPT_MS } from './changes.ts';
 import type { Driver } from './driver.ts';
 import { GRANTS_KEPT_MS, SLOTS_KEPT_MS } from './limit-rows.ts';
 import { DEAD_NODES_KEPT_MS } from './nodes.ts';
+import { OWNERS_KEPT_MS } from './session-owners.ts';
 import { attempts, audit, files, pins, requests, type Table, usage } from './tables.ts';
 
 /** Rows strictly older than these are deleted; a table without a limit keeps all rows. */
@@ -37,6 +38,7 @@ export async function purge(driver: Driver, limits: PurgeLimits, now: number): P
   await driver.maintain('DELETE FROM slots WHERE node NOT IN (SELECT token FROM nodes)', []);
   await driver.maintain('DELETE FROM key_slots WHERE slot < $1', [now - SLOTS_KEPT_MS]);
   await driver.maintain('DELETE FROM key_grants WHERE at < $1', [now - GRANTS_KEPT_MS]);
+  await driver.maintain('DELETE FROM session_owners WHERE expires_at < $1', [now - OWNERS_KEPT_MS]);
   return {
     attempts: await remove(driver, attempts, 'at', requestsBefore),
     requests: await remove(driver, requests, 'at', requestsBefore),

@@ -10,6 +10,7 @@ import { limitVerbs } from './limits.ts';
 import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
 import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
+import { sessionOwnerVerbs } from './session-owners.ts';
 import { slotVerbs } from './slots.ts';
 import { accountState, attempts, audit, catalog, credentials, files, pins, requests, runningConfig, usage } from './tables.ts';
 import { usageSums } from './usage-groups.ts';
@@ -151,6 +152,7 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     },
     changes: changesVerbs(driver, writerId),
     leases: driver.leases ?? leaseVerbs(driver, clock),
+    sessionOwners: sessionOwnerVerbs(driver),
     limits: limitVerbs(driver, clock),
     nodes: nodeVerbs(driver, clock),
     slots: slotVerbs(driver),

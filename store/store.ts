@@ -1,6 +1,7 @@
 // Opens the store. No SQL is written outside this folder.
 import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
+import { isPostgres, sqlitePath } from './engine.ts';
 import { StoreError } from './errors.ts';
 import type { Notice } from './notice.ts';
 import type { PostgresOptions } from './postgres/postgres.ts';
@@ -19,6 +20,7 @@ export type { LimitVerbs } from './limits.ts';
 export type { Joined, KnownNode, NewNode, NodeVerbs } from './nodes.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
+export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './session-owners.ts';
 export type { SlotClaim, SlotGrant, SlotVerbs } from './slots.ts';
 export type { UsageTotal } from './usage-groups.ts';
 export type { Store } from './verbs.ts';
@@ -29,7 +31,7 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly clock: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
-  /** Most connections to PostgreSQL, at least 5; 10 by default. */
+  /** Most connections to PostgreSQL, at least 8; 12 by default. */
   readonly connections?: number;
   /** Hears of a shared store what an operator's log should have. */
   readonly notice?: Notice;
@@ -43,16 +45,15 @@ const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [
  * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const { clock, writer = randomUUID(), notice = () => undefined, connections = 10 } = options;
+  const { clock, writer = randomUUID(), notice = () => undefined, connections = 12 } = options;
   const driver = await openDriver(url, { clock, writer, notice, connections });
   return repositories({ driver, writer: new Writer(driver.write, { ...defaults, ...options }), clock, writerId: writer });
 }
 
 /** The adapter of the other engine, and its library, are not loaded. */
 async function openDriver(url: string, options: PostgresOptions): Promise<Driver> {
-  const [, scheme, place] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
-  if (scheme === 'sqlite' && place) return (await import('./sqlite/sqlite.ts')).openSqlite(place, options);
-  if (/^postgres(?:ql)?$/.test(scheme ?? '') && URL.canParse(url))
-    return (await import('./postgres/postgres.ts')).openPostgres(url, options);
+  const path = sqlitePath(url);
+  if (path !== undefined) return (await import('./sqlite/sqlite.ts')).openSqlite(path, options);
+  if (isPostgres(url)) return (await import('./postgres/postgres.ts')).openPostgres(url, options);
   throw new StoreError('bad_url', 'store: must be sqlite:PATH or the URL of a PostgreSQL database');
 }

@@ -20,6 +20,7 @@ import type {
   RunningConfigRow,
   UsageRow,
 } from './rows.ts';
+import type { SessionOwnerVerbs } from './session-owners.ts';
 import type { SlotVerbs } from './slots.ts';
 import type { UsageTotal } from './usage-groups.ts';
 import type { WriterStats } from './writer.ts';
@@ -102,6 +103,7 @@ export interface Store {
   };
   readonly changes: ChangesVerbs;
   readonly leases: LeaseVerbs;
+  readonly sessionOwners: SessionOwnerVerbs;
   readonly limits: LimitVerbs;
   readonly nodes: NodeVerbs;
   readonly slots: SlotVerbs;

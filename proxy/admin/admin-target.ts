@@ -55,6 +55,7 @@ export interface AdminTarget {
   readonly websockets: {
     readonly count: number;
     readonly heldBytes: number;
+    readonly ownedSessions: number;
   };
   /** Unix milliseconds. */
   now(): number;

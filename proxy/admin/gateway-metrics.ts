@@ -66,6 +66,7 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       help: 'Bytes that websocket clients have not taken yet, and those kept for clients that may come back',
       read: () => websockets.heldBytes,
     },
+    { name: 'sessions_owned', type: 'gauge', help: 'Sessions that are leased to this node', read: () => websockets.ownedSessions },
     {
       name: 'upload_bytes_held',
       type: 'gauge',
@@ -225,7 +226,14 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       type: 'histogram',
       help: 'Time that turns waited for a place of their route class, of those that waited and got one',
       label: 'class',
-      cells: () => capacity.admission.waits(),
+      cells: () => capacity.admission.waits('slot'),
+    },
+    {
+      name: 'account_wait_seconds',
+      type: 'histogram',
+      help: 'Time that turns with a place waited for an account below its max_concurrent, of those that waited and got one',
+      label: 'class',
+      cells: () => capacity.admission.waits('account'),
     },
   ];
 }

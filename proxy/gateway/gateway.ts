@@ -13,6 +13,7 @@ import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { ConfigFollower } from './config-follower.ts';
 import { Generation } from './generation.ts';
 import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
+import { NodeHop } from './node-hop.ts';
 import { PublicListener } from './public-listener.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
@@ -39,6 +40,7 @@ export class Gateway {
   readonly follower: ConfigFollower;
   readonly startedAt: number;
   readonly #listener: PublicListener;
+  readonly #hop: NodeHop | undefined;
   readonly #admin: AdminServer;
   readonly #rehearsals: RehearsalProviders;
   #generation: Generation;
@@ -75,15 +77,18 @@ export class Gateway {
     this.#generation = new Generation(loaded);
     this.services = new Services({ ...opened, loaded: () => this.loaded });
     void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
+    const { counters, heartbeat } = this.services;
+    this.#hop = NodeHop.of({ ...opened, counters, heartbeat, loaded: () => this.loaded });
     this.#listener = new PublicListener({
       generation: () => this.#generation,
       host: turnHost(this.services),
       runner: turnRunner(this.services, this),
+      nodes: this.#hop?.sessions,
       overload: this.services.guard,
-      counters: this.services.counters,
+      counters,
       uploads: this.services.uploads,
       clock: this.services.clock,
-      heartbeat: this.services.heartbeat,
+      heartbeat,
       ownHeaders: (turn) => ownHeaders(turn, this.services),
       speaks: (pool, { accounts }) =>
         pool.assignments.some(({ account: id }) => {
@@ -118,7 +123,9 @@ export class Gateway {
   async listen(): Promise<Addresses> {
     const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, node, store, usage } = this.services;
     const { listen, admin, accounts } = this.loaded.config;
-    await node?.membership.start(null);
+    // First, because the other nodes learn the address with the node's name. Nothing is forwarded to a process without sessions.
+    const address = await this.#hop?.listen((hop) => this.websockets.acceptForwarded(hop));
+    await node?.membership.start(address ?? null);
     await changes.start();
     await Promise.all([capacity.start(), continuity.load(), accounting.load()]);
     await node?.shares.start();
@@ -161,6 +168,7 @@ export class Gateway {
     this.#accepting = false;
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
+    await Promise.all([this.websockets.stop(), this.#hop?.close()]);
     await node?.stop();
     for (const part of [catalog, usage, capacity, changes]) part.stop();
     continuity.flush();

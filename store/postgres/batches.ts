@@ -71,6 +71,8 @@ export class BatchWriter {
     { insertions, number }: { readonly insertions: readonly Insertion[]; readonly number: number | undefined },
   ): Promise<void> {
     const begun = connection.script('BEGIN');
+    // It fails as the statements behind it do.
+    begun.catch(() => undefined);
     try {
       if (number !== undefined) {
         const [, first] = await Promise.all([begun, connection.run(ONCE, [this.#process, number, this.#options.clock()])]);

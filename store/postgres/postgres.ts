@@ -17,7 +17,7 @@ export interface PostgresOptions {
   /** Names this process in the change records. */
   readonly writer: string;
   readonly notice: Notice;
-  /** Most of them at once, at least 5. */
+  /** Most of them at once, at least 8. */
   readonly connections: number;
 }
 

@@ -20,6 +20,9 @@ export const bearerOf = (account: string): string => `bearer-of-${account}`;
 // biome-ignore lint/suspicious/noExplicitAny: a draft of a file may be wrong in any way a test wants
 export type Draft = Record<string, any>;
 
+/** What signs the requests between the nodes of a test. */
+export const NODE_SECRET = 'node-secret-of-the-tests';
+
 export interface GatewayOptions {
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is loaded. */
@@ -200,7 +203,8 @@ async function draftFor(
 }
 
 export async function loadedFrom(draft: Draft): Promise<LoadedConfig> {
-  const env = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
+  const bearers = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
+  const env = { ...bearers, NODE_SECRET, OTHER_SECRET: 'secret-of-other-nodes' };
   const { config, findings, ...resolved } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
   if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
   return { config, path: '/test/config.yaml', ...resolved };

@@ -72,6 +72,12 @@ export class Probes {
     return (await store.requests.list({ limit: 1000 })).toReversed();
   }
 
+  /** Every row of usage so far: the sums by key, Pool and day. */
+  async usageRows(): Promise<readonly UsageRow[]> {
+    await this.flush();
+    return this.gateway.services.store.usage.load(0);
+  }
+
   /** The row of a request, by its id or by the answer that has the id in its headers. */
   async row(of: string | { readonly headers: Headers }): Promise<RequestRow | undefined> {
     const { store } = this.gateway.services;
@@ -169,11 +175,6 @@ export class Probes {
     return this.gateway.services.node?.settlements.waiting ?? 0;
   }
 
-  /** The usage of all keys, as the store has it. */
-  usageRows(): Promise<readonly UsageRow[]> {
-    return this.gateway.services.store.usage.load(0);
-  }
-
   /** The store hears nothing more of this node, as when its process was killed. */
   kill(): void {
     const { limits, nodes, slots } = this.gateway.services.store;
@@ -191,6 +192,11 @@ export class Probes {
   /** For tests that move the clock by weeks. */
   stopUsageReads(): void {
     this.gateway.services.usage.reads.stop();
+  }
+
+  /** Claims of sessions get this answer in place of the store's. */
+  answerSessionClaims(value: () => Promise<never>): void {
+    Object.defineProperty(this.gateway.services.store.sessionOwners, 'claim', { value });
   }
 
   /** Makes a part throw whenever it is used. */

@@ -240,7 +240,7 @@ export class Selection {
     const { turn, deadline, onGone } = demand;
     const { admission, counters, shared } = this.#options;
     const serve = (): Lease | undefined => this.#tryChoose(demand, tried);
-    const waiting = this.#queue.wait({ tenant: turn.key, room: admission.room(turn.route.class), serve, deadline, onGone });
+    const waiting = this.#queue.wait({ tenant: turn.key, ...admission.accountWait(turn.route.class), serve, deadline, onGone });
     counters.add('account_waits');
     return shared ? waiting.finally(shared.wanted(this.#atCapacity(demand, tried))) : waiting;
   }
