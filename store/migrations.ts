@@ -144,6 +144,15 @@ const nodes = `
   DROP TABLE limit_grants;
 `;
 
+/** What several nodes need to overwrite no newer state of an account, to send no refresh token twice, to bring back no former login, and to know what each of them ran. */
+const exchanges = `
+  ALTER TABLE account_state ADD COLUMN health_at BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE running_config ADD COLUMN version TEXT;
+  ALTER TABLE credentials ADD COLUMN exchange_token BIGINT;
+  ALTER TABLE credentials ADD COLUMN exchange_at BIGINT;
+  CREATE TABLE credential_imports (account TEXT NOT NULL, imported TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (account, imported));
+`;
+
 export interface Step {
   /** For both engines. */
   readonly sql?: string;
@@ -178,6 +187,7 @@ export const migrations: readonly Step[] = [
   { sql: checkValues, postgres: onceWritten + leaseTokens },
   { sql: nodes, postgres: TAKE_LIMITS, oldest: 10 },
   { sql: sessionOwners },
+  { sql: exchanges },
 ];
 
 export interface MigrationOptions {

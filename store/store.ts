@@ -40,6 +40,9 @@ export interface StoreOptions extends Partial<WriterOptions> {
 /** 50,000 rows are ten seconds of 5,000 turns a second, and about 30 MB. */
 const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [50, 2_000] } as const;
 
+/** A short turn waits for its pin. */
+const PIN_FLUSH_MS = 5;
+
 /**
  * Opens a store: `sqlite:PATH`, `sqlite::memory:` for tests, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
  * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
@@ -47,7 +50,10 @@ const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
   const { clock, writer = randomUUID(), notice = () => undefined, connections = 12 } = options;
   const driver = await openDriver(url, { clock, writer, notice, connections });
-  return repositories({ driver, writer: new Writer(driver.write, { ...defaults, ...options }), clock, writerId: writer });
+  const writing = new Writer(driver.write, { ...defaults, ...options });
+  // Where turns end only after their pins are stored, log rows are still gathered into large batches.
+  const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...defaults, ...options, flushMs: PIN_FLUSH_MS }) : writing;
+  return repositories({ driver, writer: writing, pinWriter, clock, writerId: writer });
 }
 
 /** The adapter of the other engine, and its library, are not loaded. */

@@ -84,7 +84,7 @@ suite('the schema on PostgreSQL', () => {
       store.accounts.patch({ account: 'north', model: '', streak: n + 1, updated_at: 7 });
       store.accounts.patch({ account: `new-${n}`, model: '', updated_at: 7 });
       await store.flush();
-      assert.deepEqual(await store.accounts.find('north', ''), accountRow({ streak: n + 1, updated_at: 7 }));
+      assert.deepEqual(await store.accounts.find([{ account: 'north', model: '' }]), [accountRow({ streak: n + 1, updated_at: 7 })]);
       assert.deepEqual(await store.leases.acquire(`lease-${n}`, 'owner', 1_000).then((lease) => lease?.owner), 'owner');
     }
     assert.equal((await running.accounts.load()).length, 3);

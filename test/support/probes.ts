@@ -92,6 +92,11 @@ export class Probes {
     return row ? this.gateway.services.store.attempts.of(row) : [];
   }
 
+  /** Audits the configuration as `serve` does at its start. */
+  auditStart(): Promise<void> {
+    return this.gateway.follower.started();
+  }
+
   audit(action: string): Promise<readonly AuditRow[]> {
     return this.gateway.services.store.audit.list({ action });
   }
