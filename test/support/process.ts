@@ -48,6 +48,11 @@ export class ServeProcess {
     return new ServeProcess(folder, child);
   }
 
+  /** What it has logged so far. */
+  get logged(): string {
+    return this.#err;
+  }
+
   /** The start-up line, once connections are accepted. */
   async line(): Promise<string> {
     const over = this.ended.then(({ code, err }) => Promise.reject(new Error(`it ended with ${code}: ${err}`)));
