@@ -11,10 +11,12 @@ export interface ChangeFeedOptions {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-/** One read of one row while nothing changes. */
+/** One read of one row while nothing changes. After a failure the next read follows as soon. */
 const INTERVAL_MS = 1_000;
 /** Of a store that tells: for what it missed, and while its feed is down (Q34). */
 const SAFETY_INTERVAL_MS = 10_000;
+
+const NOTHING = (): void => undefined;
 
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
@@ -23,7 +25,7 @@ export class ChangeFeed {
   #stopped = false;
   #polling = false;
   #again = false;
-  #cancel = (): void => undefined;
+  #cancel = NOTHING;
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
@@ -39,8 +41,8 @@ export class ChangeFeed {
     // Without a cursor the first read returns all recorded changes.
     const { changes } = this.#options;
     this.#cursor = await changes.cursor().catch(() => 0);
-    changes.listen?.(() => this.#wake());
-    this.#schedule();
+    this.#schedule(changes.listen ? SAFETY_INTERVAL_MS : INTERVAL_MS);
+    changes.listen?.(() => void this.#wake());
   }
 
   stop(): void {
@@ -48,8 +50,8 @@ export class ChangeFeed {
     this.#cancel();
   }
 
-  /** Reads and delivers once. A failure of the store or of a listener leaves the cursor where it was. */
-  async poll(): Promise<void> {
+  /** Reads and delivers once. @returns false where the store or a listener failed, which leaves the cursor where it was */
+  async poll(): Promise<boolean> {
     try {
       const { cursor, changes } = await this.#options.changes.since(this.#cursor);
       for (const { table, listener } of changes.length > 0 ? this.#listeners : []) {
@@ -57,8 +59,9 @@ export class ChangeFeed {
         if (keys.length > 0) await listener(keys);
       }
       this.#cursor = cursor;
+      return true;
     } catch {
-      // The next poll repeats it.
+      return false;
     }
   }
 
@@ -67,17 +70,22 @@ export class ChangeFeed {
     this.#again = true;
     if (this.#polling) return;
     this.#polling = true;
+    this.#cancel();
+    let succeeded = true;
     while (this.#again && !this.#stopped) {
       this.#again = false;
-      await this.poll();
+      succeeded = await this.poll();
     }
     this.#polling = false;
+    const { changes } = this.#options;
+    this.#schedule(succeeded && changes.listen ? SAFETY_INTERVAL_MS : INTERVAL_MS);
   }
 
-  #schedule(): void {
+  #schedule(ms: number): void {
     if (this.#stopped) return;
-    const { changes, after } = this.#options;
-    const interval = changes.listen ? SAFETY_INTERVAL_MS : INTERVAL_MS;
-    this.#cancel = after(interval, () => void this.#wake().then(() => this.#schedule()));
+    this.#cancel = this.#options.after(ms, () => {
+      this.#cancel = NOTHING;
+      void this.#wake();
+    });
   }
 }

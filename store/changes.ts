@@ -5,8 +5,8 @@ import type { Batch, Driver } from './driver.ts';
 import type { ChangeRow } from './rows.ts';
 import { type Table, changes as table } from './tables.ts';
 
-/** Tables that processes have copies of. Pins are looked up when they are needed instead. */
-export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'nodes' | 'slots' | 'usage';
+/** Tables that processes have copies of. Of pins the moved ones are told; others are looked up when they are needed. */
+export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'nodes' | 'pins' | 'slots' | 'usage';
 
 export interface Change {
   readonly table: TrackedTable;

@@ -40,6 +40,7 @@ const NOT_COPIED: ReadonlySet<string> = new Set([
   'nodes',
   'schema_version',
   'slot_locks',
+  'session_owners',
   'slots',
   'written_batches',
 ]);

@@ -1,4 +1,5 @@
 // What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
+import { StoreError } from './errors.ts';
 import type { LeaseVerbs } from './lease-verbs.ts';
 import type { LimitBounds, LimitedTurn, Taken } from './limit-rows.ts';
 import type { Table } from './tables.ts';
@@ -17,6 +18,12 @@ export interface Session {
 
 /** Rows by table; no key occurs twice in one table that replaces, adds or patches. */
 export type Batch = ReadonlyMap<Table, readonly object[]>;
+
+/** A query that returns a row while a writer may write. The row stays locked until the write is over. */
+export interface Guard {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
 
 export interface Transaction extends Omit<Session, 'script'> {
   /** Locks rows of a table by writing them, in the order of their keys. */
@@ -38,8 +45,13 @@ export interface Driver extends Omit<Session, 'script'> {
   browse: Session['query'];
   /** Like `run`, for large deletions: the same holds. */
   maintain: Session['run'];
-  /** Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. */
-  write(batch: Batch): Promise<void>;
+  /**
+   * Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. One batch at a time.
+   * @throws StoreError `lost` where the guard returns no row; nothing was written then
+   */
+  write(batch: Batch, guard?: Guard): Promise<void>;
+  /** Like `write`, beside it, for rows that may be written twice: one such batch at a time. */
+  writeBeside(batch: Batch): Promise<void>;
   /**
    * Runs statements as one transaction that no other one overlaps (in SQLite the write lock, in PostgreSQL serialisable isolation);
    * durable when it resolves. It waits up to 5 s for other processes. The work may run more than once and has no other effects.
@@ -74,6 +86,8 @@ export interface DatabaseStats {
   /** How far the database's clock is ahead of this machine's; 0 below 100 ms. */
   readonly clock_difference_ms: number;
 }
+
+export const lost = (): StoreError => new StoreError('lost', 'another process has the lease of this write');
 
 /** Increments a counter and returns its new value. The lock that this takes makes the order of values the order of commits. */
 export async function increment(session: Pick<Session, 'query'>, counter: 'version' | 'lease_token'): Promise<number> {

@@ -1,8 +1,14 @@
 // Leases by transactions that every engine has.
-import { type Driver, increment } from './driver.ts';
-import type { LeaseVerbs } from './lease-verbs.ts';
+import { type Driver, type Guard, increment } from './driver.ts';
+import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 
 const HELD = 'SELECT token FROM leases WHERE name = $1 AND expires_at > $2';
+
+/** Holds while the lease does. */
+export const heldBy = ({ name, token }: Lease, now: number): Guard => ({
+  sql: 'SELECT token FROM leases WHERE name = $1 AND token = $2 AND expires_at > $3',
+  values: [name, token, now],
+});
 
 export function leaseVerbs({ query, transaction }: Pick<Driver, 'query' | 'transaction'>, clock: () => number): LeaseVerbs {
   return {

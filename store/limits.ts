@@ -4,8 +4,8 @@ import {
   DAY_MS,
   type LimitBounds,
   type LimitedTurn,
-  SLOTS_KEPT_MS,
   type Settlement,
+  SLOTS_KEPT_MS,
   type StoredUse,
   slotOf,
   slotsAfter,
@@ -107,7 +107,8 @@ export async function takeIn(session: Session, turn: LimitedTurn, bounds: LimitB
 
 function hasRoom({ running, minute, days }: StoredUse, { at, tokens, cost_nanos }: LimitedTurn, bounds: LimitBounds): boolean {
   const today = days.filter(({ day }) => day > at - DAY_MS);
-  const sum = (rows: readonly Partial<UsedAmounts>[], what: keyof UsedAmounts): number => rows.reduce((all, row) => all + (row[what] ?? 0), 0);
+  const sum = (rows: readonly Partial<UsedAmounts>[], what: keyof UsedAmounts): number =>
+    rows.reduce((all, row) => all + (row[what] ?? 0), 0);
   const fits = (used: number, amount: number, most = Number.POSITIVE_INFINITY): boolean => used + amount <= most;
   return (
     fits(running.requests, 1, bounds.concurrent) &&
@@ -124,7 +125,10 @@ function hasRoom({ running, minute, days }: StoredUse, { at, tokens, cost_nanos 
 /** @param ahead how far the shared clock is ahead of this process's */
 async function settled(transaction: Transaction, settlements: readonly Settlement[], ahead: number): Promise<Update<void>> {
   for (const settlement of settlements) if (settlement.withdrawn) await withdraw(transaction, settlement);
-  const slots = await endGrants(transaction, settlements.flatMap(({ grant, withdrawn }) => (withdrawn ? [] : grant)));
+  const slots = await endGrants(
+    transaction,
+    settlements.flatMap(({ grant, withdrawn }) => (withdrawn ? [] : grant)),
+  );
   const rows = settlements.flatMap((settlement) => {
     const slot = slots.get(settlement.grant);
     return slot === undefined ? [] : rowsOf(settlement, { reserved: slot, settled: slotOf(settlement.at + ahead) });

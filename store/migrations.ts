@@ -1,5 +1,6 @@
 // The schema, as numbered steps that are never edited once released, and the one way to apply them.
 // Plain SQL that SQLite and PostgreSQL read alike: BIGINT for every number, TEXT for the rest (JSON too), booleans as 0 and 1.
+import type { StoreCondition } from './condition.ts';
 import type { Session } from './driver.ts';
 import { StoreError } from './errors.ts';
 import { TAKE_LIMITS } from './postgres/take-limits.ts';
@@ -143,6 +144,15 @@ const nodes = `
   DROP TABLE limit_grants;
 `;
 
+/** What several nodes need to overwrite no newer state of an account, to send no refresh token twice, to bring back no former login, and to know what each of them ran. */
+const exchanges = `
+  ALTER TABLE account_state ADD COLUMN health_at BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE running_config ADD COLUMN version TEXT;
+  ALTER TABLE credentials ADD COLUMN exchange_token BIGINT;
+  ALTER TABLE credentials ADD COLUMN exchange_at BIGINT;
+  CREATE TABLE credential_imports (account TEXT NOT NULL, imported TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (account, imported));
+`;
+
 export interface Step {
   /** For both engines. */
   readonly sql?: string;
@@ -177,6 +187,7 @@ export const migrations: readonly Step[] = [
   { sql: checkValues, postgres: onceWritten + leaseTokens },
   { sql: nodes, postgres: TAKE_LIMITS, oldest: 10 },
   { sql: sessionOwners },
+  { sql: exchanges },
 ];
 
 export interface MigrationOptions {
@@ -204,14 +215,30 @@ export async function migrate(session: Session, { clock, apply, steps = migratio
   }
 }
 
-async function checkUsable(session: Session, { version, known }: { readonly version: number; readonly known: number }): Promise<void> {
+/** For operators: undefined where this program can use the schema of the database. */
+export async function schemaCondition(session: Pick<Session, 'query'>, place: string): Promise<StoreCondition | undefined> {
+  const version = await highest(session, 'version');
+  try {
+    if (version > migrations.length) await checkUsable(session, { version, known: migrations.length });
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof StoreError)) throw thrown;
+    const message = `${place} has schema version ${version}; this program knows ${migrations.length}.`;
+    return { level: 'problem', message, advice: 'Start a poolgate on it that is at least as new as the last one.' };
+  }
+}
+
+async function checkUsable(
+  session: Pick<Session, 'query'>,
+  { version, known }: { readonly version: number; readonly known: number },
+): Promise<void> {
   const oldest = await highest(session, 'oldest');
   if (oldest <= known) return;
   const needed = `the store has schema version ${version}, which needs a program of version ${oldest}`;
   throw new StoreError('too_new', `${needed}; this one knows version ${known}: start a newer poolgate on it`);
 }
 
-async function highest(session: Session, column: 'version' | 'oldest'): Promise<number> {
+async function highest(session: Pick<Session, 'query'>, column: 'version' | 'oldest'): Promise<number> {
   const [record] = await session.query(`SELECT max(${column}) AS highest FROM schema_version`, []);
   return Number(record?.highest ?? 0);
 }

@@ -1,6 +1,7 @@
 // Opens the store. No SQL is written outside this folder.
 import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
+import { isPostgres, sqlitePath } from './engine.ts';
 import { StoreError } from './errors.ts';
 import type { Notice } from './notice.ts';
 import type { PostgresOptions } from './postgres/postgres.ts';
@@ -30,7 +31,7 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly clock: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
-  /** Most connections to PostgreSQL, at least 5; 10 by default. */
+  /** Most connections to PostgreSQL, at least 8; 12 by default. */
   readonly connections?: number;
   /** Hears of a shared store what an operator's log should have. */
   readonly notice?: Notice;
@@ -39,21 +40,26 @@ export interface StoreOptions extends Partial<WriterOptions> {
 /** 50,000 rows are ten seconds of 5,000 turns a second, and about 30 MB. */
 const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [50, 2_000] } as const;
 
+/** A short turn waits for its pin. */
+const PIN_FLUSH_MS = 5;
+
 /**
  * Opens a store: `sqlite:PATH`, `sqlite::memory:` for tests, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
  * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const { clock, writer = randomUUID(), notice = () => undefined, connections = 10 } = options;
+  const { clock, writer = randomUUID(), notice = () => undefined, connections = 12 } = options;
   const driver = await openDriver(url, { clock, writer, notice, connections });
-  return repositories({ driver, writer: new Writer(driver.write, { ...defaults, ...options }), clock, writerId: writer });
+  const writing = new Writer(driver.write, { ...defaults, ...options });
+  // Where turns end only after their pins are stored, log rows are still gathered into large batches.
+  const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...defaults, ...options, flushMs: PIN_FLUSH_MS }) : writing;
+  return repositories({ driver, writer: writing, pinWriter, clock, writerId: writer });
 }
 
 /** The adapter of the other engine, and its library, are not loaded. */
 async function openDriver(url: string, options: PostgresOptions): Promise<Driver> {
-  const [, scheme, place] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
-  if (scheme === 'sqlite' && place) return (await import('./sqlite/sqlite.ts')).openSqlite(place, options);
-  if (/^postgres(?:ql)?$/.test(scheme ?? '') && URL.canParse(url))
-    return (await import('./postgres/postgres.ts')).openPostgres(url, options);
+  const path = sqlitePath(url);
+  if (path !== undefined) return (await import('./sqlite/sqlite.ts')).openSqlite(path, options);
+  if (isPostgres(url)) return (await import('./postgres/postgres.ts')).openPostgres(url, options);
   throw new StoreError('bad_url', 'store: must be sqlite:PATH or the URL of a PostgreSQL database');
 }

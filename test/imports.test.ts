@@ -75,7 +75,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'turn',
     'upstream',
   ],
-  cli: ['admin', 'config', 'explain', 'gateway', 'turn'],
+  doctor: ['admin', 'config'],
+  cli: ['admin', 'config', 'doctor', 'explain', 'gateway', 'turn'],
 };
 
 /** The rooms that print or run the rules; all others reach them through the chain. */

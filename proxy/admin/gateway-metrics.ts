@@ -226,7 +226,14 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       type: 'histogram',
       help: 'Time that turns waited for a place of their route class, of those that waited and got one',
       label: 'class',
-      cells: () => capacity.admission.waits(),
+      cells: () => capacity.admission.waits('slot'),
+    },
+    {
+      name: 'account_wait_seconds',
+      type: 'histogram',
+      help: 'Time that turns with a place waited for an account below its max_concurrent, of those that waited and got one',
+      label: 'class',
+      cells: () => capacity.admission.waits('account'),
     },
   ];
 }

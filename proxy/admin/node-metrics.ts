@@ -23,9 +23,9 @@ function metricsOf(node: NodeTarget, now: () => number): readonly Metric[] {
       help: 'Whether the configuration of a living node differs from that of this one',
       labels: ['node'],
       samples: () =>
-        node.status().nodes.flatMap(({ node: id, state, differs }) =>
-          state === 'dead' ? [] : { labels: { node: id }, value: differs ? 1 : 0 },
-        ),
+        node
+          .status()
+          .nodes.flatMap(({ node: id, state, differs }) => (state === 'dead' ? [] : { labels: { node: id }, value: differs ? 1 : 0 })),
     },
     {
       name: 'node_lease_seconds',

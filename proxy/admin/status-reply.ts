@@ -5,6 +5,7 @@ import type { LastFailure } from '../accounts/health/health.ts';
 import type { CooldownStatus } from '../accounts/health/health-status.ts';
 import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
 import type { Json } from '../config/diff.ts';
+import type { Machine } from '../machine.ts';
 import type { NodeStatus, NodesStatus } from '../nodes/nodes-status.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
 
@@ -46,6 +47,7 @@ export interface StatusReply extends RunningReply {
   readonly started_at: string;
   readonly ready: boolean;
   readonly node: string;
+  readonly machine: Machine;
   readonly accounts: readonly LimitedAccount[];
   readonly quota: readonly QuotaStatus[];
   readonly pools: readonly PoolStatus[];
@@ -146,6 +148,7 @@ const isStatus = object<Omit<StatusReply, 'sharing'>>({
   started_at: string,
   ready: boolean,
   node: string,
+  machine: object<Machine>({ memory_bytes: number, open_files: nullable(number) }),
   accounts: list(isAccount),
   quota: list(isQuota),
   pools: list(isPool),

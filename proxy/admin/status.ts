@@ -2,6 +2,7 @@
 
 import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
+import { machine } from '../machine.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { PoolStatus, StatusReply } from './status-reply.ts';
 
@@ -18,6 +19,7 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
     started_at: new Date(gateway.startedAt).toISOString(),
     ready: gateway.ready,
     node: process.version,
+    machine: machine(),
     accounts: accounts.map((status) => {
       const { paused = false, visible = false, max_concurrent = 0 } = configured.get(status.account) ?? {};
       return { ...status, paused, visible, maxConcurrent: max_concurrent };

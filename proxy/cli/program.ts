@@ -8,6 +8,7 @@ import { addAccountCommands } from './account-command.ts';
 import { addCheck } from './check-command.ts';
 import { addClient } from './client-command.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
+import { addDoctor } from './doctor-command.ts';
 import { addExplain } from './explain-command.ts';
 import { addDiff, addReload } from './gateway-commands.ts';
 import { addKeyCommands } from './key-command.ts';
@@ -65,6 +66,7 @@ function programOf(io: Io): Command {
   poolgate explain POST /v1/responses         what happens to a request, rule by rule
   poolgate diff && poolgate reload            what would change, then change it
   poolgate top                                accounts, quota and Pools, refreshed
+  poolgate doctor                             what is wrong, and what to do about it
   poolgate requests --follow                  the request log as it grows
   poolgate key create ci --pool team          a Pool API key, shown once
   poolgate mode set team model-a lite         a serving mode
@@ -82,7 +84,8 @@ function programOf(io: Io): Command {
     const { serve } = await import('./serve-command.ts');
     await serve({ config });
   });
-  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addClient]) add(program, io);
+  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addDoctor, addClient])
+    add(program, io);
   for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);
   return program;
 }

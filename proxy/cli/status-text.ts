@@ -111,7 +111,14 @@ function nodeLines({ sharing, now }: StatusReply): readonly string[] {
   return [
     row(NODE_WIDTHS, ['NODE', 'STATE', ' SLOTS', 'LEASES', 'VERSION', 'CONFIG']),
     ...nodes.flatMap((node) => [
-      row(NODE_WIDTHS, [node.node, nodeState(node, now), `${node.slots}`.padStart(6), `${node.leases}`.padStart(6), node.version, node.config]),
+      row(NODE_WIDTHS, [
+        node.node,
+        nodeState(node, now),
+        `${node.slots}`.padStart(6),
+        `${node.leases}`.padStart(6),
+        node.version,
+        node.config,
+      ]),
       ...(node.address === null ? [] : [cell(`  ${node.address}`, WIDTH)]),
     ]),
     cell(`this node: store ${store}, feed ${feed}, ${settlements_waiting} settlements wait${lease}`, WIDTH),

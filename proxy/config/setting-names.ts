@@ -21,8 +21,7 @@ function rowName(row: unknown): string | undefined {
 }
 
 /** An unknown key near a secret reference may be the secret itself. */
-const mayBeSecret = (step: string, path: Path): boolean =>
-  path.some((part) => NEAR_SECRETS.has(part)) && !KNOWN_NEAR_SECRETS.has(step);
+const mayBeSecret = (step: string, path: Path): boolean => path.some((part) => NEAR_SECRETS.has(part)) && !KNOWN_NEAR_SECRETS.has(step);
 
 const NEAR_SECRETS: ReadonlySet<string | number> = new Set(['credential', 'postgres', 'secret', 'store_key']);
 

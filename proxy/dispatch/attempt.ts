@@ -34,7 +34,7 @@ export interface AttemptOptions {
   readonly known: Confidential;
   readonly countOutput: (event: ReplyEvent) => void;
   readonly retryable: (failure: Failure) => boolean;
-  readonly committed: () => void;
+  readonly committed: ReplyContext['committed'];
   readonly observers: AttemptObservers;
   /** What the account's answer needs before the client gets it. */
   readonly followUp: ((answer: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
@@ -67,7 +67,7 @@ class Attempt implements ReplyContext {
   readonly known: Confidential;
   readonly countOutput: (event: ReplyEvent) => void;
   readonly retryable: (failure: Failure) => boolean;
-  readonly committed: () => void;
+  readonly committed: ReplyContext['committed'];
   readonly followUp: ReplyContext['followUp'];
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;
@@ -157,8 +157,8 @@ class Attempt implements ReplyContext {
   #handler<Reader>(read: (status: number, headers: Headers) => Reader): ReplyHandler<Reader | ByteReader> {
     return {
       head: (status, headers) => {
-        // An accepted upgrade says no more than the status of a reply of events.
-        const replied = status === SWITCHING_PROTOCOLS ? 200 : status;
+        // An accepted upgrade says no more than the status of a reply of events. Over HTTP it is no answer.
+        const replied = this.#options.slot && status === SWITCHING_PROTOCOLS ? 200 : status;
         try {
           this.#status = replied;
           this.observers.head(replied, headers);
@@ -252,13 +252,19 @@ class Attempt implements ReplyContext {
     const refusal = thrown instanceof Refusal ? thrown : new Refusal('server_error');
     this.#sending?.abort();
     // After commit the reply breaks off with its connection.
-    if (!(this.#reply instanceof PipedReply)) this.settle({ kind: 'refused', refusal });
+    if (this.#isPiping) return;
+    this.#reply?.abandon();
+    this.settle({ kind: 'refused', refusal });
+  }
+
+  get #isPiping(): boolean {
+    return this.#reply instanceof PipedReply && this.#reply.committed;
   }
 
   #gone(): void {
     const reply = this.#reply;
     // The pipe distinguishes a client that left from an account that died, and ends both sides.
-    if (reply instanceof PipedReply) return;
+    if (this.#isPiping) return;
     this.#sending?.abort();
     reply?.abandon();
     this.settle({ kind: 'gone', shown: reply?.shown ?? false });

@@ -87,13 +87,18 @@ export class EventReply implements EventReader {
   #take(event: ReplyEvent): void {
     if (event.type === '') this.#allowParsing(event);
     event.completeType();
-    const data = this.#observed(event) ?? (this.#sink.objectsOnly ? this.#json(event) : undefined);
+    const end = endOf(event.type);
+    const data = this.#observed(event) ?? this.#required(event, end);
     if (!data && this.#sink.objectsOnly) {
       this.#context.counters.add('upstream_frames_dropped');
       return;
     }
+    if (end !== undefined && this.#endsWithEvent && !this.#isReadable(event, data)) {
+      this.#context.sending().abort();
+      this.fail('malformed');
+      return;
+    }
     if (this.#state === 'held') {
-      const end = endOf(event.type);
       if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return;
       if (end === 'failed') {
         this.#takeRefusal(event, data ?? this.#json(event));
@@ -112,6 +117,25 @@ export class EventReply implements EventReader {
     const data = this.#json(event);
     if (data) observers.event(event.type, data);
     return data;
+  }
+
+  /** The data of an event that must be read, whatever rules and observers want. */
+  #required(event: ReplyEvent, end: ReplyEnd | undefined): JsonObject | undefined {
+    if (this.#sink.objectsOnly) return this.#json(event);
+    if (end === undefined || !this.#endsWithEvent) return undefined;
+    this.#context.counters.add('events_parsed');
+    return this.#json(event);
+  }
+
+  /** Whether the client learns from the terminal event alone that its reply is over: without one that it can read it would wait on. */
+  get #endsWithEvent(): boolean {
+    const { client, surface } = this.#context.turn;
+    return client === 'websocket' || surface.brokenReply === 'close';
+  }
+
+  /** Whether a client sees a terminal event in it too: of a type that is named twice a frame's reader takes the last. */
+  #isReadable(event: ReplyEvent, data: JsonObject | undefined): boolean {
+    return data !== undefined && (this.#context.turn.client === 'http' || data.type === event.type);
   }
 
   /** The reply begins with a refusal: another account is tried, or the client gets it. */
@@ -158,7 +182,7 @@ export class EventReply implements EventReader {
     this.#cancelTimer();
     const first = this.#context.turn.rules.head(this.#head);
     this.#state = 'relaying';
-    this.#context.committed();
+    this.#context.committed(this.#held);
     this.#sink.open(this.#head.status, this.#head.headers);
     for (const event of first) this.#sink.event(event);
     for (const { event, data } of this.#held.release()) this.#relay(event, data);
@@ -202,6 +226,9 @@ export class EventReply implements EventReader {
   #ends(end: ReplyEnd): void {
     if (this.#end !== undefined) return;
     this.#end = end;
+    const { turn, counters } = this.#context;
+    const stored = turn.pendingWrites?.whenStored(turn, counters);
+    if (stored) this.#flow.withhold(stored);
     // Most replies end with the read that brought their terminal event.
     queueMicrotask(() => this.#state === 'over' || this.#linger());
   }

@@ -1,4 +1,5 @@
-// A reply that passes unread from the account to the client: committed with its head, ended as the account or the client ended it.
+// A reply that passes unread from the account to the client: held until its body begins, then committed, and ended as the account or the
+// client ended it.
 import type { IncomingMessage } from 'node:http';
 import { carrierFailure } from '../turn/failure.ts';
 import type { Head } from '../turn/turn.ts';
@@ -12,6 +13,7 @@ export class PipedReply implements StreamReader {
   readonly #client: Client;
   readonly #context: ReplyContext;
   readonly #endUpload: () => void;
+  #state: 'held' | 'relaying' | 'over' = 'held';
 
   /** @param endUpload called when the reply ended before the upload */
   constructor(head: Head, client: Client, context: ReplyContext, endUpload: () => void) {
@@ -21,6 +23,15 @@ export class PipedReply implements StreamReader {
     this.#endUpload = endUpload;
   }
 
+  /** From here on the client has the head, and nothing is tried again. */
+  get committed(): boolean {
+    return this.#state === 'relaying';
+  }
+
+  get shown(): boolean {
+    return this.committed;
+  }
+
   stream(reply: IncomingMessage): void {
     void this.#pipe(reply);
   }
@@ -28,6 +39,13 @@ export class PipedReply implements StreamReader {
   async #pipe(reply: IncomingMessage): Promise<void> {
     const { turn, counters, committed, settle } = this.#context;
     const { status, headers } = this.#head;
+    const begins = await this.#begins(reply);
+    if (this.#state === 'over') return;
+    if (!begins) {
+      settle({ kind: 'failed', failure: carrierFailure('network') });
+      return;
+    }
+    this.#state = 'relaying';
     turn.rules.head(this.#head);
     committed();
     const options = { status, headers, idleMs: turn.timeouts.upstream_idle_ms, endUpload: this.#endUpload };
@@ -42,5 +60,27 @@ export class PipedReply implements StreamReader {
     settle({ kind: 'done', ending, close: () => undefined, failure });
   }
 
-  abandon(): void {}
+  /** Before its commit: the attempt is settled by its caller. */
+  abandon(): void {
+    this.#state = 'over';
+  }
+
+  /** Resolves when the body begins, is empty, or was held for long enough; with false where the reply broke off before. */
+  #begins(reply: IncomingMessage): Promise<boolean> {
+    const { turn, counters } = this.#context;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const begun = (): void => resolve(true);
+    const broken = (): void => resolve(false);
+    const cancel = turn.after(turn.timeouts.hold_ms, () => {
+      counters.add('hold_expired');
+      begun();
+    });
+    reply.once('readable', begun).once('error', broken).once('close', broken);
+    return promise.then((begins) => {
+      cancel();
+      reply.off('readable', begun).off('error', broken).off('close', broken);
+      // A part of the body may have come just before.
+      return begins && !reply.errored;
+    });
+  }
 }

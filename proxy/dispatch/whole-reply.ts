@@ -144,7 +144,7 @@ export class WholeReply implements ByteReader {
   /** Whether it is a transcript in a text format, say. */
   get #isText(): boolean {
     const { kind } = this.#context.turn;
-    return kind?.served === 'dispatch' && kind.textAnswers && typeOf(this.#upstreamHeaders).startsWith('text/');
+    return kind?.served === 'dispatch' && kind.textAnswers && TEXT.test(typeOf(this.#upstreamHeaders));
   }
 
   #passText(body: Buffer): void {
@@ -168,6 +168,9 @@ export class WholeReply implements ByteReader {
     return () => this.#client.answer(status, headers, out);
   }
 }
+
+/** A page of HTML is no answer of a provider, and a stream of events was not asked for. */
+const TEXT = /^text\/(?!html|event-stream)/;
 
 const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').trimStart().toLowerCase();
 

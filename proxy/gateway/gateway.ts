@@ -11,6 +11,7 @@ import { storeKeyOf } from '../encryption/store-key.ts';
 import { Log } from '../log.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { ConfigFollower } from './config-follower.ts';
+import { followOtherProcesses } from './convergence.ts';
 import { Generation } from './generation.ts';
 import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
 import { NodeHop } from './node-hop.ts';
@@ -77,6 +78,7 @@ export class Gateway {
     this.#load = opened.load;
     this.#generation = new Generation(loaded);
     this.services = new Services({ ...opened, loaded: () => this.loaded });
+    followOtherProcesses(this.services);
     void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
     const { counters, heartbeat } = this.services;
     this.#hop = NodeHop.of({ ...opened, counters, heartbeat, loaded: () => this.loaded });
@@ -124,6 +126,7 @@ export class Gateway {
   async listen(): Promise<Addresses> {
     const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, node, store, usage } = this.services;
     const { listen, admin, accounts } = this.loaded.config;
+    // First, because the other nodes learn the address with the node's name. Nothing is forwarded to a process without sessions.
     const address = await this.#hop?.listen((hop) => this.websockets.acceptForwarded(hop));
     await node?.membership.start(address ?? null);
     await changes.start();
@@ -164,13 +167,13 @@ export class Gateway {
 
   /** Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything. */
   async close(): Promise<void> {
-    const { capacity, catalog, changes, continuity, node, store, tokens, upstreams, usage } = this.services;
+    const { capacity, catalog, changes, continuity, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
     this.#accepting = false;
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);
     await node?.stop();
-    for (const part of [catalog, usage, capacity, changes]) part.stop();
+    for (const part of [catalog, usage, usageRefresh, capacity, changes]) part.stop();
     continuity.flush();
     this.#load.stop();
     this.#forgetRetention();

@@ -176,7 +176,9 @@ export class PublicListener {
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const { generation: current, runner, counters, uploads } = this.#options;
     const connection = connectionOf(request.socket);
-    if (connection.framingBroken) return;
+    if (connection.framingBroken || connection.isLast) return;
+    // Node's parser takes what came with it for the other protocol, though there is none: from there on its place is lost.
+    connection.isLast = request.headers.upgrade !== undefined;
     if (isHeadTooLarge(request, current().config.limits)) {
       counters.add('headers_too_large');
       this.#refuseBytes(connection.socket, HEADERS_TOO_LARGE, requestId(this.#options.host.now()));
@@ -187,7 +189,7 @@ export class PublicListener {
     response.on('error', ignore);
     const generation = current();
     const found = this.#find(request, generation);
-    if (this.#draining || connection.framingBroken) endConnectionAfter(response);
+    if (this.#draining || connection.framingBroken || connection.isLast) endConnectionAfter(response);
     if (!connection.framingBroken && this.#cors.handle(request, response, generation.routes)) return;
     const turn = this.#turn(request, found, generation);
     const client = new HttpClient(turn, { request, response, guard: this.#bodies, uploads, counters });
@@ -201,7 +203,12 @@ export class PublicListener {
 
   /** Whether the request becomes a websocket. One that does not is answered like any other. */
   #upgrades(request: IncomingMessage): boolean {
-    if (!asksForWebsocket(request) || isHeadTooLarge(request, this.#options.generation().config.limits)) return false;
+    if (
+      connectionOf(request.socket).isLast ||
+      !asksForWebsocket(request) ||
+      isHeadTooLarge(request, this.#options.generation().config.limits)
+    )
+      return false;
     try {
       checkFraming(request);
     } catch {

@@ -18,7 +18,7 @@ export interface AccountedTurn {
   readonly model: ModelView | undefined;
 }
 
-type TurnUsage = Pick<RequestRow, 'model' | 'status' | 'outcome' | 'input_tokens' | 'cached_input_tokens' | 'output_tokens'>;
+type TurnUsage = Pick<RequestRow, 'model' | 'outcome' | 'input_tokens' | 'cached_input_tokens' | 'output_tokens'>;
 
 export class Accounting {
   readonly #ledger: Ledger;
@@ -110,11 +110,15 @@ const ONE_REQUEST: Amounts = { requests: 1, tokens: 0, costNanos: 0 };
 
 const NO_USAGE: Estimate = { least: { tokens: 0, costNanos: 0 }, expected: { tokens: 0, costNanos: 0 } };
 
-/** Usage that the provider did not state is unknown, not zero (Q18): a reply of unknown usage holds the amounts that its turn reserved. */
+/**
+ * Usage that the provider did not state is unknown, not zero (Q18): a whole reply of unknown usage holds the amounts that its turn
+ * reserved. A failed one holds nothing, whether it failed with a status or inside a stream.
+ */
 function totalsOf(usage: TurnUsage, pool: PoolConfig, reservation: Reservation): Totals {
   const { input_tokens, cached_input_tokens, output_tokens } = usage;
   const unknown = input_tokens === null || output_tokens === null;
-  const held = unknown && usage.status < 400 && usage.outcome !== 'client_gone' ? reservation.amounts : undefined;
+  const whole = usage.outcome === 'completed' || usage.outcome === 'incomplete';
+  const held = unknown && whole ? reservation.amounts : undefined;
   return {
     requests: 1,
     unknown: unknown ? 1 : 0,

@@ -1,6 +1,6 @@
 // The ledger: settled usage per key, Pool and day, in memory for reads and in the store to last (D5, Q18).
 import type { Store, UsageRow } from '../../store/store.ts';
-import { addUsage } from '../../store/usage-sums.ts';
+import { addUsage, usageBetween } from '../../store/usage-sums.ts';
 import type { Clock } from '../clock.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
 
@@ -26,16 +26,27 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #keys = new Map<string, Days>();
   readonly #pools = new Map<string, Days>();
+  /** With several nodes: what is counted of each key, Pool and day, to find out what other nodes added. */
+  readonly #counted: Map<string, Totals> | undefined;
 
-  constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock) {
+  constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock, { shared = false }: { readonly shared?: boolean } = {}) {
     this.#store = store;
     this.#clock = clock;
+    this.#counted = shared ? new Map() : undefined;
   }
 
   /** Reads what earlier processes settled. A store that cannot be read must not prevent the start. */
   async load(): Promise<void> {
     const rows = await this.#store.load(this.#firstDay(KEPT_DAYS)).catch(() => []);
     for (const { key_id, pool, day, ...totals } of rows) this.#add(key_id, pool, day, totals);
+  }
+
+  /** Takes over what all nodes have settled, this one included: the stored rows with what of this one is not written yet. */
+  adopt(rows: readonly UsageRow[]): void {
+    const first = this.#firstDay(KEPT_DAYS);
+    for (const { key_id, pool, day, ...totals } of rows) {
+      if (day >= first) this.#add(key_id, pool, day, usageBetween(this.#counted?.get(nameOf(key_id, pool, day)) ?? NO_USAGE, totals));
+    }
   }
 
   /** Adds one turn. */
@@ -69,6 +80,13 @@ export class Ledger {
   #add(key: string, pool: string, day: number, totals: Totals): void {
     this.#addTo(this.#keys, key, day, totals);
     this.#addTo(this.#pools, pool, day, totals);
+    if (this.#counted) this.#count(this.#counted, nameOf(key, pool, day), totals);
+  }
+
+  #count(counted: Map<string, Totals>, name: string, totals: Totals): void {
+    const known = counted.get(name);
+    if (known) addUsage(known, totals);
+    else counted.set(name, { ...totals });
   }
 
   #addTo(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
@@ -101,5 +119,8 @@ export class Ledger {
     return dayOf(this.#clock.now()) - (days - 1) * DAY_MS;
   }
 }
+
+/** No id contains a line break. */
+const nameOf = (key: string, pool: string, day: number): string => `${key}\n${pool}\n${day}`;
 
 const NO_USAGE: Readonly<Totals> = Object.freeze(noTotals());

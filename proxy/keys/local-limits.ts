@@ -1,7 +1,16 @@
 // Counts the limits of keys in this process: the store has one node.
 import type { Clock } from '../clock.ts';
 import type { Refusal } from '../turn/refusal.ts';
-import { amountsWithin, type Estimate, type LimitCounts, type LimitedKey, type LimitState, type Reserved, refusalOf, statesOf } from './key-limits.ts';
+import {
+  amountsWithin,
+  type Estimate,
+  type LimitCounts,
+  type LimitedKey,
+  type LimitState,
+  type Reserved,
+  refusalOf,
+  statesOf,
+} from './key-limits.ts';
 import type { KeyUse, SettledDay } from './key-use.ts';
 import type { Ledger } from './ledger.ts';
 import { type LimitSet, type LimitType, limitsOf } from './limit-kinds.ts';

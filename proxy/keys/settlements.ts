@@ -1,6 +1,7 @@
 // Settlements that wait to be written: sent at once, many in one transaction, and again until the store has them (Q34).
-import { type LimitVerbs, type Settlement, StoreError } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
+import { type LimitVerbs, type Settlement, StoreError, type UsageRow } from '../../store/store.ts';
+import { addUsage } from '../../store/usage-sums.ts';
+import { type Clock, withDeadline } from '../clock.ts';
 
 /** Written in one transaction. */
 const BATCH = 256;
@@ -10,6 +11,8 @@ const PAUSE_MS = { first: 50, longest: 2_000 } as const;
 const TIDY_MS = 60_000;
 /** A settlement is in the batch that is being written, or in the next one. */
 const BATCHES_AHEAD = 2;
+/** Settlements wait no longer than this for a read of usage. */
+const READ_MS = 2_000;
 
 export class Settlements {
   readonly #limits: Pick<LimitVerbs, 'settle' | 'tidy'>;
@@ -18,6 +21,8 @@ export class Settlements {
   #waiting: Settlement[] = [];
   #work: Promise<void> | undefined;
   #batch: Promise<void> | undefined;
+  /** The next batch waits for it. */
+  #reading: Promise<unknown> | undefined;
   #endPause: () => void = () => undefined;
   #closing = false;
   #failing = false;
@@ -55,6 +60,38 @@ export class Settlements {
     for (let i = 0; i < BATCHES_AHEAD && this.#batch && !this.#failing; i++) await this.#batch;
   }
 
+  /**
+   * Runs a read while no batch is written.
+   * @param read asks whether that still holds when it has its answer: settlements do not wait for ever
+   */
+  async whileStill(read: (isStill: () => boolean) => Promise<void>): Promise<void> {
+    let still = true;
+    const reading = (async () => {
+      await this.#reading;
+      await this.#batch?.catch(() => undefined);
+      await read(() => still);
+    })();
+    const bounded = withDeadline(
+      reading.catch(() => undefined),
+      this.#clock,
+      READ_MS,
+    ).then(() => {
+      still = false;
+      if (this.#reading === bounded) this.#reading = undefined;
+    });
+    this.#reading = bounded;
+    return reading;
+  }
+
+  /** A stored row of usage with what of it waits here; exact while no batch is written. */
+  withWaiting(row: UsageRow): UsageRow {
+    const sum = { ...row };
+    for (const { used } of this.#waiting) {
+      if (used && used.key_id === row.key_id && used.pool === row.pool && used.day === row.day) addUsage(sum, used);
+    }
+    return sum;
+  }
+
   /** Writes what waits; what is left at the deadline is lost. */
   async close(deadlineMs: number): Promise<void> {
     this.#endPause();
@@ -68,6 +105,7 @@ export class Settlements {
 
   async #write(): Promise<void> {
     for (let pause: number = PAUSE_MS.first; this.#waiting.length > 0 && !this.#closing; ) {
+      while (this.#reading) await this.#reading;
       this.#batch = this.#settle(this.#waiting.slice(0, BATCH));
       try {
         await this.#batch;

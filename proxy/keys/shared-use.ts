@@ -60,4 +60,3 @@ class SlotSum implements MinuteSum {
     return undefined;
   }
 }
-

@@ -135,7 +135,12 @@ export class Membership {
     this.#stopped = true;
     this.#cancel();
     const { nodes, clock } = this.#options;
-    if (this.token !== undefined) await withDeadline(nodes.leave(this.token).catch(() => undefined), clock, LEAVE_MS);
+    if (this.token !== undefined)
+      await withDeadline(
+        nodes.leave(this.token).catch(() => undefined),
+        clock,
+        LEAVE_MS,
+      );
   }
 
   #self(): NewNode {

@@ -63,13 +63,23 @@ export class Share {
     return this.isShort && this.wanted <= this.held ? 'ask' : undefined;
   }
 
-  /** The same at a renewal, when nodes may have come and gone. @param nodes the number of living nodes */
-  dueAtRenewal(nodes: number): ClaimKind | undefined {
-    const even = Math.floor(this.most / nodes);
-    const needed = Math.max(even, Math.ceil(this.#peak * 1.5), this.inFlight + 1);
+  /** The same at a renewal, and when a node came or went. @param nodes the number of living nodes */
+  dueAmong(nodes: number): ClaimKind | undefined {
+    const needed = Math.max(this.evenPart(nodes), Math.ceil(this.#peak * 1.5), this.inFlight + 1);
     this.#peak = this.inFlight;
     if (this.held > needed) return 'yield';
-    return this.held < even ? 'ask' : undefined;
+    return this.waiting > 0 || this.held < this.evenPart(nodes) ? 'ask' : undefined;
+  }
+
+  /** The same when another node is short, or has given slots back. */
+  dueAfterOthers(nodes: number, now: number): ClaimKind | undefined {
+    if (this.isIdle) return 'yield';
+    return this.waiting > 0 || (this.held < this.evenPart(nodes) && now - this.#askedAt >= ASK_AGAIN_MS) ? 'ask' : undefined;
+  }
+
+  /** What each node may hold although it has no turns. */
+  evenPart(nodes: number): number {
+    return Math.floor(this.most / nodes);
   }
 
   claim(account: string, kind: ClaimKind): SlotClaim {

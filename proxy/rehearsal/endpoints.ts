@@ -179,13 +179,16 @@ function checkedBody({ request, account, catalog, wire, anchors }: RequestContex
   return body;
 }
 
+/** What a header can have. An image model is named by the client, and checked by nothing. */
+const PRINTABLE = /^[\x20-\x7e]+$/;
+
 /** The headers of a turn's answer. A real provider sends `set-cookie` and the organization too, and no client may see them. */
 function turnHeaders({ account, catalog, wire, ids, now }: RequestContext, body: JsonObject): Readonly<Record<string, string>> {
   return {
     ...quotaHeaders(account, wire.agent, now),
     [`x-${wire.agent}-turn-state`]: account.bind('ts', ids.nextNumber()),
     'x-models-etag': catalog.etag,
-    ...(typeof body.model === 'string' ? { 'openai-model': body.model } : {}),
+    ...(typeof body.model === 'string' && PRINTABLE.test(body.model) ? { 'openai-model': body.model } : {}),
     'openai-processing-ms': '1',
     'openai-organization': account.bind('org', 'rehearsal'),
     'set-cookie': `rehearsal=${account.tag}; Path=/; HttpOnly`,

@@ -6,6 +6,7 @@ import { HeldBytes, type ReplyMemory } from './held-bytes.ts';
 import type { JsonObject } from './json.ts';
 import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
+import { PendingWrites } from './pending-writes.ts';
 import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
 import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
@@ -84,6 +85,8 @@ export class LiveTurn implements Turn {
   model: ModelView | undefined;
   fileOwner: string | undefined;
   bodyBytes = 0;
+  /** With several nodes: what its next turn may ask another node for. */
+  pendingWrites: PendingWrites | undefined;
   /** When the first event or byte of a reply was passed on; Unix milliseconds. */
   committedAt: number | undefined;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
@@ -224,6 +227,12 @@ export class LiveTurn implements Turn {
 
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void {
     this.noted[field] = value;
+  }
+
+  /** The terminal event waits a little for this write. */
+  endsAfter(write: Promise<void>): void {
+    this.pendingWrites ??= new PendingWrites();
+    this.pendingWrites.add(write);
   }
 
   holdReply(bytes: number): void {

@@ -9,7 +9,8 @@ export function readBytes(reply: IncomingMessage, reader: ByteReader, idleMs: nu
   limitSilence(reply, { ms: idleMs, timedOut: () => (silent = true) });
   reply.on('data', (chunk: Buffer) => reader.data(chunk)).on('error', () => undefined);
   reply.once('close', () => {
-    if (reply.complete) reader.end();
+    // A body that ends with its connection counts as complete however that ended.
+    if (reply.complete && !silent) reader.end();
     else reader.fail(silent ? 'idle' : 'network');
   });
 }

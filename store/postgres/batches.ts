@@ -1,7 +1,7 @@
 // Writes batches of rows, each once: also one that is written again because the answer to its commit was lost.
 import { randomUUID } from 'node:crypto';
 import { changeRows } from '../changes.ts';
-import type { Batch } from '../driver.ts';
+import { type Batch, type Guard, lost } from '../driver.ts';
 import { changes, type Table } from '../tables.ts';
 import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
@@ -12,6 +12,18 @@ export interface RecordOptions {
   readonly clock: () => number;
   /** Names this process in the change records. */
   readonly writer: string;
+}
+
+export interface BatchOptions extends RecordOptions {
+  /** Whether a batch that may be committed already is recognised, or written again. */
+  readonly repeated: 'once' | 'again';
+}
+
+/** What a transaction does before its rows. */
+interface Checks {
+  /** Undefined for a batch that may be written twice. */
+  readonly number: number | undefined;
+  readonly guard: Guard | undefined;
 }
 
 /** Writes nothing where this batch or a later one is committed already; waits for one that is about to be. */
@@ -33,12 +45,12 @@ const REMEMBERED_MS = 8 * 86_400_000;
 
 export class BatchWriter {
   readonly #connections: Connections;
-  readonly #options: RecordOptions;
+  readonly #options: BatchOptions;
   readonly #process = randomUUID();
   #last: Batch | undefined;
   #number = 0;
 
-  constructor(connections: Connections, options: RecordOptions) {
+  constructor(connections: Connections, options: BatchOptions) {
     this.#connections = connections;
     this.#options = options;
   }
@@ -50,32 +62,32 @@ export class BatchWriter {
   }
 
   /** One batch at a time. The same batch again is the repetition of a write that failed. */
-  write(batch: Batch): Promise<void> {
+  write(batch: Batch, guard?: Guard): Promise<void> {
     if (batch !== this.#last) {
       this.#last = batch;
       this.#number++;
     }
     const number = this.#number;
     const insertions = insertionsOf(batch, this.#options);
-    // Rows that a second write ignores need no guard, and one statement is a transaction already.
-    const guarded = [...batch.keys()].some(({ onConflict }) => onConflict !== 'keep');
+    // Rows that a second write ignores need no number, and one statement is a transaction already.
+    const once = this.#options.repeated === 'once' && [...batch.keys()].some(({ onConflict }) => onConflict !== 'keep');
     return this.#connections.use(async (connection) => {
-      if (!guarded && insertions.length === 1) await sendAll(connection, insertions);
-      else await this.#transaction(connection, { insertions, number: guarded ? number : undefined });
+      if (!once && !guard && insertions.length === 1) await sendAll(connection, insertions);
+      else await this.#transaction(connection, insertions, { number: once ? number : undefined, guard });
     });
   }
 
   /** Everything that locks rows of others is sent at once, with the commit: the locks never wait for this process. */
-  async #transaction(
-    connection: Connection,
-    { insertions, number }: { readonly insertions: readonly Insertion[]; readonly number: number | undefined },
-  ): Promise<void> {
+  async #transaction(connection: Connection, insertions: readonly Insertion[], { number, guard }: Checks): Promise<void> {
     const begun = connection.script('BEGIN');
+    // It fails as the statements behind it do.
+    begun.catch(() => undefined);
     try {
       if (number !== undefined) {
         const [, first] = await Promise.all([begun, connection.run(ONCE, [this.#process, number, this.#options.clock()])]);
         if (first === 0) return await connection.script('ROLLBACK');
       }
+      if (guard && (await connection.query(`${guard.sql} FOR UPDATE`, guard.values)).length === 0) throw lost();
       await Promise.all([begun, sendAll(connection, [...insertions, COMMIT])]);
     } catch (error) {
       await connection.script('ROLLBACK').catch(() => {});

@@ -1,5 +1,6 @@
 // A bounded pool of connections to PostgreSQL, with a deadline for every wait.
 import pg from 'pg';
+import { StoreError } from '../errors.ts';
 import { Connection } from './connection.ts';
 import { failureOf } from './failures.ts';
 import type { Outage } from './outage.ts';
@@ -24,11 +25,14 @@ export interface PoolStats {
 }
 
 const IDLE_MS = 60_000;
+/** Statements that take longer are left to the server when the store is closed. */
+const CLOSE_MS = 1_000;
 
 export class Connections {
   readonly #pool: pg.Pool;
   readonly #deadlineMs: number;
   readonly #outage: Outage | undefined;
+  #closed = false;
 
   constructor({ url, most, waitMs, deadlineMs, outage }: ConnectionsOptions) {
     this.#deadlineMs = deadlineMs;
@@ -63,10 +67,15 @@ export class Connections {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    this.#closed = true;
+    const { promise: deadline, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, CLOSE_MS);
+    await Promise.race([this.#pool.end(), deadline]);
+    clearTimeout(timer);
   }
 
   async #use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+    if (this.#closed) throw new StoreError('closed', 'the store is closed');
     const end = performance.now() + this.#deadlineMs;
     const client = await this.#pool.connect().catch((thrown: unknown) => {
       throw failureOf(thrown);

@@ -30,14 +30,16 @@ const PAUSES_MS = { first: 100, longest: 5_000 } as const;
 /** Many commits in this time make one call. */
 const SPACING_MS = 50;
 
+const NOTHING = (): void => undefined;
+
 /** The library's types do not have it. */
 type Client = pg.Client & { unref?(): void };
 
 export class Feed {
   readonly #options: FeedOptions;
   readonly #wake: () => void;
-  readonly #closing = Promise.withResolvers<void>();
   #closed = false;
+  #endPause = NOTHING;
   #connected = false;
   #losses = 0;
   #waking: NodeJS.Timeout | undefined;
@@ -57,7 +59,7 @@ export class Feed {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#waking);
-    this.#closing.resolve();
+    this.#endPause();
   }
 
   async #follow(): Promise<void> {
@@ -70,19 +72,18 @@ export class Feed {
         query_timeout: ANSWER_MS,
         keepAlive: true,
       });
-      const ended = new Promise<void>((resolve) => client.once('end', resolve));
       client.on('error', () => undefined);
       client.on('notification', ({ payload }) => this.#notified(payload));
       try {
         await this.#listen(client);
         pause = PAUSES_MS.first;
-        await this.#watch(client, ended);
+        await this.#watch(client);
       } catch {
         // The next attempt follows.
       }
       void client.end().catch(() => undefined);
       if (this.#connected) this.#lost();
-      await this.#sleep(pause);
+      await this.#pause(pause);
       pause = Math.min(pause * 2, PAUSES_MS.longest);
     }
   }
@@ -98,14 +99,18 @@ export class Feed {
     this.#notified(undefined);
   }
 
-  /** Resolves when the connection has ended; rejects when it does not answer. */
-  async #watch(client: Client, ended: Promise<void>): Promise<void> {
-    const { clock } = this.#options;
-    const over = ended.then(() => true);
-    const closing = this.#closing.promise.then(() => true);
-    do {
-      await clock.measure(async () => Number((await client.query<{ now: string }>(READ_CLOCK)).rows[0]?.now));
-    } while (!(await Promise.race([over, closing, pauseOf(CHECK_MS)])));
+  /** Rejects when the connection has ended, or does not answer. */
+  async #watch(client: Client): Promise<void> {
+    const end = (): void => this.#endPause();
+    client.once('end', end);
+    try {
+      while (!this.#closed) {
+        await this.#options.clock.measure(async () => Number((await client.query<{ now: string }>(READ_CLOCK)).rows[0]?.now));
+        await this.#pause(CHECK_MS);
+      }
+    } finally {
+      client.off('end', end);
+    }
   }
 
   #lost(): void {
@@ -126,10 +131,16 @@ export class Feed {
     }, wait).unref();
   }
 
-  async #sleep(ms: number): Promise<void> {
-    await Promise.race([pauseOf(ms), this.#closing.promise]);
+  /** Does not keep the process alive. */
+  async #pause(ms: number): Promise<void> {
+    if (this.#closed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#endPause = NOTHING;
   }
 }
-
-/** Does not keep the process alive. */
-const pauseOf = (ms: number): Promise<false> => new Promise((resolve) => setTimeout(resolve, ms, false).unref());

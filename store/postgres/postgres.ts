@@ -17,7 +17,7 @@ export interface PostgresOptions {
   /** Names this process in the change records. */
   readonly writer: string;
   readonly notice: Notice;
-  /** Most of them at once, at least 5. */
+  /** Most of them at once, at least 8. */
   readonly connections: number;
 }
 
@@ -27,7 +27,8 @@ const FEEDS = 1;
 
 /** Containers that start together: the database is a few seconds later. */
 const PATIENCE_MS = 10_000;
-const WRITER = { most: 1, waitMs: 2_000, deadlineMs: 5_000 } as const;
+/** One for pins, one for all other rows. */
+const WRITER = { most: 2, waitMs: 2_000, deadlineMs: 5_000 } as const;
 const OPERATORS = { most: 2, waitMs: 5_000, deadlineMs: 30_000 } as const;
 
 /** Opens the database and migrates it. @param url a secret: no message has its password */
@@ -39,7 +40,8 @@ export async function openPostgres(url: string, { clock, writer, notice, connect
   const writing = new Connections({ url, ...WRITER });
   const operators = new Connections({ url, ...OPERATORS, outage });
   const pools = [turns, writing, operators];
-  const batches = new BatchWriter(writing, { clock, writer });
+  const batches = new BatchWriter(writing, { clock, writer, repeated: 'once' });
+  const besides = new BatchWriter(writing, { clock, writer, repeated: 'again' });
   let feed: Feed | undefined;
   await batches.forget();
   await turns.use((connection) => time.measure(async () => Number((await connection.query(READ_CLOCK, []))[0]?.now)));
@@ -53,7 +55,8 @@ export async function openPostgres(url: string, { clock, writer, notice, connect
     update: (work) => updated(turns, { clock, writer }, work),
     takeLimits: (turn, bounds) => takeLimits(turns, turn, bounds),
     maintain: (sql, values) => operators.use((connection) => connection.run(sql, values)),
-    write: (batch) => outage.watch(() => batches.write(batch)),
+    write: (batch, guard) => outage.watch(() => batches.write(batch, guard)),
+    writeBeside: (batch) => outage.watch(() => besides.write(batch)),
     leases: leasesOf(turns, clock, () => time.now()),
     listen(wake) {
       feed = new Feed({ url, writer, clock: time, outage, notice }, wake);

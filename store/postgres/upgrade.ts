@@ -54,7 +54,8 @@ async function whenReachable(patienceMs: number, act: () => Promise<void>): Prom
   }
 }
 
-async function checkServer(session: Session): Promise<void> {
+/** @throws StoreError where the server is too old */
+export async function checkServer(session: Pick<Session, 'query'>): Promise<void> {
   const [record] = await session.query('SELECT current_setting($1)::int AS version', ['server_version_num']);
   const version = Number(record?.version);
   if (version >= OLDEST_SERVER) return;
@@ -68,7 +69,7 @@ export async function applyTo(session: Session, { sql, postgres }: Step): Promis
 }
 
 /** Host and database of a URL, without user, password and parameters. */
-function placeOf(url: string): string {
+export function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `postgres://${host}${pathname}`;
 }

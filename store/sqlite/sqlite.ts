@@ -2,7 +2,7 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { changeRows, isTracked } from '../changes.ts';
-import { type Batch, type Driver, increment } from '../driver.ts';
+import { type Batch, type Driver, type Guard, increment, lost } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import { takeIn } from '../limits.ts';
 import { migrate } from '../migrations.ts';
@@ -133,14 +133,19 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
       return (await browsing).query(sql, values);
     },
     run: (sql, values) => alone(() => writing.run(sql, values)),
+    write: (batch, guard) => alone(() => write(writing, batch, guard, options)),
+    writeBeside: (batch) => alone(() => write(writing, batch, undefined, options)),
     maintain: (sql, values) => alone(() => writing.run(sql, values)),
-    write: (batch) => alone(() => write(writing, batch, options)),
     transaction,
     update: (work) =>
       alone(() =>
         inTransaction(writing, async () => {
           // The transaction has the write lock: no row needs another one.
-          const { result, batch } = await work({ query: (sql, values) => writing.query(sql, values), run: (sql, values) => writing.run(sql, values), lock: async () => undefined });
+          const { result, batch } = await work({
+            query: (sql, values) => writing.query(sql, values),
+            run: (sql, values) => writing.run(sql, values),
+            lock: async () => undefined,
+          });
           await insertBatch(writing, batch, options);
           return result;
         }),
@@ -159,12 +164,15 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
 /** Ordinary rows of one statement: their text is encoded on the main thread in one go, and each further statement wakes two threads. */
 const STATEMENT_ROWS = 600;
 
-async function write(connection: Connection, batch: Batch, options: SqliteOptions): Promise<void> {
+async function write(connection: Connection, batch: Batch, guard: Guard | undefined, options: SqliteOptions): Promise<void> {
   // A single statement is a transaction already.
-  if (!isTracked(batch) && slicesIn(batch).length === 1) return insertBatch(connection, batch, options);
+  if (!guard && !isTracked(batch) && slicesIn(batch).length === 1) return insertBatch(connection, batch, options);
   // A lock is reported after a short wait: the writer repeats the batch, and counts the failure.
   await connection.repeat('BEGIN IMMEDIATE', []);
-  await committed(connection, () => insertBatch(connection, batch, options));
+  await committed(connection, async () => {
+    if (guard && (await connection.query(guard.sql, guard.values)).length === 0) throw lost();
+    await insertBatch(connection, batch, options);
+  });
 }
 
 async function insertBatch(connection: Connection, batch: Batch, { clock, writer }: SqliteOptions): Promise<void> {

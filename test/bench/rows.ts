@@ -1,6 +1,7 @@
 // The rows of the table: what is measured, what it is compared to, and what it must reach.
 import { GATEWAY, GATEWAY_CHAT, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
 import { compressionCost } from './scenarios/compression.ts';
+import { convergence } from './scenarios/convergence.ts';
 import { forwardedFrames } from './scenarios/forwarding.ts';
 import { growth, LARGE, SMALL } from './scenarios/growth.ts';
 import { addedLatency, jsonTurns, REFERENCE_STREAM } from './scenarios/json.ts';
@@ -114,6 +115,18 @@ export const ROWS: readonly Row[] = [
       reference: JSON_ALONE,
     }),
   ),
+  row(
+    'nodes-convergence',
+    'cooldown of another node, until it holds, p99',
+    'ms',
+    convergence,
+    'cooldown of another node, p99',
+    most(1_000),
+    {
+      aim: most(200),
+    },
+  ),
+  row('nodes-convergence-p50', '… p50', 'ms', convergence, 'cooldown of another node, p50', most(1_000), { aim: most(200) }),
   row('compress-cpu', 'CPU per compressed turn of 1 MiB', 'ms', compressionCost, 'cpu per compressed turn', most(15), { aim: most(8) }),
   row('compress-step', '… event loop blocked at a time', 'ms', compressionCost, 'longest step of compression', most(5)),
 ];

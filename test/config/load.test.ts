@@ -91,11 +91,11 @@ pools: []
 test('the URL of a database is read from a variable or a file, and is not part of the configuration', async (context) => {
   const url = 'postgres://poolgate:hunter2@db.example:5432/poolgate?sslmode=verify-full';
   const byEnv = await load(context, `${SMALL}store: { postgres: { env: DATABASE_URL } }\n`, { DATABASE_URL: url });
-  assert.deepEqual([byEnv.storeUrl, byEnv.config.store], [url, { postgres: { env: 'DATABASE_URL' }, connections: 10 }]);
+  assert.deepEqual([byEnv.storeUrl, byEnv.config.store], [url, { postgres: { env: 'DATABASE_URL' }, connections: 12 }]);
   const path = fileWith(context, `${SMALL}store: { postgres: { file: url.txt } }\n`);
   writeFileSync(join(dirname(path), 'url.txt'), `${url}\n`);
   const { loaded } = await loadConfig(path, { env: {} });
-  assert.deepEqual([loaded.storeUrl, loaded.config.store], [url, { postgres: { file: join(dirname(path), 'url.txt') }, connections: 10 }]);
+  assert.deepEqual([loaded.storeUrl, loaded.config.store], [url, { postgres: { file: join(dirname(path), 'url.txt') }, connections: 12 }]);
   assert.doesNotMatch(JSON.stringify(redact(loaded.config)), /url\.txt|hunter2/);
 });
 

@@ -126,13 +126,16 @@ for (const path of WEBSOCKETS) {
 }
 
 test('an upgrade on a path without websockets is an ordinary request', async () => {
-  using client = await RawClient.connect(gate.url);
-  client.write(headOf('GET', '/v1/models', UPGRADE));
-  assert.equal((await client.answer()).status, 200);
-  client.write(headOf('GET', '/unroutable', UPGRADE));
-  assert.equal((await client.answer()).status, 404);
-  client.write(postOf('/v1/responses', { model: 'model-a', input: 'hello' }, { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' }));
-  assert.equal((await client.answer()).status, 200);
+  for (const [bytes, status] of [
+    [headOf('GET', '/v1/models', UPGRADE), 200],
+    [headOf('GET', '/unroutable', UPGRADE), 404],
+    [postOf('/v1/responses', { model: 'model-a', input: 'hello' }, { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' }), 200],
+  ] as const) {
+    using client = await RawClient.connect(gate.url);
+    client.write(bytes);
+    assert.equal((await client.answer()).status, status);
+    assert.equal(await client.ended(), '');
+  }
 });
 
 test('a GET on a websocket row that asks for no websocket is refused with 426', async () => {
@@ -140,7 +143,8 @@ test('a GET on a websocket row that asks for no websocket is refused with 426', 
   client.write(headOf('GET', '/v1/responses', { ...UPGRADE, upgrade: 'h2c' }));
   const answer = await client.answer();
   assert.equal(answer.status, 426);
-  assert.deepEqual([answer.headers.upgrade, answer.headers.connection], ['websocket', 'Upgrade'], 'RFC 9110');
+  assert.deepEqual([answer.headers.upgrade, answer.headers.connection], ['websocket', 'Upgrade, close'], 'RFC 9110');
+  assert.equal(await client.ended(), '');
   assert.equal(answer.json.error.code, 'websocket_upgrade_required');
   assert.equal(answer.json.error.message, 'This Pool or route takes no websocket. POST on the same path works.');
 });

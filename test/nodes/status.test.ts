@@ -36,10 +36,14 @@ test('[Q34] every node shows all nodes with their program, configuration, slots 
   await using nodes = await threeNodes();
   const [a, b, c] = nodes.all;
   assert.equal((await c.send('/backend-api/agent/responses', { body: turnBody('hi') })).status, 200);
-  const seen = await until('all nodes', async () => {
-    const found = await nodesAt(a);
-    return found.length === 3 && found.some(({ slots, state }) => slots > 0 && state === 'alive') ? found : undefined;
-  }, 15_000);
+  const seen = await until(
+    'all nodes',
+    async () => {
+      const found = await nodesAt(a);
+      return found.length === 3 && found.some(({ slots, state }) => slots > 0 && state === 'alive') ? found : undefined;
+    },
+    15_000,
+  );
   assert.deepEqual(
     seen.map(({ node, state, differs }) => [node, state, differs]).sort(),
     [

@@ -65,3 +65,10 @@ test('a native body without what its route needs is refused with the name of it'
     assert.deepEqual([status, at(json, 'error', 'param')], [400, param]);
   }
 });
+
+test('a model whose name no header can have is answered without that header', async () => {
+  for (const model of ['a\u0000b', '模型', 'a\r\nset-cookie: b']) {
+    const { status, headers } = await ask(north, { model, prompt: 'a cat' }, {}, GENERATIONS);
+    assert.deepEqual([status, headers.get('openai-model'), headers.get('set-cookie')?.startsWith('rehearsal=')], [200, null, true]);
+  }
+});

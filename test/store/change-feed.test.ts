@@ -134,8 +134,8 @@ test('the feed of a store that tells polls at once when it does, and every ten s
   polls[0]?.resolve({ cursor: 1, changes: [] });
   await until('the second poll', () => (polls.length === 2 ? true : undefined));
   polls[1]?.reject(new StoreError('unreachable', 'gone'));
-  await new Promise(setImmediate);
-  assert.equal(polls.length, 2);
+  await until('the next interval', () => (intervals.length === 2 ? true : undefined));
+  assert.deepEqual([intervals, polls.length], [[10_000, 1_000], 2], 'a failed poll is repeated sooner');
   wake();
   assert.equal(polls.length, 3);
   feed.stop();

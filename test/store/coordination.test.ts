@@ -26,6 +26,8 @@ for (const adapter of adapters) {
     const health = { health: 'failing', cooldown_until: 9_000, streak: 2, cause: 'connect' } as const;
     const healthy = { health: 'active', cooldown_until: null, streak: 0, cause: null } as const;
     const key = { account: 'north', model: '' } as const;
+    /** The time at which the stores open. */
+    const DECIDED = 1_000_000;
 
     test('of different fields of one row do not erase each other, whichever process writes first', async (context) => {
       const { one, other } = await openTwo(context);
@@ -39,8 +41,8 @@ for (const adapter of adapters) {
         first.accounts.patch({ ...key, ...health, updated_at: 2 });
         second.accounts.patch({ ...key, windows: { used: 80 }, updated_at: 3 });
         await Promise.all([first.flush(), second.flush()]);
-        const expected = accountRow({ ...health, windows: { used: 80 }, updated_at: 3 });
-        const { updated_at, ...row } = (await one.accounts.find('north', '')) ?? { updated_at: 0 };
+        const expected = accountRow({ ...health, windows: { used: 80 }, updated_at: 3, health_at: DECIDED });
+        const { updated_at, ...row } = (await one.accounts.find([key]))[0] ?? { updated_at: 0 };
         assert.deepEqual({ ...row, updated_at: 3 }, expected);
         assert.ok(updated_at === 2 || updated_at === 3);
       }
@@ -55,7 +57,7 @@ for (const adapter of adapters) {
         if (n % 5 === 0) await other.flush();
       }
       await Promise.all([one.flush(), other.flush()]);
-      const row = await other.accounts.find('north', '');
+      const [row] = await other.accounts.find([key]);
       assert.deepEqual([row?.streak, row?.windows, row?.health], [40, { n: 40 }, 'active']);
     });
 
@@ -64,7 +66,7 @@ for (const adapter of adapters) {
       one.accounts.patch({ ...key, windows: { used: 1 }, updated_at: 1 });
       one.accounts.patch({ ...key, ...health, updated_at: 2 });
       one.accounts.patch({ ...key, windows: null, updated_at: 3 });
-      assert.deepEqual(await one.accounts.find('north', ''), accountRow({ ...health, windows: null, updated_at: 3 }));
+      assert.deepEqual(await one.accounts.find([key]), [accountRow({ ...health, windows: null, updated_at: 3, health_at: DECIDED })]);
       assert.equal(one.stats().written, 1);
     });
 
@@ -78,7 +80,8 @@ for (const adapter of adapters) {
       await one.flush();
       const rows = new Map((await one.accounts.load()).map((row) => [row.account, row]));
       for (const [n, account] of accounts.entries()) {
-        const initial = accountRow({ ...healthy, windows: null, account, model: n % 2 ? 'model-a' : '', updated_at: n });
+        const health_at = n % 3 === 1 ? 0 : DECIDED;
+        const initial = accountRow({ ...healthy, windows: null, account, model: n % 2 ? 'model-a' : '', updated_at: n, health_at });
         assert.deepEqual(rows.get(account), { ...initial, ...[health, { windows: { n } }, { cause: 'x' }][n % 3] });
       }
     });

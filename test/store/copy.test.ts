@@ -51,7 +51,7 @@ const fill = (url: string): Promise<void> =>
     await store.credentials.save(credentialRow());
     await store.files.save(fileRow());
     await store.audit.record(auditEntry());
-    await store.runningConfig.save({ name: 'running', config: { a: [1, null, 'é'] }, at: 1 });
+    await store.runningConfig.save({ name: 'running', config: { a: [1, null, 'é'] }, version: 'abc', at: 1 });
     // What belongs to running processes is not copied.
     const node = await joinedAs(store, 'a');
     await store.limits.take(limitedTurn({ node, at: clock() }), { concurrent: 1 });
@@ -73,7 +73,7 @@ const contentOf = (url: string) =>
     credentials: await store.credentials.load(),
     files: await store.files.list({ pool: 'team', limit: 10 }),
     audit: await store.audit.list({}),
-    running: await store.runningConfig.find(),
+    running: await store.runningConfig.find('running'),
     days: (await store.limits.use('ci')).days,
   }));
 

@@ -32,7 +32,10 @@ test('the sum is all that is wanted or all that there is, for any wants', () => 
     const units = random(40);
     const given = shares(units, all);
     const wanted = all.reduce((sum, one) => sum + one.wanted, 0);
-    assert.equal(given.reduce((sum, one) => sum + one, 0), Math.min(units, wanted));
+    assert.equal(
+      given.reduce((sum, one) => sum + one, 0),
+      Math.min(units, wanted),
+    );
     assert.ok(given.every((share, i) => share <= (all[i] as Sharer).wanted));
   }
 });

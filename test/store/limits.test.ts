@@ -108,10 +108,14 @@ for (const adapter of adapters) {
       await refused(other, { requests_per_day: 2 });
       await refused(other, { nanos_per_day: 213 });
       await refused(other, { nanos_per_week: 1_213 });
-      await granted(one, { tokens_per_day: 25, tokens_per_week: 125, requests_per_day: 3, nanos_per_day: 215, nanos_per_week: 1_215 }, {
-        tokens: 1,
-        cost_nanos: 1,
-      });
+      await granted(
+        one,
+        { tokens_per_day: 25, tokens_per_week: 125, requests_per_day: 3, nanos_per_day: 215, nanos_per_week: 1_215 },
+        {
+          tokens: 1,
+          cost_nanos: 1,
+        },
+      );
       for (const bounds of [{ tokens_per_day: 25 }, { requests_per_day: 3 }, { nanos_per_day: 215 }])
         await refused(other, bounds, { tokens: 1, cost_nanos: 1 });
     });
@@ -140,13 +144,10 @@ for (const adapter of adapters) {
       await Promise.all([one.limits.settle(settlements), other.limits.settle(settlements.slice(0, 4))]);
       await one.limits.settle(settlements);
       const rows = await one.usage.load(0);
-      assert.deepEqual(
-        rows.map(({ key_id, requests, input_tokens }) => [key_id, requests, input_tokens]).sort(),
-        [
-          ['ci', 3, 30],
-          ['other', 4, 40],
-        ],
-      );
+      assert.deepEqual(rows.map(({ key_id, requests, input_tokens }) => [key_id, requests, input_tokens]).sort(), [
+        ['ci', 3, 30],
+        ['other', 4, 40],
+      ]);
       assert.deepEqual((await one.limits.use('ci')).minute, [{ slot: NOON, requests: 3, tokens: 30 }]);
     });
 

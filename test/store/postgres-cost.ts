@@ -6,7 +6,7 @@ import { accountRow, pinRow, requestRow, usageRow } from './samples.ts';
 
 const SECONDS = 3;
 const url = process.argv[2] ?? (await freshDatabase());
-const open = (): Promise<Store> => openStore(url, { clock: Date.now, connections: 12 });
+const open = (): Promise<Store> => openStore(url, { clock: Date.now });
 
 /** How often `act` ends a second, `callers` at once, and the CPU of this process for each. */
 async function measured(what: string, callers: number, act: (n: number) => Promise<unknown>, weight = 1): Promise<void> {

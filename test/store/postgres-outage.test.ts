@@ -126,9 +126,15 @@ suite('[Q34] the feed', () => {
       writer.usage.add(usageRow({ key_id: `key-${n}` }));
       await writer.flush();
       await until('the change', () => (seen.some((key) => key.startsWith(`key-${n},`)) ? true : undefined));
+      await until('the feed', () => {
+        const { feed_connected, feed_losses } = reader.database() ?? {};
+        return feed_connected && feed_losses === n + 1 ? true : undefined;
+      });
     }
-    assert.ok((reader.database()?.feed_losses ?? 0) >= 3);
-    assert.equal(notices.filter((event) => event === 'store_feed_lost').length, reader.database()?.feed_losses);
+    assert.deepEqual(
+      notices.filter((event) => event.startsWith('store_feed')),
+      Array.from({ length: 3 }, () => ['store_feed_lost', 'store_feed_connected']).flat(),
+    );
   });
 
   test('notices a connection whose other end is silent', { timeout: 30_000 }, async (context) => {

@@ -11,7 +11,7 @@ import * as tables from '../../store/tables.ts';
 import { freshDatabase, postgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { until } from '../support/until.ts';
-import { accountRow, auditEntry, credentialRow, requestRow, usageRow } from './samples.ts';
+import { accountRow, attemptRow, auditEntry, credentialRow, requestRow, usageRow } from './samples.ts';
 
 const clock = () => 5_000;
 
@@ -84,7 +84,7 @@ suite('the schema on PostgreSQL', () => {
       store.accounts.patch({ account: 'north', model: '', streak: n + 1, updated_at: 7 });
       store.accounts.patch({ account: `new-${n}`, model: '', updated_at: 7 });
       await store.flush();
-      assert.deepEqual(await store.accounts.find('north', ''), accountRow({ streak: n + 1, updated_at: 7 }));
+      assert.deepEqual(await store.accounts.find([{ account: 'north', model: '' }]), [accountRow({ streak: n + 1, updated_at: 7 })]);
       assert.deepEqual(await store.leases.acquire(`lease-${n}`, 'owner', 1_000).then((lease) => lease?.owner), 'owner');
     }
     assert.equal((await running.accounts.load()).length, 3);
@@ -169,12 +169,19 @@ suite('a batch whose commit was not answered', () => {
     const server = await postgres();
     for (let n = 1; n <= 5; n++) {
       store.usage.add(usageRow());
+      store.requests.append(requestRow({ id: `r${n}` }), [attemptRow({ request_id: `r${n}` })]);
       const flushed = store.flush(10_000);
       link.cut();
       await server.query(direct, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'poolgate'");
       assert.equal(await flushed, true);
       const [sum] = await store.usage.load(0);
       assert.equal(sum?.requests, n);
+      // Two tables of log rows are a transaction without a number.
+      store.requests.append(requestRow({ id: `log-${n}` }), [attemptRow({ request_id: `log-${n}` })]);
+      const logged = store.flush(10_000);
+      link.cut();
+      assert.equal(await logged, true);
+      assert.equal((await store.attempts.of(requestRow({ id: `log-${n}` }))).length, 1);
     }
   });
 });
@@ -310,7 +317,7 @@ test('every verb of a turn takes one round trip, and a batch of settlements two'
 
 test('the connections of a store have a bound', async (context) => {
   const url = await freshDatabase();
-  const store = await opened(context, url, { connections: 7 });
+  const store = await opened(context, url, { connections: 8 });
   store.changes.listen?.(() => undefined);
   await Promise.all(Array.from({ length: 100 }, (_, n) => store.requests.list({ id: String(n) })));
   await Promise.all(Array.from({ length: 100 }, () => store.accounts.load()));
@@ -320,5 +327,5 @@ test('the connections of a store have a bound', async (context) => {
     url,
     `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'poolgate%'`,
   );
-  assert.ok(Number(count) >= 4 && Number(count) <= 7, `${count}`);
+  assert.ok(Number(count) >= 4 && Number(count) <= 8, `${count}`);
 });

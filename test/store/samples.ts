@@ -67,6 +67,7 @@ export const accountRow = (given: Partial<AccountStateRow> = {}): AccountStateRo
   cause: null,
   windows: [{ minutes: 300, used_percent: 41.5, resets_at: 9_000 }],
   updated_at: 1_000,
+  health_at: 5_000,
   ...given,
 });
 
@@ -82,6 +83,8 @@ export const credentialRow = (given: Partial<CredentialRow> = {}): CredentialRow
   imported: 'cd34',
   sealed: 'v1.AAAA.BBBB',
   updated_at: 1_000,
+  exchange_token: null,
+  exchange_at: null,
   ...given,
 });
 

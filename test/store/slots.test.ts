@@ -14,7 +14,11 @@ for (const adapter of adapters) {
     const nodes: number[] = [];
     for (const [i, store] of stores.entries()) nodes.push(await joinedAs(store, `node-${i}`, LEASE));
     /** What the node asks of an account with four slots. */
-    const claim = async (node: number, wanted: number, { kept = 0, most = 4, account = 'north' } = {}): Promise<Omit<SlotGrant, 'contended'>> => {
+    const claim = async (
+      node: number,
+      wanted: number,
+      { kept = 0, most = 4, account = 'north' } = {},
+    ): Promise<Omit<SlotGrant, 'contended'>> => {
       const granted = await (stores[node] as Store).slots.claim(nodes[node] as number, [{ account, most, kept, wanted }]);
       assert.ok(granted?.[0], 'the lease of the node was lost');
       const { contended: _, ...grant } = granted[0];
@@ -132,7 +136,14 @@ for (const adapter of adapters) {
         ),
       );
       await Promise.all(rounds.flat());
-      const last = await Promise.all(stores.map((store, i) => store.slots.claim(nodes[i] as number, accounts.map((account) => ({ account, most: 5, kept: 0, wanted: 3 })))));
+      const last = await Promise.all(
+        stores.map((store, i) =>
+          store.slots.claim(
+            nodes[i] as number,
+            accounts.map((account) => ({ account, most: 5, kept: 0, wanted: 3 })),
+          ),
+        ),
+      );
       for (const account of accounts) {
         const all = last.map((granted) => granted?.find((one) => one.account === account)?.held ?? 0);
         assert.ok(all.reduce((sum, one) => sum + one, 0) <= 5, `${account}: ${all}`);

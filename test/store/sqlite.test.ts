@@ -99,7 +99,9 @@ test('an empty file gets the schema, and the tables have exactly the columns tha
 const BEFORE_COORDINATION = `
   DROP TABLE counters; DROP TABLE changes; DROP TABLE leases; DROP TABLE nodes; DROP TABLE slots; DROP TABLE slot_locks;
   DROP TABLE key_grants; DROP TABLE key_slots; DROP TABLE files; DROP TABLE check_values;
-  DROP TABLE IF EXISTS running_config; DROP TABLE IF EXISTS session_owners; ALTER TABLE schema_version DROP COLUMN oldest;
+  DROP TABLE IF EXISTS running_config; DROP TABLE IF EXISTS session_owners; ALTER TABLE schema_version DROP COLUMN oldest; DROP TABLE credential_imports;
+  ALTER TABLE account_state DROP COLUMN health_at;
+  ALTER TABLE credentials DROP COLUMN exchange_token; ALTER TABLE credentials DROP COLUMN exchange_at;
   DELETE FROM schema_version WHERE version > 4;
 `;
 
@@ -119,7 +121,7 @@ test('a database of schema version 4 is upgraded in place with its rows', async 
   const store = await openStore(`sqlite:${path}`, { clock });
   context.after(() => store.close());
   assert.deepEqual(await store.requests.list({}), [requestRow()]);
-  assert.deepEqual(await store.accounts.load(), [accountRow()]);
+  assert.deepEqual(await store.accounts.load(), [accountRow({ health_at: 0 })]);
   assert.deepEqual(await store.pins.find('ab12'), pinRow());
   assert.deepEqual(await store.usage.load(0), [usageRow()]);
   assert.deepEqual(await store.credentials.load(), [credentialRow()]);
@@ -129,7 +131,7 @@ test('a database of schema version 4 is upgraded in place with its rows', async 
   store.accounts.patch({ account: 'north', model: '', streak: 3, updated_at: 7 });
   await store.flush();
   assert.deepEqual(await store.accounts.load(), [accountRow({ streak: 3, updated_at: 7 })]);
-  assert.equal(await store.changes.cursor(), 1);
+  assert.equal(await store.changes.cursor(), 2);
 });
 
 test('pins of schema version 3, which have kind, Pool and key beside their digest, are found by the digest', async (context) => {

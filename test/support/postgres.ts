@@ -2,7 +2,7 @@
 // folder goes away when the test process ends, however that happens.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -12,6 +12,8 @@ import { until } from './until.ts';
 /** PostgreSQL refuses to run as root. */
 const NOBODY = 65_534;
 const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+
+const started = (bin: string): boolean => spawnSync(join(bin, 'postgres'), ['--version'], { ...identity, cwd: '/' }).status === 0;
 
 /** Nothing waits for a disk. A commit is still in the system's cache when it returns, so that it outlives kill -9. */
 const SETTINGS = {
@@ -44,9 +46,14 @@ export class PostgresServer {
   }
 
   static async start(): Promise<PostgresServer> {
-    const bin = installed();
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-pg-'));
     if (identity.uid !== undefined) chownSync(folder, identity.uid, identity.gid);
+    let bin = installed();
+    if (!started(bin)) {
+      // The user that the server runs as may not read the folder of the project, such as one in the home of root.
+      cpSync(dirname(bin), join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
+      bin = join(folder, 'native/bin');
+    }
     const keeper = spawn('sh', ['-c', KEEPER, folder], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
     keeper.unref();
     (keeper.stdin as unknown as { unref(): void }).unref();

@@ -72,6 +72,12 @@ export class Probes {
     return (await store.requests.list({ limit: 1000 })).toReversed();
   }
 
+  /** Every row of usage so far: the sums by key, Pool and day. */
+  async usageRows(): Promise<readonly UsageRow[]> {
+    await this.flush();
+    return this.gateway.services.store.usage.load(0);
+  }
+
   /** The row of a request, by its id or by the answer that has the id in its headers. */
   async row(of: string | { readonly headers: Headers }): Promise<RequestRow | undefined> {
     const { store } = this.gateway.services;
@@ -84,6 +90,11 @@ export class Probes {
   async attempts(requestId: string): Promise<readonly AttemptRow[]> {
     const row = await this.row(requestId);
     return row ? this.gateway.services.store.attempts.of(row) : [];
+  }
+
+  /** Audits the configuration as `serve` does at its start. */
+  auditStart(): Promise<void> {
+    return this.gateway.follower.started();
   }
 
   audit(action: string): Promise<readonly AuditRow[]> {
@@ -151,21 +162,35 @@ export class Probes {
     return held.find(([id]) => id === account)?.[1] ?? 0;
   }
 
+  /** Counts the reservations that the store is asked for from now on. */
+  countReservations(): () => number {
+    const { limits } = this.gateway.services.store;
+    const { take } = limits;
+    let count = 0;
+    const value: typeof take = (...asked) => {
+      count += 1;
+      return take(...asked);
+    };
+    Object.defineProperty(limits, 'take', { value });
+    return () => count;
+  }
+
   /** Settlements that wait to be written. */
   get settlements(): number {
     return this.gateway.services.node?.settlements.waiting ?? 0;
-  }
-
-  /** The usage of all keys, as the store has it. */
-  usageRows(): Promise<readonly UsageRow[]> {
-    return this.gateway.services.store.usage.load(0);
   }
 
   /** The store hears nothing more of this node, as when its process was killed. */
   kill(): void {
     const { limits, nodes, slots } = this.gateway.services.store;
     const value = (): Promise<never> => new Promise(() => undefined);
-    for (const [verbs, name] of [[limits, 'settle'], [limits, 'take'], [nodes, 'renew'], [nodes, 'join'], [slots, 'claim']] as const)
+    for (const [verbs, name] of [
+      [limits, 'settle'],
+      [limits, 'take'],
+      [nodes, 'renew'],
+      [nodes, 'join'],
+      [slots, 'claim'],
+    ] as const)
       Object.defineProperty(verbs, name, { value });
   }
 

@@ -168,7 +168,7 @@ export class TestSocket {
   }
 
   #soFar(): string {
-    return `${this.frames.length} frames came: ${this.frames.map((frame) => frame.type ?? Object.keys(frame)[0]).join(', ')}`;
+    return `${this.frames.length} frames came: ${this.frames.map((frame) => (typeof frame.type === 'string' ? frame.type : Object.keys(frame)[0])).join(', ')}`;
   }
 
   #inTime<T>(promise: Promise<T>, what: string): Promise<T> {

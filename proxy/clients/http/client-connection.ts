@@ -16,6 +16,8 @@ export class ClientConnection {
   version: string | undefined;
   /** It was refused for its bytes: what still arrives on it is no request. */
   framingBroken = false;
+  /** The answer that is being given is its last one: what still arrives on it is no request. */
+  isLast = false;
   /** The last look-up. Agents send the same key with every request, and a digest costs more than the rest of the look-up. */
   #secret: string | undefined;
   #keys: KeyLookup | undefined;

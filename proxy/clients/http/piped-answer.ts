@@ -12,6 +12,8 @@ export async function pipeAnswer(reply: IncomingMessage, response: ServerRespons
   const early = hasBody(request) && !request.complete;
   if (early) endConnectionAfter(response);
   response.writeHead(options.status, options.headers);
+  // The body may be long in coming.
+  if (reply.readableLength === 0 && !reply.complete) response.flushHeaders();
   let end: PipeEnd = 'gone';
   // Where the client leaves first, the reply fails because of that.
   reply.once('error', () => {

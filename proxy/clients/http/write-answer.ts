@@ -28,8 +28,13 @@ const DRAIN_MS = 1_000;
 export function writeRefusal(response: ServerResponse, refusal: Refusal, id: string): void {
   if (response.destroyed || response.headersSent) return;
   const body = refusal.json;
-  const all = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'x-request-id': id };
-  finish(response, refusal.status, Object.assign(all, refusal.headers), body);
+  const all: Record<string, string | number> = Object.assign(
+    { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'x-request-id': id },
+    refusal.headers,
+  );
+  // A Connection header of the refusal's own would keep the connection.
+  if (all.connection !== undefined && !keepsConnection(response)) all.connection = `${all.connection}, close`;
+  finish(response, refusal.status, all, body);
 }
 
 /** The rest of a short request body is read and the connection kept; after any other it is closed. */

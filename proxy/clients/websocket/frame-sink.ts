@@ -51,7 +51,10 @@ export class FrameSink implements Sink {
     this.#output.onDrain(resume);
   }
 
-  conclude(): void {}
+  /** The head may have been held for hold_ms without a frame in it, and nothing came behind it. @throws Refusal */
+  conclude({ kind }: Outcome, refusal: () => Refusal): void {
+    if (kind === 'cut' && !this.shown) throw refusal();
+  }
 
   close(closing: readonly (Event | Refusal)[], { kind }: Outcome): void {
     for (const last of closing) {

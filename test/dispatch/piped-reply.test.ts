@@ -1,0 +1,76 @@
+// A reply that passes unread is held until its body begins: one that breaks off before was never shown, and its client gets an answer.
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { control, supported } from '../support/control.ts';
+import { headOf, postOf, RawClient } from '../support/raw.ts';
+import { until } from '../support/until.ts';
+
+const GET = '/backend-api/agent/thread/goal/get';
+const SET = '/backend-api/agent/thread/goal/set';
+
+const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n';
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+for (const [what, bytes] of Object.entries({
+  'ends behind its head': HEAD,
+  'has a chunk that is none': `${CHUNKED}zz\r\n`,
+  'has a negative chunk': `${CHUNKED}-5\r\nhello\r\n`,
+})) {
+  test(`a reply that ${what} is 502, and the connection of its client goes on`, async () => {
+    let asked = 0;
+    const end = (request: IncomingMessage, response: ServerResponse): void => {
+      asked += 1;
+      request.resume().once('end', () => response.socket?.end(bytes));
+    };
+    await using bench = await control({ raw: end }, supported);
+    using client = await RawClient.connect(bench.gate.url);
+    client.write(postOf(SET, {}));
+    const { status, json } = await client.answer();
+    assert.deepEqual([status, json.error.code, asked], [502, 'upstream_error', 1]);
+    client.write(headOf('GET', GET));
+    assert.equal((await client.answer()).status, 502);
+    assert.equal(asked, 3, 'a request without a body is tried at the other account');
+  });
+}
+
+test('a switch of protocols that nobody asked for is 502: its length would frame bytes that never come', async () => {
+  const raw = (_request: IncomingMessage, response: ServerResponse): void => {
+    response.socket?.write('HTTP/1.1 101 Switching Protocols\r\ncontent-length: 2\r\n\r\n{}');
+  };
+  await using bench = await control({ raw }, supported);
+  using client = await RawClient.connect(bench.gate.url);
+  client.write(headOf('GET', GET) + headOf('GET', '/v1/models'));
+  assert.equal((await client.answer()).status, 502);
+  assert.equal((await client.answer()).status, 200, 'the next answer is read as an answer');
+});
+
+test('after hold_ms the head goes to the client, and the body follows when it comes', async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<ServerResponse>();
+  await using bench = await control({ raw: (_request, response) => resolve(response) }, (draft) => {
+    supported(draft);
+    draft.timeouts.hold_ms = 20;
+  });
+  using client = await RawClient.connect(bench.gate.url);
+  client.write(headOf('GET', GET));
+  const response = await asked;
+  response.writeHead(200, { 'content-length': '4' }).flushHeaders();
+  await client.until(() => client.pending.includes('content-length: 4\r\n'), 'the head');
+  assert.equal(bench.gate.count('hold_expired'), 1);
+  response.end('body');
+  assert.equal((await client.answer()).body, 'body');
+});
+
+test('a client that leaves while the head is held ends the request', async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<ServerResponse>();
+  await using bench = await control({ raw: (_request, response) => resolve(response) }, supported);
+  using client = await RawClient.connect(bench.gate.url);
+  client.write(headOf('GET', GET));
+  const response = await asked;
+  const left = new Promise((done) => response.once('close', done));
+  response.writeHead(200, { 'content-length': '4' }).flushHeaders();
+  client.close();
+  await left;
+  const row = await until('the row', async () => (await bench.gate.rows())[0]);
+  assert.deepEqual([row.status, row.outcome], [499, 'client_gone']);
+});

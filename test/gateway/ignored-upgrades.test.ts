@@ -1,0 +1,39 @@
+// A request that asks for another protocol and gets HTTP: it is the last of its connection, since Node's parser loses its place behind it. A part
+// of the next request would be dropped, and the rest of it read as another request.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { headOf, postOf, RawClient } from '../support/raw.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
+
+const NATIVE = '/backend-api/agent/responses';
+
+let gate: TestGateway;
+before(async () => {
+  gate = await startGateway({ upstream: { accounts: ['north'] } });
+});
+after(() => gate.close());
+
+for (const [what, bytes, status] of [
+  ['h2c', headOf('GET', '/v1/models', { upgrade: 'h2c', connection: 'upgrade' }), 200],
+  ['h2c, with a body', postOf(NATIVE, turnBody('one', { stream: false }), { upgrade: 'h2c', connection: 'upgrade' }), 200],
+  ['a websocket, on a row that has none', headOf('GET', '/v1/models', { upgrade: 'websocket', connection: 'upgrade' }), 200],
+  ['a websocket, by POST', postOf(NATIVE, turnBody('one', { stream: false }), { upgrade: 'websocket', connection: 'upgrade' }), 200],
+  ['h2c, on no row', headOf('GET', '/unroutable', { upgrade: 'h2c', connection: 'upgrade' }), 404],
+] as const) {
+  test(`an upgrade to ${what}: one answer, the connection ends, and nothing behind it is a request`, async () => {
+    // The body of the second request, which is a request too.
+    const smuggled = postOf(NATIVE, turnBody('smuggled'));
+    const next = postOf(NATIVE, smuggled);
+    for (const behind of [next, next.slice(0, -smuggled.length)]) {
+      gate.upstream.clear();
+      using client = await RawClient.connect(gate.url);
+      client.write(bytes + behind);
+      const answer = await client.answer();
+      assert.deepEqual([answer.status, answer.headers.connection], [status, 'close']);
+      client.write(smuggled);
+      assert.equal(await client.ended(), '');
+      assert.equal(gate.upstream.turns().filter(({ body }) => body.includes('smuggled')).length, 0);
+    }
+  });
+}

@@ -1,0 +1,63 @@
+// What an attack is: a list of cases in an order that its seed decides, each run on a lane of the stage.
+import type { SeededRandom } from '../simulation/seeded-random.ts';
+import type { Lane } from './stage/lane.ts';
+import type { Stage, StageOptions } from './stage/stage.ts';
+
+export interface Case {
+  /** Names it in `--only ATTACK/CASE`: equal seeds have equal names. */
+  readonly name: string;
+  /** @throws Finding, or any other error, which is a finding too */
+  run(lane: Lane, stage: Stage): Promise<void>;
+}
+
+export interface Attack {
+  /** For `--only`. */
+  readonly name: string;
+  readonly title: string;
+  /** Of a stage of its own; attacks without it share one. */
+  readonly stage?: StageOptions;
+  /** One case at a time: its cases change the whole gateway. */
+  readonly alone?: boolean;
+  /** Its cases are the same for every seed: one round is all. */
+  readonly once?: boolean;
+  /** How many cases the short run in `npm test` has. */
+  readonly sample: number;
+  /** What each round may leave behind, by the name of its invariant; without it nothing. */
+  readonly allows?: ReadonlySet<Allowance>;
+  cases(stage: Stage, random: SeededRandom): Promise<Iterable<Case>>;
+}
+
+/** `unforeseen`: errors in the log. `unknown rows`: the attack speaks past the functions that keep what clients were told. */
+export type Allowance = 'errors in the log' | 'rows that were not told';
+
+/** The numbers below `count`, each once, in an order that the seed decides; needs no list of them. */
+export function* permutation(count: number, random: SeededRandom): Generator<number> {
+  if (count === 0) return;
+  const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
+  let step = Math.floor(random.between(1, count));
+  while (gcd(step, count) !== 1) step += 1;
+  let at = Math.floor(random.between(0, count));
+  for (let i = 0; i < count; i++) {
+    yield at;
+    at = (at + step) % count;
+  }
+}
+
+export function pick<T>(all: readonly T[], random: SeededRandom): T {
+  return all[Math.floor(random.between(0, all.length))] as T;
+}
+
+/** Takes one of each in turn until all are at their end. */
+export function* interleaved<T>(sources: readonly Iterable<T>[]): Generator<T> {
+  let open = sources.map((source) => source[Symbol.iterator]());
+  while (open.length > 0) {
+    const left: Iterator<T>[] = [];
+    for (const iterator of open) {
+      const { value, done } = iterator.next();
+      if (done) continue;
+      left.push(iterator);
+      yield value;
+    }
+    open = left;
+  }
+}

@@ -1,0 +1,92 @@
+// Replies of accounts over HTTP, broken at every byte: cut, reset, silent, changed, shortened, lengthened, or only late.
+import type { SeededRandom } from '../../simulation/seeded-random.ts';
+import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
+import type { HttpCall } from '../calls/call.ts';
+import { DISPATCHED_CALLS } from '../calls/http-calls.ts';
+import { runCall, runClean } from '../calls/run-call.ts';
+import type { Outcome } from '../calls/verdict.ts';
+import { expect, shown } from '../finding.ts';
+import type { Exchange } from '../wire/exchanges.ts';
+import { WIRE_FAULTS, type WireFault } from '../wire/faulty-writer.ts';
+
+/** Of the faults after which the gateway waits for a deadline, one byte in so many. */
+const ONE_IN: Readonly<Partial<Record<WireFault['kind'], number>>> = { stall: 61, drop: 17, surplus: 5 };
+
+export const providerBytes: Attack = {
+  name: 'provider-bytes',
+  title: 'replies over HTTP broken at each byte',
+  sample: 500,
+  async cases(stage, random) {
+    const [lane] = stage.lanes;
+    if (!lane) throw new Error('a stage without a lane');
+    const sources: Iterable<Case>[] = [];
+    for (const call of DISPATCHED_CALLS) {
+      await runClean(lane, call);
+      // The wire has the whole reply when the client has its answer; a reply of events may end a moment later.
+      const targets = lane.exchanges.list.map(({ passed }, exchange) => casesOf(call, { exchange, bytes: passed }, random));
+      sources.push(interleaved(targets));
+    }
+    return interleaved(sources);
+  },
+};
+
+interface Target {
+  readonly exchange: number;
+  readonly bytes: number;
+}
+
+function* casesOf(call: HttpCall, { exchange, bytes }: Target, random: SeededRandom): Generator<Case> {
+  for (const number of permutation(bytes * WIRE_FAULTS.length, random)) {
+    const kind = WIRE_FAULTS[number % WIRE_FAULTS.length] as WireFault['kind'];
+    const at = Math.floor(number / WIRE_FAULTS.length);
+    const byte = Math.floor(random.between(0, 256));
+    if (at % (ONE_IN[kind] ?? 1) !== 0) continue;
+    const where = exchange === 0 ? '' : ` ${exchange}`;
+    yield {
+      name: `${call.name}${where}:${kind}:${at}:${byte}`,
+      run: (lane) => broken(lane, call, { exchange, fault: { kind, at, byte } }),
+    };
+  }
+}
+
+/** Faults that change what the reply says. */
+export const SPOILING: ReadonlySet<WireFault['kind']> = new Set(['corrupt', 'drop', 'surplus']);
+
+async function broken(
+  lane: Parameters<Case['run']>[0],
+  call: HttpCall,
+  plan: { readonly exchange: number; readonly fault: WireFault },
+): Promise<void> {
+  await lane.restore();
+  const { kind } = plan.fault;
+  const said = SPOILING.has(kind) ? 'spoilt' : 'as ever';
+  const outcome = await runCall(lane, call, { plan, said });
+  const { list } = lane.exchanges;
+  if (kind === 'part') {
+    expect(outcome.kind === 'whole', () => `a reply in two parts: ${outcome.answer.status} ${shown(outcome.answer.body)}`);
+  }
+  const hit = list.findIndex(({ broken: fault }) => fault !== undefined);
+  // Of a spoilt reply it cannot be said what the gateway understood.
+  if (hit !== -1 && said === 'as ever') checkRetries(call, { outcome, list, hit });
+}
+
+/** What was shown is never followed by another request, and a reply that is paid for is asked for once. */
+function checkRetries(
+  { retry, exchanges }: HttpCall,
+  { outcome, list, hit }: { readonly outcome: Outcome; readonly list: readonly Exchange[]; readonly hit: number },
+): void {
+  const behind = list.length - 1 - hit;
+  if (outcome.kind === 'broken') expect(behind === 0, () => `${behind} requests behind a reply that was shown and broke off`);
+  // A call of several exchanges goes on after each.
+  if (exchanges > 1) return;
+  const head = list[hit]?.reply.toString('latin1') ?? '';
+  const began = /^HTTP\/1\.1 2\d\d .*\r\n\r\n/s.test(head);
+  if (retry === 'never') expect(behind === 0, () => `${behind} requests behind one that could be sent once`);
+  if (retry === 'before head' && began) expect(behind === 0, () => `${behind} requests behind a reply that had begun`);
+  const accounts = [...outcome.answer.body.toString().matchAll(/answering as ([\w-]+)/g)].map(([, account]) => account);
+  const last = list.at(-1)?.account;
+  expect(
+    accounts.every((account) => account === last),
+    () => `text of ${accounts.join(', ')}, and the last request went to ${last}`,
+  );
+}

@@ -1,0 +1,39 @@
+// What is attacked: a call of a client, as bytes over HTTP or as frames on a websocket, with what its answers may look like.
+import type { JsonObject } from '../../../proxy/turn/json.ts';
+
+export type Surface = 'native' | 'public' | 'chat' | 'operator';
+
+export interface HttpCall {
+  readonly name: string;
+  readonly surface: Surface;
+  readonly method: string;
+  readonly path: string;
+  /** Beside Host, Authorization and the length. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** What a whole answer is; `other` passes unread, and `any` is what the client's own body asked for. */
+  readonly reply: 'json' | 'events' | 'chunks' | 'other' | 'any';
+  /** Requests to accounts that a call without faults makes. */
+  readonly exchanges: number;
+  /** Until when another account may be asked. */
+  readonly retry: 'before commit' | 'before head' | 'never';
+  /** Whether it uses tokens, which its row has. */
+  readonly metered: boolean;
+}
+
+export interface SocketCall {
+  readonly name: string;
+  readonly surface: 'native' | 'public';
+  readonly path: string;
+  /** The `response.create` frames, one after the other; each gets the response before it. */
+  readonly frames: readonly ((previous: string | undefined) => JsonObject)[];
+}
+
+export type Credential = { readonly key: string; readonly operatorToken: string };
+
+export function requestOf({ surface, method, path, headers, body }: HttpCall, { key, operatorToken }: Credential): Buffer {
+  const authorization = `Bearer ${surface === 'operator' ? operatorToken : key}`;
+  const length = method === 'POST' ? { 'content-length': String(body.length) } : {};
+  const lines = Object.entries({ host: '127.0.0.1', authorization, ...headers, ...length }).map(([name, value]) => `${name}: ${value}`);
+  return Buffer.concat([Buffer.from(`${[`${method} ${path} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n`), body]);
+}

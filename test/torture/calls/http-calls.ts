@@ -1,0 +1,98 @@
+// THE LIST of calls over HTTP: one for each way in which a route is served.
+import type { JsonObject } from '../../../proxy/turn/json.ts';
+import { field, file, model } from '../../support/audio.ts';
+import { UPLOAD } from '../../support/files.ts';
+import { FORM_TYPE, formOf, type Part } from '../../support/form.ts';
+import { editParts, IMAGE_MODEL, PNG_URL } from '../../support/images.ts';
+import { userMessage } from '../../support/native-frames.ts';
+import { turnBody } from '../../support/rehearsal-replies.ts';
+import type { HttpCall, Surface } from './call.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const INPUT = [userMessage('é hello')];
+const COMPACTION = [...INPUT, { type: 'compaction_trigger' }];
+const CHAT = { model: 'model-a', messages: [{ role: 'user', content: 'é hello' }] };
+
+type More = Partial<Pick<HttpCall, 'reply' | 'exchanges' | 'retry' | 'metered'>>;
+
+const TURN = { reply: 'json', exchanges: 1, retry: 'before commit', metered: true } as const;
+const ANSWERED: More = { exchanges: 0, metered: false };
+
+const post = (name: string, surface: Surface, path: string, body: JsonObject, more: More = {}): HttpCall => ({
+  ...TURN,
+  ...{ name, surface, path, method: 'POST', headers: JSON_TYPE, body: Buffer.from(JSON.stringify(body)) },
+  ...more,
+});
+
+const form = (name: string, surface: Surface, path: string, parts: readonly Part[], more: More = {}): HttpCall => ({
+  ...TURN,
+  ...{ name, surface, path, method: 'POST', headers: { 'content-type': FORM_TYPE }, body: formOf(parts) },
+  ...more,
+});
+
+const get = (name: string, surface: Surface, path: string, more: More = ANSWERED): HttpCall => ({
+  ...TURN,
+  ...{ name, surface, path, method: 'GET', headers: {}, body: Buffer.alloc(0) },
+  ...more,
+});
+
+const NATIVE = '/backend-api/agent/responses';
+const EVENTS: More = { reply: 'events' };
+const ONCE: More = { retry: 'before head' };
+const STREAMED: More = { retry: 'never', metered: false };
+/** Its answer states the image's tokens alone, its row those of the model that drew it too. */
+const HOSTED: More = { metered: false };
+const PASSED: More = { reply: 'other', metered: false, retry: 'never' };
+
+export const HTTP_CALLS: readonly HttpCall[] = [
+  post('native', 'native', NATIVE, turnBody('é hello', { stream: false })),
+  post('native events', 'native', NATIVE, turnBody('é hello'), EVENTS),
+  post('public', 'public', '/v1/responses', { model: 'model-a', input: 'é hello' }),
+  post('public events', 'public', '/v1/responses', { model: 'model-a', input: 'é hello', stream: true }, EVENTS),
+  post('chat', 'chat', '/v1/chat/completions', CHAT),
+  post(
+    'chat chunks',
+    'chat',
+    '/v1/chat/completions',
+    { ...CHAT, stream: true, stream_options: { include_usage: true } },
+    { reply: 'chunks' },
+  ),
+  post('compact', 'native', `${NATIVE}/compact`, { model: 'model-a', input: INPUT }, ONCE),
+  post('public compaction', 'public', '/v1/responses', { model: 'model-a', input: COMPACTION }, ONCE),
+  post(
+    'public compaction events',
+    'public',
+    '/v1/responses',
+    { model: 'model-a', input: COMPACTION, stream: true },
+    { ...ONCE, ...EVENTS },
+  ),
+  post('native image', 'native', '/backend-api/agent/images/generations', { model: IMAGE_MODEL, prompt: 'a cat' }),
+  post('native image edit', 'native', '/backend-api/agent/images/edits', {
+    model: IMAGE_MODEL,
+    prompt: 'a',
+    images: [{ image_url: PNG_URL }],
+  }),
+  post('public image', 'public', '/v1/images/generations', { model: IMAGE_MODEL, prompt: 'a cat' }, HOSTED),
+  form('public image edit', 'public', '/v1/images/edits', editParts(), HOSTED),
+  form('transcribe', 'native', '/backend-api/transcribe', [model, field('language', 'en'), file()], STREAMED),
+  form('public transcription', 'public', '/v1/audio/transcriptions', [model, field('language', 'en'), file()], STREAMED),
+  post('file', 'native', '/backend-api/files', { file_name: 'a.txt', file_size: 3, use_case: 'agent' }, { metered: false }),
+  form('public file', 'public', '/v1/files', UPLOAD, { exchanges: 4, metered: false }),
+  get('key set', 'native', '/backend-api/meter/agent-identities/jwks', { ...PASSED, retry: 'before commit' }),
+  post('analytics', 'native', '/backend-api/agent/analytics-events/events', { events: [] }, PASSED),
+  get('native models', 'native', '/backend-api/agent/models'),
+  get('public models', 'public', '/v1/models'),
+  get('pool usage', 'native', '/backend-api/meter/usage'),
+  get('key usage', 'public', '/v1/usage'),
+  get('files', 'public', '/v1/files'),
+  post(
+    'mcp',
+    'operator',
+    '/mcp',
+    { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'service_status', arguments: {} } },
+    ANSWERED,
+  ),
+];
+
+/** Those that reach an account. */
+export const DISPATCHED_CALLS = HTTP_CALLS.filter(({ exchanges }) => exchanges > 0);

@@ -1,0 +1,54 @@
+// Runs one call over HTTP on a lane, checks what its client was told, and keeps it for the comparison with the rows.
+import type { JsonObject } from '../../../proxy/turn/json.ts';
+import { isObject } from '../../../proxy/turn/json.ts';
+import { eventsOf } from '../../support/gateway.ts';
+import type { Answer } from '../client/answers.ts';
+import { rawCall } from '../client/raw-call.ts';
+import { expect, shown } from '../finding.ts';
+import type { Lane } from '../stage/lane.ts';
+import { OPERATOR_TOKEN } from '../stage/settings.ts';
+import type { Plan } from '../wire/exchanges.ts';
+import { type HttpCall, requestOf } from './call.ts';
+import { type Outcome, outcomeOf, type Said } from './verdict.ts';
+
+export interface CallOptions {
+  readonly plan?: Plan;
+  /** Default: as ever. */
+  readonly said?: Said;
+}
+
+export async function runCall(lane: Lane, call: HttpCall, { plan, said = 'as ever' }: CallOptions = {}): Promise<Outcome> {
+  lane.exchanges.next(plan);
+  const credential = { key: lane.keyFor(said), operatorToken: OPERATOR_TOKEN };
+  const seen = await rawCall(lane.url, { pieces: [requestOf(call, credential)], leaves: 'never', answers: 1, methods: [call.method] });
+  const outcome = outcomeOf(call, seen, said);
+  const { answer } = outcome;
+  const usage = call.metered && outcome.kind === 'whole' && said === 'as ever' ? usageIn(answer) : undefined;
+  lane.told.set(answer.headers['x-request-id'] ?? '', { status: answer.status, ...(usage ? { usage } : {}) });
+  return outcome;
+}
+
+/** Runs it without a fault. @throws Finding where the answer is not whole */
+export async function runClean(lane: Lane, call: HttpCall): Promise<Answer> {
+  const { kind, answer } = await runCall(lane, call);
+  expect(kind === 'whole', () => `${call.name} without a fault: ${answer.status} ${shown(answer.body)}`);
+  return answer;
+}
+
+/** The tokens that an answer states. */
+export function usageIn({ body, headers }: Answer): readonly [number, number] | undefined {
+  const text = body.toString();
+  if (headers['content-type']?.startsWith('text/event-stream') !== true) return tokensOf(JSON.parse(text));
+  const events = eventsOf(text).map(({ data }) => data as JsonObject | string);
+  for (const event of events.toReversed()) {
+    const tokens = isObject(event) ? tokensOf(isObject(event.response) ? event.response : event) : undefined;
+    if (tokens) return tokens;
+  }
+  return undefined;
+}
+
+export function tokensOf({ usage }: JsonObject): readonly [number, number] | undefined {
+  if (!isObject(usage)) return undefined;
+  const [input, output] = [usage.input_tokens ?? usage.prompt_tokens, usage.output_tokens ?? usage.completion_tokens];
+  return typeof input === 'number' && typeof output === 'number' ? [input, output] : undefined;
+}

@@ -1,0 +1,117 @@
+// What a client may be told over HTTP, whatever happened behind the gateway: one answer to the letter of its surface, whole, or broken off where
+// the surface has no other way to say it.
+import { isObject, type JsonObject } from '../../../proxy/turn/json.ts';
+import { eventsOf } from '../../support/gateway.ts';
+import type { Answer } from '../client/answers.ts';
+import type { Seen } from '../client/raw-call.ts';
+import { expect, shown } from '../finding.ts';
+import type { HttpCall } from './call.ts';
+
+export interface Outcome {
+  readonly kind: 'whole' | 'error' | 'broken';
+  readonly answer: Answer;
+}
+
+/** What the account said: as the rehearsal provider says it, or spoilt, so that only the form of the answer can be judged. */
+export type Said = 'as ever' | 'spoilt';
+
+/** What the failure of an account may become on the compatible surface. */
+const STATUSES: ReadonlySet<number> = new Set([400, 401, 404, 409, 413, 415, 422, 429, 502, 503, 504]);
+
+/** @throws Finding where the client was told anything but one proper answer */
+export function outcomeOf(call: HttpCall, seen: Seen, said: Said): Outcome {
+  const { answers, rest, fault, isLate, ended, bytes } = seen;
+  expect(!isLate, () => `no answer within the deadline; so far ${shown(bytes)}`);
+  expect(fault === undefined, () => `${fault}: ${shown(bytes)}`);
+  const [answer, ...others] = answers;
+  expect(answer !== undefined, () => `the connection ended (${ended}) without an answer: ${shown(bytes)}`);
+  expect(others.length === 0 && rest.length === 0, () => `bytes behind the answer: ${shown(bytes)}`);
+  if (!answer.isWhole) {
+    expect(answer.status < 300 && mayBreak(call, answer), () => `an answer that breaks off: ${shown(bytes)}`);
+    return { kind: 'broken', answer };
+  }
+  expect(/^req_[0-9a-f]{32}$/.test(answer.headers['x-request-id'] ?? ''), () => `no request id: ${shown(bytes)}`);
+  if (answer.status >= 400) {
+    checkError(call, answer);
+    return { kind: 'error', answer };
+  }
+  // What is passed on unread has the status that the account gave it; a notification of an operator has no answer.
+  const isNotification = call.surface === 'operator' && answer.status === 202;
+  expect(answer.status === 200 || call.reply === 'other' || isNotification, () => `status ${answer.status}`);
+  if (!isNotification) checkReply(call, answer, said);
+  return { kind: 'whole', answer };
+}
+
+/** A native client has no other way to learn that a stream broke off. It may get a stream that it did not ask for. */
+const mayBreak = ({ reply, surface, retry }: HttpCall, { headers }: Answer): boolean =>
+  reply === 'other' || (surface === 'native' && retry === 'before commit' && isStream(headers));
+
+const isStream = (headers: Answer['headers']): boolean => headers['content-type']?.startsWith('text/event-stream') === true;
+
+function checkError({ surface }: HttpCall, { status, headers, body }: Answer): void {
+  const wait = headers['retry-after'];
+  expect(wait === undefined || /^\d{1,5}$/.test(wait), () => `Retry-After: ${wait}`);
+  // A native client gets an account's own refusal as it was sent, and an operator the answers of another protocol.
+  if (surface === 'native' || surface === 'operator') return;
+  expect(STATUSES.has(status), () => `status ${status}: ${shown(body)}`);
+  const { error } = jsonOf(body);
+  expect(isObject(error), () => `no error in ${shown(body)}`);
+  const isEnvelope = ['code', 'message', 'param', 'type'].every((key) => key in error);
+  expect(isEnvelope, () => `not the four members of an error: ${shown(body)}`);
+}
+
+function checkReply({ reply: asked, surface }: HttpCall, { body, headers }: Answer, said: Said): void {
+  const stream = surface === 'chat' ? 'chunks' : 'events';
+  const reply = asked === 'any' ? (isStream(headers) ? stream : 'json') : asked;
+  const isOurs = surface === 'public' || surface === 'chat';
+  if (reply === 'json' && (isOurs || said === 'as ever')) jsonOf(body);
+  if ((reply === 'events' || reply === 'chunks') && (isOurs || said === 'as ever')) {
+    expect(isStream(headers), () => `the type ${headers['content-type']}`);
+  }
+  // An event that no rule reads passes as it came.
+  if (reply === 'events' && isOurs && said === 'as ever') checkEvents(body);
+  if (reply === 'chunks') checkChunks(body);
+}
+
+const TERMINALS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
+
+/** A public stream has numbers in order, one end, and `[DONE]` behind a reply that came to its own end alone. */
+function checkEvents(body: Buffer): void {
+  const events = eventsOf(body.toString()).map(({ data }) => data as JsonObject | string);
+  const done = events.at(-1) === '[DONE]';
+  const objects = (done ? events.slice(0, -1) : events).map((data) => {
+    expect(isObject(data), () => `an event that is no object: ${shown(String(data))}`);
+    return data;
+  });
+  const terminals = objects.filter(({ type }) => TERMINALS.has(type));
+  const last = objects.at(-1);
+  expect(terminals.length === 1 && terminals[0] === last, () => `${terminals.length} ends: ${objects.map(({ type }) => type).join(', ')}`);
+  expect(done === (last?.type === 'response.completed' || last?.type === 'response.incomplete'), () => `[DONE] behind ${last?.type}`);
+  const numbers = objects.flatMap(({ sequence_number: n }) => (typeof n === 'number' ? n : []));
+  expect(
+    numbers.every((n, i) => i === 0 || n > (numbers[i - 1] ?? 0)),
+    () => `sequence numbers ${numbers.join(', ')}`,
+  );
+}
+
+/** A Chat stream ends with `[DONE]`, or with an error and nothing behind it. */
+function checkChunks(body: Buffer): void {
+  const chunks = eventsOf(body.toString()).map(({ data }) => data as JsonObject | string);
+  const last = chunks.at(-1);
+  const errors = chunks.filter((chunk) => isObject(chunk) && chunk.error !== undefined);
+  expect(
+    chunks.every((chunk) => isObject(chunk) || chunk === '[DONE]'),
+    () => `a chunk that is no object: ${shown(body)}`,
+  );
+  expect(last === '[DONE]' ? errors.length === 0 : errors.length === 1 && errors[0] === last, () => `the end of ${shown(body)}`);
+}
+
+export function jsonOf(body: Buffer): JsonObject {
+  try {
+    const json = JSON.parse(body.toString());
+    if (isObject(json)) return json;
+  } catch {
+    // Told below.
+  }
+  expect(false, () => `a body that is no JSON object: ${shown(body)}`);
+}

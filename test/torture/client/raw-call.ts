@@ -1,0 +1,88 @@
+// A client that speaks bytes: sends them whole or in pieces, leaves in one of several ways, and keeps all that came until its deadline.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { PATIENCE_MS } from '../stage/settings.ts';
+import { type Read, readAnswers } from './answers.ts';
+
+export interface RawRequest {
+  /** Each is written by itself. */
+  readonly pieces: readonly Buffer[];
+  /** Whether it leaves after the last piece, by the end of its side or by a reset. */
+  readonly leaves: 'never' | 'end' | 'reset';
+  /** How many whole answers it waits for; past them it leaves. */
+  readonly answers: number;
+  /** Waits for the end of the connection too: what was refused for its bytes must not be read on. */
+  readonly untilClosed?: boolean;
+  /** In the place of whole answers: whether these bytes are all that the client waits for. */
+  readonly isOver?: (bytes: Buffer) => boolean;
+  readonly methods?: readonly string[];
+}
+
+export interface Seen extends Read {
+  /** How the server ended the connection; undefined where the client left first. */
+  readonly ended: 'fin' | 'reset' | undefined;
+  /** The client waited until its deadline. */
+  readonly isLate: boolean;
+  readonly bytes: Buffer;
+}
+
+export async function rawCall(url: string, { pieces, leaves, answers, untilClosed, isOver, methods }: RawRequest): Promise<Seen> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
+  const chunks: Buffer[] = [];
+  let [bytes, wholeAt] = [0, 0];
+  let ended: Seen['ended'];
+  let isLate = false;
+  const over = Promise.withResolvers<void>();
+  const read = (): Read => readAnswers(Buffer.concat(chunks), methods);
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (isOver) {
+      if (isOver(Buffer.concat(chunks))) over.resolve();
+      return;
+    }
+    // A long answer is not read again with each of its chunks.
+    if (untilClosed || (bytes < wholeAt && !chunk.subarray(-5).equals(LAST_CHUNK))) return;
+    const seen = read();
+    if (seen.fault !== undefined || seen.answers.filter(({ isWhole }) => isWhole).length >= answers) over.resolve();
+    wholeAt = seen.wholeAt;
+  });
+  socket.on('end', () => {
+    ended ??= 'fin';
+    over.resolve();
+  });
+  socket.on('error', () => {
+    ended ??= 'reset';
+    over.resolve();
+  });
+  socket.on('close', () => over.resolve());
+  const deadline = setTimeout(() => {
+    isLate = true;
+    over.resolve();
+  }, PATIENCE_MS);
+  await Promise.race([once(socket, 'connect').catch(() => undefined), over.promise]);
+  await send(socket, pieces, leaves);
+  if (leaves === 'reset') over.resolve();
+  await over.promise;
+  clearTimeout(deadline);
+  socket.destroy();
+  return { ...read(), ended, isLate, bytes: Buffer.concat(chunks) };
+}
+
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+async function send(socket: Socket, pieces: readonly Buffer[], leaves: RawRequest['leaves']): Promise<void> {
+  for (const [i, piece] of pieces.entries()) {
+    if (socket.destroyed) return;
+    // A piece is a packet of its own as far as that can be had.
+    if (i > 0) await immediate();
+    socket.write(piece);
+  }
+  if (leaves === 'end') socket.end();
+  if (leaves === 'reset') {
+    await immediate();
+    socket.resetAndDestroy();
+  }
+}

@@ -1,0 +1,115 @@
+// THE LIST of shapes of a request body that grow: in depth, in width, in length, in what rules look for. The cost of each must grow with its bytes.
+
+/** @returns JSON of about this many bytes */
+export type Growing = (bytes: number) => string;
+
+const times = (bytes: number, piece: string): number => Math.max(1, Math.floor(bytes / piece.length));
+const many = (bytes: number, of: (i: number) => string): string => {
+  const size = of(0).length + 1;
+  return Array.from({ length: Math.max(1, Math.floor(bytes / size)) }, (_, i) => of(i)).join(',');
+};
+const nested = (bytes: number, open: string, inner: string, close: string): string => {
+  const count = times(bytes, open + close);
+  return open.repeat(count) + inner + close.repeat(count);
+};
+
+const MESSAGE = '{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}';
+const message = (text: string): string => `{"type":"message","role":"user","content":[{"type":"input_text","text":${text}}]}`;
+const turn = (members: string): string => `{"model":"model-a","stream":false,"store":false,${members}}`;
+const input = (items: string): string => turn(`"input":[${items}]`);
+const tools = (list: string): string => turn(`"input":[${MESSAGE}],"tools":[${list}]`);
+const parameters = (schema: string): string => tools(`{"type":"function","name":"f","parameters":${schema}}`);
+const output = (text: string): string =>
+  input(
+    `{"type":"function_call","call_id":"c","name":"shell","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":${JSON.stringify(text)}}`,
+  );
+const lines = (bytes: number, of: (i: number) => string): string => output(many(bytes, of).replaceAll(',', '\n'));
+
+/** Of Responses bodies, on the native and on the public surface. */
+export const RESPONSES_BODIES: Readonly<Record<string, Growing>> = {
+  'lists in lists': (n) => input(nested(n, '[', '', ']')),
+  'objects in objects': (n) => input(nested(n, '{"a":', '1', '}')),
+  'contents in contents': (n) => input(nested(n, '{"type":"message","content":[', '', ']}')),
+  'schemas in schemas': (n) => parameters(nested(n, '{"type":"object","properties":{"a":', '{}', '}}')),
+  'alternatives in alternatives': (n) => parameters(nested(n, '{"anyOf":[', '{}', ']}')),
+  'lists of schemas': (n) => parameters(`{"anyOf":[${many(n, (i) => `{"type":"string","title":"t${i}"}`)}]}`),
+  'members of a schema': (n) => parameters(`{"type":"object","properties":{${many(n, (i) => `"p${i}":{"type":["string","null"]}`)}}}`),
+  'required members': (n) => parameters(`{"type":"object","properties":{},"required":[${many(n, (i) => `"p${i}"`)}]}`),
+  definitions: (n) => parameters(`{"type":"object","$defs":{${many(n, (i) => `"d${i}":{"$ref":"#/$defs/d${i + 1}"}`)}}}`),
+  'an enum': (n) => parameters(`{"enum":[${many(n, (i) => `"e${i}"`)}]}`),
+  'strict members': (n) =>
+    tools(
+      `{"type":"function","name":"f","strict":true,"parameters":{"type":"object","properties":{${many(n, (i) => `"p${i}":{"properties":{}}`)}}}}`,
+    ),
+  messages: (n) => input(many(n, () => MESSAGE)),
+  'developer messages': (n) => input(many(n, (i) => `{"type":"message","role":"developer","content":"d${i}"}`)),
+  'parts of a message': (n) => input(`{"role":"user","content":[${many(n, (i) => `{"type":"input_text","text":"${i}"}`)}]}`),
+  images: (n) => input(`{"role":"user","content":[${many(n, () => '{"type":"input_image","image_url":"data:image/png;base64,AAAA"}')}]}`),
+  'a long image': (n) => input(`{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,${'A'.repeat(n)}"}]}`),
+  'a long audio': (n) =>
+    input(`{"role":"user","content":[{"type":"input_audio","input_audio":{"format":"wav","data":"${'A'.repeat(n - (n % 4))}"}}]}`),
+  functions: (n) => tools(many(n, (i) => `{"type":"function","name":"f${i}","parameters":{"type":"object"}}`)),
+  'functions of one name': (n) => tools(many(n, () => '{"type":"function","name":"f","parameters":{"type":"object"}}')),
+  'custom tools': (n) => tools(many(n, (i) => `{"type":"custom","name":"c${i}"}`)),
+  namespaces: (n) => tools(many(n, (i) => `{"type":"namespace","name":"n${i}","tools":[{"type":"function","name":"f${i}"}]}`)),
+  'functions of a namespace': (n) =>
+    tools(`{"type":"namespace","name":"n","tools":[${many(n, (i) => `{"type":"function","name":"f${i}"}`)}]}`),
+  'additional tools': (n) =>
+    input(many(n, (i) => `{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"f${i}"}]}`)),
+  'calls and their outputs': (n) =>
+    input(
+      many(
+        n,
+        (i) =>
+          `{"type":"function_call","call_id":"c${i}","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c${i}","output":"o"}`,
+      ),
+    ),
+  'outputs of one call': (n) => input(many(n, () => '{"type":"function_call_output","call_id":"c","output":"o"}')),
+  reasoning: (n) => input(many(n, (i) => `{"type":"reasoning","id":"rs_${i}","summary":[],"encrypted_content":"enc${i}"}`)),
+  references: (n) => input(many(n, (i) => `{"type":"item_reference","id":"rs_${i}"}`)),
+  files: (n) => input(`{"role":"user","content":[${many(n, (i) => `{"type":"input_file","file_id":"file_${i}"}`)}]}`),
+  includes: (n) => turn(`"input":[${MESSAGE}],"include":[${many(n, () => '"reasoning.encrypted_content"')}]`),
+  metadata: (n) => turn(`"input":[${MESSAGE}],"metadata":{${many(n, (i) => `"m${i}":"v"`)}}`),
+  'unknown members': (n) => turn(`"input":[${MESSAGE}],${many(n, (i) => `"x${i}":0`)}`),
+  'one member many times': (n) => turn(`"input":[${MESSAGE}],${many(n, () => '"x":0')}`),
+  numbers: (n) => turn(`"input":[${MESSAGE}],"x":[${many(n, (i) => `${i}.5e3`)}]`),
+  'a long number': (n) => turn(`"input":[${MESSAGE}],"x":${'9'.repeat(n)}`),
+  'white space': (n) => turn(`"input":[${MESSAGE}],${' '.repeat(n)}"x":0`),
+  'a long text': (n) => input(message(`"${'a'.repeat(n)}"`)),
+  'a long text of one escape': (n) => input(message(`"${'\\u0000'.repeat(times(n, '\\u0000'))}"`)),
+  'lone surrogates': (n) => input(message(`"${'\\ud800'.repeat(times(n, '\\ud800'))}"`)),
+  'a long text of spaces': (n) => input(message(`"${' '.repeat(n)}"`)),
+  'a long model': (n) => `{"model":"${'m'.repeat(n)}","input":[]}`,
+  'a long effort': (n) => turn(`"input":[${MESSAGE}],"reasoning":{"effort":"${'h'.repeat(n)}"}`),
+  'a long cache key': (n) => turn(`"input":[${MESSAGE}],"prompt_cache_key":"${'k'.repeat(n)}"`),
+  'long instructions': (n) => turn(`"input":[${MESSAGE}],"instructions":"${'i'.repeat(n)}"`),
+  'search results': (n) => lines(n, (i) => `src/file${i % 50}.ts:${i}: const a = ${i};`),
+  'search results of one file': (n) => lines(n, (i) => `src/file.ts:${i}: a`),
+  'results under headings': (n) => lines(n, (i) => (i % 10 === 0 ? `src/file${i}.ts` : `${i}: a`)),
+  'results parted by NUL': (n) => lines(n, (i) => `src/f.ts\0${i}: a`),
+  'a diff': (n) => lines(n, (i) => (i % 9 === 0 ? `@@ -${i} +${i} @@` : i % 2 === 0 ? `+ added ${i}` : `- gone ${i}`)),
+  'a diff without hunks': (n) => lines(n, (i) => (i % 2 === 0 ? `+ added ${i}` : `- gone ${i}`)),
+  'a log of tests': (n) => lines(n, (i) => (i % 20 === 0 ? `not ok ${i} - fails` : `ok ${i} - passes`)),
+  'failures in a log': (n) => lines(n, (i) => `FAILED test_${i}.py::test - AssertionError`),
+  colons: (n) => output(':'.repeat(n)),
+  'empty lines': (n) => output('\n'.repeat(n)),
+  brackets: (n) => output('[['.repeat(n / 2)),
+  'at signs': (n) => output('@@ '.repeat(n / 3)),
+  'a command of quotes': (n) =>
+    input(
+      `{"type":"local_shell_call","call_id":"c","action":{"type":"exec","command":["bash","-c",${JSON.stringify('"\''.repeat(n / 4))}]}},{"type":"local_shell_call_output","call_id":"c","output":"${'o'.repeat(300)}"}`,
+    ),
+};
+
+/** Of Chat bodies. */
+export const CHAT_BODIES: Readonly<Record<string, Growing>> = {
+  messages: (n) => `{"model":"model-a","messages":[${many(n, () => '{"role":"user","content":"a"}')}]}`,
+  parts: (n) => `{"model":"model-a","messages":[{"role":"user","content":[${many(n, () => '{"type":"text","text":"a"}')}]}]}`,
+  'tool calls': (n) =>
+    `{"model":"model-a","messages":[{"role":"assistant","tool_calls":[${many(n, (i) => `{"id":"c${i}","type":"function","function":{"name":"f","arguments":"{}"}}`)}]}]}`,
+  'tool results': (n) => `{"model":"model-a","messages":[${many(n, (i) => `{"role":"tool","tool_call_id":"c${i}","content":"o"}`)}]}`,
+  functions: (n) =>
+    `{"model":"model-a","messages":[{"role":"user","content":"a"}],"tools":[${many(n, (i) => `{"type":"function","function":{"name":"f${i}","parameters":{"type":"object"}}}`)}]}`,
+  'system messages': (n) => `{"model":"model-a","messages":[${many(n, (i) => `{"role":"system","content":"s${i}"}`)}]}`,
+  'a long text': (n) => `{"model":"model-a","messages":[{"role":"user","content":"${'a'.repeat(n)}"}]}`,
+};

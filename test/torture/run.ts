@@ -1,0 +1,92 @@
+// Runs rounds of an attack: its cases on all lanes at the same time, until they are done or the time is over, then the invariants.
+import { SeededRandom } from '../simulation/seeded-random.ts';
+import type { Attack, Case } from './attack.ts';
+import { HTTP_CALLS } from './calls/http-calls.ts';
+import { runClean } from './calls/run-call.ts';
+import { brokenInvariants } from './invariants.ts';
+import type { Lane } from './stage/lane.ts';
+import type { Stage } from './stage/stage.ts';
+
+export interface RoundOptions {
+  readonly seed: number;
+  /** On the monotonic clock, in milliseconds. */
+  readonly deadline: number;
+  /** Most cases. */
+  readonly limit: number;
+  /** The beginning of the names of the cases that are run; all without it. */
+  readonly only: string;
+}
+
+/** Something that an attack found. */
+export interface Found {
+  readonly attack: string;
+  readonly seed: number;
+  /** Undefined for an invariant that was broken after a round. */
+  readonly case: string | undefined;
+  readonly message: string;
+}
+
+export interface Round {
+  readonly cases: number;
+  readonly found: readonly Found[];
+  /** Whether every case was run. */
+  readonly isComplete: boolean;
+}
+
+/** More of one round say no more. */
+const MOST_FINDINGS = 20;
+
+export async function runRound(attack: Attack, stage: Stage, { seed, deadline, limit, only }: RoundOptions): Promise<Round> {
+  await measureBaseline(stage);
+  const found: Found[] = [];
+  const iterator = (await attack.cases(stage, new SeededRandom(seed)))[Symbol.iterator]();
+  let cases = 0;
+  let isComplete = false;
+  /** A case that is named whole is the only one. */
+  let isFound = false;
+  const next = (): Case | undefined => {
+    while (!isFound && cases < limit && performance.now() < deadline && found.length < MOST_FINDINGS) {
+      const { value, done } = iterator.next();
+      if (done) {
+        isComplete = true;
+        return undefined;
+      }
+      if (value.name.startsWith(only)) {
+        cases += 1;
+        isFound = value.name === only;
+        return value;
+      }
+    }
+    return undefined;
+  };
+  const work = async (lane: Lane): Promise<void> => {
+    for (let one = next(); one; one = next()) {
+      try {
+        await one.run(lane, stage);
+      } catch (thrown) {
+        found.push({ attack: attack.name, seed, case: one.name, message: messageOf(thrown) });
+      }
+    }
+  };
+  await Promise.all(stage.lanes.slice(0, attack.alone ? 1 : stage.lanes.length).map(work));
+  for (const message of await brokenInvariants(stage, attack.allows)) found.push({ attack: attack.name, seed, case: undefined, message });
+  return { cases, found, isComplete };
+}
+
+/** What the gateway holds after every call was made once on every lane, and nothing runs any more. */
+async function measureBaseline(stage: Stage): Promise<void> {
+  if (stage.baseline) return;
+  const all = async (lane: Lane): Promise<void> => {
+    for (const call of HTTP_CALLS) await runClean(lane, call);
+  };
+  const [first, ...others] = stage.lanes;
+  // What is loaded at its first use is loaded by one.
+  if (first) await all(first);
+  await Promise.all(others.map(all));
+  stage.baseline = await stage.program.vitals();
+}
+
+const messageOf = (thrown: unknown): string => {
+  if (!(thrown instanceof Error)) return String(thrown);
+  return thrown.name === 'Finding' ? thrown.message : (thrown.stack ?? thrown.message);
+};

@@ -1,0 +1,25 @@
+// Preloaded into the gateway's process: collects garbage and tells its memory, moves its clock, on orders of the torture's process.
+import type { HookOrder, Vitals } from './gateway-process.ts';
+
+let ahead = 0;
+const { now } = Date;
+Date.now = () => now() + ahead;
+
+function vitals(): Vitals {
+  // Twice: what the first collection finalises, the second one frees.
+  globalThis.gc?.();
+  globalThis.gc?.();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  const sockets = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  return { heapUsed, external, rss, sockets, cpuMicroseconds: user + system };
+}
+
+process.on('message', ({ order, ms = 0 }: HookOrder) => {
+  if (order === 'shift clock') ahead += ms;
+  if (order === 'cpu') {
+    const { user, system } = process.cpuUsage();
+    process.send?.(user + system);
+  } else process.send?.(vitals());
+});
+process.channel?.unref();

@@ -1,0 +1,65 @@
+// One lane: a Pool with two accounts of its own, so that calls on different lanes run at the same time and know nothing of each other.
+import type { Said } from '../calls/verdict.ts';
+import { Exchanges } from '../wire/exchanges.ts';
+import { FIXED_ANSWERS } from '../wire/fixed-answers.ts';
+import { Wire } from '../wire/wire.ts';
+import type { GatewayProcess } from './gateway-process.ts';
+import { accountsOf, keyOf } from './settings.ts';
+
+/** What a client was told of a turn, to be compared with its row. */
+export interface Told {
+  readonly status: number;
+  /** Input and output tokens of the whole reply that the client saw. */
+  readonly usage?: readonly [input: number, output: number];
+}
+
+export class Lane {
+  readonly number: number;
+  readonly accounts: readonly [string, string];
+  readonly exchanges: Exchanges;
+  readonly wires: readonly Wire[];
+  /** By request id. */
+  readonly told = new Map<string, Told>();
+  /** Whole replies on websockets that clients of the first key saw: turns, and their tokens. */
+  readonly frames = { turns: 0, input: 0, output: 0 };
+  readonly #program: () => GatewayProcess;
+  #sinceRestored = 0;
+
+  private constructor(number: number, exchanges: Exchanges, wires: readonly Wire[], program: () => GatewayProcess) {
+    this.number = number;
+    this.accounts = accountsOf(number);
+    this.exchanges = exchanges;
+    this.wires = wires;
+    this.#program = program;
+  }
+
+  /** @param providerOf the address of an account at the provider */
+  static async open(number: number, providerOf: (account: string) => string, program: () => GatewayProcess): Promise<Lane> {
+    const exchanges = new Exchanges(FIXED_ANSWERS);
+    const wires = await Promise.all(accountsOf(number).map((account) => Wire.open({ account, provider: providerOf(account), exchanges })));
+    return new Lane(number, exchanges, wires, program);
+  }
+
+  get url(): string {
+    return this.#program().url;
+  }
+
+  /** What is said to clients of the second key may be spoilt: its sums are not compared. */
+  keyFor(said: Said): string {
+    return keyOf(this.number, said);
+  }
+
+  /** Ends the cooldowns of its accounts, so that the next turn has both. Not each time: a lane with one account left is a case of its own. */
+  async restore(): Promise<void> {
+    this.#sinceRestored = (this.#sinceRestored + 1) % 4;
+    if (this.#sinceRestored !== 1) return;
+    for (const account of this.accounts) {
+      const answer = await fetch(`${this.#program().adminUrl}/account/restore?id=${account}`, { method: 'POST' });
+      await answer.arrayBuffer();
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.wires.map((wire) => wire.close()));
+  }
+}

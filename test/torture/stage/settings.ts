@@ -1,0 +1,90 @@
+// The configuration of the attacked gateway: one Pool with two accounts and a key for each lane, every route served, short deadlines.
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import type { Draft } from '../../support/gateway.ts';
+import type { Said } from '../calls/verdict.ts';
+
+/** A deadline for what should never meet it on a busy machine is longer than one that an attack waits for. */
+export const DEADLINES = { first_byte: 1_500, idle: 1_000, hold: 500, client_header: 2_500, client_body_idle: 600 } as const;
+
+/** Longer than any deadlines that a call can meet one after another. */
+export const PATIENCE_MS = 8_000;
+
+export const BEARER = 'bearer-of-the-torture';
+export const OPERATOR_TOKEN = 'pg-mcp-torture';
+
+/** Each lane has two keys. */
+export const keyOf = (lane: number, said: Said): string => `pg-torture-${keyId(lane, said)}`;
+
+export const keyId = (lane: number, said: Said): string => `lane-${lane}${said === 'spoilt' ? '-spoilt' : ''}`;
+
+export const accountsOf = (lane: number): readonly [string, string] => [`lane-${lane}-a`, `lane-${lane}-b`];
+
+const digest = (secret: string): readonly string[] => [hash('sha256', secret, 'hex')];
+
+/** More than any attack uses: what is reserved and not given back shows in them all the same. */
+const MANY = 1_000_000_000;
+const LIMITS = { requests_per_minute: MANY, tokens_per_day: MANY * 100, concurrent: 10_000 };
+
+/** @param urlOf the address of an account */
+export function settingsFor(lanes: number, folder: string, urlOf: (account: string) => string): Draft {
+  const all = Array.from({ length: lanes }, (_, lane) => lane);
+  return {
+    listen: { host: '127.0.0.1', port: 0 },
+    admin: { host: '127.0.0.1', port: 0 },
+    store: `sqlite:${folder}/data/poolgate.db`,
+    store_key: { file: `${folder}/data/store.key` },
+    log: { level: 'info' },
+    limits: {
+      request_body_bytes: 4_194_304,
+      bodies_in_memory_bytes: 33_554_432,
+      upstream_event_bytes: 4_194_304,
+      replies_in_memory_bytes: 33_554_432,
+      file_bytes: 1_048_576,
+      upload_bytes: 4_194_304,
+    },
+    timeouts: {
+      client_header_ms: DEADLINES.client_header,
+      client_body_idle_ms: DEADLINES.client_body_idle,
+      websocket_resume_ms: 300,
+      upstream_connect_ms: 2_000,
+      upstream_first_byte_ms: DEADLINES.first_byte,
+      upstream_idle_ms: DEADLINES.idle,
+      hold_ms: DEADLINES.hold,
+      drain_ms: 1_000,
+    },
+    guard: { event_loop_ms: 0, memory_percent: 0 },
+    accounts: all.flatMap(accountsOf).map((id) => ({
+      id,
+      label: id,
+      base_url: urlOf(id),
+      credential: { bearer: { env: 'TORTURE_BEARER' } },
+      max_concurrent: 1_000,
+    })),
+    pools: all.map((lane) => ({
+      id: `lane-${lane}`,
+      strategy: 'fill_first',
+      image_host_model: 'model-a',
+      assignments: accountsOf(lane).map((account) => ({ account })),
+    })),
+    keys: all.flatMap((lane) =>
+      (['as ever', 'spoilt'] as const).map((said) => ({
+        id: keyId(lane, said),
+        pool: `lane-${lane}`,
+        secret_sha256: digest(keyOf(lane, said)),
+        limits: LIMITS,
+      })),
+    ),
+    operators: [{ id: 'ops', token_sha256: digest(OPERATOR_TOKEN), owns: all.map((lane) => `lane-${lane}`) }],
+    routes: routes(),
+  };
+}
+
+/** The shipped table with every row served that can be. */
+function routes(): readonly Draft[] {
+  const shipped = parse(readFileSync(new URL('../../../config.yaml', import.meta.url), 'utf8')) as Draft;
+  return (shipped.routes as Draft[]).map((row) =>
+    row.serve ? { ...row, status: row.status === 'unsupported' ? 'supported' : row.status } : row,
+  );
+}

@@ -1,0 +1,99 @@
+// The exchanges of one lane in order: each request that reached one of its accounts, with the bytes of the reply that the gateway got.
+import type { Socket } from 'node:net';
+import type { FaultyWriter, WireFault } from './faulty-writer.ts';
+
+/** What is kept of a reply. */
+const KEPT_BYTES = 256 * 1024;
+
+export class Exchange {
+  readonly account: string;
+  readonly method: string;
+  readonly path: string;
+  /** Bytes of the reply that were passed to the gateway. */
+  passed = 0;
+  /** The fault that its reply met. */
+  broken: WireFault | undefined;
+  /** The connection ended, or carries another request. */
+  isOver = false;
+  /** It was answered by the attack in the place of the account. */
+  answered = false;
+  readonly #reply: Buffer[] = [];
+  readonly #request: Buffer[] = [];
+  #asked = 0;
+
+  constructor({ account, method, path }: Pick<Exchange, 'account' | 'method' | 'path'>) {
+    this.account = account;
+    this.method = method;
+    this.path = path;
+  }
+
+  add(bytes: Buffer): void {
+    if (this.passed < KEPT_BYTES) this.#reply.push(bytes);
+    this.passed += bytes.length;
+  }
+
+  ask(bytes: Buffer): void {
+    if (this.#asked < KEPT_BYTES) this.#request.push(bytes);
+    this.#asked += bytes.length;
+  }
+
+  /** The request as the gateway sent it; of a long one the beginning. */
+  get request(): Buffer {
+    return Buffer.concat(this.#request);
+  }
+
+  /** The reply as the gateway got it; of a long one the beginning. */
+  get reply(): Buffer {
+    return Buffer.concat(this.#reply);
+  }
+}
+
+/** Answers an exchange in the place of the account. What goes past the writer meets no fault. `request` is what came of the request. */
+export type HandAnswer = (writer: FaultyWriter, gateway: Socket, request: Buffer) => void;
+
+export interface Plan {
+  /** Which exchange of the call, from 0. */
+  readonly exchange: number;
+  readonly fault?: WireFault;
+  readonly answer?: HandAnswer;
+}
+
+/** What the gateway asks for by itself: catalogs, usage. */
+const isOwnCall = ({ method, path }: Pick<Exchange, 'method' | 'path'>): boolean =>
+  method === 'GET' && (path === '/backend-api/agent/models' || path === '/backend-api/meter/usage');
+
+export class Exchanges {
+  #list: Exchange[] = [];
+  #plan: Plan | undefined;
+  #fixed: ReadonlyMap<string, HandAnswer>;
+
+  /** @param fixed answers by path, for what the rehearsal provider does not have */
+  constructor(fixed: ReadonlyMap<string, HandAnswer> = new Map()) {
+    this.#fixed = fixed;
+  }
+
+  /** Since the last plan. */
+  get list(): readonly Exchange[] {
+    return this.#list;
+  }
+
+  /** Forgets the exchanges so far; `plan` is for those of the next call. */
+  next(plan?: Plan): void {
+    this.#list = [];
+    this.#plan = plan;
+  }
+
+  begin(line: Pick<Exchange, 'account' | 'method' | 'path'>): {
+    readonly exchange: Exchange;
+    readonly fault?: WireFault;
+    readonly answer?: HandAnswer;
+  } {
+    const exchange = new Exchange(line);
+    if (isOwnCall(line)) return { exchange };
+    const plan = this.#plan?.exchange === this.#list.length ? this.#plan : undefined;
+    this.#list.push(exchange);
+    const answer = plan?.answer ?? this.#fixed.get(line.path);
+    if (answer) exchange.answered = true;
+    return { exchange, ...(plan?.fault ? { fault: plan.fault } : {}), ...(answer ? { answer } : {}) };
+  }
+}

@@ -1,0 +1,27 @@
+// Answers of the paths that the rehearsal provider does not have: the control plane and the key set.
+import { CONTROL_ROWS } from '../../support/control.ts';
+import { crudeAnswer } from '../../support/crude.ts';
+import { readStrictly } from '../corpus/strict-requests.ts';
+import type { HandAnswer } from './exchanges.ts';
+
+const CONTROL = crudeAnswer(200, JSON.stringify({ object: 'control', keys: [{ kid: 'a', n: 'é'.repeat(40) }], more: [1, 2, 3] }));
+
+/** Behind the whole request. */
+const control: HandAnswer = (writer, gateway, request) => {
+  let all = request;
+  const answer = (): boolean => {
+    if (readStrictly(all).requests.length === 0) return false;
+    writer.write(Buffer.from(CONTROL));
+    return true;
+  };
+  if (answer()) return;
+  const more = (bytes: Buffer): void => {
+    all = Buffer.concat([all, bytes]);
+    if (answer()) gateway.off('data', more);
+  };
+  gateway.on('data', more);
+};
+
+export const FIXED_ANSWERS: ReadonlyMap<string, HandAnswer> = new Map(
+  [...CONTROL_ROWS.map(([, path]) => path), '/backend-api/meter/agent-identities/jwks'].map((path) => [path, control]),
+);
