@@ -29,6 +29,8 @@ export class CapacityShares {
   #suspended = false;
   #stopped = false;
   #askAgain: (() => void) | undefined;
+  /** Turns that could wait for more accounts than they ask for: each begins with another one. */
+  #turns = 0;
 
   constructor(options: CapacitySharesOptions) {
     this.#options = options;
@@ -84,7 +86,8 @@ export class CapacityShares {
   }
 
   wanted(accounts: readonly string[]): () => void {
-    const asked = accounts.slice(0, MOST_ASKED).flatMap((account) => {
+    const first = accounts.length > MOST_ASKED ? this.#turns++ % accounts.length : 0;
+    const asked = [...accounts.slice(first), ...accounts.slice(0, first)].slice(0, MOST_ASKED).flatMap((account) => {
       const share = this.#shares.get(account);
       return share ? [[account, share] as const] : [];
     });
