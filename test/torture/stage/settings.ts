@@ -66,6 +66,7 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
       id: `lane-${lane}`,
       strategy: 'fill_first',
       image_host_model: 'model-a',
+      request_compression_enabled: true,
       assignments: accountsOf(lane).map((account) => ({ account })),
     })),
     keys: all.flatMap((lane) =>
