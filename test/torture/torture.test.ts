@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ATTACKS } from './attacks.ts';
-import { findingText } from './report.ts';
+import { findingText, tableOf } from './report.ts';
 import { torture } from './torture.ts';
 
 const SEED = 1;
@@ -17,7 +17,7 @@ test('a short run of each attack finds nothing', async (context) => {
     limit: ({ sample }) => sample,
     found: (found) => void told.push(findingText(found)),
   });
-  for (const { name, missing } of reports) if (missing !== undefined) context.diagnostic(`${name} was not run: ${missing}`);
+  context.diagnostic(`\n${tableOf(reports)}`);
   assert.deepEqual(told, []);
   const idle = reports.filter(({ cases, missing }) => cases === 0 && missing === undefined);
   assert.deepEqual(
