@@ -25,6 +25,8 @@ export class Lane {
   readonly told = new Map<string, Told>();
   /** Whole replies on websockets that clients of the first key saw: turns, and their tokens. */
   readonly frames = { turns: 0, input: 0, output: 0 };
+  /** The same that the rows had before this round. */
+  framesBefore: readonly number[] = [];
   readonly #program: () => GatewayProcess;
   #sinceRestored = 0;
 
