@@ -5,6 +5,15 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** This machine cannot mount one. */
+export class NoSmallDisk extends Error {
+  override readonly name = 'NoSmallDisk';
+
+  constructor() {
+    super('this machine mounts no disk in a namespace of its own');
+  }
+}
+
 const BLOCK = Buffer.alloc(4_096, 'x');
 
 export class SmallDisk {
@@ -22,14 +31,14 @@ export class SmallDisk {
     this.path = `/proc/${holder.pid}/root${folder}`;
   }
 
-  /** Mounts it on the folder. @throws Error where this machine cannot */
+  /** Mounts it on the folder. @throws NoSmallDisk */
   static async open(folder: string, megabytes: number): Promise<SmallDisk> {
     mkdirSync(folder, { recursive: true });
     // It ends with its standard input, and the namespace with it.
     const script = `mount -t tmpfs -o size=${megabytes}m,mode=700 tmpfs '${folder}' && echo mounted && exec cat`;
     const holder = spawn('unshare', ['--map-root-user', '--mount', 'sh', '-c', script], { stdio: ['pipe', 'pipe', 'pipe'] });
-    const over = once(holder, 'exit').then(() => Promise.reject(new Error('this machine mounts no disk in a namespace')));
-    await Promise.race([once(holder.stdout, 'data'), once(holder, 'error').then(([error]) => Promise.reject(error)), over]);
+    const over = once(holder, 'exit').then(() => Promise.reject(new NoSmallDisk()));
+    await Promise.race([once(holder.stdout, 'data'), once(holder, 'error').then(() => Promise.reject(new NoSmallDisk())), over]);
     over.catch(() => undefined);
     return new SmallDisk(holder, folder);
   }

@@ -3,33 +3,30 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { Draft } from '../../support/gateway.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 import { until } from '../../support/until.ts';
+import { Database } from './database.ts';
 import { GatewayProcess, type Vitals } from './gateway-process.ts';
-import { Lane } from './lane.ts';
+import { COMMAND, Lane } from './lane.ts';
 import { loginAccount, loginCredential } from './logins.ts';
 import { accountsOf, BEARER, settingsFor } from './settings.ts';
 import { SmallDisk } from './small-disk.ts';
 
-export interface StageOptions {
-  readonly lanes?: number;
-  /** Edits the configuration before it is written. */
-  readonly config?: (draft: Draft, folder: string) => void;
-  /** Accounts log in with OAuth, and refresh their tokens at the provider. */
-  readonly logsIn?: boolean;
-  /** The store is on a disk of this many megabytes, which attacks can fill. */
-  readonly diskMegabytes?: number;
-}
+/**
+ * `ordinary`: accounts with a bearer, the store on the machine's disk. `logins`: accounts that log in with OAuth, and refresh their tokens at the
+ * provider. `small disk`: a store on a disk that attacks can fill.
+ */
+export type StageName = 'ordinary' | 'logins' | 'small disk';
+
+const LANES: Readonly<Record<StageName, number>> = { ordinary: 16, logins: 4, 'small disk': 4 };
+const DISK_MEGABYTES = 12;
+const READY_MS = 20_000;
 
 /** A figure that is worth printing: the largest of its name. */
 export interface Note {
   readonly value: number;
   readonly of: string;
 }
-
-const DEFAULT_LANES = 32;
-const READY_MS = 20_000;
 
 export class Stage {
   readonly folder: string;
@@ -49,15 +46,16 @@ export class Stage {
     this.disk = parts.disk;
   }
 
-  static async open(options: StageOptions = {}): Promise<Stage> {
-    const numbers = Array.from({ length: options.lanes ?? DEFAULT_LANES }, (_, i) => i);
+  /** @throws NoSmallDisk */
+  static async open(name: StageName): Promise<Stage> {
+    const numbers = Array.from({ length: LANES[name] }, (_, i) => i);
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-torture-'));
-    const { logsIn = false, diskMegabytes } = options;
+    const logsIn = name === 'logins';
     const upstream = await startUpstream({
       strict: false,
       accounts: numbers.flatMap(accountsOf).map((id) => (logsIn ? loginAccount(id) : { id, credential: BEARER })),
     });
-    const disk = diskMegabytes === undefined ? undefined : await SmallDisk.open(join(folder, 'data'), diskMegabytes);
+    const disk = name === 'small disk' ? await SmallDisk.open(join(folder, 'data'), DISK_MEGABYTES) : undefined;
     const lanes = await Promise.all(
       numbers.map((n) =>
         Lane.open(
@@ -71,7 +69,6 @@ export class Stage {
     const urls = new Map(lanes.flatMap(({ accounts, wires }) => accounts.map((id, i) => [id, wires[i]?.url ?? ''])));
     const draft = settingsFor(lanes.length, folder, (account) => urls.get(account) ?? '');
     if (logsIn) for (const account of draft.accounts) account.credential = loginCredential(folder, account);
-    options.config?.(draft, folder);
     writeFileSync(stage.configPath, stringify(draft, { aliasDuplicateObjects: false }));
     await stage.start();
     return stage;
@@ -81,8 +78,8 @@ export class Stage {
     return join(this.folder, 'config.yaml');
   }
 
-  get databasePath(): string {
-    return join(this.disk?.path ?? join(this.folder, 'data'), 'poolgate.db');
+  get database(): Database {
+    return new Database(join(this.folder, 'data/poolgate.db'), this.disk?.inside);
   }
 
   get program(): GatewayProcess {
@@ -97,12 +94,19 @@ export class Stage {
     await until('the gateway to be ready', ready, READY_MS);
   }
 
+  /** Turns that left a row so far, in all processes on this store. */
+  async turns(): Promise<number> {
+    await this.admin('/requests?limit=1');
+    const [row] = await this.database.all('SELECT count(*) AS count FROM requests');
+    return Number(row?.count ?? 0);
+  }
+
   note(name: string, note: Note): void {
     if (note.value > (this.notes.get(name)?.value ?? Number.NEGATIVE_INFINITY)) this.notes.set(name, note);
   }
 
   admin(path: string, method = 'GET'): Promise<Response> {
-    return fetch(this.program.adminUrl + path, { method, signal: AbortSignal.timeout(READY_MS) });
+    return fetch(this.program.adminUrl + path, { method, headers: COMMAND, signal: AbortSignal.timeout(READY_MS) });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: readers look where they expect something
