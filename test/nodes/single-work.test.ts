@@ -128,7 +128,7 @@ suite('work of one node at a time', () => {
       [200, 200, 200],
     );
     // The turns did not wait for the second account.
-    await until('the read of the other account', () => reads(BACKEND_MODELS).includes('south') || undefined);
+    await until('the read of the other account', () => reads(BACKEND_MODELS).length >= 2 || undefined);
     await Promise.all(nodes.all.map((node) => node.stop()));
     assert.deepEqual(reads(BACKEND_MODELS), ['north', 'south']);
   });

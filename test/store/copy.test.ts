@@ -49,6 +49,7 @@ const fill = (url: string): Promise<void> =>
     for (const hash of ['b', 'a', 'B', 'é', '']) store.pins.put(pinRow({ hash }));
     for (const day of [0, 86_400_000, -1]) store.usage.add(usageRow({ day }));
     await store.credentials.save(credentialRow());
+    await store.credentials.recordImport({ account: 'north', imported: 'cd34', at: 1 });
     await store.files.save(fileRow());
     await store.audit.record(auditEntry());
     await store.runningConfig.save({ name: 'running', config: { a: [1, null, 'é'] }, version: 'abc', at: 1 });
@@ -97,6 +98,7 @@ for (const from of adapters) {
           audit: 1,
           catalog: 2,
           check_values: 0,
+          credential_imports: 1,
           credentials: 1,
           files: 1,
           pins: 5,
@@ -106,7 +108,7 @@ for (const from of adapters) {
         });
         assert.equal(
           new Set(counts.filter((count) => count.rows > 0).map(({ digest }) => digest)).size,
-          10,
+          11,
           'each has a digest of its own',
         );
         assert.deepEqual(await contentOf(destination), await contentOf(source));
