@@ -97,6 +97,7 @@ for (const from of adapters) {
           audit: 1,
           catalog: 2,
           check_values: 0,
+          credential_imports: 0,
           credentials: 1,
           files: 1,
           pins: 5,
