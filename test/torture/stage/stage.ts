@@ -4,19 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Draft } from '../../support/gateway.ts';
-import { startUpstream, type Upstream, type UpstreamOptions } from '../../support/rehearsal.ts';
+import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 import { until } from '../../support/until.ts';
 import { GatewayProcess, type Vitals } from './gateway-process.ts';
 import { Lane } from './lane.ts';
+import { loginAccount, loginCredential } from './logins.ts';
 import { accountsOf, BEARER, settingsFor } from './settings.ts';
+import { SmallDisk } from './small-disk.ts';
 
 export interface StageOptions {
   readonly lanes?: number;
   /** Edits the configuration before it is written. */
   readonly config?: (draft: Draft, folder: string) => void;
-  readonly provider?: Pick<UpstreamOptions, 'strict'>;
-  /** A command that runs the gateway elsewhere, such as in another namespace. */
-  readonly inside?: readonly string[];
+  /** Accounts log in with OAuth, and refresh their tokens at the provider. */
+  readonly logsIn?: boolean;
+  /** The store is on a disk of this many megabytes, which attacks can fill. */
+  readonly diskMegabytes?: number;
 }
 
 /** A figure that is worth printing: the largest of its name. */
@@ -33,26 +36,28 @@ export class Stage {
   readonly upstream: Upstream;
   readonly lanes: readonly Lane[];
   readonly notes = new Map<string, Note>();
-  readonly #options: StageOptions;
+  /** Undefined where the store is on the machine's own. */
+  readonly disk: SmallDisk | undefined;
   #program: GatewayProcess | undefined;
   /** What the gateway holds where nothing runs; undefined until it was measured. */
   baseline: Vitals | undefined;
 
-  private constructor(folder: string, upstream: Upstream, lanes: readonly Lane[], options: StageOptions) {
-    this.folder = folder;
-    this.upstream = upstream;
-    this.lanes = lanes;
-    this.#options = options;
+  private constructor(parts: Pick<Stage, 'folder' | 'upstream' | 'lanes' | 'disk'>) {
+    this.folder = parts.folder;
+    this.upstream = parts.upstream;
+    this.lanes = parts.lanes;
+    this.disk = parts.disk;
   }
 
   static async open(options: StageOptions = {}): Promise<Stage> {
     const numbers = Array.from({ length: options.lanes ?? DEFAULT_LANES }, (_, i) => i);
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-torture-'));
+    const { logsIn = false, diskMegabytes } = options;
     const upstream = await startUpstream({
       strict: false,
-      ...options.provider,
-      accounts: numbers.flatMap(accountsOf).map((id) => ({ id, credential: BEARER })),
+      accounts: numbers.flatMap(accountsOf).map((id) => (logsIn ? loginAccount(id) : { id, credential: BEARER })),
     });
+    const disk = diskMegabytes === undefined ? undefined : await SmallDisk.open(join(folder, 'data'), diskMegabytes);
     const lanes = await Promise.all(
       numbers.map((n) =>
         Lane.open(
@@ -62,9 +67,10 @@ export class Stage {
         ),
       ),
     );
-    const stage: Stage = new Stage(folder, upstream, lanes, options);
+    const stage: Stage = new Stage({ folder, upstream, lanes, disk });
     const urls = new Map(lanes.flatMap(({ accounts, wires }) => accounts.map((id, i) => [id, wires[i]?.url ?? ''])));
     const draft = settingsFor(lanes.length, folder, (account) => urls.get(account) ?? '');
+    if (logsIn) for (const account of draft.accounts) account.credential = loginCredential(folder, account);
     options.config?.(draft, folder);
     writeFileSync(stage.configPath, stringify(draft, { aliasDuplicateObjects: false }));
     await stage.start();
@@ -76,7 +82,7 @@ export class Stage {
   }
 
   get databasePath(): string {
-    return join(this.folder, 'data/poolgate.db');
+    return join(this.disk?.path ?? join(this.folder, 'data'), 'poolgate.db');
   }
 
   get program(): GatewayProcess {
@@ -84,9 +90,9 @@ export class Stage {
     return this.#program;
   }
 
-  /** Starts the gateway, or starts it again over the same store; resolves when it is ready. */
+  /** Starts the gateway, or starts it again over the same store; resolves when it is ready. @throws Error with what it wrote, where it ends */
   async start(): Promise<void> {
-    this.#program = await GatewayProcess.start(this.configPath, { TORTURE_BEARER: BEARER }, this.#options.inside);
+    this.#program = await GatewayProcess.start(this.configPath, { TORTURE_BEARER: BEARER }, this.disk?.inside);
     const ready = async (): Promise<true | undefined> => ((await this.admin('/readyz')).status === 200 ? true : undefined);
     await until('the gateway to be ready', ready, READY_MS);
   }
@@ -108,6 +114,7 @@ export class Stage {
     await this.#program?.kill();
     await Promise.all(this.lanes.map((lane) => lane.close()));
     await this.upstream.close();
+    this.disk?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
