@@ -57,6 +57,7 @@ const PLAIN: Readonly<Record<string, 'counter' | 'gauge'>> = {
   guard_memory_ratio: 'gauge',
   guard_refusing: 'gauge',
   ready: 'gauge',
+  sessions_owned: 'gauge',
   start_time_seconds: 'gauge',
   store_rows_dropped_total: 'counter',
   store_rows_queued: 'gauge',

@@ -1,8 +1,8 @@
 // What nodes ask of their database: one round trip for a turn of a key with limits, none for one without.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { type TestContext, test } from 'node:test';
-import { openStore, type Store } from '../../store/store.ts';
+import { test } from 'node:test';
+import { openStore } from '../../store/store.ts';
 import { joinedAs, limitedTurn, usageRow } from '../store/samples.ts';
 import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase } from '../support/postgres.ts';
@@ -27,16 +27,11 @@ const send = (gate: TestGateway, key?: string): Promise<Reply> =>
     ...(key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } }),
   });
 
-async function linked(context: TestContext): Promise<{ readonly link: Link; readonly url: string }> {
+test('[Q34] a reservation is one round trip, granted or refused, whatever the number of limits', async (context) => {
   const direct = await freshDatabase();
   const link = await Link.open(direct);
   context.after(() => link.close());
-  return { link, url: link.url(direct) };
-}
-
-test('[Q34] a reservation is one round trip, granted or refused, whatever the number of limits', async (context) => {
-  const { link, url } = await linked(context);
-  const store: Store = await openStore(url, { clock: Date.now });
+  const store = await openStore(link.url(direct), { clock: Date.now });
   context.after(() => store.close());
   const node = await joinedAs(store, 'a', 600_000);
   let n = 0;
@@ -74,10 +69,9 @@ test('[Q34] a reservation is one round trip, granted or refused, whatever the nu
   );
 });
 
-test('[Q34] a turn of a key with limits asks the store once, one of a key without never', async (context) => {
-  const { link, url } = await linked(context);
+test('[Q34] a turn of a key with limits asks the store once, one of a key without never', async () => {
   await using gate = await startGateway({
-    store: url,
+    store: await freshDatabase(),
     upstream: { accounts: ['north'], strict: false },
     config: (draft) => {
       draft.keys[0].limits = ALL_LIMITS;
@@ -85,12 +79,9 @@ test('[Q34] a turn of a key with limits asks the store once, one of a key withou
     },
   });
   for (const key of [undefined, FREE_KEY]) assert.equal((await send(gate, key)).status, 200);
-  await gate.flush();
-  const before = link.roundTrips;
-  for (let i = 0; i < 60; i++) assert.equal((await send(gate, FREE_KEY)).status, 200);
-  // Log rows and usage in batches, and at most one renewal with its reads.
-  assert.ok(link.roundTrips - before < 40, `${link.roundTrips - before} round trips of 60 turns`);
   const taken = gate.countReservations();
+  for (let i = 0; i < 20; i++) assert.equal((await send(gate, FREE_KEY)).status, 200);
+  assert.equal(taken(), 0);
   for (let i = 0; i < 20; i++) assert.equal((await send(gate)).status, 200);
   assert.equal(taken(), 20);
 });
