@@ -4,9 +4,10 @@ import type { Driver } from './driver.ts';
 export interface CheckValueVerbs {
   /** Whether the store has this value under the name; it gets it where it has none. */
   agree(name: string, value: string): Promise<boolean>;
+  forget(name: string): Promise<void>;
 }
 
-export function checkValueVerbs({ transaction }: Pick<Driver, 'transaction'>): CheckValueVerbs {
+export function checkValueVerbs({ run, transaction }: Pick<Driver, 'run' | 'transaction'>): CheckValueVerbs {
   return {
     agree: (name, value) =>
       transaction(async (session) => {
@@ -14,5 +15,8 @@ export function checkValueVerbs({ transaction }: Pick<Driver, 'transaction'>): C
         const [record] = await session.query('SELECT value FROM check_values WHERE name = $1', [name]);
         return record?.value === value;
       }),
+    async forget(name) {
+      await run('DELETE FROM check_values WHERE name = $1', [name]);
+    },
   };
 }

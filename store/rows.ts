@@ -210,7 +210,7 @@ export interface SlotRow {
   readonly since: number;
 }
 
-/** A row that whoever changes the slots of the account locks. */
+/** The row that a process locks to change the slots of the account. */
 export interface SlotLockRow {
   readonly account: string;
 }

@@ -114,18 +114,20 @@ function changed({ account, most, kept, wanted: asked }: SlotClaim, node: number
   const unmet = sum(others, ({ wanted, held }) => Math.max(0, wanted - held));
   // The second: fewer slots than are in use, after a smaller `max_concurrent`, or under a new lease with turns of a lost one.
   const contended = unmet > 0 || kept > free;
-  const ample = Math.max(Math.floor(most / nodes.size), Math.ceil(own.wanted * 1.5));
+  const even = Math.floor(most / nodes.size);
+  const ample = Math.max(even, Math.ceil(own.wanted * 1.5));
   // Of what is idle a node gives back what the others lack, and what is more than ample.
   const spared = Math.min(before.held - Math.max(0, unmet - (free - before.held)), ample);
   const limit = contended ? Math.max(fairShare(most, [...others, own], own, now), spared) : most;
   const target = contended ? Math.max(own.wanted, before.held) : ample;
   const held = Math.max(kept, Math.min(target, limit, free), 0);
   const newlyShort = own.wanted > held && (own.wanted > before.wanted || before.wanted <= before.held);
+  const isAwaited = unmet > 0 || others.filter((row) => row.held >= even).length < nodes.size - 1;
   return {
     row: { ...own, held, since: held === before.held ? before.since : now },
     allowed: Math.min(held, limit),
     contended,
-    announce: newlyShort || (unmet > 0 && held < before.held),
+    announce: newlyShort || (isAwaited && held < before.held),
   };
 }
 

@@ -4,7 +4,7 @@ export type Level = 'ok' | 'warning' | 'problem';
 
 export type CheckName =
   | 'configuration'
-  | 'node'
+  | 'node.js'
   | 'gateway'
   | 'memory'
   | 'open files'

@@ -34,13 +34,13 @@ export async function fileDiagnoses(path: string, { config, storeUrl }: Configur
     : [{ check, level: 'ok', message: 'No other user can read the secrets, or write the files and folders.' }];
 }
 
-function secretFiles({ store, store_key, accounts }: Config): readonly string[] {
+function secretFiles({ store, store_key, node, accounts }: Config): readonly string[] {
   const ofAccounts = accounts.flatMap(({ credential }) => {
     if (!credential) return [];
     if ('oauth' in credential) return [credential.oauth.file];
     return 'file' in credential.bearer ? [credential.bearer.file] : [];
   });
-  const secrets = [store_key, ...(typeof store === 'string' ? [] : [store.postgres])];
+  const secrets = [store_key, ...(typeof store === 'string' ? [] : [store.postgres]), ...(node.secret ? [node.secret] : [])];
   return [...new Set([...secrets.flatMap((secret) => ('file' in secret ? [secret.file] : [])), ...ofAccounts])];
 }
 

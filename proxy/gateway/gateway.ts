@@ -6,7 +6,7 @@ import { adminRoutes } from '../admin/admin-routes.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { type Clock, systemClock, withDeadline } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
-import { agreeOnSecret } from '../encryption/shared-secret.ts';
+import { agreeOnNodeSecret, agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
 import { Log } from '../log.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
@@ -64,6 +64,7 @@ export class Gateway {
     ]);
     try {
       if (store.shared) await agreeOnSecret(store, 'store_key', key);
+      if (loaded.nodeSecret !== undefined) await agreeOnNodeSecret(store, loaded.nodeSecret);
     } catch (thrown) {
       await Promise.all([rehearsals.close(), store.close()]);
       throw thrown;

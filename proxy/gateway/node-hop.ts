@@ -41,7 +41,8 @@ export class NodeHop {
   private constructor({ store, key, clock, counters, heartbeat, log, loaded }: NodeHopOptions, secret: string) {
     const { node, limits, timeouts } = loaded().config;
     const owner = `${node.id}/${randomUUID()}`;
-    const signature = new HopSignature(secret, () => clock.now());
+    // The clocks of the machines may differ; each node knows how far its own is from the database's.
+    const signature = new HopSignature(secret, () => clock.now() + (store.database()?.clock_difference_ms ?? 0));
     const maxFrameBytes = (): number => loaded().config.limits.upstream_event_bytes;
     this.#node = node;
     this.#listener = (accept) => new HopListener({ path: hopPath(owner), signature, counters, limits, timeouts, accept });

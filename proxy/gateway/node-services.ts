@@ -69,7 +69,10 @@ export class NodeServices {
 
   /** What other nodes write concerns this one. */
   follow(changes: Pick<ChangeFeed, 'on'>): void {
-    changes.on('nodes', () => this.membership.readNodes());
+    changes.on('nodes', async () => {
+      await this.membership.readNodes();
+      this.shares.nodesChanged();
+    });
     changes.on('slots', (keys) => this.shares.changed(keys.map(([account]) => String(account))));
   }
 

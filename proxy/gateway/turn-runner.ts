@@ -72,6 +72,10 @@ export class TurnRunner {
         const reserved = reserving instanceof Promise ? await reserving : reserving;
         if (reserved instanceof Refusal) throw reserved;
         reservation = reserved;
+        if (payload.kind === 'json') {
+          const editing = turn.rules.edit(payload.work);
+          if (editing) await editing;
+        }
         const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
         const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
         attempts = dispatched.attempts;

@@ -29,6 +29,8 @@ export class CapacityShares {
   #suspended = false;
   #stopped = false;
   #askAgain: (() => void) | undefined;
+  /** Turns that could wait for more accounts than they ask for: each begins with another one. */
+  #turns = 0;
 
   constructor(options: CapacitySharesOptions) {
     this.#options = options;
@@ -84,7 +86,8 @@ export class CapacityShares {
   }
 
   wanted(accounts: readonly string[]): () => void {
-    const asked = accounts.slice(0, MOST_ASKED).flatMap((account) => {
+    const first = accounts.length > MOST_ASKED ? this.#turns++ % accounts.length : 0;
+    const asked = [...accounts.slice(first), ...accounts.slice(0, first)].slice(0, MOST_ASKED).flatMap((account) => {
       const share = this.#shares.get(account);
       return share ? [[account, share] as const] : [];
     });
@@ -110,12 +113,19 @@ export class CapacityShares {
 
   /** Other nodes are short of these accounts, or have given slots of them back. */
   changed(accounts: readonly string[]): void {
+    const now = this.#options.clock.now();
+    const nodes = this.#livingNodes();
     for (const account of accounts) {
       const share = this.#shares.get(account);
-      if (!share) continue;
-      if (share.isIdle) this.#due.set(account, 'yield');
-      else if (share.waiting > 0) this.#due.set(account, 'ask');
+      if (share) this.#plan(account, share.dueAfterOthers(nodes, now));
     }
+    void this.#claim();
+  }
+
+  /** Nodes came or went. */
+  nodesChanged(): void {
+    const nodes = this.#livingNodes();
+    for (const [account, share] of this.#shares) this.#plan(account, share.dueAmong(nodes));
     void this.#claim();
   }
 
@@ -125,25 +135,27 @@ export class CapacityShares {
   }
 
   #review(account: string, share: Share): void {
-    const kind = share.due(this.#options.clock.now());
-    if (kind === undefined || this.#due.has(account)) return;
-    this.#due.set(account, kind);
-    void this.#claim();
+    this.#plan(account, share.due(this.#options.clock.now()));
+    if (this.#due.size > 0) void this.#claim();
   }
 
-  /** Of what the change feed missed, and of nodes that came and went. */
+  /** What is planned already is claimed with the numbers of that moment. */
+  #plan(account: string, kind: ClaimKind | undefined): void {
+    if (kind !== undefined && !this.#due.has(account)) this.#due.set(account, kind);
+  }
+
+  #livingNodes(): number {
+    const { membership, clock } = this.#options;
+    const now = clock.now();
+    return Math.max(1, membership.nodes.filter(({ expires_at }) => expires_at > now).length);
+  }
+
+  /** For what the change feed missed. */
   async #renewed(): Promise<void> {
     this.check();
-    const { slots, membership, clock } = this.#options;
-    const { token } = membership;
-    if (token === undefined) return;
-    const now = clock.now();
-    const living = membership.nodes.filter(({ expires_at }) => expires_at > now).length;
-    for (const [account, share] of this.#shares) {
-      const kind = share.dueAtRenewal(Math.max(1, living));
-      if (kind !== undefined && !this.#due.has(account)) this.#due.set(account, kind);
-    }
-    this.changed(await slots.short(token).catch(() => []));
+    this.nodesChanged();
+    const { slots, membership } = this.#options;
+    if (membership.token !== undefined) this.changed(await slots.short(membership.token).catch(() => []));
   }
 
   #joined(): void {

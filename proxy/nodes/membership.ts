@@ -92,23 +92,31 @@ export class Membership {
    */
   async start(address: string | null): Promise<void> {
     this.#address = address;
-    const { clock, log, nodes } = this.#options;
-    let lastSeen: number | undefined;
-    for (;;) {
-      const answer = await nodes.join(this.#self(), LEASE_MS);
-      if ('joined' in answer) {
-        this.#joined(answer.joined);
-        break;
-      }
-      const { id, expires_at } = answer.taken;
-      if (lastSeen === undefined) log.warn('node_name_in_use', { node: id, until: expires_at });
-      else if (expires_at > lastSeen) throw new NodeNameTaken(takenMessage(answer.taken));
-      lastSeen = expires_at;
-      await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
-    }
+    const { log, nodes } = this.#options;
+    this.#joined(await this.#first());
     this.#nodes = await nodes.known();
     log.info('node_joined', { node: this.#self().id, token: this.token, nodes: this.#nodes.length });
     this.#schedule(RENEW_MS);
+  }
+
+  /** The first lease. */
+  async #first(): Promise<NodeRow> {
+    const { clock, log, nodes } = this.#options;
+    // The timers of the clock do not keep the process alive.
+    const alive = setInterval(() => undefined, LEASE_MS);
+    try {
+      for (let lastSeen: number | undefined; ; ) {
+        const answer = await nodes.join(this.#self(), LEASE_MS);
+        if ('joined' in answer) return answer.joined;
+        const { id, expires_at } = answer.taken;
+        if (lastSeen === undefined) log.warn('node_name_in_use', { node: id, until: expires_at });
+        else if (expires_at > lastSeen) throw new NodeNameTaken(takenMessage(answer.taken));
+        lastSeen = expires_at;
+        await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
+      }
+    } finally {
+      clearInterval(alive);
+    }
   }
 
   /** The store has no lease of this token: joins again. Resolves when that was tried. */

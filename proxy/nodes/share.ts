@@ -24,6 +24,8 @@ export class Share {
   isShort = false;
   /** Whether another node lacks slots of the account. */
   #contended = false;
+  /** The answer to a claim was lost: the store may have less for this node than it has here. */
+  #isUncertain = false;
   /** Most in flight since the last renewal. */
   #peak = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
@@ -63,22 +65,34 @@ export class Share {
     return this.isShort && this.wanted <= this.held ? 'ask' : undefined;
   }
 
-  /** The same at a renewal, when nodes may have come and gone. @param nodes the number of living nodes */
-  dueAtRenewal(nodes: number): ClaimKind | undefined {
-    const even = Math.floor(this.most / nodes);
-    const needed = Math.max(even, Math.ceil(this.#peak * 1.5), this.inFlight + 1);
+  /** The same at a renewal, and when a node came or went. @param nodes the number of living nodes */
+  dueAmong(nodes: number): ClaimKind | undefined {
+    const needed = Math.max(this.evenPart(nodes), Math.ceil(this.#peak * 1.5), this.inFlight + 1);
     this.#peak = this.inFlight;
-    if (this.held > needed) return 'yield';
-    return this.held < even ? 'ask' : undefined;
+    if (this.held > needed || this.#isUncertain) return 'yield';
+    return this.waiting > 0 || this.held < this.evenPart(nodes) ? 'ask' : undefined;
   }
 
-  claim(account: string, kind: ClaimKind): SlotClaim {
+  /** The same when another node is short, or has given slots back. */
+  dueAfterOthers(nodes: number, now: number): ClaimKind | undefined {
+    if (this.isIdle) return 'yield';
+    return this.waiting > 0 || (this.held < this.evenPart(nodes) && now - this.#askedAt >= ASK_AGAIN_MS) ? 'ask' : undefined;
+  }
+
+  /** What each node may hold although it has no turns. */
+  evenPart(nodes: number): number {
+    return Math.floor(this.most / nodes);
+  }
+
+  claim(account: string, asked: ClaimKind): SlotClaim {
+    const kind = this.#isUncertain ? 'yield' : asked;
     if (kind === 'yield') this.allowed = Math.min(this.allowed, this.inFlight);
     const kept = Math.max(this.inFlight, kind === 'ask' ? this.held : Math.min(this.held, this.allowed));
     return { account, most: this.most, kept, wanted: this.wanted };
   }
 
   granted({ held, allowed, contended }: SlotGrant, { wanted }: SlotClaim, now: number): void {
+    this.#isUncertain = false;
     this.#contended = contended;
     this.held = held;
     this.allowed = allowed;
@@ -87,9 +101,10 @@ export class Share {
     this.#askedAt = now;
   }
 
-  /** The store cannot be reached: turns go on with what the node had. */
+  /** The store did not answer: turns go on with what the node had, until it does. */
   failed(before: Pick<Share, 'allowed'>, now: number): void {
-    this.allowed = before.allowed;
+    this.#isUncertain = true;
+    this.allowed = Math.min(before.allowed, this.most);
     this.#askedFor = this.wanted;
     this.#askedAt = now;
   }
@@ -99,6 +114,7 @@ export class Share {
     this.held = 0;
     this.allowed = 0;
     this.isShort = false;
+    this.#isUncertain = false;
     this.#contended = false;
     this.#askedFor = 0;
   }

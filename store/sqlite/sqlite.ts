@@ -3,7 +3,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { changeRows, isTracked } from '../changes.ts';
 import { type Batch, type Driver, type Guard, increment, lost } from '../driver.ts';
-import { StoreError } from '../errors.ts';
+import { StoreError, type StoreErrorCode } from '../errors.ts';
 import { takeIn } from '../limits.ts';
 import { migrate } from '../migrations.ts';
 import { changes, type Table } from '../tables.ts';
@@ -25,6 +25,15 @@ export interface SqliteOptions {
   readonly writer: string;
 }
 
+/** What an operator can do something about, before SQLite's own word for it. */
+const MEANINGS: Readonly<Partial<Record<StoreErrorCode, string>>> = {
+  corrupt: 'it is not a database, or it is damaged; ',
+  full: 'its disk is full; ',
+  locked: 'another process is using it; ',
+  not_writable: 'it cannot be written; ',
+  failed: 'it cannot be read or written, or its disk is full; ',
+};
+
 /** Opens the database, creates it where it is missing, and migrates it. */
 export async function openSqlite(path: string, options: SqliteOptions): Promise<Driver> {
   if (path !== MEMORY) await touch(path);
@@ -43,7 +52,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
   } catch (error) {
     await Promise.allSettled(open.map((connection) => connection.close()));
     if (!(error instanceof StoreError)) throw error;
-    throw new StoreError(error.code, `store ${path}: ${error.message}`, { cause: error.cause });
+    throw new StoreError(error.code, `store ${path}: ${MEANINGS[error.code] ?? ''}${error.message}`, { cause: error.cause });
   }
 }
 

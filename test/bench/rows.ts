@@ -2,6 +2,7 @@
 import { GATEWAY, GATEWAY_CHAT, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
 import { compressionCost } from './scenarios/compression.ts';
 import { convergence } from './scenarios/convergence.ts';
+import { forwardedFrames } from './scenarios/forwarding.ts';
 import { growth, LARGE, SMALL } from './scenarios/growth.ts';
 import { addedLatency, jsonTurns, REFERENCE_STREAM } from './scenarios/json.ts';
 import { idleStreams, stalledReader } from './scenarios/memory.ts';
@@ -74,6 +75,10 @@ export const ROWS: readonly Row[] = [
   row('ws-turn', 'CPU per websocket turn, echoed', 'µs', websocketTurns, 'cpu per websocket turn', times(3), {
     reference: RAW_RELAY,
     aim: times(2),
+  }),
+  row('ws-forward', 'CPU per websocket frame forwarded to another node', 'µs', forwardedFrames, 'cpu per forwarded frame', times(2), {
+    reference: RAW_RELAY,
+    aim: times(1.5),
   }),
   row('stalled', 'held for a stalled reader of 100 MB', 'MiB', stalledReader, 'held for a stalled reader', most(2)),
   row('upload', 'CPU per audio upload of 100 MB', 'ms', uploads, 'cpu per upload', times(1.2), bare(1)),

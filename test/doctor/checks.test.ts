@@ -20,7 +20,7 @@ test('a machine in order has no problem, and exit code 0', async (context) => {
   const { code, out, err } = await poolgate(['doctor', '--config', path]);
   assert.deepEqual([code, err], [0, '']);
   assert.match(out, /^ok +configuration {2}\S+config\.yaml has no errors and no warnings\.\n/);
-  assert.match(out, /^ok +node +Node is v24\.\d+\.\d+\.$/m);
+  assert.match(out, /^ok +node\.js +Node is v24\.\d+\.\d+\.$/m);
   assert.match(out, /^ok +gateway +No gateway runs; 127\.0\.0\.1:0 and 127\.0\.0\.1:0 can be listened on\.$/m);
   assert.match(out, /^ok +files +No other user can read the secrets, or write the files and folders\.$/m);
   assert.match(out, /^ok +store +\S+poolgate\.db does not exist; the first start creates it\.$/m);
@@ -116,6 +116,20 @@ test('a port that another program has is a problem; without an admin listener it
   const [warning, ...rest] = (await doctor(path)).of('gateway');
   assert.match(warning ?? '', new RegExp(`^warning: 127\\.0\\.0\\.1:${port} is in use; the admin listener is turned off`));
   assert.deepEqual(rest, []);
+});
+
+test('a node among others has one more port, and a secret of its own', async (context) => {
+  const port = await listening(context, createServer());
+  const path = fileFor(context);
+  const node = `node: { id: one, listen: { port: ${port} }, address: "http://127.0.0.1:${port}", secret: { file: node.secret } }\n`;
+  const text = readFileSync(path, 'utf8').replace('store: sqlite:poolgate.db', 'store: { postgres: { env: DATABASE_URL } }');
+  writeFileSync(path, `${text}${node}`);
+  secretFile(join(dirname(path), 'node.secret'), 0o644);
+  const report = await doctor(path);
+  assert.match(report.of('files').join(), /problem: \S+node\.secret: every user of the machine can read it/);
+  assert.match(report.of('gateway').join(), new RegExp(`127\\.0\\.0\\.1:${port} is in use`));
+  assert.match(report.of('store').join(), /^warning: The URL of the database is not set here/);
+  assert.ok(!report.out.includes(SECRET));
 });
 
 /** A file with a store and its key, which the gateway has made. */

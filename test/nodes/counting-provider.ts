@@ -16,7 +16,7 @@ export class CountingProvider {
   peak = 0;
   /** How long the n-th turn takes; undefined: until it is ended. */
   lasts: (turn: number) => number | undefined = () => undefined;
-  readonly #running = new Map<() => void, () => void>();
+  readonly #running = new Set<() => void>();
   #turns = 0;
 
   private constructor(crude: Crude) {
@@ -40,12 +40,7 @@ export class CountingProvider {
 
   /** Ends the oldest turns. */
   end(count = this.#running.size): void {
-    for (const end of [...this.#running.keys()].slice(0, count)) end();
-  }
-
-  /** Ends the connections of all turns, as when their node dies. */
-  cut(): void {
-    for (const cut of this.#running.values()) cut();
+    for (const end of [...this.#running].slice(0, count)) end();
   }
 
   async has(count: number): Promise<void> {
@@ -61,7 +56,7 @@ export class CountingProvider {
       if (this.#running.delete(end)) socket.end(HEAD + BODY);
     };
     socket.once('close', () => this.#running.delete(end));
-    this.#running.set(end, () => socket.destroy());
+    this.#running.add(end);
     this.peak = Math.max(this.peak, this.#running.size);
     this.#turns += 1;
     const ms = this.lasts(this.#turns);

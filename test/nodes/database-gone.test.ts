@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase, postgres } from '../support/postgres.ts';
+import { Link } from '../support/postgres-link.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 
@@ -14,9 +15,14 @@ const limited = (gate: TestGateway): Promise<Reply> => gate.send(NATIVE, { body:
 const free = (gate: TestGateway): Promise<Reply> =>
   gate.send(NATIVE, { body: turnBody('hi'), headers: { authorization: `Bearer ${FREE_KEY}` } });
 
-const start = async (edit: (draft: Draft) => void = () => undefined): Promise<TestGateway> =>
+interface StartOptions {
+  readonly edit?: (draft: Draft) => void;
+  readonly store?: string;
+}
+
+const start = async ({ edit = () => undefined, store }: StartOptions = {}): Promise<TestGateway> =>
   startGateway({
-    store: await freshDatabase(),
+    store: store ?? (await freshDatabase()),
     upstream: { accounts: ['north'], strict: false },
     config: (draft) => {
       draft.keys[0].limits = { requests_per_day: 100, concurrent: 10 };
@@ -64,6 +70,35 @@ test('[Q34] while the database is gone keys with limits get 503 at once, and all
   assert.equal((await limited(gate)).status, 200);
 });
 
+test('[Q34] behind a network that drops everything a turn waits for 2 s at most, and those after it not at all', async (context) => {
+  const direct = await freshDatabase();
+  const link = await Link.open(direct);
+  context.after(() => link.close());
+  await using gate = await start({ store: link.url(direct) });
+  assert.equal((await limited(gate)).status, 200);
+  link.stop();
+  const began = performance.now();
+  assert.deepEqual(
+    (await Promise.all([limited(gate), limited(gate)])).map(({ status }) => status),
+    [503, 503],
+  );
+  assert.ok(performance.now() - began < 5_000, `it took ${performance.now() - began} ms`);
+  const times: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    const asked = performance.now();
+    assert.equal((await limited(gate)).status, 503);
+    times.push(performance.now() - asked);
+  }
+  assert.ok((times.sort((a, b) => a - b)[5] as number) < 100, `${times}`);
+  assert.equal((await free(gate)).status, 200);
+  link.resume();
+  await until('the limits', async () => ((await limited(gate)).status === 200 ? true : undefined), 20_000);
+  await until('all reservations to be given back', async () => {
+    const { limits } = (await gate.send('/v1/usage')).json;
+    return limits[1].current_value === 0 ? true : undefined;
+  });
+});
+
 test('[Q34] settlements wait for the database and are written once when it is back', async () => {
   await using gate = await start();
   gate.upstream.always('north', 'stall before headers');
@@ -89,8 +124,10 @@ test('[Q34] settlements wait for the database and are written once when it is ba
 });
 
 test('[Q34] a node goes on with the slots that it has, and never with more', async () => {
-  await using gate = await start((draft) => {
-    draft.accounts[0].max_concurrent = 3;
+  await using gate = await start({
+    edit: (draft) => {
+      draft.accounts[0].max_concurrent = 3;
+    },
   });
   assert.equal((await free(gate)).status, 200);
   await without(async () => {
@@ -105,8 +142,10 @@ test('[Q34] a node goes on with the slots that it has, and never with more', asy
 });
 
 test('[Q34] with ready_without_store: false the node is not ready while the database is gone', async () => {
-  await using gate = await start((draft) => {
-    draft.node = { ...draft.node, ready_without_store: false };
+  await using gate = await start({
+    edit: (draft) => {
+      draft.node = { ...draft.node, ready_without_store: false };
+    },
   });
   assert.equal(await readiness(gate), 200);
   await without(async () => {

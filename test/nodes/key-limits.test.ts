@@ -5,6 +5,7 @@ import { HandClock } from '../models/support.ts';
 import type { Draft, Reply, TestGateway } from '../support/gateway.ts';
 import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
+import { PausableClock } from './pausable-clock.ts';
 import { threeNodes } from './three-nodes.ts';
 
 const NATIVE = '/backend-api/agent/responses';
@@ -58,6 +59,11 @@ test('[Q34] tokens of a day are those of all nodes, and the refusal is final and
   });
   nodes.all[0].upstream.next('north', spending(1_000, 1_500), spending(1_000, 1_500), spending(1_000, 1_500));
   assert.deepEqual(statuses(await inTurn(nodes.all, 3)), { 200: 3 });
+  const [limit] = await until('the settlements', async () => {
+    const { limits } = await usageAt(nodes.all[0]);
+    return limits[0].current_value === 7_500 ? limits : undefined;
+  });
+  assert.equal(limit.remaining_value, 1_500);
   const resets_at = (Math.floor(clock.now() / 86_400_000) + 1) * 86_400;
   for (const gate of nodes.all) {
     const { status, headers, json } = await turn(gate);
@@ -110,6 +116,32 @@ test('[Q34] a turn that can never fit is refused without asking the store', asyn
   const { status, json } = await turn(nodes.all[1]);
   assert.deepEqual([status, json.error.type], [429, 'usage_limit_reached']);
   assert.match(json.error.message, /never fits the limit/);
+});
+
+test('[Q34] a node that was paused past its lease joins again before it reserves, and what its turns reserved counts again', async () => {
+  const clocks = [new PausableClock(), new PausableClock(), new PausableClock()];
+  await using nodes = await threeNodes({ clocks, config: limited({ concurrent: 2 }) });
+  const [a, b] = nodes.all;
+  a.upstream.always('north', 'stall before headers');
+  const running = turn(a);
+  await a.upstream.stalled('north');
+  clocks[0]?.pause();
+  for (const clock of clocks) clock.setAhead(31_000);
+  await until('the place to be free', async () => ((await usageAt(b)).limits[0].current_value === 0 ? true : undefined));
+  const second = turn(a);
+  await a.upstream.stalled('north', 2);
+  clocks[0]?.resume();
+  assert.equal(a.count('node_leases_lost'), 1);
+  assert.equal((await usageAt(b)).limits[0].current_value, 2);
+  assert.equal((await turn(b)).status, 429);
+  a.upstream.always('north', 'steady');
+  a.upstream.release();
+  for (const reply of [running, second]) assert.equal((await reply).status, 200);
+  await until('both settlements', async () => ((await usageAt(b)).limits[0].current_value === 0 ? true : undefined));
+  assert.deepEqual(
+    (await b.usageRows()).map(({ requests }) => requests),
+    [2],
+  );
 });
 
 test('[Q34] usage of all nodes is in the store once, with and without limits', async () => {

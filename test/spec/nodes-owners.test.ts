@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
-import type { TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { dropped, interrupted, items, openSession, QUESTION, scriptOf, wholeTurn } from '../support/interrupted-turns.ts';
 import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
 import { startNodes } from '../support/nodes.ts';
@@ -275,3 +275,21 @@ test('[Q34] a node that stops gives its sessions up', async () => {
   await a.stop();
   assert.deepEqual(await nodes.owned(), []);
 });
+
+for (const [engine, claims] of [
+  ['SQLite', 0],
+  ['PostgreSQL', 1],
+] as const) {
+  test(`[Q34] with ${engine} the turns of a connection ask the store ${claims === 0 ? 'never' : 'once'} who has their session`, async () => {
+    await using stack = new AsyncDisposableStack();
+    const gate = claims === 0 ? stack.use(await startGateway({ upstream: { strict: false } })) : stack.use(await startNodes(['a'])).a;
+    let asked = 0;
+    gate.answerSessionClaims((ask) => {
+      asked += 1;
+      return ask();
+    });
+    using socket = await openSession(gate);
+    for (let i = 0; i < 5; i++) await socket.turn(turnFrame(`t${i}`, [userMessage('hi')]));
+    assert.equal(asked, claims);
+  });
+}

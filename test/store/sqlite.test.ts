@@ -171,7 +171,10 @@ test('what cannot be opened is refused with a reason', async (context) => {
   const path = await folder(context);
   await writeFile(`${path}/text`, 'this is no database, but long enough to look at: '.repeat(100));
   await mkdir(`${path}/folder`);
-  await assert.rejects(openStore(`sqlite:${path}/text`, { clock }), refused('corrupt', /text: SQLite: SQLITE_NOTADB/));
+  await assert.rejects(
+    openStore(`sqlite:${path}/text`, { clock }),
+    refused('corrupt', /text: it is not a database, or it is damaged; SQLite: SQLITE_NOTADB/),
+  );
   await assert.rejects(openStore(`sqlite:${path}/folder`, { clock }), refused('not_writable', /folder: cannot be written \(EISDIR\)/));
   await assert.rejects(openStore(`sqlite:${path}/text/poolgate.db`, { clock }), refused('not_writable', /cannot be written \(E/));
   await assert.rejects(openStore('sqlite:', { clock }), refused('bad_url', /sqlite:PATH/));

@@ -176,7 +176,8 @@ async function running(
   return gate;
 }
 
-async function draftFor(
+/** A file with these accounts of the upstream, one Pool of them, and the tests' key. */
+export async function draftFor(
   accounts: readonly string[],
   upstream: Upstream,
   { store = 'sqlite::memory:', load }: GatewayOptions,

@@ -8,7 +8,7 @@ import type { Config } from '../../proxy/config/config.ts';
 import type { Gateway } from '../../proxy/gateway/gateway.ts';
 import type { CounterName } from '../../proxy/metrics.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
-import type { AttemptRow, AuditRow, RequestRow, UsageRow } from '../../store/store.ts';
+import type { AttemptRow, AuditRow, RequestRow, SessionOwner, UsageRow } from '../../store/store.ts';
 
 /** Parts that a test can make throw, as no request can. */
 export type BreakablePart = 'model list' | 'request log' | 'request search';
@@ -162,6 +162,19 @@ export class Probes {
     return held.find(([id]) => id === account)?.[1] ?? 0;
   }
 
+  /** Counts the reservations that the store is asked for from now on. */
+  countReservations(): () => number {
+    const { limits } = this.gateway.services.store;
+    const { take } = limits;
+    let count = 0;
+    const value: typeof take = (...asked) => {
+      count += 1;
+      return take(...asked);
+    };
+    Object.defineProperty(limits, 'take', { value });
+    return () => count;
+  }
+
   /** Settlements that wait to be written. */
   get settlements(): number {
     return this.gateway.services.node?.settlements.waiting ?? 0;
@@ -186,9 +199,12 @@ export class Probes {
     this.gateway.services.usage.reads.stop();
   }
 
-  /** Claims of sessions get this answer in place of the store's. */
-  answerSessionClaims(value: () => Promise<never>): void {
-    Object.defineProperty(this.gateway.services.store.sessionOwners, 'claim', { value });
+  /** Claims of sessions get this answer; `ask` is the store's. */
+  answerSessionClaims(answer: (ask: () => Promise<SessionOwner>) => Promise<SessionOwner>): void {
+    const { sessionOwners } = this.gateway.services.store;
+    const { claim } = sessionOwners;
+    const value: typeof claim = (asked) => answer(() => claim(asked));
+    Object.defineProperty(sessionOwners, 'claim', { value });
   }
 
   /** Makes a part throw whenever it is used. */

@@ -91,6 +91,11 @@ export class Upstream {
     return inTime(paused.whenPaused(account, count), () => `${paused.count(account)} of ${count} answers of ${account} are paused`);
   }
 
+  /** How many answers of the account stand still. */
+  stalledNow(account: string): number {
+    return this.provider.paused.count(account);
+  }
+
   /** Lets stalled answers go on: the account's, or all. */
   release(account?: string): void {
     this.provider.paused.release(account);

@@ -1,7 +1,7 @@
 // What an attack is: a list of cases in an order that its seed decides, each run on a lane of the stage.
 import type { SeededRandom } from '../simulation/seeded-random.ts';
 import type { Lane } from './stage/lane.ts';
-import type { Stage, StageOptions } from './stage/stage.ts';
+import type { Stage, StageName } from './stage/stage.ts';
 
 export interface Case {
   /** Names it in `--only ATTACK/CASE`: equal seeds have equal names. */
@@ -14,21 +14,25 @@ export interface Attack {
   /** For `--only`. */
   readonly name: string;
   readonly title: string;
-  /** Of a stage of its own; attacks without it share one. */
-  readonly stage?: StageOptions;
-  /** One case at a time: its cases change the whole gateway. */
-  readonly alone?: boolean;
+  /** The attacks of one stage share a gateway. */
+  readonly stage: StageName;
+  /** How many lanes it uses at the same time: 1 where its cases change the whole gateway. All without it. */
+  readonly lanes?: number;
   /** Its cases are the same for every seed: one round is all. */
   readonly once?: boolean;
   /** How many cases the short run in `npm test` has. */
   readonly sample: number;
-  /** What each round may leave behind, by the name of its invariant; without it nothing. */
-  readonly allows?: ReadonlySet<Allowance>;
+  readonly allows?: Allowances;
   cases(stage: Stage, random: SeededRandom): Promise<Iterable<Case>>;
 }
 
-/** `unforeseen`: errors in the log. `unknown rows`: the attack speaks past the functions that keep what clients were told. */
-export type Allowance = 'errors in the log' | 'rows that were not told';
+/** What a round may leave behind that is no finding. */
+export interface Allowances {
+  /** Events of the log at level `error`. */
+  readonly logged?: readonly string[];
+  /** The attack speaks past what keeps what clients were told, or makes the gateway forget it. */
+  readonly unequalRows?: boolean;
+}
 
 /** The numbers below `count`, each once, in an order that the seed decides; needs no list of them. */
 export function* permutation(count: number, random: SeededRandom): Generator<number> {

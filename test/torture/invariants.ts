@@ -1,11 +1,10 @@
 // What holds after every round, whatever was done to the gateway: nothing runs, nothing is held, nothing is lost, nothing was unforeseen.
 import { until } from '../support/until.ts';
-import type { Allowance } from './attack.ts';
+import type { Allowances } from './attack.ts';
 import { HTTP_CALLS } from './calls/http-calls.ts';
 import { runClean } from './calls/run-call.ts';
-import { queried } from './stage/database.ts';
-import type { Lane } from './stage/lane.ts';
 import type { Stage } from './stage/stage.ts';
+import { framesAsTold, intactDatabase, rowsAsTold, usageAsRows } from './stored-invariants.ts';
 
 const QUIET_MS = 10_000;
 /** How much more the gateway may hold than where nothing had happened: caches, compiled code, rows that wait to be written. */
@@ -16,13 +15,17 @@ const IDLE_SOCKETS = 24;
 type Check = (stage: Stage) => Promise<readonly string[]>;
 
 /** @returns what does not hold, in words */
-export async function brokenInvariants(stage: Stage, allows: ReadonlySet<Allowance> = new Set()): Promise<readonly string[]> {
+export async function brokenInvariants(
+  stage: Stage,
+  { logged: forgiven = [], unequalRows = false }: Allowances = {},
+): Promise<readonly string[]> {
   if (!stage.program.isRunning) return [`the gateway ended: ${JSON.stringify([await stage.program.ended, stage.program.written])}`];
   const checks: readonly Check[] = [
     becomesQuiet,
     servesAllCalls,
-    (stage) => logged(stage, allows),
-    ...(allows.has('rows that were not told') ? [] : [rowsAsTold]),
+    (stage) => logged(stage, forgiven),
+    (stage) => rowsAsTold(stage, { unequalRows }),
+    (stage) => framesAsTold(stage, { unequalRows }),
     usageAsRows,
     intactDatabase,
     memoryIsBack,
@@ -75,65 +78,10 @@ async function servesAllCalls({ lanes }: Stage): Promise<readonly string[]> {
   return [];
 }
 
-async function logged({ program }: Stage, allows: ReadonlySet<Allowance>): Promise<readonly string[]> {
+async function logged({ program }: Stage, forgiven: readonly string[]): Promise<readonly string[]> {
   const { log, other } = program.written;
-  const errors = allows.has('errors in the log') ? [] : log.filter(({ level }) => level === 'error');
+  const errors = log.filter(({ level, event }) => level === 'error' && !forgiven.includes(event));
   return [...errors.slice(0, 5).map((line) => JSON.stringify(line)), ...other.slice(0, 5).map((line) => `on stderr: ${line}`)];
-}
-
-/** Every answer that had a request id left one row, with its status, and with the usage that the client saw. */
-async function rowsAsTold(stage: Stage): Promise<readonly string[]> {
-  await stage.admin('/requests?limit=1');
-  const rows = await queried(stage.databasePath, 'SELECT id, status, input_tokens, output_tokens, tokens_estimated FROM requests');
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  const wrong: string[] = [];
-  for (const lane of stage.lanes) {
-    for (const [id, { status, usage }] of lane.told) {
-      const row = byId.get(id);
-      if (row?.status !== status) wrong.push(`${id} was told ${status}, its row says ${row?.status}`);
-      else if (usage && (row.input_tokens !== usage[0] || row.output_tokens !== usage[1] || row.tokens_estimated !== 0)) {
-        wrong.push(`${id} used ${usage}, its row says ${row.input_tokens},${row.output_tokens} (${row.tokens_estimated})`);
-      }
-    }
-    lane.told.clear();
-  }
-  return wrong.slice(0, 10);
-}
-
-/** The usage of each key is the sum of its rows, in the store and as its client reads it; and nothing of it is still reserved. */
-async function usageAsRows(stage: Stage): Promise<readonly string[]> {
-  await stage.admin('/requests?limit=1');
-  const settled = await queried(
-    stage.databasePath,
-    'SELECT key_id, sum(requests) AS requests, sum(input_tokens) AS input, sum(output_tokens) AS output, sum(held_tokens) AS held FROM usage GROUP BY key_id',
-  );
-  const rows = await queried(
-    stage.databasePath,
-    `SELECT key_id, sum(coalesce(input_tokens, 0)) AS input, sum(coalesce(output_tokens, 0)) AS output
-     FROM requests WHERE account IS NOT NULL GROUP BY key_id`,
-  );
-  const wrong: string[] = [];
-  for (const { key_id, input, output } of rows) {
-    const own = settled.find((row) => row.key_id === key_id);
-    if (own?.input !== input || own?.output !== output)
-      wrong.push(`usage of ${key_id}: ${own?.input},${own?.output}; its rows: ${input},${output}`);
-  }
-  for (const lane of stage.lanes) wrong.push(...(await reservedBy(stage, lane)));
-  return wrong;
-}
-
-async function reservedBy(stage: Stage, lane: Lane): Promise<readonly string[]> {
-  const headers = { authorization: `Bearer ${lane.keyFor('as ever')}` };
-  const usage = (await (await fetch(`${stage.program.url}/v1/usage`, { headers })).json()) as {
-    limits: { limit_type: string; limit_window: string; current_value: number }[];
-  };
-  const running = usage.limits.find(({ limit_type }) => limit_type === 'concurrent');
-  return running?.current_value === 0 ? [] : [`lane ${lane.number}: ${running?.current_value} turns still reserved`];
-}
-
-async function intactDatabase(stage: Stage): Promise<readonly string[]> {
-  const [answer] = await queried(stage.databasePath, 'PRAGMA integrity_check');
-  return answer?.integrity_check === 'ok' ? [] : [`integrity_check: ${JSON.stringify(answer)}`];
 }
 
 async function memoryIsBack({ program, baseline, lanes }: Stage): Promise<readonly string[]> {

@@ -68,7 +68,7 @@ export async function runRound(attack: Attack, stage: Stage, { seed, deadline, l
       }
     }
   };
-  await Promise.all(stage.lanes.slice(0, attack.alone ? 1 : stage.lanes.length).map(work));
+  await Promise.all(stage.lanes.slice(0, attack.lanes).map(work));
   for (const message of await brokenInvariants(stage, attack.allows)) found.push({ attack: attack.name, seed, case: undefined, message });
   return { cases, found, isComplete };
 }

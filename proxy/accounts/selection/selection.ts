@@ -13,8 +13,8 @@ import { type AccountLoad, AccountLoads, type Availability, availabilityOf, type
 import type { CandidateIndex } from './candidate-index.ts';
 import { CandidateIndexes } from './candidate-indexes.ts';
 import { type Demand, type SelectedTurn, scopeOf } from './demand.ts';
+import { choiceIn, unavailableIn } from './index-choice.ts';
 import { Lease } from './lease.ts';
-import { hashOf } from './rendezvous.ts';
 import { type Choice, type Left, noCandidate, type UnavailableAccount, unavailableUntil, whyOf } from './selection-result.ts';
 import type { SharedCapacity } from './shared-capacity.ts';
 import type { Sources } from './sources.ts';
@@ -286,31 +286,3 @@ export class Selection {
     return this.#indexes.get(turn.pool, scope);
   }
 }
-
-/** By affinity, else by strategy. An account over its bound passes the turn to what the strategy says next (Q11). */
-function choiceIn(index: CandidateIndex, { turn, affinity }: Demand, tried: Tried): Choice | undefined {
-  const last = affinity?.account;
-  const leftAffinity = last === undefined ? undefined : affinityIn(index, last, tried);
-  const byAffinity = affinity && last !== undefined ? { account: last, reason: affinity.reason, index, tried } : undefined;
-  if (leftAffinity === 'available') return byAffinity;
-  if (index.count('available', tried) === 0) return undefined;
-  const passesOn = leftAffinity === 'over_bound' && !index.weighsLoad;
-  const best = index.best(hashOf(turn.id), passesOn && last !== undefined ? new Set([...tried, last]) : tried);
-  // The strategy says the same account again, or no other one is available.
-  if (!best || best.load.id === last) return byAffinity;
-  return { account: best.load.id, reason: turn.pool.strategy, index, tried, leftAffinity };
-}
-
-function affinityIn(index: CandidateIndex, account: string, tried: Tried): Left {
-  const candidate = index.get(account);
-  if (!candidate) return 'not_a_source';
-  if (tried.has(account)) return 'tried';
-  const availability = index.availability(candidate);
-  return availability === 'available' && index.isOverBound(candidate) ? 'over_bound' : availability;
-}
-
-/** Called only where no untried candidate is available. */
-const unavailableIn = (index: CandidateIndex, tried: Tried): readonly UnavailableAccount[] =>
-  index.candidates
-    .filter(({ load }) => !tried.has(load.id))
-    .map((candidate) => ({ load: candidate.load, availability: index.availability(candidate) }));

@@ -25,7 +25,8 @@ const STREAMED: ReadonlySet<string> = new Set(['/backend-api/transcribe', '/back
 export const clientBytes: Attack = {
   name: 'client-bytes',
   title: 'requests over HTTP that stop at each byte',
-  sample: 500,
+  stage: 'ordinary',
+  sample: 250,
   async cases(_stage, random) {
     return interleaved(HTTP_CALLS.map((call) => casesOf(call, random)));
   },

@@ -16,7 +16,8 @@ const LEAVES = ['end', 'reset'] as const;
 export const clientFrames: Attack = {
   name: 'client-frames',
   title: 'websocket frames of clients that break the protocol',
-  sample: 150,
+  stage: 'ordinary',
+  sample: 90,
   async cases(_stage, random) {
     return interleaved([protocolCases(random), textCases(random), cutCases(random)]);
   },

@@ -2,7 +2,7 @@
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
-import { HTTP_CALLS } from '../calls/http-calls.ts';
+import { callNamed } from '../calls/http-calls.ts';
 import { runCall } from '../calls/run-call.ts';
 import { CHAT_BODIES, type Growing, RESPONSES_BODIES } from '../corpus/growing-bodies.ts';
 import { expect } from '../finding.ts';
@@ -22,27 +22,21 @@ const MOST_MS_PER_KB = 1;
 export const cost: Attack = {
   name: 'cost',
   title: 'processor time of requests that grow',
-  stage: { lanes: 1, config: (draft) => Object.assign(draft.pools[0], { request_compression_enabled: true }) },
-  alone: true,
+  stage: 'ordinary',
+  lanes: 1,
   once: true,
-  sample: 8,
+  sample: 6,
   async cases(_stage, random) {
     return casesOf(random);
   },
 };
 
-const callOf = (name: string): HttpCall => {
-  const found = HTTP_CALLS.find((call) => call.name === name);
-  if (!found) throw new Error(`no call ${name}`);
-  return found;
-};
-
 function* casesOf(random: SeededRandom): Generator<Case> {
   const pairs = [
     ...['native', 'public', 'compact'].flatMap((name) =>
-      Object.entries(RESPONSES_BODIES).map(([shape, grow]) => ({ call: callOf(name), shape, grow })),
+      Object.entries(RESPONSES_BODIES).map(([shape, grow]) => ({ call: callNamed(name), shape, grow })),
     ),
-    ...Object.entries(CHAT_BODIES).map(([shape, grow]) => ({ call: callOf('chat'), shape, grow })),
+    ...Object.entries(CHAT_BODIES).map(([shape, grow]) => ({ call: callNamed('chat'), shape, grow })),
   ];
   for (const number of permutation(pairs.length, random)) {
     const { call, shape, grow } = pairs[number] as (typeof pairs)[number];

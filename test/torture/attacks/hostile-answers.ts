@@ -9,9 +9,10 @@ import { HOSTILE_ANSWERS, type HostileAnswer } from '../corpus/hostile-answers.t
 export const hostileAnswers: Attack = {
   name: 'hostile-answers',
   title: 'answers over HTTP that no honest provider gives',
+  stage: 'ordinary',
   // Answers without end take what the provider can send.
-  stage: { lanes: 6 },
-  sample: 250,
+  lanes: 6,
+  sample: 120,
   async cases(_stage, random) {
     const pairs = DISPATCHED_CALLS.flatMap((call) =>
       Array.from({ length: call.exchanges }, (_, exchange) => HOSTILE_ANSWERS.map((hostile) => ({ call, exchange, hostile }))).flat(),

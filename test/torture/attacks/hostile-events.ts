@@ -26,7 +26,8 @@ interface Reply {
 export const hostileEvents: Attack = {
   name: 'hostile-events',
   title: 'wrong types in every field of replies',
-  sample: 500,
+  stage: 'ordinary',
+  sample: 250,
   async cases(stage, random) {
     const [lane] = stage.lanes;
     if (!lane) throw new Error('a stage without a lane');

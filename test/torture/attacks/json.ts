@@ -21,7 +21,8 @@ interface Target {
 export const json: Attack = {
   name: 'json',
   title: 'JSON of clients that no client would send',
-  sample: 600,
+  stage: 'ordinary',
+  sample: 250,
   async cases(_stage, random) {
     return casesOf(targets(), random);
   },

@@ -15,7 +15,8 @@ const ONE_IN: Readonly<Partial<Record<WireFault['kind'], number>>> = { stall: 61
 export const providerBytes: Attack = {
   name: 'provider-bytes',
   title: 'replies over HTTP broken at each byte',
-  sample: 500,
+  stage: 'ordinary',
+  sample: 200,
   async cases(stage, random) {
     const [lane] = stage.lanes;
     if (!lane) throw new Error('a stage without a lane');

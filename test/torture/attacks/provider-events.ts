@@ -33,7 +33,7 @@ const FAULTS: readonly string[] = [
     'stall after headers for 700 ms',
     'stall before headers for 700 ms',
   ],
-  ...['no terminal', 'empty output', 'cr framing', 'crlf framing', 'drip 7 bytes', 'cr framing + drip', 'no preamble', 'pace 2'],
+  ...['no terminal', 'empty output', 'cr framing', 'crlf framing', 'drip 7 bytes', 'cr framing + drip 16 bytes', 'no preamble', 'pace 2'],
   ...['missing', 'twice', 'blank', 'unsealed'].map((how) => `compaction ${how}`),
 ];
 
@@ -53,7 +53,8 @@ type Target = { readonly http: HttpCall } | { readonly socket: SocketCall };
 export const providerEvents: Attack = {
   name: 'provider-events',
   title: 'faults of providers at each event',
-  sample: 250,
+  stage: 'ordinary',
+  sample: 150,
   async cases(_stage, random) {
     const pairs = [
       ...CALLS.flatMap((http) => FAULTS.map((script) => ({ target: { http }, script }))),

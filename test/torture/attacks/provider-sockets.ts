@@ -15,7 +15,8 @@ const ONE_IN: Readonly<Partial<Record<WireFault['kind'], number>>> = { stall: 61
 export const providerSockets: Attack = {
   name: 'provider-sockets',
   title: 'replies on websockets broken at each byte',
-  sample: 250,
+  stage: 'ordinary',
+  sample: 120,
   async cases(stage, random) {
     const [lane] = stage.lanes;
     if (!lane) throw new Error('a stage without a lane');

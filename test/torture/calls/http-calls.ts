@@ -96,3 +96,9 @@ export const HTTP_CALLS: readonly HttpCall[] = [
 
 /** Those that reach an account. */
 export const DISPATCHED_CALLS = HTTP_CALLS.filter(({ exchanges }) => exchanges > 0);
+
+export function callNamed(name: string): HttpCall {
+  const call = HTTP_CALLS.find((one) => one.name === name);
+  if (!call) throw new Error(`no call ${name}`);
+  return call;
+}

@@ -15,12 +15,19 @@ export interface CallOptions {
   readonly plan?: Plan;
   /** Default: as ever. */
   readonly said?: Said;
+  readonly patienceMs?: number;
 }
 
-export async function runCall(lane: Lane, call: HttpCall, { plan, said = 'as ever' }: CallOptions = {}): Promise<Outcome> {
+export async function runCall(lane: Lane, call: HttpCall, { plan, said = 'as ever', patienceMs }: CallOptions = {}): Promise<Outcome> {
   lane.exchanges.next(plan);
   const credential = { key: lane.keyFor(said), operatorToken: OPERATOR_TOKEN };
-  const seen = await rawCall(lane.url, { pieces: [requestOf(call, credential)], leaves: 'never', answers: 1, methods: [call.method] });
+  const seen = await rawCall(lane.url, {
+    pieces: [requestOf(call, credential)],
+    leaves: 'never',
+    answers: 1,
+    methods: [call.method],
+    ...(patienceMs === undefined ? {} : { patienceMs }),
+  });
   const outcome = outcomeOf(call, seen, said);
   const { answer } = outcome;
   const usage = call.metered && outcome.kind === 'whole' && said === 'as ever' ? usageIn(answer) : undefined;

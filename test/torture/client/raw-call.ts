@@ -17,6 +17,7 @@ export interface RawRequest {
   /** In the place of whole answers: whether these bytes are all that the client waits for. */
   readonly isOver?: (bytes: Buffer) => boolean;
   readonly methods?: readonly string[];
+  readonly patienceMs?: number;
 }
 
 export interface Seen extends Read {
@@ -27,7 +28,10 @@ export interface Seen extends Read {
   readonly bytes: Buffer;
 }
 
-export async function rawCall(url: string, { pieces, leaves, answers, untilClosed, isOver, methods }: RawRequest): Promise<Seen> {
+export async function rawCall(
+  url: string,
+  { pieces, leaves, answers, untilClosed, isOver, methods, patienceMs = PATIENCE_MS }: RawRequest,
+): Promise<Seen> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
   const chunks: Buffer[] = [];
@@ -61,7 +65,7 @@ export async function rawCall(url: string, { pieces, leaves, answers, untilClose
   const deadline = setTimeout(() => {
     isLate = true;
     over.resolve();
-  }, PATIENCE_MS);
+  }, patienceMs);
   await Promise.race([once(socket, 'connect').catch(() => undefined), over.promise]);
   await send(socket, pieces, leaves);
   if (leaves === 'reset') over.resolve();

@@ -1,39 +1,64 @@
-// The database file as another process reads it: its integrity, and the sums of its rows.
+// The database file as another process reads and locks it. Where the gateway's disk is mounted in a namespace, only a process in there reaches it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
 
-type Row = Readonly<Record<string, string | number | null>>;
+export type Row = Readonly<Record<string, string | number | null>>;
+
+export interface Query {
+  readonly sql: string;
+  readonly values: readonly (string | number)[];
+}
+
+export type DatabaseOrder = { readonly lock: true } | Query;
+
+export const BUSY_MS = 10_000;
+
+const PROGRAM = fileURLToPath(new URL('./database-process.ts', import.meta.url));
 
 export class Database {
-  readonly #database: sqlite3.Database;
+  readonly #path: string;
+  readonly #inside: readonly string[];
 
-  private constructor(database: sqlite3.Database) {
-    this.#database = database;
+  /** @param inside a command that runs the rest of its line where the file is; empty where this process reaches it */
+  constructor(path: string, inside: readonly string[] = []) {
+    this.#path = path;
+    this.#inside = inside;
   }
 
-  static open(path: string, mode = sqlite3.OPEN_READONLY): Promise<Database> {
-    return new Promise((resolve, reject) => {
-      const database = new sqlite3.Database(path, mode, (error) => (error ? reject(error) : resolve(new Database(database))));
-      database.configure('busyTimeout', 5_000);
-    });
+  async all(sql: string, ...values: readonly (string | number)[]): Promise<readonly Row[]> {
+    if (this.#inside.length === 0) return rowsOf(this.#path, { sql, values });
+    const child = this.#start({ sql, values });
+    const out = await text(child.stdout);
+    if (out === '') throw new Error(`the database could not be read: ${sql}`);
+    return JSON.parse(out) as readonly Row[];
   }
 
-  all(sql: string, ...values: readonly (string | number)[]): Promise<readonly Row[]> {
-    return new Promise((resolve, reject) => {
-      this.#database.all(sql, values, (error: Error | null, rows: Row[]) => (error ? reject(error) : resolve(rows)));
-    });
+  /** Locks it as a process does that writes; resolves with what ends that. */
+  async lock(): Promise<() => Promise<void>> {
+    const child = this.#start({ lock: true });
+    await once(child.stdout, 'data');
+    return async () => {
+      const over = once(child, 'exit');
+      child.kill('SIGKILL');
+      await over;
+    };
   }
 
-  close(): Promise<void> {
-    return new Promise((resolve, reject) => this.#database.close((error) => (error ? reject(error) : resolve())));
+  #start(order: DatabaseOrder) {
+    const node = [process.execPath, '--import', import.meta.resolve('tsx/esm'), PROGRAM, this.#path, JSON.stringify(order)];
+    const [program = '', ...args] = [...this.#inside, ...node];
+    return spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   }
 }
 
-/** Runs one query on the database of this path. */
-export async function queried(path: string, sql: string, ...values: readonly (string | number)[]): Promise<readonly Row[]> {
-  const database = await Database.open(path);
-  try {
-    return await database.all(sql, ...values);
-  } finally {
-    await database.close();
-  }
+/** On a connection of its own, which ends with it. */
+export function rowsOf(path: string, { sql, values }: Query): Promise<readonly Row[]> {
+  return new Promise((resolve, reject) => {
+    const database = new sqlite3.Database(path, sqlite3.OPEN_READONLY, (error) => error && reject(error));
+    database.configure('busyTimeout', BUSY_MS);
+    database.all(sql, values, (error: Error | null, rows: Row[]) => database.close(() => (error ? reject(error) : resolve(rows))));
+  });
 }

@@ -6,6 +6,9 @@ import { Wire } from '../wire/wire.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import { accountsOf, keyOf } from './settings.ts';
 
+/** Without it the admin listener takes no command. */
+export const COMMAND = { 'x-poolgate-command': '1' };
+
 /** What a client was told of a turn, to be compared with its row. */
 export interface Told {
   readonly status: number;
@@ -22,6 +25,8 @@ export class Lane {
   readonly told = new Map<string, Told>();
   /** Whole replies on websockets that clients of the first key saw: turns, and their tokens. */
   readonly frames = { turns: 0, input: 0, output: 0 };
+  /** The same that the rows had before this round. */
+  framesBefore: readonly number[] = [];
   readonly #program: () => GatewayProcess;
   #sinceRestored = 0;
 
@@ -54,8 +59,10 @@ export class Lane {
     this.#sinceRestored = (this.#sinceRestored + 1) % 4;
     if (this.#sinceRestored !== 1) return;
     for (const account of this.accounts) {
-      const answer = await fetch(`${this.#program().adminUrl}/account/restore?id=${account}`, { method: 'POST' });
+      const answer = await fetch(`${this.#program().adminUrl}/account/restore?id=${account}`, { method: 'POST', headers: COMMAND });
       await answer.arrayBuffer();
+      // 409: it needs another log-in.
+      if (answer.status !== 200 && answer.status !== 409) throw new Error(`restoring ${account}: ${answer.status}`);
     }
   }
 

@@ -6,7 +6,7 @@ import type { Draft } from '../../support/gateway.ts';
 import type { Said } from '../calls/verdict.ts';
 
 /** A deadline for what should never meet it on a busy machine is longer than one that an attack waits for. */
-export const DEADLINES = { first_byte: 1_500, idle: 1_000, hold: 500, client_header: 2_500, client_body_idle: 600 } as const;
+export const DEADLINES = { first_byte: 1_500, idle: 1_000, hold: 500, client_header: 2_500, client_body_idle: 1_000 } as const;
 
 /** Longer than any deadlines that a call can meet one after another. */
 export const PATIENCE_MS = 8_000;
@@ -66,6 +66,7 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
       id: `lane-${lane}`,
       strategy: 'fill_first',
       image_host_model: 'model-a',
+      request_compression_enabled: true,
       assignments: accountsOf(lane).map((account) => ({ account })),
     })),
     keys: all.flatMap((lane) =>

@@ -3,21 +3,24 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { Draft } from '../../support/gateway.ts';
-import { startUpstream, type Upstream, type UpstreamOptions } from '../../support/rehearsal.ts';
+import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 import { until } from '../../support/until.ts';
+import { Database } from './database.ts';
 import { GatewayProcess, type Vitals } from './gateway-process.ts';
-import { Lane } from './lane.ts';
+import { COMMAND, Lane } from './lane.ts';
+import { loginAccount, loginCredential } from './logins.ts';
 import { accountsOf, BEARER, settingsFor } from './settings.ts';
+import { SmallDisk } from './small-disk.ts';
 
-export interface StageOptions {
-  readonly lanes?: number;
-  /** Edits the configuration before it is written. */
-  readonly config?: (draft: Draft, folder: string) => void;
-  readonly provider?: Pick<UpstreamOptions, 'strict'>;
-  /** A command that runs the gateway elsewhere, such as in another namespace. */
-  readonly inside?: readonly string[];
-}
+/**
+ * `ordinary`: accounts with a bearer, the store on the machine's disk. `logins`: accounts that log in with OAuth, and refresh their tokens at the
+ * provider. `small disk`: a store on a disk that attacks can fill.
+ */
+export type StageName = 'ordinary' | 'logins' | 'small disk';
+
+const LANES: Readonly<Record<StageName, number>> = { ordinary: 16, logins: 4, 'small disk': 4 };
+const DISK_MEGABYTES = 12;
+const READY_MS = 20_000;
 
 /** A figure that is worth printing: the largest of its name. */
 export interface Note {
@@ -25,34 +28,34 @@ export interface Note {
   readonly of: string;
 }
 
-const DEFAULT_LANES = 32;
-const READY_MS = 20_000;
-
 export class Stage {
   readonly folder: string;
   readonly upstream: Upstream;
   readonly lanes: readonly Lane[];
   readonly notes = new Map<string, Note>();
-  readonly #options: StageOptions;
+  /** Undefined where the store is on the machine's own. */
+  readonly disk: SmallDisk | undefined;
   #program: GatewayProcess | undefined;
   /** What the gateway holds where nothing runs; undefined until it was measured. */
   baseline: Vitals | undefined;
 
-  private constructor(folder: string, upstream: Upstream, lanes: readonly Lane[], options: StageOptions) {
-    this.folder = folder;
-    this.upstream = upstream;
-    this.lanes = lanes;
-    this.#options = options;
+  private constructor(parts: Pick<Stage, 'folder' | 'upstream' | 'lanes' | 'disk'>) {
+    this.folder = parts.folder;
+    this.upstream = parts.upstream;
+    this.lanes = parts.lanes;
+    this.disk = parts.disk;
   }
 
-  static async open(options: StageOptions = {}): Promise<Stage> {
-    const numbers = Array.from({ length: options.lanes ?? DEFAULT_LANES }, (_, i) => i);
+  /** @throws NoSmallDisk */
+  static async open(name: StageName): Promise<Stage> {
+    const numbers = Array.from({ length: LANES[name] }, (_, i) => i);
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-torture-'));
+    const logsIn = name === 'logins';
     const upstream = await startUpstream({
       strict: false,
-      ...options.provider,
-      accounts: numbers.flatMap(accountsOf).map((id) => ({ id, credential: BEARER })),
+      accounts: numbers.flatMap(accountsOf).map((id) => (logsIn ? loginAccount(id) : { id, credential: BEARER })),
     });
+    const disk = name === 'small disk' ? await SmallDisk.open(join(folder, 'data'), DISK_MEGABYTES) : undefined;
     const lanes = await Promise.all(
       numbers.map((n) =>
         Lane.open(
@@ -62,10 +65,10 @@ export class Stage {
         ),
       ),
     );
-    const stage: Stage = new Stage(folder, upstream, lanes, options);
+    const stage: Stage = new Stage({ folder, upstream, lanes, disk });
     const urls = new Map(lanes.flatMap(({ accounts, wires }) => accounts.map((id, i) => [id, wires[i]?.url ?? ''])));
     const draft = settingsFor(lanes.length, folder, (account) => urls.get(account) ?? '');
-    options.config?.(draft, folder);
+    if (logsIn) for (const account of draft.accounts) account.credential = loginCredential(folder, account);
     writeFileSync(stage.configPath, stringify(draft, { aliasDuplicateObjects: false }));
     await stage.start();
     return stage;
@@ -75,8 +78,8 @@ export class Stage {
     return join(this.folder, 'config.yaml');
   }
 
-  get databasePath(): string {
-    return join(this.folder, 'data/poolgate.db');
+  get database(): Database {
+    return new Database(join(this.folder, 'data/poolgate.db'), this.disk?.inside);
   }
 
   get program(): GatewayProcess {
@@ -84,11 +87,18 @@ export class Stage {
     return this.#program;
   }
 
-  /** Starts the gateway, or starts it again over the same store; resolves when it is ready. */
+  /** Starts the gateway, or starts it again over the same store; resolves when it is ready. @throws Error with what it wrote, where it ends */
   async start(): Promise<void> {
-    this.#program = await GatewayProcess.start(this.configPath, { TORTURE_BEARER: BEARER }, this.#options.inside);
+    this.#program = await GatewayProcess.start(this.configPath, { TORTURE_BEARER: BEARER }, this.disk?.inside);
     const ready = async (): Promise<true | undefined> => ((await this.admin('/readyz')).status === 200 ? true : undefined);
     await until('the gateway to be ready', ready, READY_MS);
+  }
+
+  /** Turns that left a row so far, in all processes on this store. */
+  async turns(): Promise<number> {
+    await this.admin('/requests?limit=1');
+    const [row] = await this.database.all('SELECT count(*) AS count FROM requests');
+    return Number(row?.count ?? 0);
   }
 
   note(name: string, note: Note): void {
@@ -96,7 +106,7 @@ export class Stage {
   }
 
   admin(path: string, method = 'GET'): Promise<Response> {
-    return fetch(this.program.adminUrl + path, { method, signal: AbortSignal.timeout(READY_MS) });
+    return fetch(this.program.adminUrl + path, { method, headers: COMMAND, signal: AbortSignal.timeout(READY_MS) });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: readers look where they expect something
@@ -108,6 +118,7 @@ export class Stage {
     await this.#program?.kill();
     await Promise.all(this.lanes.map((lane) => lane.close()));
     await this.upstream.close();
+    this.disk?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

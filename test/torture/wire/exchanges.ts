@@ -9,6 +9,8 @@ export class Exchange {
   readonly account: string;
   readonly method: string;
   readonly path: string;
+  /** On the monotonic clock, in milliseconds. */
+  readonly begunAt = performance.now();
   /** Bytes of the reply that were passed to the gateway. */
   passed = 0;
   /** The fault that its reply met. */
@@ -52,17 +54,24 @@ export class Exchange {
 export type HandAnswer = (writer: FaultyWriter, gateway: Socket, request: Buffer) => void;
 
 export interface Plan {
-  /** Which exchange of the call, from 0. */
-  readonly exchange: number;
+  /** Which exchange of the call, from 0; or the next request of this kind that the gateway makes for itself. */
+  readonly exchange: number | OwnCall;
   readonly fault?: WireFault;
   readonly answer?: HandAnswer;
 }
 
-/** What the gateway asks for by itself: catalogs, usage. */
-const isOwnCall = ({ method, path }: Pick<Exchange, 'method' | 'path'>): boolean =>
-  method === 'GET' && (path === '/backend-api/agent/models' || path === '/backend-api/meter/usage');
+/** What the gateway asks for by itself. */
+export type OwnCall = 'catalog' | 'usage' | 'token';
+
+const OWN_CALLS: Readonly<Record<string, OwnCall>> = {
+  'GET /backend-api/agent/models': 'catalog',
+  'GET /backend-api/meter/usage': 'usage',
+  'POST /oauth/token': 'token',
+};
 
 export class Exchanges {
+  /** The requests that the gateway made for itself, since the lane was opened. */
+  readonly own: Exchange[] = [];
   #list: Exchange[] = [];
   #plan: Plan | undefined;
   #fixed: ReadonlyMap<string, HandAnswer>;
@@ -89,9 +98,14 @@ export class Exchanges {
     readonly answer?: HandAnswer;
   } {
     const exchange = new Exchange(line);
-    if (isOwnCall(line)) return { exchange };
-    const plan = this.#plan?.exchange === this.#list.length ? this.#plan : undefined;
-    this.#list.push(exchange);
+    const own = OWN_CALLS[`${line.method} ${line.path}`];
+    const plan = this.#plan?.exchange === (own ?? this.#list.length) ? this.#plan : undefined;
+    if (!own) this.#list.push(exchange);
+    else {
+      this.own.push(exchange);
+      // Of the kind, the next one alone.
+      if (plan) this.#plan = undefined;
+    }
     const answer = plan?.answer ?? this.#fixed.get(line.path);
     if (answer) exchange.answered = true;
     return { exchange, ...(plan?.fault ? { fault: plan.fault } : {}), ...(answer ? { answer } : {}) };

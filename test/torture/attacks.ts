@@ -1,0 +1,35 @@
+// THE ORDER of the attacks, by their stage: those that leave the gateway alone come before those that change its whole process.
+import type { Attack } from './attack.ts';
+import { clientBytes } from './attacks/client-bytes.ts';
+import { clientFrames } from './attacks/client-frames.ts';
+import { clock } from './attacks/clock.ts';
+import { cost } from './attacks/cost.ts';
+import { descriptors } from './attacks/descriptors.ts';
+import { framing } from './attacks/framing.ts';
+import { hostileAnswers } from './attacks/hostile-answers.ts';
+import { hostileEvents } from './attacks/hostile-events.ts';
+import { json } from './attacks/json.ts';
+import { kill } from './attacks/kill.ts';
+import { ownCalls } from './attacks/own-calls.ts';
+import { providerBytes } from './attacks/provider-bytes.ts';
+import { providerEvents } from './attacks/provider-events.ts';
+import { providerSockets } from './attacks/provider-sockets.ts';
+import { store } from './attacks/store.ts';
+
+export const ATTACKS: readonly Attack[] = [
+  cost,
+  clientFrames,
+  framing,
+  clientBytes,
+  json,
+  providerEvents,
+  providerBytes,
+  providerSockets,
+  hostileAnswers,
+  hostileEvents,
+  clock,
+  descriptors,
+  ownCalls,
+  kill,
+  store,
+];

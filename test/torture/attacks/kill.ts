@@ -1,0 +1,93 @@
+// The gateway's process is killed at a random moment under load, some of them while tokens are refreshed, and started again on the same store.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SeededRandom } from '../../simulation/seeded-random.ts';
+import type { Attack, Case } from '../attack.ts';
+import { callNamed } from '../calls/http-calls.ts';
+import { runClean } from '../calls/run-call.ts';
+import { expect } from '../finding.ts';
+import { Load } from '../stage/load.ts';
+import { logIn } from '../stage/logins.ts';
+import type { Stage } from '../stage/stage.ts';
+
+/** Rows wait at most 100 ms to be written; under load, and on a busy machine, longer. */
+const WRITTEN_MS = 1_500;
+
+export const kill: Attack = {
+  name: 'kill',
+  title: 'the process killed at random moments under load',
+  stage: 'logins',
+  lanes: 1,
+  sample: 1,
+  // What was told just before is lost with the process, and so is a token that was rotated just then.
+  allows: { unequalRows: true, logged: ['credential_refused'] },
+  async cases(_stage, random) {
+    return casesOf(random);
+  },
+};
+
+function* casesOf(random: SeededRandom): Generator<Case> {
+  for (let number = 0; ; number++) {
+    const moment = Math.floor(random.between(20, 900));
+    const expires = random.next() < 0.7;
+    // Close to the refresh that follows an expiry, or at any time.
+    const after = expires ? Math.floor(random.between(0, 60)) : 0;
+    const seed = Math.floor(random.between(0, 1e9));
+    const name = `${number}:after ${moment} ms${expires ? `, ${after} ms behind an expiry` : ''}`;
+    yield { name, run: (_lane, stage) => killed(stage, { moment, expires, after, seed }) };
+  }
+}
+
+interface Moment {
+  readonly moment: number;
+  readonly expires: boolean;
+  readonly after: number;
+  readonly seed: number;
+}
+
+async function killed(stage: Stage, { moment, expires, after, seed }: Moment): Promise<void> {
+  const load = new Load(stage, new SeededRandom(seed));
+  await sleep(moment + WRITTEN_MS);
+  if (expires) for (const account of accountsOf(stage)) stage.upstream.loginOf(account).expire();
+  await sleep(after);
+  const at = performance.now();
+  await stage.program.kill();
+  const { found, told } = await load.stop();
+  const [before] = found.filter((one) => one.at < at);
+  expect(before === undefined, () => `before the process was killed: ${before?.message}`);
+  await checkStore(
+    stage,
+    [...told].filter(([, when]) => when < at - WRITTEN_MS).map(([id]) => id),
+  );
+  for (const lane of stage.lanes) lane.told.clear();
+  await stage.start();
+  await checkLogins(stage, at);
+}
+
+const accountsOf = (stage: Stage): readonly string[] => stage.lanes.flatMap(({ accounts }) => accounts);
+
+/** What was told long enough before is on disk, once, and the file is whole. */
+async function checkStore(stage: Stage, told: readonly string[]): Promise<void> {
+  const [integrity] = await stage.database.all('PRAGMA integrity_check');
+  expect(integrity?.integrity_check === 'ok', () => `integrity_check: ${JSON.stringify(integrity)}`);
+  const rows = new Set((await stage.database.all('SELECT id FROM requests')).map(({ id }) => id));
+  const lost = told.filter((id) => !rows.has(id));
+  expect(lost.length === 0, () => `${lost.length} of ${told.length} rows were lost that were told ${WRITTEN_MS} ms before: ${lost[0]}`);
+}
+
+/** Tokens that were rotated are those that the gateway has; but where it was killed before the new ones could be on disk. */
+async function checkLogins(stage: Stage, killedAt: number): Promise<void> {
+  for (const lane of stage.lanes) {
+    await lane.restore();
+    try {
+      await runClean(lane, callNamed('native'));
+    } catch (thrown) {
+      const interrupted = lane.exchanges.own.some(
+        ({ path, begunAt }) => path === '/oauth/token' && begunAt > killedAt - WRITTEN_MS && begunAt < killedAt,
+      );
+      if (!interrupted) throw thrown;
+      stage.note('log-ins lost with a refresh that was under way', { value: 1, of: 'the provider had spent the old token' });
+      for (const account of lane.accounts) await logIn(stage, account);
+      await runClean(lane, callNamed('native'));
+    }
+  }
+}

@@ -1,0 +1,140 @@
+// One request in a framing of its own, and behind it one that a smuggler would like to be read as another request: sent, and compared with what a
+// strict parser reads.
+import { turnBody } from '../../support/rehearsal-replies.ts';
+import { until } from '../../support/until.ts';
+import { rawCall } from '../client/raw-call.ts';
+import type { Parts } from '../corpus/framing.ts';
+import { readStrictly, type StrictRequest } from '../corpus/strict-requests.ts';
+import { expect, shown } from '../finding.ts';
+import type { Lane } from '../stage/lane.ts';
+import { OPERATOR_TOKEN } from '../stage/settings.ts';
+import { callNamed } from './http-calls.ts';
+
+const NATIVE = '/backend-api/agent/responses';
+
+export interface FramedRow extends Omit<Parts, 'headers'> {
+  readonly type?: string;
+  readonly token?: string;
+}
+
+/** A row of each kind, with the method and the body that it takes. */
+export const FRAMED_ROWS: readonly FramedRow[] = [
+  ...['native', 'public', 'transcribe', 'public models', 'mcp'].map((name) => rowOf(name)),
+  { method: 'POST', path: '/backend-api/agent/analytics-events/events', body: '{"events":["MARK"]}', type: 'application/json' },
+  { method: 'GET', path: NATIVE, body: '' },
+  { method: 'DELETE', path: '/v1/files/file_1', body: '' },
+  { method: 'OPTIONS', path: '/mcp', body: '' },
+  { method: 'POST', path: '/v1/embeddings', body: '{}', type: 'application/json' },
+  { method: 'GET', path: '/unroutable', body: '' },
+];
+
+function rowOf(name: string): FramedRow {
+  const { method, path, body, headers, surface } = callNamed(name);
+  const type = headers['content-type'];
+  return {
+    ...{ method, path, body: body.toString('latin1').replace('\xc3\xa9 hello', 'MARK').replace('\r\nen\r\n', '\r\nMARK\r\n') },
+    ...(type === undefined ? {} : { type }),
+    ...(surface === 'operator' ? { token: OPERATOR_TOKEN } : {}),
+  };
+}
+
+/** Paths of accounts. */
+const DISPATCHED: Readonly<Record<string, string>> = {
+  [NATIVE]: NATIVE,
+  '/v1/responses': NATIVE,
+  '/backend-api/agent/analytics-events/events': '/backend-api/agent/analytics-events/events',
+  '/backend-api/transcribe': '/backend-api/transcribe',
+};
+
+/** Bodies that go to accounts while they come. */
+const STREAMED: ReadonlySet<string> = new Set(['/backend-api/agent/analytics-events/events', '/backend-api/transcribe']);
+
+export interface FramedRequest {
+  readonly row: FramedRow;
+  /** @returns its bytes, in latin1 */
+  readonly frame: (parts: Parts) => string;
+  /** In its body, and in the body of the request behind it. */
+  readonly mark: string;
+  /** Whether it is one that is served where its framing is. */
+  readonly isServed: boolean;
+  readonly pieces: (bytes: Buffer) => readonly Buffer[];
+}
+
+/** The request, and behind it one that a smuggler would like to be read as another request, or as its body. Both have a mark in their body. */
+function bytesFor(lane: Lane, { row: { type, token, ...row }, frame, mark }: FramedRequest): Buffer {
+  const key = lane.keyFor('spoilt');
+  const headers: Parts['headers'] = [
+    ['host', 'gateway'],
+    ['authorization', `Bearer ${token ?? key}`],
+    ...(type === undefined ? [] : [['content-type', type] as const]),
+  ];
+  const behind = JSON.stringify(turnBody(mark, { stream: false }));
+  const smuggled = `POST ${NATIVE} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${behind.length}\r\n\r\n${behind}`;
+  return Buffer.from(frame({ ...row, body: row.body.replaceAll('MARK', mark), headers }) + smuggled, 'latin1');
+}
+
+/** @throws Finding */
+export async function runFramed(lane: Lane, request: FramedRequest): Promise<void> {
+  const { row, mark, isServed, pieces } = request;
+  const bytes = bytesFor(lane, request);
+  lane.exchanges.next();
+  const { requests, end, begun } = readStrictly(bytes);
+  const seen = await rawCall(lane.url, {
+    pieces: pieces(bytes),
+    leaves: 'never',
+    answers: requests.length + (end === 'refused' || end === 'more' ? 1 : 0),
+    methods: requests.map(({ method }) => method),
+  });
+  const { answers, fault, rest } = seen;
+  const told = (): string =>
+    `answered ${answers.map(({ status }) => status).join(', ')}; read by the rules as ${requests.length} requests, ${end}: ${shown(bytes)}`;
+  // The one row that is served so; what is behind it is of the other protocol.
+  if (row.path === NATIVE && row.method === 'GET' && seen.bytes.includes('HTTP/1.1 101 ')) return;
+  expect(!seen.isLate, () => `no answer within the deadline: ${told()}`);
+  expect(fault === undefined && rest.length === 0 && answers.every(({ isWhole }) => isWhole), () => `${fault}: ${told()}`);
+  expect(answers.length <= requests.length + 1, () => `more answers than requests: ${told()}`);
+  const refused = answers.findIndex(({ status, headers }) => status >= 400 && headers.connection === 'close');
+  expect(refused === -1 || refused === answers.length - 1, () => `answers behind a refusal: ${told()}`);
+  // On a busy machine a client that sends byte by byte may be too slow.
+  if (answers.some(({ status }) => status === 408)) return;
+  const expected = requests.flatMap((one) => dispatched(one, row, mark) ?? []);
+  const own = (): readonly string[] =>
+    lane.exchanges.list.flatMap(({ path, request: sent }) => (unchunked(sent).includes(mark) ? (path.split('?')[0] ?? '') : []));
+  // The gateway may refuse more than the rules do, or close the connection; then nothing behind it is read.
+  const all = (): true | undefined => own().length >= expected.length || undefined;
+  if (isServed && refused === -1 && answers.length === requests.length) await until(`${expected} at the accounts: ${told()}`, all, 2_000);
+  const streamed = [...requests, ...(begun ? [begun] : [])].flatMap(({ path }) => (STREAMED.has(path) ? path : []));
+  const surplus = without(own(), [...expected, ...streamed]);
+  expect(surplus.length === 0, () => `${surplus} went to accounts beside ${expected}: ${told()}`);
+}
+
+/** A body that streams goes out in chunks as it came in. */
+const unchunked = (request: Buffer): string => request.toString('latin1').replace(/\r\n[0-9a-f]+\r\n/g, '');
+
+/** Where the rules of the gateway send a request; undefined where they refuse it, or answer it themselves. */
+function dispatched({ method, path, headers, body }: StrictRequest, row: FramedRow, mark: string): string | undefined {
+  const to = method === 'POST' ? DISPATCHED[path.split('?')[0] ?? ''] : undefined;
+  // A header that is named in Connection is for the next hop alone: then the request has no key.
+  const isKeyed = !(headers.get('connection') ?? '').includes('authorization');
+  const isWhole = body === row.body.replaceAll('MARK', mark) || isJson(body);
+  return isKeyed && isWhole ? to : undefined;
+}
+
+function isJson(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === 'object';
+  } catch {
+    return false;
+  }
+}
+
+/** What is left of `all` when each of `some` was taken out once. */
+function without(all: readonly string[], some: readonly string[]): readonly string[] {
+  const left = [...some];
+  return all.filter((one) => {
+    const at = left.indexOf(one);
+    if (at === -1) return true;
+    left.splice(at, 1);
+    return false;
+  });
+}

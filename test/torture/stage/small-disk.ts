@@ -1,0 +1,72 @@
+// A disk of some megabytes for the store: a file system in memory, mounted in a namespace of its own, in which the gateway runs. Needs Linux with
+// namespaces for users, and util-linux.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** This machine cannot mount one. */
+export class NoSmallDisk extends Error {
+  override readonly name = 'NoSmallDisk';
+
+  constructor() {
+    super('this machine mounts no disk in a namespace of its own');
+  }
+}
+
+const BLOCK = Buffer.alloc(4_096, 'x');
+
+export class SmallDisk {
+  /** A command that runs the rest of its line where the disk is mounted. */
+  readonly inside: readonly string[];
+  /** The mounted folder, as this process reaches it. */
+  readonly path: string;
+  readonly #holder: ChildProcess;
+  readonly #folder: string;
+
+  private constructor(holder: ChildProcess, folder: string) {
+    this.#holder = holder;
+    this.#folder = folder;
+    this.inside = ['nsenter', '--target', String(holder.pid), '--user', '--mount', '--preserve-credentials', '--'];
+    this.path = `/proc/${holder.pid}/root${folder}`;
+  }
+
+  /** Mounts it on the folder. @throws NoSmallDisk */
+  static async open(folder: string, megabytes: number): Promise<SmallDisk> {
+    mkdirSync(folder, { recursive: true });
+    // It ends with its standard input, and the namespace with it.
+    const script = `mount -t tmpfs -o size=${megabytes}m,mode=700 tmpfs '${folder}' && echo mounted && exec cat`;
+    const holder = spawn('unshare', ['--map-root-user', '--mount', 'sh', '-c', script], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const over = once(holder, 'exit').then(() => Promise.reject(new NoSmallDisk()));
+    await Promise.race([once(holder.stdout, 'data'), once(holder, 'error').then(() => Promise.reject(new NoSmallDisk())), over]);
+    over.catch(() => undefined);
+    return new SmallDisk(holder, folder);
+  }
+
+  /** Takes what room is left. */
+  fill(): void {
+    const ballast = openSync(join(this.path, 'ballast'), 'a');
+    try {
+      for (;;) writeSync(ballast, BLOCK);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+    } finally {
+      closeSync(ballast);
+    }
+  }
+
+  /** Gives it back. */
+  free(): void {
+    rmSync(join(this.path, 'ballast'), { force: true });
+  }
+
+  /** @throws Error while a file on it is open for writing */
+  remount(mode: 'ro' | 'rw'): void {
+    const [program = '', ...args] = this.inside;
+    execFileSync(program, [...args, 'mount', '-o', `remount,${mode}`, this.#folder], { stdio: 'ignore' });
+  }
+
+  close(): void {
+    this.#holder.kill('SIGKILL');
+  }
+}

@@ -1,0 +1,89 @@
+// Runs attacks one after the other, in rounds of growing seeds, each for its share of the time.
+import type { Attack } from './attack.ts';
+import type { AttackReport } from './report.ts';
+import { type Found, runRound } from './run.ts';
+import { NoSmallDisk } from './stage/small-disk.ts';
+import { Stage, type StageName } from './stage/stage.ts';
+
+export interface TortureOptions {
+  readonly seed: number;
+  /** Of all attacks together. */
+  readonly seconds: number;
+  /** Most cases of each attack. */
+  readonly limit: (attack: Attack) => number;
+  /** `ATTACK` or `ATTACK/BEGINNING OF A CASE`; all attacks without it. */
+  readonly only?: string | undefined;
+  readonly found: (found: Found) => void;
+}
+
+/** The attacks that `only` names, and the cases of them. */
+function chosen(attacks: readonly Attack[], only = ''): { readonly attacks: readonly Attack[]; readonly cases: string } {
+  const slash = only.indexOf('/');
+  const [name, cases] = slash === -1 ? [only, ''] : [only.slice(0, slash), only.slice(slash + 1)];
+  const matching = attacks.filter((attack) => name === '' || attack.name === name);
+  if (matching.length === 0) throw new Error(`no such attack; there are: ${attacks.map((attack) => attack.name).join(' ')}`);
+  return { attacks: matching, cases };
+}
+
+/** Attacks of one stage share a gateway. What one does not need of its share of the time the next ones get. */
+export async function torture(attacks: readonly Attack[], options: TortureOptions): Promise<readonly AttackReport[]> {
+  const { attacks: left, cases: only } = chosen(attacks, options.only);
+  const end = performance.now() + options.seconds * 1_000;
+  const reports: AttackReport[] = [];
+  let open: { readonly name: StageName; readonly stage: Stage } | undefined;
+  try {
+    for (const [i, attack] of left.entries()) {
+      const deadline = performance.now() + (end - performance.now()) / (left.length - i);
+      // A gateway that is broken is no stage for the next attack.
+      if (open && (open.name !== attack.stage || (reports.at(-1)?.found.length ?? 0) > 0)) {
+        await open.stage.close();
+        open = undefined;
+      }
+      try {
+        open ??= { name: attack.stage, stage: await Stage.open(attack.stage) };
+        reports.push(await attacked(attack, open.stage, { ...options, only, deadline }));
+      } catch (thrown) {
+        if (!(thrown instanceof NoSmallDisk)) throw thrown;
+        reports.push({ ...nothing(attack), missing: thrown.message });
+      }
+    }
+  } finally {
+    await open?.stage.close();
+  }
+  return reports;
+}
+
+const nothing = ({ name, title }: Attack): AttackReport => ({
+  name,
+  title,
+  rounds: 0,
+  cases: 0,
+  turns: 0,
+  seconds: 0,
+  found: [],
+  notes: new Map(),
+});
+
+interface Share extends TortureOptions {
+  readonly only: string;
+  /** On the monotonic clock. */
+  readonly deadline: number;
+}
+
+async function attacked(attack: Attack, stage: Stage, { seed, limit, only, deadline, found: tell }: Share): Promise<AttackReport> {
+  const began = performance.now();
+  const turnsBefore = await stage.turns();
+  stage.notes.clear();
+  const found: Found[] = [];
+  let [rounds, cases, goesOn] = [0, 0, true];
+  for (let next = seed; goesOn; next++) {
+    const round = await runRound(attack, stage, { seed: next, deadline, limit: limit(attack) - cases, only });
+    rounds += 1;
+    cases += round.cases;
+    found.push(...round.found);
+    for (const one of round.found) tell(one);
+    goesOn = round.isComplete && !attack.once && performance.now() < deadline && cases < limit(attack);
+  }
+  const turns = (await stage.turns()) - turnsBefore;
+  return { ...nothing(attack), rounds, cases, turns, found, notes: new Map(stage.notes), seconds: (performance.now() - began) / 1_000 };
+}
