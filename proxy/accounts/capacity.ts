@@ -105,9 +105,7 @@ export class Capacity {
 
   /** Reads the rows that another process wrote. @param keys account and model, as the change feed reports them */
   async refresh(keys: readonly Change['key'][]): Promise<void> {
-    const configured = new Set(this.#loaded().config.accounts.map(({ id }) => id));
-    const own = keys.map(([account, model]) => [String(account), String(model)] as const).filter(([account]) => configured.has(account));
-    await this.states.refresh(own);
+    await this.states.refresh(keys.map(([account, model]) => [String(account), String(model)] as const));
   }
 
   /** Takes the current configuration. */

@@ -98,8 +98,9 @@ export class AccountStates {
     return (await this.#guarded.get(account)) ?? true;
   }
 
-  /** Resets the rows of an account that left the configuration: another one may get its name later. */
+  /** Resets the rows of an account that left the configuration: another one may get its name later. Other nodes may have it still. */
   drop(account: string): void {
+    if (this.#shared) return;
     for (const { model } of this.rows(account)) this.#patch(account, model, { ...HEALTHY, windows: null });
     this.#rows.delete(account);
   }

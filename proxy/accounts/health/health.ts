@@ -40,7 +40,7 @@ export class Health implements RoutabilityOfAccounts {
   readonly #listeners = new Set<(status: HealthStatus) => void>();
   readonly #refusalListeners = new Set<(account: string) => void>();
   readonly #lastFailures = new Map<string, LastFailure>();
-  #configured: readonly string[] = [];
+  #configured: ReadonlySet<string> = new Set();
   #version = 0;
   #attempts = 0;
   readonly #firstEnd: FirstEnd;
@@ -78,8 +78,6 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Restores what an earlier process stored. */
   start(config: HealthConfig): void {
-    const { states } = this.#options;
-    for (const id of states.accounts()) this.#adopt(id);
     this.configure(config);
   }
 
@@ -87,6 +85,8 @@ export class Health implements RoutabilityOfAccounts {
   refresh(ids: Iterable<string>): void {
     const { states, credentials } = this.#options;
     for (const id of ids) {
+      // With several nodes another one may have accounts that this one has not.
+      if (!this.#configured.has(id)) continue;
       const { account, changed, isNewer } = this.#adopt(id);
       // The other process has another bearer, and keeps its refusal.
       if (account.reauthRequired && credentials.isReplaced(id)) account.reauthRequired = false;
@@ -99,10 +99,12 @@ export class Health implements RoutabilityOfAccounts {
   /** Drops accounts that were removed, and the refusal of credentials that were replaced. */
   configure({ accounts, bearers }: HealthConfig): void {
     const { states, credentials } = this.#options;
-    this.#configured = accounts.map(({ id }) => id);
+    const former = this.#configured;
+    const configured = new Set(accounts.map(({ id }) => id));
+    this.#configured = configured;
     credentials.configure(bearers);
-    const configured = new Set(this.#configured);
     for (const id of states.accounts()) if (!configured.has(id)) states.drop(id);
+    for (const id of configured) if (!former.has(id)) this.#adopt(id);
     for (const { id, reauthRequired } of [...this.#accounts.values()]) {
       if (!configured.has(id)) this.#accounts.delete(id);
       else if (reauthRequired && credentials.isReplaced(id)) this.reset(id);
@@ -143,7 +145,7 @@ export class Health implements RoutabilityOfAccounts {
       const refused = failed && result.cause === 'credential' && result.status === 401;
       this.#save(account, refused ? this.#refuseCredential(account, ticket) : this.#endAttempt(account, ticket, result), ticket);
     }
-    if (ticket.claim) this.#endClaim(ticket);
+    if (ticket.claim) void this.#options.claims?.end(ticket.account, ticket.claim, () => this.refresh([ticket.account]));
   }
 
   /** Clears the account's state: an operator asked for it, or the account has another credential. */
@@ -168,7 +170,7 @@ export class Health implements RoutabilityOfAccounts {
   /** All configured accounts, for /status. */
   status(): readonly HealthStatus[] {
     this.endElapsedCooldowns();
-    return this.#configured.map((id) => healthStatus(this.#accounts.get(id) ?? new AccountHealth(id)));
+    return [...this.#configured].map((id) => healthStatus(this.#accounts.get(id) ?? new AccountHealth(id)));
   }
 
   lastFailure(account: string): LastFailure | undefined {
@@ -205,17 +207,6 @@ export class Health implements RoutabilityOfAccounts {
     const context = { time: () => this.#time(), changed: () => this.#changed(account) };
     ticket.claim = this.#options.claims?.ask(account, ticket, context);
     this.#notify(account);
-  }
-
-  /** Other nodes may probe once the result is stored; of a probe that was paused for too long the store has another node's result. */
-  #endClaim({ account, claim }: AttemptTicket): void {
-    const lease = claim?.lease;
-    if (!lease) return;
-    const settled = lease.isLost ? Promise.resolve(false) : this.#options.states.settled(account);
-    void settled.then((isStored) => {
-      if (!isStored) this.refresh([account]);
-      return lease.release();
-    });
   }
 
   /** Applies only to the credential that the attempt carried: meanwhile there may be another one. */

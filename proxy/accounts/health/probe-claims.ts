@@ -34,6 +34,16 @@ export class ProbeClaims {
     return Object.assign(claim, { granted: this.#isGranted(claim, account, ticket, context) });
   }
 
+  /**
+   * The probe is over: other nodes may probe once its result is stored.
+   * @param outdated called where another node's result counts: the process was paused for longer than its lease
+   */
+  async end(account: string, { lease }: ProbeClaim, outdated: () => void): Promise<void> {
+    if (!lease) return;
+    if (lease.isLost || !(await this.#options.states.settled(account))) outdated();
+    await lease.release();
+  }
+
   async #isGranted(claim: ProbeClaim, account: AccountHealth, ticket: AttemptTicket, context: ProbeClaimContext): Promise<boolean> {
     const { exclusive, states, clock } = this.#options;
     const { id, model, probes = [] } = { ...ticket, id: account.id };
