@@ -2,7 +2,7 @@
 // The `poolgate` command: runs proxy/main.ts with a Node that is new enough, whichever Node runs this file.
 import { fileURLToPath } from 'node:url';
 import { endAs, launch } from './launch.mjs';
-import { asCommand, setUp } from './setup.mjs';
+import { asCommand, compileCache, setUp } from './setup.mjs';
 
 /** Node strips types itself, which makes a start a quarter faster than tsx; but not below node_modules. */
 const loaderOf = (/** @type {string} */ main) =>
@@ -11,8 +11,6 @@ const loaderOf = (/** @type {string} */ main) =>
 await asCommand(async () => {
   const { env } = await setUp();
   const main = fileURLToPath(new URL('../proxy/main.ts', import.meta.url));
-  // The compile cache saves a sixth of the start time.
-  const cache = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
   const command = ['node', ...loaderOf(main), main, ...process.argv.slice(2)];
-  endAs(await launch(command, { env: { NODE_COMPILE_CACHE: cache, ...env } }));
+  endAs(await launch(command, { env: { NODE_COMPILE_CACHE: compileCache, ...env } }));
 });

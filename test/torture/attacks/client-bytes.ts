@@ -26,7 +26,7 @@ export const clientBytes: Attack = {
   name: 'client-bytes',
   title: 'requests over HTTP that stop at each byte',
   stage: 'ordinary',
-  sample: 250,
+  sample: 150,
   async cases(_stage, random) {
     return interleaved(HTTP_CALLS.map((call) => casesOf(call, random)));
   },

@@ -12,7 +12,7 @@ export const framing: Attack = {
   name: 'framing',
   title: 'requests that two parsers could read differently',
   stage: 'ordinary',
-  sample: 300,
+  sample: 180,
   // Bytes that are no request are refused without a row.
   allows: { unequalRows: true },
   async cases(_stage, random) {

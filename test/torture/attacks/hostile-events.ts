@@ -27,7 +27,7 @@ export const hostileEvents: Attack = {
   name: 'hostile-events',
   title: 'wrong types in every field of replies',
   stage: 'ordinary',
-  sample: 250,
+  sample: 150,
   async cases(stage, random) {
     const [lane] = stage.lanes;
     if (!lane) throw new Error('a stage without a lane');

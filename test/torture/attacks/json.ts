@@ -22,7 +22,7 @@ export const json: Attack = {
   name: 'json',
   title: 'JSON of clients that no client would send',
   stage: 'ordinary',
-  sample: 250,
+  sample: 150,
   async cases(_stage, random) {
     return casesOf(targets(), random);
   },

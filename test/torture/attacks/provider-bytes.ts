@@ -16,7 +16,7 @@ export const providerBytes: Attack = {
   name: 'provider-bytes',
   title: 'replies over HTTP broken at each byte',
   stage: 'ordinary',
-  sample: 200,
+  sample: 120,
   async cases(stage, random) {
     const [lane] = stage.lanes;
     if (!lane) throw new Error('a stage without a lane');
