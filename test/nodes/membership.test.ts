@@ -52,7 +52,7 @@ class World {
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1_000) {
       await this.clock.advance(Math.min(left, 1_000));
-      for (let i = 0; i < 5; i++) await this.store.nodes.list().then(settled);
+      for (let i = 0; i < 20; i++) await this.store.nodes.list().then(settled);
     }
   }
 
@@ -157,6 +157,7 @@ suite('[Q34] a node', () => {
     assert.deepEqual([node.standing(), node.token], ['cut_off', token]);
     world.isGone = false;
     await world.pass(2_000);
+    await until('the node to be back', () => events.includes('reached') || undefined);
     assert.equal(node.standing(), 'member');
     assert.notEqual(node.token, token);
     assert.deepEqual(
