@@ -4,11 +4,16 @@ import { type AddressInfo, createServer, connect as dial, type Server, type Sock
 
 /** What the server answers to a COMMIT that succeeded. */
 const COMMITTED = Buffer.from('COMMIT\0');
+/** What the connection of a change feed calls itself. */
+const FEED = Buffer.from('poolgate feed\0');
 
 export class Link {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
+  readonly #feeds = new Set<readonly [Socket, Socket]>();
   #stopped = false;
+  /** Later connections are ended as soon as they are made. */
+  refuses = false;
   /** Connections that are cut when their next commit is answered: the answer is lost. */
   lostCommits = 0;
   /** How long bytes are on their way, in each direction. */
@@ -42,12 +47,14 @@ export class Link {
     return this.#pairs.size;
   }
 
-  /** Ends all connections; later ones go through. */
+  /** Ends all connections; later ones go through, unless it refuses them. */
   cut(): void {
-    for (const [client, server] of this.#pairs) {
-      client.destroy();
-      server.destroy();
-    }
+    for (const sockets of this.#pairs) for (const socket of sockets) socket.destroy();
+  }
+
+  /** The same for the connections of change feeds. */
+  cutFeeds(): void {
+    for (const sockets of this.#feeds) for (const socket of sockets) socket.destroy();
   }
 
   /** Nothing passes in either direction, as behind a firewall that drops packets: connections stay, new ones are never answered. */
@@ -67,6 +74,10 @@ export class Link {
   }
 
   #connect(client: Socket, path: string): void {
+    if (this.refuses) {
+      client.destroy();
+      return;
+    }
     const server = dial(path);
     const pair = [client, server] as const;
     this.#pairs.add(pair);
@@ -78,6 +89,7 @@ export class Link {
     client.on('data', (bytes) => {
       if (answered) this.roundTrips++;
       answered = false;
+      if (bytes.includes(FEED)) this.#feeds.add(pair);
       pass(server, bytes);
     });
     server.on('data', (bytes) => {
@@ -91,6 +103,7 @@ export class Link {
     });
     const over = (): void => {
       this.#pairs.delete(pair);
+      this.#feeds.delete(pair);
       client.destroy();
       server.destroy();
     };

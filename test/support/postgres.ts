@@ -96,6 +96,20 @@ export class PostgresServer {
     await exit;
   }
 
+  /** As `kill -9` ends it and all its processes at once; resolves when none of them is left. */
+  async kill(): Promise<void> {
+    const server = this.#process;
+    if (!server?.pid) return;
+    this.#process = undefined;
+    const exit = once(server, 'exit');
+    server.ref();
+    const all = [server.pid, ...livingProcesses().flatMap(({ pid, parent }) => (parent === server.pid ? [pid] : []))];
+    for (const pid of all) process.kill(pid, 'SIGKILL');
+    await exit;
+    const ended = (): true | undefined => !livingProcesses().some(({ pid }) => all.includes(pid)) || undefined;
+    await until('the processes of PostgreSQL to end', ended, START_MS);
+  }
+
   /**
    * The URL of an empty database. It is a schema of one database, which takes a fiftieth of the time of a database: several of them are
    * apart in everything but notifications and advisory locks.
@@ -124,6 +138,20 @@ export class PostgresServer {
       await client.end();
     }
   }
+}
+
+interface LivingProcess {
+  readonly pid: number;
+  readonly parent: number;
+}
+
+/** Those that ended are in the list until their parent has asked for them. */
+function livingProcesses(): readonly LivingProcess[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' });
+  return stdout.split('\n').flatMap((line) => {
+    const [pid, parent, state] = line.trim().split(/\s+/);
+    return state === undefined || state.startsWith('Z') ? [] : [{ pid: Number(pid), parent: Number(parent) }];
+  });
 }
 
 let server: Promise<PostgresServer> | undefined;

@@ -10,13 +10,15 @@ import { hostileAnswers } from './attacks/hostile-answers.ts';
 import { hostileEvents } from './attacks/hostile-events.ts';
 import { json } from './attacks/json.ts';
 import { kill } from './attacks/kill.ts';
+import { nodes } from './attacks/nodes.ts';
 import { ownCalls } from './attacks/own-calls.ts';
 import { providerBytes } from './attacks/provider-bytes.ts';
 import { providerEvents } from './attacks/provider-events.ts';
 import { providerSockets } from './attacks/provider-sockets.ts';
 import { store } from './attacks/store.ts';
+import type { StagedAttack } from './own-stage.ts';
 
-export const ATTACKS: readonly Attack[] = [
+export const ATTACKS: readonly (Attack | StagedAttack)[] = [
   cost,
   clientFrames,
   framing,
@@ -32,4 +34,5 @@ export const ATTACKS: readonly Attack[] = [
   ownCalls,
   kill,
   store,
+  nodes,
 ];

@@ -86,7 +86,7 @@ async function measureBaseline(stage: Stage): Promise<void> {
   stage.baseline = await stage.program.vitals();
 }
 
-const messageOf = (thrown: unknown): string => {
+export const messageOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
   return thrown.name === 'Finding' ? thrown.message : (thrown.stack ?? thrown.message);
 };

@@ -1,5 +1,6 @@
 // Runs attacks one after the other, in rounds of growing seeds, each for its share of the time.
 import type { Attack } from './attack.ts';
+import { attackedOnOwnStage, type StagedAttack } from './own-stage.ts';
 import type { AttackReport } from './report.ts';
 import { type Found, runRound } from './run.ts';
 import { NoSmallDisk } from './stage/small-disk.ts';
@@ -10,14 +11,16 @@ export interface TortureOptions {
   /** Of all attacks together. */
   readonly seconds: number;
   /** Most cases of each attack. */
-  readonly limit: (attack: Attack) => number;
+  readonly limit: (attack: Pick<Attack, 'sample'>) => number;
   /** `ATTACK` or `ATTACK/BEGINNING OF A CASE`; all attacks without it. */
   readonly only?: string | undefined;
   readonly found: (found: Found) => void;
 }
 
+type Attacks = readonly (Attack | StagedAttack)[];
+
 /** The attacks that `only` names, and the cases of them. */
-function chosen(attacks: readonly Attack[], only = ''): { readonly attacks: readonly Attack[]; readonly cases: string } {
+function chosen(attacks: Attacks, only = ''): { readonly attacks: Attacks; readonly cases: string } {
   const slash = only.indexOf('/');
   const [name, cases] = slash === -1 ? [only, ''] : [only.slice(0, slash), only.slice(slash + 1)];
   const matching = attacks.filter((attack) => name === '' || attack.name === name);
@@ -26,7 +29,7 @@ function chosen(attacks: readonly Attack[], only = ''): { readonly attacks: read
 }
 
 /** Attacks of one stage share a gateway. What one does not need of its share of the time the next ones get. */
-export async function torture(attacks: readonly Attack[], options: TortureOptions): Promise<readonly AttackReport[]> {
+export async function torture(attacks: Attacks, options: TortureOptions): Promise<readonly AttackReport[]> {
   const { attacks: left, cases: only } = chosen(attacks, options.only);
   const end = performance.now() + options.seconds * 1_000;
   const reports: AttackReport[] = [];
@@ -34,6 +37,12 @@ export async function torture(attacks: readonly Attack[], options: TortureOption
   try {
     for (const [i, attack] of left.entries()) {
       const deadline = performance.now() + (end - performance.now()) / (left.length - i);
+      if ('open' in attack) {
+        await open?.stage.close();
+        open = undefined;
+        reports.push(await attackedOnOwnStage(attack, { ...options, only, deadline, limit: options.limit(attack) }));
+        continue;
+      }
       // A gateway that is broken is no stage for the next attack.
       if (open && (open.name !== attack.stage || (reports.at(-1)?.found.length ?? 0) > 0)) {
         await open.stage.close();

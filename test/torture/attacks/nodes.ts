@@ -1,0 +1,121 @@
+// Several nodes over one PostgreSQL, whose processes, networks and database fail while clients work at all of them (Q34).
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SeededRandom } from '../../simulation/seeded-random.ts';
+import { pick } from '../attack.ts';
+import { Finding } from '../finding.ts';
+import { drawCall } from '../nodes/calls.ts';
+import { Clients, type Told } from '../nodes/clients.ts';
+import { Cluster, NODES } from '../nodes/cluster.ts';
+import { DISASTERS, type Disaster, type Length } from '../nodes/disasters.ts';
+import { brokenInvariants } from '../nodes/invariants.ts';
+import { comesToRest, logInAgain } from '../nodes/rest.ts';
+import { KEY_NAMES } from '../nodes/settings.ts';
+import type { OwnCase, OwnStage, StagedAttack } from '../own-stage.ts';
+
+export const nodes: StagedAttack<NodesStage> = {
+  name: 'nodes',
+  title: 'several nodes and their database killed, paused and cut off under load',
+  sample: 2,
+  async open(scale) {
+    const cluster = await Cluster.open();
+    return {
+      cluster,
+      clients: CLIENTS[scale],
+      notes: cluster.notes,
+      get turns() {
+        return cluster.turns;
+      },
+      close: () => cluster.close(),
+    };
+  },
+  cases: casesOf,
+};
+
+interface NodesStage extends OwnStage {
+  readonly cluster: Cluster;
+  readonly clients: number;
+}
+
+const CLIENTS = { sample: 40, whole: 200 } as const;
+/** The first cases of each seed are without what outlives leases. */
+const BRIEF_CASES = 2;
+/** Before the first thing happens, and behind the last. */
+const QUIET_MS = 1_500;
+/** A node's lease. */
+const LEASE_MS = 29_000;
+
+interface Planned {
+  readonly disaster: Disaster;
+  readonly node: number;
+  readonly afterMs: number;
+}
+
+interface Plan {
+  readonly seed: number;
+  readonly length: Length;
+  readonly happens: readonly Planned[];
+}
+
+function* casesOf(random: SeededRandom): Generator<OwnCase<NodesStage>> {
+  for (let number = 0; ; number++) {
+    const length = number < BRIEF_CASES ? 'brief' : 'long';
+    const happens = planned(random);
+    const seed = Math.floor(random.between(0, 1e9));
+    const what = happens.map(({ disaster: { name, subject }, node }) => (subject === 'node' ? `${name} ${NODES[node]}` : name));
+    yield { name: `${number}:${what.join(', ')}`, run: (stage) => run(stage, { seed, length, happens }) };
+  }
+}
+
+/** One to three, of which no two act on the same, and which leave a node to the clients. */
+function planned(random: SeededRandom): readonly Planned[] {
+  const happens: Planned[] = [];
+  const count = 1 + Math.floor(random.between(0, 3));
+  while (happens.length < count) {
+    const disaster = pick(DISASTERS, random);
+    const node = Math.floor(random.between(0, NODES.length));
+    const afterMs = happens.length === 0 ? 0 : random.between(0, 3_000);
+    const { subject } = disaster;
+    const clashes = happens.some((other) => other.disaster.subject === subject && (subject !== 'node' || other.node === node));
+    const taken = happens.filter((other) => other.disaster.takesNode).length;
+    if (!clashes && !(disaster.takesNode && taken === NODES.length - 1)) happens.push({ disaster, node, afterMs });
+  }
+  return happens;
+}
+
+async function run({ cluster, clients: count }: NodesStage, { seed, length, happens }: Plan): Promise<void> {
+  const since = Date.now();
+  const names = happens.map(({ disaster }) => disaster.name);
+  cluster.loginsInDoubt = names.includes('tokens expired') && names.length > 1;
+  const random = new SeededRandom(seed);
+  const clients = new Clients(cluster.members, { count, seed, firstCall: cluster.nextCall });
+  await sleep(QUIET_MS);
+  const began = performance.now();
+  await Promise.all(
+    happens.map(async ({ disaster, node, afterMs }) => {
+      const own = new SeededRandom(Math.floor(random.between(0, 1e9)));
+      await sleep(afterMs);
+      await disaster.run({ cluster, member: cluster.memberAt(node), random: own, length });
+    }),
+  );
+  const outlivedLeases = performance.now() - began > LEASE_MS;
+  await sleep(QUIET_MS);
+  const told = [...(await clients.stop())];
+  cluster.nextCall += told.length;
+  const broken = [...(await comesToRest(cluster))];
+  const lost = await logInAgain(cluster);
+  if (!cluster.loginsInDoubt) broken.push(...lost.map((account) => `the log-in of ${account} is lost`));
+  told.push(...(await cleanCalls(cluster, clients, random)));
+  broken.push(...(await comesToRest(cluster)), ...(await brokenInvariants({ cluster, told, since, outlivedLeases })));
+  cluster.forget();
+  if (broken.length > 0) throw new Finding(broken.join('\n  '));
+}
+
+/** Every key is served. */
+async function cleanCalls(cluster: Cluster, clients: Clients, random: SeededRandom): Promise<readonly Told[]> {
+  const told: Told[] = [];
+  for (const key of KEY_NAMES) {
+    const number = cluster.nextCall++;
+    told.push(await clients.call({ ...drawCall(number, random), kind: 'collected', key }, random));
+  }
+  return told;
+}

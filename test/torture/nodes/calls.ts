@@ -1,0 +1,103 @@
+// The calls that clients make at the nodes: Responses on both surfaces, streamed and collected, Chat, websockets, and ones that come back elsewhere.
+import type { JsonObject } from '../../../proxy/turn/json.ts';
+import { isObject } from '../../../proxy/turn/json.ts';
+import type { SeededRandom } from '../../simulation/seeded-random.ts';
+import { eventsOf } from '../../support/gateway.ts';
+import { turnFrame, userMessage } from '../../support/native-frames.ts';
+import { pick } from '../attack.ts';
+import { type HttpAnswer, post } from './http-client.ts';
+import type { Life } from './member.ts';
+import { promptOf } from './provider-record.ts';
+import { KEY_NAMES, type KeyName, secretOf } from './settings.ts';
+import { type SocketAnswer, turnOnSocket } from './socket-client.ts';
+
+export const CALL_KINDS = ['streamed', 'collected', 'native', 'chat', 'chat stream', 'socket', 'resumed'] as const;
+export type CallKind = (typeof CALL_KINDS)[number];
+
+export interface Call {
+  readonly number: number;
+  readonly kind: CallKind;
+  readonly key: KeyName;
+  readonly paceMs: number;
+}
+
+export type Outcome =
+  | { readonly kind: 'whole'; readonly requestId: string | undefined; readonly usage: readonly [input: number, output: number] | undefined }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly code: string;
+      readonly retryAfter: string | undefined;
+      readonly requestId: string | undefined;
+    }
+  /** The connection ended before the answer did. */
+  | { readonly kind: 'broken'; readonly how: string };
+
+/** Where a call goes: the process that a load balancer gives it, asked for with each connection. */
+export type Route = () => Life;
+
+export function drawCall(number: number, random: SeededRandom): Call {
+  const kind = pick(CALL_KINDS, random);
+  const isSocket = kind === 'socket' || kind === 'resumed';
+  const key = isSocket ? pick(['socket', 'login', 'few'] as const, random) : pick(KEY_NAMES, random);
+  return { number, kind, key, paceMs: Math.floor(random.between(0, kind === 'resumed' ? 80 : 60)) };
+}
+
+export async function runCall(call: Call, route: Route, signal: AbortSignal): Promise<Outcome> {
+  const { kind, key, number, paceMs } = call;
+  const prompt = promptOf(number, key, paceMs);
+  if (kind === 'socket' || kind === 'resumed') return socketOutcome(await onSockets(call, prompt, route, signal));
+  const { path, body } = HTTP[kind](prompt);
+  return httpOutcome(await post(route().url, { path, body: { model: 'model-a', ...body }, secret: secretOf(key), signal }));
+}
+
+type HttpKind = Exclude<CallKind, 'socket' | 'resumed'>;
+
+const HTTP: Readonly<Record<HttpKind, (prompt: string) => { readonly path: string; readonly body: JsonObject }>> = {
+  streamed: (input) => ({ path: '/v1/responses', body: { input, stream: true } }),
+  collected: (input) => ({ path: '/v1/responses', body: { input } }),
+  native: (prompt) => ({ path: '/backend-api/agent/responses', body: { input: [userMessage(prompt)], stream: true, store: false } }),
+  chat: (content) => ({ path: '/v1/chat/completions', body: { messages: [{ role: 'user', content }] } }),
+  'chat stream': (content) => ({ path: '/v1/chat/completions', body: { messages: [{ role: 'user', content }], stream: true } }),
+};
+
+async function onSockets({ kind, key, number }: Call, prompt: string, route: Route, signal: AbortSignal): Promise<SocketAnswer> {
+  const order = { secret: secretOf(key), session: `nodes-${number}:0`, frame: turnFrame(`turn-${number}`, [userMessage(prompt)]), signal };
+  if (kind === 'socket') return turnOnSocket(route().url, order);
+  const first = await turnOnSocket(route().url, { ...order, dropAfter: 3 });
+  return first.broken === 'dropped' ? turnOnSocket(route().url, order) : first;
+}
+
+function httpOutcome({ status, requestId, retryAfter, text, isWhole, broken }: HttpAnswer): Outcome {
+  if (!isWhole)
+    return { kind: 'broken', how: `${broken ?? 'no end'} after ${status === 0 ? 'nothing' : `${status} and ${text.length} bytes`}` };
+  const isStream = !text.startsWith('{');
+  const last: unknown = isStream ? eventsOf(text).findLast(({ data }) => isObject(data))?.data : JSON.parse(text);
+  const json: JsonObject = isObject(last as JsonObject) ? (last as JsonObject) : {};
+  if (status !== 200) return refused(status, json.error, { retryAfter, requestId });
+  if (isStream && !text.trimEnd().endsWith('data: [DONE]') && json.type !== 'response.completed')
+    return refused(status, isObject(json.response) ? json.response.error : json.error, { retryAfter, requestId });
+  return { kind: 'whole', requestId, usage: usageOf(isObject(json.response) ? json.response : json) };
+}
+
+function socketOutcome({ frames, isWhole, broken }: SocketAnswer): Outcome {
+  const nothing = { retryAfter: undefined, requestId: undefined };
+  if (!isWhole) return { kind: 'broken', how: `${broken} after ${frames.length} frames` };
+  const last = frames.at(-1) ?? {};
+  if (last.type === 'response.completed') return { kind: 'whole', requestId: undefined, usage: undefined };
+  if (last.type === 'error') return refused(Number(last.status), last.error, nothing);
+  return refused(200, isObject(last.response) ? last.response.error : undefined, nothing);
+}
+
+const refused = (status: number, error: unknown, more: Pick<HttpAnswer, 'retryAfter' | 'requestId'>): Outcome => ({
+  kind: 'refused',
+  status,
+  code: isObject(error as JsonObject) ? String((error as JsonObject).code) : 'none',
+  ...more,
+});
+
+function usageOf({ usage }: JsonObject): readonly [number, number] | undefined {
+  if (!isObject(usage)) return undefined;
+  const { input_tokens, output_tokens, prompt_tokens, completion_tokens } = usage;
+  return [Number(input_tokens ?? prompt_tokens), Number(output_tokens ?? completion_tokens)];
+}

@@ -1,0 +1,106 @@
+// The stage of the attack on several nodes: three processes over a PostgreSQL of its own, which can be killed, and the provider with its record.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PostgresServer } from '../../support/postgres.ts';
+import { COMMAND } from '../stage/lane.ts';
+import type { Note } from '../stage/stage.ts';
+import { type Life, Member, type Span } from './member.ts';
+import { ProviderRecord } from './provider-record.ts';
+import { settingsFor, writeLogin } from './settings.ts';
+
+export const NODES = ['a', 'b', 'c'] as const;
+
+export type DatabaseRow = Readonly<Record<string, unknown>>;
+
+export class Cluster {
+  readonly record: ProviderRecord;
+  readonly server: PostgresServer;
+  readonly members: readonly Member[];
+  readonly notes = new Map<string, Note>();
+  /** Times without the database, of all nodes. */
+  readonly outages: Span[] = [];
+  /** Tokens expired while something else happened: a refresh may have been lost with its process. */
+  loginsInDoubt = false;
+  /** Numbers that calls have not had. */
+  nextCall = 1;
+  turns = 0;
+  /** By key, turns whose process was killed before their rows and their usage were surely written. */
+  readonly lost = new Map<string, number>();
+  /** When the turns of the key with requests a minute arrived. */
+  readonly minute: number[] = [];
+  /** How many lines of each process were looked at. */
+  readonly reported = new Map<Life, number>();
+  readonly #database: string;
+  readonly #folder: string;
+  #logins = 0;
+
+  private constructor(
+    parts: Pick<Cluster, 'record' | 'server' | 'members'>,
+    { database, folder }: { readonly database: string; readonly folder: string },
+  ) {
+    this.record = parts.record;
+    this.server = parts.server;
+    this.members = parts.members;
+    this.#database = database;
+    this.#folder = folder;
+  }
+
+  static async open(): Promise<Cluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'poolgate-torture-nodes-'));
+    const [record, server] = await Promise.all([ProviderRecord.start(), PostgresServer.start()]);
+    const database = await server.fresh();
+    const draft = settingsFor(folder, (account) => record.provider.urlOf(account));
+    const members = await Promise.all(NODES.map((name) => Member.open({ name, server, database, draft })));
+    const cluster = new Cluster({ record, server, members }, { database, folder });
+    // Together: they upgrade one empty database.
+    await Promise.all(members.map((member) => member.start())).catch(async (error: unknown) => {
+      await cluster.close();
+      throw error;
+    });
+    return cluster;
+  }
+
+  memberAt(node: number): Member {
+    const member = this.members[node];
+    if (!member) throw new Error(`no node ${node}`);
+    return member;
+  }
+
+  /** What a case leaves behind that the next one does not need. */
+  forget(): void {
+    this.record.clear();
+    this.outages.length = 0;
+    for (const { cutOff, lives } of this.members) {
+      cutOff.length = 0;
+      for (const life of lives.slice(0, -1)) this.reported.delete(life);
+      lives.splice(0, lives.length - 1);
+    }
+  }
+
+  query(sql: string): Promise<readonly DatabaseRow[]> {
+    return this.server.query(this.#database, sql);
+  }
+
+  note(name: string, note: Note): void {
+    if (note.value > (this.notes.get(name)?.value ?? Number.NEGATIVE_INFINITY)) this.notes.set(name, note);
+  }
+
+  /** As an operator who logs the account in again at one node. */
+  async logIn(account: string): Promise<void> {
+    this.#logins += 1;
+    const token = `rt-${account}-${this.#logins}`;
+    this.record.provider.loginOf(account).renew(token);
+    writeLogin(this.#folder, account, token);
+    const [first] = this.members;
+    const answer = await fetch(`${first?.life.adminUrl}/account/relogin?id=${account}`, { method: 'POST', headers: COMMAND });
+    await answer.arrayBuffer();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.lives.length > 0 && member.close()));
+    await this.record.provider.close();
+    await this.server.end('SIGQUIT');
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

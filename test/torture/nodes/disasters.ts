@@ -1,0 +1,172 @@
+// What happens to the nodes and their database while clients work: each has a subject, so that no two of them act on the same thing at once.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SeededRandom } from '../../simulation/seeded-random.ts';
+import type { Cluster } from './cluster.ts';
+import type { Member, Span } from './member.ts';
+import { LOGINS } from './settings.ts';
+
+/** `brief`: shorter than the leases. `long`: some last longer than them. */
+export type Length = 'brief' | 'long';
+
+export interface Scene {
+  readonly cluster: Cluster;
+  /** The node that it happens to, where it happens to one. */
+  readonly member: Member;
+  readonly random: SeededRandom;
+  readonly length: Length;
+}
+
+export interface Disaster {
+  readonly name: string;
+  readonly subject: 'node' | 'database' | 'feeds' | 'logins';
+  /** Clients of this node go elsewhere, or wait. */
+  readonly takesNode?: boolean;
+  /** Resolves when it is over. */
+  run(scene: Scene): Promise<void>;
+}
+
+const SECOND = 1_000;
+/** A lease of a node lasts 30 s, that of a session 45 s. */
+const PAST_LEASES_MS = [47 * SECOND, 60 * SECOND] as const;
+const PAST_NODE_LEASE_MS = [31 * SECOND, 40 * SECOND] as const;
+/** A load balancer notices. */
+const NOTICED_MS = 500;
+
+/** How long it lasts: a third of the long ones outlive leases. */
+function duration({ random, length }: Scene, past: readonly [number, number]): number {
+  const [least, most] = length === 'long' && random.next() < 1 / 3 ? past : [0.3 * SECOND, (length === 'long' ? 12 : 3) * SECOND];
+  return random.between(least, most);
+}
+
+async function during(spans: Span[], act: () => Promise<void>): Promise<void> {
+  const span = { from: performance.now(), to: Number.POSITIVE_INFINITY };
+  spans.push(span);
+  await act();
+  span.to = performance.now();
+}
+
+async function databaseAway(scene: Scene, end: () => Promise<void>): Promise<void> {
+  const { cluster, random, length } = scene;
+  await during(cluster.outages, async () => {
+    await end();
+    // Longer than the leases: all nodes lose them.
+    await sleep(random.next() < 0.5 ? 0 : duration({ ...scene, random, length }, PAST_NODE_LEASE_MS));
+    await cluster.server.run();
+  });
+}
+
+export const DISASTERS: readonly Disaster[] = [
+  {
+    name: 'node killed',
+    subject: 'node',
+    takesNode: true,
+    async run({ member, random, length }) {
+      await member.end('SIGKILL');
+      await member.start(length === 'long' && random.next() < 0.5 ? 'same' : 'another');
+    },
+  },
+  {
+    name: 'node stopped in order',
+    subject: 'node',
+    takesNode: true,
+    async run({ member }) {
+      await member.end('SIGTERM');
+      await member.start('same');
+    },
+  },
+  {
+    name: 'node paused',
+    subject: 'node',
+    takesNode: true,
+    async run(scene) {
+      const { member } = scene;
+      member.pause();
+      await sleep(NOTICED_MS);
+      member.isServing = false;
+      await sleep(duration(scene, PAST_LEASES_MS));
+      member.resume();
+      member.isServing = true;
+    },
+  },
+  {
+    name: 'database killed',
+    subject: 'database',
+    run: (scene) => databaseAway(scene, () => scene.cluster.server.kill()),
+  },
+  {
+    name: 'database restarted',
+    subject: 'database',
+    run: (scene) => databaseAway(scene, () => scene.cluster.server.end('SIGINT')),
+  },
+  {
+    name: 'database crashed',
+    subject: 'database',
+    run: (scene) => databaseAway(scene, () => scene.cluster.server.end('SIGQUIT')),
+  },
+  {
+    name: 'feeds cut',
+    subject: 'feeds',
+    async run({ cluster, random }) {
+      for (let i = 0; i < 4; i++) {
+        for (const { link } of cluster.members) link.cutFeeds();
+        await sleep(random.between(50, 1_500));
+      }
+    },
+  },
+  {
+    name: 'connections of a node cut',
+    subject: 'node',
+    run: ({ member, random }) =>
+      during(member.cutOff, async () => {
+        for (let i = 0; i < 4; i++) {
+          member.link.cut();
+          await sleep(random.between(0, 1_000));
+        }
+      }),
+  },
+  {
+    name: 'answers of commits lost',
+    subject: 'node',
+    run: ({ member, random }) =>
+      during(member.cutOff, async () => {
+        for (let i = 0; i < 6; i++) {
+          member.link.lostCommits = 1;
+          await sleep(random.between(50, 500));
+        }
+        member.link.lostCommits = 0;
+      }),
+  },
+  {
+    name: 'node refused by its database',
+    subject: 'node',
+    run: (scene) =>
+      during(scene.member.cutOff, async () => {
+        const { link } = scene.member;
+        link.refuses = true;
+        link.cut();
+        await sleep(duration(scene, PAST_NODE_LEASE_MS));
+        link.refuses = false;
+      }),
+  },
+  {
+    name: 'network of a node stalled',
+    subject: 'node',
+    run: (scene) =>
+      during(scene.member.cutOff, async () => {
+        const { link } = scene.member;
+        link.stop();
+        await sleep(duration(scene, PAST_NODE_LEASE_MS));
+        link.resume();
+      }),
+  },
+  {
+    name: 'tokens expired',
+    subject: 'logins',
+    async run({ cluster, random }) {
+      for (let i = 0; i < 3; i++) {
+        for (const account of LOGINS) if (random.next() < 0.7) cluster.record.provider.loginOf(account).expire();
+        await sleep(random.between(100, 1_500));
+      }
+    },
+  },
+];

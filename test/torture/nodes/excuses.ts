@@ -1,0 +1,55 @@
+// Which ends of calls are as they must be, by what was done to the nodes that had them (Q34): all others are findings.
+import type { Told } from './clients.ts';
+import type { Cluster } from './cluster.ts';
+import type { Member, Span } from './member.ts';
+import { hasLimits } from './settings.ts';
+
+/** How long after its end a node may not yet know that its database is back: it asks every second, and its connections have deadlines. */
+const KNOWN_MS = 10_000;
+/** Rows and usage wait so long to be written, on a busy machine. */
+const WRITTEN_MS = 3_000;
+
+const overlap = (one: Span, other: Span): boolean => one.from <= other.to && other.from <= one.to;
+
+/** The times in which the node could not rely on its database. */
+export const troubles = ({ outages }: Cluster, { cutOff }: Member): readonly Span[] =>
+  [...outages, ...cutOff].map(({ from, to }) => ({ from, to: to + KNOWN_MS }));
+
+const inTrouble = (cluster: Cluster, { members, span }: Told): boolean =>
+  members.some((member) => troubles(cluster, member).some((trouble) => overlap(trouble, span)));
+
+/** One of its processes ended before it was over. */
+const lostItsNode = ({ lives, span }: Told): boolean => lives.some(({ endedAt }) => endedAt <= span.to);
+
+const wasPaused = ({ members, span }: Told): boolean => members.some((member) => member.pausedWithin(span) > 0);
+
+/** Why its outcome is no finding; undefined where it is one. */
+export function excuseOf(cluster: Cluster, told: Told): string | undefined {
+  const { outcome, call } = told;
+  if (!outcome) return undefined;
+  if (outcome.kind === 'whole') return 'whole';
+  if (outcome.kind === 'broken') return lostItsNode(told) ? 'its node ended' : undefined;
+  const { status, code, retryAfter } = outcome;
+  const limited = hasLimits(call.key);
+  if (limited && status === 429 && code === 'rate_limit_exceeded') return 'refused by its limits';
+  if (limited && status === 503 && code === 'server_is_overloaded' && retryAfter !== '') {
+    return inTrouble(cluster, told) || wasPaused(told) ? 'refused without the database' : undefined;
+  }
+  if (call.key === 'login' && status >= 500) return cluster.loginsInDoubt ? 'its log-ins are lost' : undefined;
+  if (lostItsNode(told)) return 'its node ended';
+  return undefined;
+}
+
+/** Whether its rows and usage may be lost with a process that was killed before it wrote them. */
+export function mayBeLost(cluster: Cluster, { lives, members, span }: Told): boolean {
+  return lives.some((life, i) => {
+    const member = members[i];
+    if (!life.killed || !member) return false;
+    let from = life.endedAt - WRITTEN_MS;
+    // What could not be written in an outage waits in memory.
+    for (const trouble of troubles(cluster, member).toSorted((one, other) => other.from - one.from)) {
+      if (trouble.to > from && trouble.from < life.endedAt) from = Math.min(from, trouble.from - WRITTEN_MS);
+    }
+    return span.to > from;
+  });
+}

@@ -1,0 +1,234 @@
+// What holds when clients have stopped and the nodes are at rest, whatever was done to them (Q34): each check says in words what does not.
+import { migrations } from '../../../store/migrations.ts';
+import type { Told } from './clients.ts';
+import type { Cluster } from './cluster.ts';
+import { excuseOf, mayBeLost } from './excuses.ts';
+import { writtenBy } from './member.ts';
+import { type Dispatch, peakOf } from './provider-record.ts';
+import { CAPPED_ACCOUNT, KEYS, MOST_CONCURRENT, REQUESTS_PER_MINUTE } from './settings.ts';
+
+export interface Round {
+  readonly cluster: Cluster;
+  readonly told: readonly Told[];
+  /** Unix milliseconds: rows of it are at least so new. */
+  readonly since: number;
+  /** Whether a node may have gone on with what it held after others had it: it was paused or cut off for longer than its lease. */
+  readonly outlivedLeases: boolean;
+}
+
+type Check = (round: Round) => Promise<readonly string[]> | readonly string[];
+
+/** Findings of one kind that are told. */
+const MOST_TOLD = 5;
+
+export async function brokenInvariants(round: Round): Promise<readonly string[]> {
+  const checks: readonly Check[] = [
+    ends,
+    dispatches,
+    rowsAsTold,
+    attemptsAsDispatched,
+    usageAsRows,
+    nothingReserved,
+    noOrphans,
+    bounds,
+    tokensOnce,
+    logs,
+    migratedOnce,
+  ];
+  const broken: string[] = [];
+  for (const check of checks) {
+    try {
+      broken.push(...(await check(round)).slice(0, MOST_TOLD));
+    } catch (thrown) {
+      broken.push(`${check.name}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`);
+    }
+  }
+  return broken;
+}
+
+const nameOf = ({ call: { number, kind, key }, lives }: Told): string =>
+  `call ${number} (${kind} of ${key} at ${lives.map(({ node }) => node).join(', then ')})`;
+
+/** Every call ended as it must. */
+function ends({ cluster, told }: Round): readonly string[] {
+  return told
+    .filter((one) => excuseOf(cluster, one) === undefined)
+    .map((one) => {
+      const { outcome, span } = one;
+      const took = Math.round(span.to - span.from);
+      if (!outcome) return `${nameOf(one)} had no end after ${took} ms`;
+      return `${nameOf(one)} ended after ${took} ms at ${Math.round(span.to)}: ${JSON.stringify(outcome)}`;
+    });
+}
+
+const byCall = (all: readonly Dispatch[]): ReadonlyMap<number, readonly Dispatch[]> => Map.groupBy(all, ({ call }) => call);
+
+/** No turn is sent again and again: at most once to each account and once more with another token, by two nodes. */
+const MOST_DISPATCHES = 6;
+
+function dispatches({ cluster, told }: Round): readonly string[] {
+  const calls = byCall(cluster.record.dispatches);
+  return told.flatMap((one) => {
+    const { length = 0 } = calls.get(one.call.number) ?? [];
+    return length > MOST_DISPATCHES ? [`${nameOf(one)} was dispatched ${length} times`] : [];
+  });
+}
+
+/** Answers over HTTP have their row, with the status and usage that the client saw, and an attempt for each dispatch. */
+async function rowsAsTold({ cluster, told, since }: Round): Promise<readonly string[]> {
+  const records = await cluster.query(
+    `SELECT id, status, outcome, input_tokens, output_tokens, (SELECT count(*) FROM attempts WHERE request_id = id) AS attempts
+     FROM requests WHERE at >= ${since}`,
+  );
+  const rows = new Map(records.map((row) => [String(row.id), row]));
+  const calls = byCall(cluster.record.dispatches);
+  return told.flatMap((one) => {
+    const { outcome, call } = one;
+    if (!outcome || outcome.kind === 'broken' || outcome.requestId === undefined || mayBeLost(cluster, one)) return [];
+    const row = rows.get(outcome.requestId);
+    if (!row) return [`${nameOf(one)} has no row (${JSON.stringify(outcome)})`];
+    const sent = calls.get(call.number)?.length ?? 0;
+    if (Number(row.attempts) !== sent) return [`${nameOf(one)} was dispatched ${sent} times and has ${row.attempts} attempts`];
+    const status = outcome.kind === 'whole' ? 200 : outcome.status;
+    if (Number(row.status) !== status) return [`${nameOf(one)} was told ${status}, its row says ${row.status}`];
+    const usage = outcome.kind === 'whole' ? outcome.usage : undefined;
+    if (usage && (Number(row.input_tokens) !== usage[0] || Number(row.output_tokens) !== usage[1]))
+      return [`${nameOf(one)} used ${usage}, its row says ${row.input_tokens},${row.output_tokens}`];
+    return [];
+  });
+}
+
+/** Of all calls, those on websockets among them. */
+async function attemptsAsDispatched({ cluster, told, since }: Round): Promise<readonly string[]> {
+  const [row] = await cluster.query(
+    `SELECT count(*) AS count FROM attempts JOIN requests ON id = request_id WHERE requests.at >= ${since}`,
+  );
+  const written = Number(row?.count);
+  const lost = new Set(told.filter((one) => mayBeLost(cluster, one)).map(({ call }) => call.number));
+  const all = cluster.record.dispatches.length;
+  const least = cluster.record.dispatches.filter(({ call }) => !lost.has(call)).length;
+  cluster.turns += all;
+  return written < least || written > all
+    ? [`the provider had ${all} dispatches, ${all - least} of them by killed nodes; ${written} attempts have rows`]
+    : [];
+}
+
+/** More than a turn uses. */
+const TURN_TOKENS = 2_000;
+
+/** The usage of each key is the sum of its rows, but for turns whose process was killed between the two. */
+async function usageAsRows({ cluster, told }: Round): Promise<readonly string[]> {
+  for (const one of told) if (mayBeLost(cluster, one)) cluster.lost.set(one.call.key, (cluster.lost.get(one.call.key) ?? 0) + 1);
+  const rows =
+    await cluster.query(`SELECT key_id, count(*) AS requests, sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)) AS tokens
+    FROM requests WHERE account IS NOT NULL AND EXISTS (SELECT 1 FROM attempts WHERE request_id = id) GROUP BY key_id`);
+  const settled = await cluster.query(
+    'SELECT key_id, sum(requests) AS requests, sum(input_tokens + output_tokens) AS tokens FROM usage GROUP BY key_id',
+  );
+  return rows.flatMap(({ key_id, requests, tokens }) => {
+    const own = settled.find((row) => row.key_id === key_id);
+    const lost = cluster.lost.get(String(key_id)) ?? 0;
+    const [turns, used] = [Number(own?.requests) - Number(requests), Number(own?.tokens) - Number(tokens)];
+    const equal = Math.abs(turns) <= lost && Math.abs(used) <= lost * TURN_TOKENS;
+    return equal
+      ? []
+      : [`usage of ${key_id}: ${own?.requests} turns, ${own?.tokens} tokens; its rows: ${requests}, ${tokens}; ${lost} of killed nodes`];
+  });
+}
+
+const listed = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
+
+/** No reservation of a process that lives, and no slots beyond what an account has. */
+async function nothingReserved({ cluster }: Round): Promise<readonly string[]> {
+  const living = listed(cluster.members.map(({ life }) => life.node));
+  const grants = await cluster.query(
+    `SELECT key_id, count(*) AS count FROM key_grants WHERE node IN (SELECT token FROM nodes WHERE id IN (${living})) GROUP BY key_id`,
+  );
+  const slots = await cluster.query(
+    `SELECT account, sum(held) AS held FROM slots WHERE account = '${CAPPED_ACCOUNT}'
+     AND node IN (SELECT token FROM nodes WHERE expires_at > extract(epoch FROM clock_timestamp()) * 1000) GROUP BY account`,
+  );
+  return [
+    ...grants.map(({ key_id, count }) => `${count} turns of ${key_id} are still reserved`),
+    ...slots.flatMap(({ account, held }) => (Number(held) > MOST_CONCURRENT.account ? [`${held} slots of ${account} are held`] : [])),
+  ];
+}
+
+/** Attempts have their request, days of usage their key, leases their node. */
+async function noOrphans({ cluster }: Round): Promise<readonly string[]> {
+  const living = listed(cluster.members.map(({ life }) => life.node));
+  const now = '(extract(epoch FROM clock_timestamp()) * 1000)';
+  const count = async (what: string, sql: string): Promise<readonly string[]> => {
+    const [row] = await cluster.query(sql);
+    return Number(row?.count) === 0 ? [] : [`${row?.count} ${what}`];
+  };
+  return [
+    ...(await count('attempts without a request', 'SELECT count(*) FROM attempts WHERE request_id NOT IN (SELECT id FROM requests)')),
+    ...(await count('days of usage of no key', `SELECT count(*) FROM usage WHERE key_id NOT IN (${listed(Object.keys(KEYS))})`)),
+    ...(await count('sessions leased for longer than 46 s', `SELECT count(*) FROM session_owners WHERE expires_at > ${now} + 46000`)),
+    ...(await count('nodes leased for longer than 31 s', `SELECT count(*) FROM nodes WHERE expires_at > ${now} + 31000`)),
+    ...(await count(
+      'leases of processes that ended 31 s ago',
+      `SELECT count(*) FROM leases WHERE expires_at > ${now} AND split_part(owner, '/', 1) NOT IN (${living})
+       AND split_part(owner, '/', 1) IN (SELECT id FROM nodes WHERE expires_at < ${now} - 90000)`,
+    )),
+  ];
+}
+
+/** So long at least more turns than allowed run before it counts: sockets are not read in the order in which they were written. */
+const LASTING_MS = 250;
+/** Shorter than the minute: turns of its first seconds may arrive late. */
+const WINDOW_MS = 55_000;
+
+function bounds({ cluster, outlivedLeases }: Round): readonly string[] {
+  const { dispatches: all } = cluster.record;
+  const allowed = (most: number): number => (outlivedLeases ? 2 * most : most);
+  const account = peakOf(
+    all.filter((one) => one.account === CAPPED_ACCOUNT),
+    LASTING_MS,
+  );
+  const key = peakOf(
+    all.filter((one) => one.key === 'few'),
+    LASTING_MS,
+  );
+  for (const one of all) if (one.key === 'minute') cluster.minute.push(one.at);
+  let most = 0;
+  for (let [from, to] = [0, 0]; to < cluster.minute.length; to++) {
+    while ((cluster.minute[to] ?? 0) - (cluster.minute[from] ?? 0) > WINDOW_MS) from++;
+    most = Math.max(most, to - from + 1);
+  }
+  cluster.note('turns of a minute', { value: most, of: `of ${REQUESTS_PER_MINUTE} allowed` });
+  cluster.note('turns at once at an account', { value: account, of: `of ${MOST_CONCURRENT.account} allowed` });
+  cluster.note('turns at once of a key', { value: key, of: `of ${MOST_CONCURRENT.key} allowed` });
+  return [
+    ...(account > allowed(MOST_CONCURRENT.account) ? [`${account} turns at once at ${CAPPED_ACCOUNT}`] : []),
+    ...(key > allowed(MOST_CONCURRENT.key) ? [`${key} turns at once of few`] : []),
+    ...(most > REQUESTS_PER_MINUTE ? [`${most} turns of minute within ${WINDOW_MS} ms`] : []),
+  ];
+}
+
+const tokensOnce = ({ cluster }: Round): readonly string[] =>
+  cluster.record.spentTwice.map((token) => `a refresh token was sent twice: ${token}`);
+
+/** What processes write as errors because of what was done to them. */
+const EXPECTED: ReadonlySet<string> = new Set(['settlements_lost', 'audit_failed']);
+
+function logs({ cluster }: Round): readonly string[] {
+  const expected = (event: string): boolean => EXPECTED.has(event) || (event === 'credential_refused' && cluster.loginsInDoubt);
+  return cluster.members.flatMap(({ lives }) =>
+    lives.flatMap((life) => {
+      const { log, other } = writtenBy(life);
+      const errors = log.filter(({ level, event }) => level === 'error' && !expected(event)).map((line) => JSON.stringify(line));
+      const all = [...errors, ...other.map((line) => `on stderr: ${line}`)];
+      const news = all.slice(cluster.reported.get(life) ?? 0);
+      cluster.reported.set(life, all.length);
+      const died = life.endedAt !== Number.POSITIVE_INFINITY && !life.wasEnded ? [`${life.node} ended by itself`] : [];
+      return [...died, ...news.map((line) => `${life.node}: ${line}`)];
+    }),
+  );
+}
+
+async function migratedOnce({ cluster }: Round): Promise<readonly string[]> {
+  const versions = (await cluster.query('SELECT version FROM schema_version ORDER BY version')).map(({ version }) => Number(version));
+  return versions.length === migrations.length && versions.every((version, i) => version === i + 1) ? [] : [`schema versions: ${versions}`];
+}

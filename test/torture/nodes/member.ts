@@ -1,0 +1,137 @@
+// One node of the stage: a process that reaches its database by a network of its own, and what was done to it.
+
+import type { Draft } from '../../support/gateway.ts';
+import type { PostgresServer } from '../../support/postgres.ts';
+import { Link } from '../../support/postgres-link.ts';
+import { type Ended, ServeProcess } from '../../support/process.ts';
+import { until } from '../../support/until.ts';
+import type { LogLine } from '../stage/gateway-process.ts';
+
+/** With the wait for a name whose process was killed, on a busy machine. */
+const READY_MS = 120_000;
+
+/** Times are on the monotonic clock. */
+export interface Span {
+  readonly from: number;
+  /** Infinite while it lasts. */
+  to: number;
+}
+
+/** One process of the node. */
+export interface Life {
+  readonly node: string;
+  readonly process: ServeProcess;
+  readonly url: string;
+  readonly adminUrl: string;
+  /** When it was killed, or asked to stop. */
+  endedAt: number;
+  killed: boolean;
+  /** Whether the stage ended it. */
+  wasEnded: boolean;
+}
+
+export interface MemberOptions {
+  readonly name: string;
+  readonly server: PostgresServer;
+  /** Of the database. */
+  readonly database: string;
+  readonly draft: Draft;
+}
+
+export class Member {
+  readonly name: string;
+  readonly link: Link;
+  readonly #options: MemberOptions;
+  /** Processes so far. */
+  readonly lives: Life[] = [];
+  readonly #paused: Span[] = [];
+  /** While it could not reach its database. */
+  readonly cutOff: Span[] = [];
+  /** Whether a load balancer sends clients to it. */
+  isServing = false;
+  #names = 0;
+
+  private constructor(options: MemberOptions, link: Link) {
+    this.name = options.name;
+    this.link = link;
+    this.#options = options;
+  }
+
+  static async open(options: MemberOptions): Promise<Member> {
+    return new Member(options, await Link.open(options.database));
+  }
+
+  get life(): Life {
+    const last = this.lives.at(-1);
+    if (!last) throw new Error(`${this.name} was not started`);
+    return last;
+  }
+
+  /** @param name as the process calls itself: the same one waits until the lease of a killed process has expired */
+  async start(name: 'same' | 'another' = 'same'): Promise<void> {
+    if (name === 'another') this.#names += 1;
+    const { draft, server, database } = this.#options;
+    const id = this.#names === 0 ? this.name : `${this.name}-${this.#names}`;
+    const node = { id, listen: { host: '127.0.0.1', port: 0 }, secret: { env: 'NODE_SECRET' } };
+    const secrets = { TORTURE_BEARER: 'bearer-of-the-torture', NODE_SECRET: 'secret-of-the-nodes' };
+    const process = await ServeProcess.start({ ...draft, ...server.settings(this.link.url(database)), node }, secrets);
+    const { main, admin } = await process.addresses().catch(async (error: unknown) => {
+      await process[Symbol.asyncDispose]();
+      throw error;
+    });
+    const life: Life = { node: id, process, url: main, adminUrl: admin, endedAt: Number.POSITIVE_INFINITY, killed: false, wasEnded: false };
+    void process.ended.then(() => {
+      life.endedAt = Math.min(life.endedAt, performance.now());
+    });
+    this.lives.push(life);
+    await until(`${id} to be ready`, async () => ((await fetch(`${admin}/readyz`)).ok ? true : undefined), READY_MS);
+    this.isServing = true;
+  }
+
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ended> {
+    const { life } = this;
+    this.isServing = false;
+    life.wasEnded = true;
+    life.killed = signal === 'SIGKILL';
+    life.endedAt = performance.now();
+    life.process.signal(signal);
+    const ended = await life.process.ended;
+    await life.process[Symbol.asyncDispose]();
+    return ended;
+  }
+
+  pause(): void {
+    this.#paused.push({ from: performance.now(), to: Number.POSITIVE_INFINITY });
+    this.life.process.signal('SIGSTOP');
+  }
+
+  resume(): void {
+    const span = this.#paused.at(-1);
+    if (span) span.to = performance.now();
+    this.life.process.signal('SIGCONT');
+  }
+
+  /** How long it was paused in this time, in milliseconds. */
+  pausedWithin({ from, to }: Span): number {
+    return this.#paused.reduce((sum, span) => sum + Math.max(0, Math.min(to, span.to) - Math.max(from, span.from)), 0);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: readers look where they expect something
+  async status(): Promise<any> {
+    return (await fetch(`${this.life.adminUrl}/status`, { signal: AbortSignal.timeout(10_000) })).json();
+  }
+
+  async close(): Promise<void> {
+    this.link.close();
+    if (this.life.endedAt !== Number.POSITIVE_INFINITY) return;
+    this.life.process.signal('SIGCONT');
+    await this.end('SIGKILL');
+  }
+}
+
+/** Lines of a process's log, and what else it wrote. */
+export function writtenBy({ process }: Life): { readonly log: readonly LogLine[]; readonly other: readonly string[] } {
+  const lines = process.log.split('\n').filter((line) => line !== '');
+  const log = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine);
+  return { log, other: lines.filter((line) => !line.startsWith('{')) };
+}

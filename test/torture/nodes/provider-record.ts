@@ -1,0 +1,106 @@
+// What the provider saw: each dispatch of each call, with its beginning and its end, and each refresh token that was sent.
+import { type Provider, startProvider } from '../../../proxy/rehearsal/provider.ts';
+import type { ReceivedRequest, RequestEnd } from '../../../proxy/rehearsal/received-request.ts';
+import { isObject } from '../../../proxy/turn/json.ts';
+import { rehearsalAccounts } from './settings.ts';
+
+/** Names a call in its prompt, and says how long each event of its reply takes. */
+export const promptOf = (call: number, key: string, paceMs: number): string => `call ${call} of ${key}, ${paceMs} ms`;
+
+const PROMPT = /call (\d+) of (\w+), (\d+) ms/;
+
+export interface Dispatch {
+  readonly call: number;
+  readonly key: string;
+  readonly account: string;
+  /** On the monotonic clock. */
+  readonly at: number;
+  /** Undefined while it runs. */
+  readonly end: { readonly at: number; readonly how: RequestEnd } | undefined;
+}
+
+export class ProviderRecord {
+  readonly provider: Provider;
+  readonly #dispatches: Dispatch[] = [];
+  /** How often each was sent, by account and token. */
+  readonly #refreshTokens = new Map<string, number>();
+
+  private constructor(provider: Provider) {
+    this.provider = provider;
+  }
+
+  static async start(): Promise<ProviderRecord> {
+    const provider = await startProvider({
+      accounts: rehearsalAccounts(),
+      observe: (request) => record.#observe(request),
+      faultSource: ({ turn, body }) => {
+        const pace = Number(turn > 0 ? PROMPT.exec(body.toString('latin1'))?.[3] : 0);
+        return pace > 0 ? [{ kind: 'pace', ms: pace }] : undefined;
+      },
+    });
+    const record: ProviderRecord = new ProviderRecord(provider);
+    return record;
+  }
+
+  get dispatches(): readonly Dispatch[] {
+    return this.#dispatches;
+  }
+
+  /** The tokens that were sent more than once. */
+  get spentTwice(): readonly string[] {
+    return [...this.#refreshTokens].flatMap(([token, times]) => (times > 1 ? [`${token}, ${times} times`] : []));
+  }
+
+  /** Forgets the dispatches so far. */
+  clear(): void {
+    this.#dispatches.length = 0;
+  }
+
+  #observe({ turn, account, body, path, json, closed }: ReceivedRequest): void {
+    if (path.endsWith('/oauth/token') && isObject(json)) {
+      const token = `${account}: ${json.refresh_token}`;
+      this.#refreshTokens.set(token, (this.#refreshTokens.get(token) ?? 0) + 1);
+    }
+    const [, call, key = ''] = (turn > 0 && PROMPT.exec(body.toString('latin1'))) || [];
+    if (call === undefined) return;
+    let end: Dispatch['end'];
+    void closed.then((how) => {
+      end = { at: performance.now(), how };
+    });
+    const own = {
+      call: Number(call),
+      key,
+      account,
+      at: performance.now(),
+      get end() {
+        return end;
+      },
+    };
+    this.#dispatches.push(own);
+  }
+}
+
+/** The most of these that ran at the same time for so long that it is no matter of the order in which sockets are read. */
+export function peakOf(dispatches: readonly Dispatch[], lastsMs: number): number {
+  const events = dispatches
+    .flatMap(({ at, end }) => [
+      { at, by: 1 },
+      { at: end?.at ?? Number.POSITIVE_INFINITY, by: -1 },
+    ])
+    .toSorted((one, other) => one.at - other.at || one.by - other.by);
+  let [running, peak] = [0, 0];
+  for (const [i, { at, by }] of events.entries()) {
+    running += by;
+    if (running <= peak) continue;
+    // How long at least so many run from here on.
+    let [now, until] = [running, Number.POSITIVE_INFINITY];
+    for (const next of events.slice(i + 1)) {
+      now += next.by;
+      if (now >= running) continue;
+      until = next.at;
+      break;
+    }
+    if (until - at >= lastsMs) peak = running;
+  }
+  return peak;
+}
