@@ -74,11 +74,15 @@ function dispatches({ cluster, told }: Round): readonly string[] {
   });
 }
 
+const STORED = '(SELECT count(*) FROM attempts WHERE request_id = id)';
+
+/** How often the turn of a row was dispatched: of one that succeeded at once the attempt is not stored. */
+const ATTEMPTS = `(CASE WHEN ${STORED} = 0 AND account IS NOT NULL AND retries = 0 AND status < 300 AND outcome = 'completed' THEN 1 ELSE ${STORED} END)`;
+
 /** Answers over HTTP have their row, with the status and usage that the client saw, and an attempt for each dispatch. */
 async function rowsAsTold({ cluster, told, since }: Round): Promise<readonly string[]> {
   const records = await cluster.query(
-    `SELECT id, status, outcome, input_tokens, output_tokens, (SELECT count(*) FROM attempts WHERE request_id = id) AS attempts
-     FROM requests WHERE at >= ${since}`,
+    `SELECT id, status, outcome, input_tokens, output_tokens, ${ATTEMPTS} AS attempts FROM requests WHERE at >= ${since}`,
   );
   const rows = new Map(records.map((row) => [String(row.id), row]));
   const calls = byCall(cluster.record.dispatches);
@@ -100,10 +104,8 @@ async function rowsAsTold({ cluster, told, since }: Round): Promise<readonly str
 
 /** Of all calls, those on websockets among them. */
 async function attemptsAsDispatched({ cluster, told, since }: Round): Promise<readonly string[]> {
-  const [row] = await cluster.query(
-    `SELECT count(*) AS count FROM attempts JOIN requests ON id = request_id WHERE requests.at >= ${since}`,
-  );
-  const written = Number(row?.count);
+  const [row] = await cluster.query(`SELECT sum(${ATTEMPTS}) AS sum FROM requests WHERE at >= ${since}`);
+  const written = Number(row?.sum);
   const lost = new Set(told.filter((one) => mayBeLost(cluster, one)).map(({ call }) => call.number));
   const all = cluster.record.dispatches.length;
   const least = cluster.record.dispatches.filter(({ call }) => !lost.has(call)).length;
@@ -121,7 +123,7 @@ async function usageAsRows({ cluster, told }: Round): Promise<readonly string[]>
   for (const one of told) if (mayBeLost(cluster, one)) cluster.lost.set(one.call.key, (cluster.lost.get(one.call.key) ?? 0) + 1);
   const rows =
     await cluster.query(`SELECT key_id, count(*) AS requests, sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)) AS tokens
-    FROM requests WHERE account IS NOT NULL AND EXISTS (SELECT 1 FROM attempts WHERE request_id = id) GROUP BY key_id`);
+    FROM requests WHERE ${ATTEMPTS} > 0 GROUP BY key_id`);
   const settled = await cluster.query(
     'SELECT key_id, sum(requests) AS requests, sum(input_tokens + output_tokens) AS tokens FROM usage GROUP BY key_id',
   );
