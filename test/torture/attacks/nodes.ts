@@ -43,6 +43,8 @@ const BRIEF_CASES = 2;
 const QUIET_MS = 1_500;
 /** A node's lease. */
 const LEASE_MS = 29_000;
+/** Its slots are free when it has expired, and other nodes ask again. */
+const SLOTS_BACK_MS = 35_000;
 
 interface Planned {
   readonly disaster: Disaster;
@@ -86,15 +88,20 @@ async function run({ cluster, clients: count }: NodesStage, { seed, length, happ
   const since = Date.now();
   const names = happens.map(({ disaster }) => disaster.name);
   cluster.loginsInDoubt = names.includes('tokens expired') && names.length > 1;
+  const keepsSlots = happens.some(({ disaster: { subject } }) => subject === 'node' || subject === 'database');
+  if (keepsSlots) cluster.slotsBackAt = Number.POSITIVE_INFINITY;
   const random = new SeededRandom(seed);
   const clients = new Clients(cluster.members, { count, seed, firstCall: cluster.nextCall });
   await sleep(QUIET_MS);
   const began = performance.now();
+  const happened: string[] = [];
   await Promise.all(
     happens.map(async ({ disaster, node, afterMs }) => {
       const own = new SeededRandom(Math.floor(random.between(0, 1e9)));
       await sleep(afterMs);
+      const from = performance.now();
       await disaster.run({ cluster, member: cluster.memberAt(node), random: own, length });
+      happened.push(`${disaster.name} ${NODES[node]}: from ${Math.round(from)} to ${Math.round(performance.now())}`);
     }),
   );
   const outlivedLeases = performance.now() - began > LEASE_MS;
@@ -106,8 +113,9 @@ async function run({ cluster, clients: count }: NodesStage, { seed, length, happ
   if (!cluster.loginsInDoubt) broken.push(...lost.map((account) => `the log-in of ${account} is lost`));
   told.push(...(await cleanCalls(cluster, clients, random)));
   broken.push(...(await comesToRest(cluster)), ...(await brokenInvariants({ cluster, told, since, outlivedLeases })));
+  if (keepsSlots) cluster.slotsBackAt = performance.now() + SLOTS_BACK_MS;
   cluster.forget();
-  if (broken.length > 0) throw new Finding(broken.join('\n  '));
+  if (broken.length > 0) throw new Finding([...broken, ...happened].join('\n  '));
 }
 
 /** Every key is served. */

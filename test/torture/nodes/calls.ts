@@ -8,11 +8,15 @@ import { pick } from '../attack.ts';
 import { type HttpAnswer, post } from './http-client.ts';
 import type { Life } from './member.ts';
 import { promptOf } from './provider-record.ts';
-import { KEY_NAMES, type KeyName, secretOf } from './settings.ts';
+import { type KeyName, secretOf } from './settings.ts';
 import { type SocketAnswer, turnOnSocket } from './socket-client.ts';
 
 export const CALL_KINDS = ['streamed', 'collected', 'native', 'chat', 'chat stream', 'socket', 'resumed'] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
+
+/** By how often they are drawn: the account with few slots is busy, and serves all the same. */
+const HTTP_KEYS: readonly KeyName[] = ['free', 'free', 'login', 'login', 'minute', 'minute', 'tokens', 'tokens', 'few', 'few', 'capped'];
+const SOCKET_KEYS: readonly KeyName[] = ['socket', 'login', 'few'];
 
 export interface Call {
   readonly number: number;
@@ -39,8 +43,8 @@ export type Route = () => Life;
 export function drawCall(number: number, random: SeededRandom): Call {
   const kind = pick(CALL_KINDS, random);
   const isSocket = kind === 'socket' || kind === 'resumed';
-  const key = isSocket ? pick(['socket', 'login', 'few'] as const, random) : pick(KEY_NAMES, random);
-  return { number, kind, key, paceMs: Math.floor(random.between(0, kind === 'resumed' ? 80 : 60)) };
+  const key = pick(isSocket ? SOCKET_KEYS : HTTP_KEYS, random);
+  return { number, kind, key, paceMs: Math.floor(random.between(0, 150)) };
 }
 
 export async function runCall(call: Call, route: Route, signal: AbortSignal): Promise<Outcome> {

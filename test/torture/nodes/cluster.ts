@@ -22,6 +22,8 @@ export class Cluster {
   readonly outages: Span[] = [];
   /** Tokens expired while something else happened: a refresh may have been lost with its process. */
   loginsInDoubt = false;
+  /** Until then nodes may lack slots that one which died or was cut off has. */
+  slotsBackAt = Number.NEGATIVE_INFINITY;
   /** Numbers that calls have not had. */
   nextCall = 1;
   turns = 0;

@@ -25,7 +25,7 @@ const wasPaused = ({ members, span }: Told): boolean => members.some((member) =>
 
 /** Why its outcome is no finding; undefined where it is one. */
 export function excuseOf(cluster: Cluster, told: Told): string | undefined {
-  const { outcome, call } = told;
+  const { outcome, call, span } = told;
   if (!outcome) return undefined;
   if (outcome.kind === 'whole') return 'whole';
   if (outcome.kind === 'broken') return lostItsNode(told) ? 'its node ended' : undefined;
@@ -35,6 +35,9 @@ export function excuseOf(cluster: Cluster, told: Told): string | undefined {
   if (limited && status === 503 && code === 'server_is_overloaded' && retryAfter !== '') {
     return inTrouble(cluster, told) || wasPaused(told) ? 'refused without the database' : undefined;
   }
+  // The slots of a node that died are free 30 s later.
+  if (call.key === 'capped' && status === 503 && code === 'server_is_overloaded' && span.from < cluster.slotsBackAt)
+    return 'refused without slots';
   if (call.key === 'login' && status >= 500) return cluster.loginsInDoubt ? 'its log-ins are lost' : undefined;
   if (lostItsNode(told)) return 'its node ended';
   return undefined;

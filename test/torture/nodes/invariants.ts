@@ -63,6 +63,8 @@ function ends({ cluster, told }: Round): readonly string[] {
 
 const byCall = (all: readonly Dispatch[]): ReadonlyMap<number, readonly Dispatch[]> => Map.groupBy(all, ({ call }) => call);
 
+const admitted = ({ record }: Cluster): readonly Dispatch[] => record.dispatches.filter(({ isUnauthorised }) => !isUnauthorised);
+
 /** No turn is sent again and again: at most once to each account and once more with another token, by two nodes. */
 const MOST_DISPATCHES = 6;
 
@@ -74,18 +76,21 @@ function dispatches({ cluster, told }: Round): readonly string[] {
   });
 }
 
-const STORED = '(SELECT count(*) FROM attempts WHERE request_id = id)';
+const STORED = '(SELECT count(*) FROM attempts WHERE request_id = requests.id)';
 
 /** How often the turn of a row was dispatched: of one that succeeded at once the attempt is not stored. */
 const ATTEMPTS = `(CASE WHEN ${STORED} = 0 AND account IS NOT NULL AND retries = 0 AND status < 300 AND outcome = 'completed' THEN 1 ELSE ${STORED} END)`;
 
+/** Without those whose token had expired: of a websocket that is the upgrade, which is no turn at the provider. */
+const ADMITTED = `(${ATTEMPTS} - (SELECT count(*) FROM attempts AS tried WHERE request_id = requests.id AND tried.status = 401))`;
+
 /** Answers over HTTP have their row, with the status and usage that the client saw, and an attempt for each dispatch. */
 async function rowsAsTold({ cluster, told, since }: Round): Promise<readonly string[]> {
   const records = await cluster.query(
-    `SELECT id, status, outcome, input_tokens, output_tokens, ${ATTEMPTS} AS attempts FROM requests WHERE at >= ${since}`,
+    `SELECT id, status, outcome, input_tokens, output_tokens, ${ADMITTED} AS attempts FROM requests WHERE at >= ${since}`,
   );
   const rows = new Map(records.map((row) => [String(row.id), row]));
-  const calls = byCall(cluster.record.dispatches);
+  const calls = byCall(admitted(cluster));
   return told.flatMap((one) => {
     const { outcome, call } = one;
     if (!outcome || outcome.kind === 'broken' || outcome.requestId === undefined || mayBeLost(cluster, one)) return [];
@@ -104,12 +109,12 @@ async function rowsAsTold({ cluster, told, since }: Round): Promise<readonly str
 
 /** Of all calls, those on websockets among them. */
 async function attemptsAsDispatched({ cluster, told, since }: Round): Promise<readonly string[]> {
-  const [row] = await cluster.query(`SELECT sum(${ATTEMPTS}) AS sum FROM requests WHERE at >= ${since}`);
+  const [row] = await cluster.query(`SELECT sum(${ADMITTED}) AS sum FROM requests WHERE at >= ${since}`);
   const written = Number(row?.sum);
   const lost = new Set(told.filter((one) => mayBeLost(cluster, one)).map(({ call }) => call.number));
-  const all = cluster.record.dispatches.length;
-  const least = cluster.record.dispatches.filter(({ call }) => !lost.has(call)).length;
-  cluster.turns += all;
+  const all = admitted(cluster).length;
+  const least = admitted(cluster).filter(({ call }) => !lost.has(call)).length;
+  cluster.turns += told.length;
   return written < least || written > all
     ? [`the provider had ${all} dispatches, ${all - least} of them by killed nodes; ${written} attempts have rows`]
     : [];

@@ -2,7 +2,7 @@
 import { type Provider, startProvider } from '../../../proxy/rehearsal/provider.ts';
 import type { ReceivedRequest, RequestEnd } from '../../../proxy/rehearsal/received-request.ts';
 import { isObject } from '../../../proxy/turn/json.ts';
-import { rehearsalAccounts } from './settings.ts';
+import { LOGINS, rehearsalAccounts } from './settings.ts';
 
 /** Names a call in its prompt, and says how long each event of its reply takes. */
 export const promptOf = (call: number, key: string, paceMs: number): string => `call ${call} of ${key}, ${paceMs} ms`;
@@ -13,6 +13,8 @@ export interface Dispatch {
   readonly call: number;
   readonly key: string;
   readonly account: string;
+  /** Its token had expired: it was answered with 401. */
+  readonly isUnauthorised: boolean;
   /** On the monotonic clock. */
   readonly at: number;
   /** Undefined while it runs. */
@@ -56,7 +58,7 @@ export class ProviderRecord {
     this.#dispatches.length = 0;
   }
 
-  #observe({ turn, account, body, path, json, closed }: ReceivedRequest): void {
+  #observe({ turn, account, body, path, json, closed, headers }: ReceivedRequest): void {
     if (path.endsWith('/oauth/token') && isObject(json)) {
       const token = `${account}: ${json.refresh_token}`;
       this.#refreshTokens.set(token, (this.#refreshTokens.get(token) ?? 0) + 1);
@@ -71,6 +73,7 @@ export class ProviderRecord {
       call: Number(call),
       key,
       account,
+      isUnauthorised: LOGINS.includes(account) && !this.provider.loginOf(account).accepts(headers.authorization, Date.now()),
       at: performance.now(),
       get end() {
         return end;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { RehearsalAccount } from '../../../proxy/rehearsal/simulated-account.ts';
 import type { Draft } from '../../support/gateway.ts';
 
-export const MOST_CONCURRENT = { account: 8, key: 6 } as const;
-export const REQUESTS_PER_MINUTE = 240;
-export const TOKENS_PER_MINUTE = 60_000;
+export const MOST_CONCURRENT = { account: 5, key: 4 } as const;
+export const REQUESTS_PER_MINUTE = 60;
+export const TOKENS_PER_MINUTE = 40_000;
 
 /** By their Pool. */
 const ACCOUNTS = { open: ['open-1', 'open-2'], capped: ['capped-1'], login: ['login-1', 'login-2'] } as const;
