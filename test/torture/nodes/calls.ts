@@ -11,7 +11,7 @@ import { promptOf } from './provider-record.ts';
 import { type KeyName, secretOf } from './settings.ts';
 import { type SocketAnswer, turnOnSocket } from './socket-client.ts';
 
-export const CALL_KINDS = ['streamed', 'collected', 'native', 'chat', 'chat stream', 'socket', 'resumed'] as const;
+export const CALL_KINDS = ['streamed', 'collected', 'native', 'chat', 'chat stream', 'socket', 'resumed', 'resumed twice'] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 
 /** By how often they are drawn: the account with few slots is busy, and serves all the same. */
@@ -40,22 +40,25 @@ export type Outcome =
 /** Where a call goes: the process that a load balancer gives it, asked for with each connection. */
 export type Route = () => Life;
 
+type SocketKind = 'socket' | 'resumed' | 'resumed twice';
+
+const isOnSocket = (kind: CallKind): kind is SocketKind => kind === 'socket' || kind === 'resumed' || kind === 'resumed twice';
+
 export function drawCall(number: number, random: SeededRandom): Call {
   const kind = pick(CALL_KINDS, random);
-  const isSocket = kind === 'socket' || kind === 'resumed';
-  const key = pick(isSocket ? SOCKET_KEYS : HTTP_KEYS, random);
+  const key = pick(isOnSocket(kind) ? SOCKET_KEYS : HTTP_KEYS, random);
   return { number, kind, key, paceMs: Math.floor(random.between(0, 150)) };
 }
 
 export async function runCall(call: Call, route: Route, signal: AbortSignal): Promise<Outcome> {
   const { kind, key, number, paceMs } = call;
   const prompt = promptOf(number, key, paceMs);
-  if (kind === 'socket' || kind === 'resumed') return socketOutcome(await onSockets(call, prompt, route, signal));
+  if (isOnSocket(kind)) return socketOutcome(await onSockets(call, prompt, route, signal));
   const { path, body } = HTTP[kind](prompt);
   return httpOutcome(await post(route().url, { path, body: { model: 'model-a', ...body }, secret: secretOf(key), signal }));
 }
 
-type HttpKind = Exclude<CallKind, 'socket' | 'resumed'>;
+type HttpKind = Exclude<CallKind, SocketKind>;
 
 const HTTP: Readonly<Record<HttpKind, (prompt: string) => { readonly path: string; readonly body: JsonObject }>> = {
   streamed: (input) => ({ path: '/v1/responses', body: { input, stream: true } }),
@@ -69,7 +72,12 @@ async function onSockets({ kind, key, number }: Call, prompt: string, route: Rou
   const order = { secret: secretOf(key), session: `nodes-${number}:0`, frame: turnFrame(`turn-${number}`, [userMessage(prompt)]), signal };
   if (kind === 'socket') return turnOnSocket(route().url, order);
   const first = await turnOnSocket(route().url, { ...order, dropAfter: 3 });
-  return first.broken === 'dropped' ? turnOnSocket(route().url, order) : first;
+  if (first.broken !== 'dropped') return first;
+  const again = (): Promise<SocketAnswer> => turnOnSocket(route().url, order);
+  if (kind === 'resumed') return again();
+  // One of the two gets the turn, and the other one is closed.
+  const [one, other] = await Promise.all([again(), again()]);
+  return one.isWhole ? one : other;
 }
 
 function httpOutcome({ status, requestId, retryAfter, text, isWhole, broken }: HttpAnswer): Outcome {

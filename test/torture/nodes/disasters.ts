@@ -162,11 +162,13 @@ export const DISASTERS: readonly Disaster[] = [
   {
     name: 'tokens expired',
     subject: 'logins',
-    async run({ cluster, random }) {
+    async run({ cluster: { record }, random }) {
+      record.refreshMs = () => random.between(0, 2 * SECOND);
       for (let i = 0; i < 3; i++) {
-        for (const account of LOGINS) if (random.next() < 0.7) cluster.record.provider.loginOf(account).expire();
+        for (const account of LOGINS) if (random.next() < 0.7) record.provider.loginOf(account).expire();
         await sleep(random.between(100, 1_500));
       }
+      record.refreshMs = () => 0;
     },
   },
 ];

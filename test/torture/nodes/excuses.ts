@@ -43,6 +43,15 @@ export function excuseOf(cluster: Cluster, told: Told): string | undefined {
   return undefined;
 }
 
+/** Whether nothing happened to any node meanwhile. */
+export const wasUndisturbed = (cluster: Cluster, { span }: Told): boolean =>
+  cluster.members.every(
+    (member) =>
+      member.pausedWithin({ from: span.from - KNOWN_MS, to: span.to }) === 0 &&
+      !troubles(cluster, member).some((trouble) => overlap(trouble, span)) &&
+      !member.lives.some(({ endedAt }) => endedAt > span.from - KNOWN_MS && endedAt <= span.to),
+  );
+
 /** Whether its rows and usage may be lost with a process that was killed before it wrote them. */
 export function mayBeLost(cluster: Cluster, { lives, members, span }: Told): boolean {
   return lives.some((life, i) => {

@@ -2,7 +2,7 @@
 import { migrations } from '../../../store/migrations.ts';
 import type { Told } from './clients.ts';
 import type { Cluster } from './cluster.ts';
-import { excuseOf, mayBeLost } from './excuses.ts';
+import { excuseOf, mayBeLost, wasUndisturbed } from './excuses.ts';
 import { writtenBy } from './member.ts';
 import { type Dispatch, peakOf } from './provider-record.ts';
 import { CAPPED_ACCOUNT, KEYS, MOST_CONCURRENT, REQUESTS_PER_MINUTE } from './settings.ts';
@@ -68,11 +68,14 @@ const admitted = ({ record }: Cluster): readonly Dispatch[] => record.dispatches
 /** No turn is sent again and again: at most once to each account and once more with another token, by two nodes. */
 const MOST_DISPATCHES = 6;
 
+/** A turn that nothing disturbed is sent once. */
 function dispatches({ cluster, told }: Round): readonly string[] {
-  const calls = byCall(cluster.record.dispatches);
+  const [calls, all] = [byCall(admitted(cluster)), byCall(cluster.record.dispatches)];
   return told.flatMap((one) => {
-    const { length = 0 } = calls.get(one.call.number) ?? [];
-    return length > MOST_DISPATCHES ? [`${nameOf(one)} was dispatched ${length} times`] : [];
+    const { number } = one.call;
+    const [sent, tried] = [calls.get(number)?.length ?? 0, all.get(number)?.length ?? 0];
+    const most = wasUndisturbed(cluster, one) ? 1 : MOST_DISPATCHES;
+    return sent > most || tried > MOST_DISPATCHES ? [`${nameOf(one)} was dispatched ${tried} times`] : [];
   });
 }
 

@@ -9,6 +9,8 @@ export const promptOf = (call: number, key: string, paceMs: number): string => `
 
 const PROMPT = /call (\d+) of (\w+), (\d+) ms/;
 
+const isRefresh = (path: string): boolean => path.endsWith('/oauth/token');
+
 export interface Dispatch {
   readonly call: number;
   readonly key: string;
@@ -23,6 +25,8 @@ export interface Dispatch {
 
 export class ProviderRecord {
   readonly provider: Provider;
+  /** How long the answer to a refresh takes, after its token was spent. */
+  refreshMs: () => number = () => 0;
   readonly #dispatches: Dispatch[] = [];
   /** How often each was sent, by account and token. */
   readonly #refreshTokens = new Map<string, number>();
@@ -35,7 +39,8 @@ export class ProviderRecord {
     const provider = await startProvider({
       accounts: rehearsalAccounts(),
       observe: (request) => record.#observe(request),
-      faultSource: ({ turn, body }) => {
+      faultSource: ({ turn, body, path }) => {
+        if (isRefresh(path)) return [{ kind: 'stall', at: 'before-headers', ms: record.refreshMs() }];
         const pace = Number(turn > 0 ? PROMPT.exec(body.toString('latin1'))?.[3] : 0);
         return pace > 0 ? [{ kind: 'pace', ms: pace }] : undefined;
       },
@@ -59,7 +64,7 @@ export class ProviderRecord {
   }
 
   #observe({ turn, account, body, path, json, closed, headers }: ReceivedRequest): void {
-    if (path.endsWith('/oauth/token') && isObject(json)) {
+    if (isRefresh(path) && isObject(json)) {
       const token = `${account}: ${json.refresh_token}`;
       this.#refreshTokens.set(token, (this.#refreshTokens.get(token) ?? 0) + 1);
     }

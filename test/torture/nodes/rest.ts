@@ -2,6 +2,7 @@
 import { until } from '../../support/until.ts';
 import type { Cluster } from './cluster.ts';
 import type { Member } from './member.ts';
+import { LOGINS } from './settings.ts';
 
 /** Turns wait 20 s for an account, what is to be written up to 2 s between tries, a feed 5 s: on a busy machine. */
 const REST_MS = 90_000;
@@ -44,13 +45,14 @@ async function busyAt(cluster: Cluster, member: Member): Promise<readonly string
   return Object.entries(facts).flatMap(([name, value]) => (value === 0 ? [] : [`${node}: ${name}: ${value}`]));
 }
 
-/** @returns the accounts whose log-in was lost: none of the others may need one */
+/** Where a refresh may have been lost with its process, every account is logged in again. @returns the log-ins that are lost without that */
 export async function logInAgain(cluster: Cluster): Promise<readonly string[]> {
-  const lost = new Set<string>();
-  for (const member of cluster.members) {
-    const { accounts } = await member.status();
-    for (const { account, status } of accounts) if (status === 'reauth_required') lost.add(account);
+  if (cluster.loginsInDoubt) {
+    for (const account of LOGINS) await cluster.logIn(account);
+    return [];
   }
-  for (const account of lost) await cluster.logIn(account);
-  return [...lost];
+  const { accounts } = await cluster.memberAt(0).status();
+  return accounts.flatMap(({ account, status }: { account: string; status: string }) =>
+    status === 'reauth_required' ? [`the log-in of ${account} is lost`] : [],
+  );
 }
