@@ -96,21 +96,23 @@ async function run({ cluster, clients: count }: NodesStage, { seed, length, happ
   if (keepsSlots) cluster.slotsBackAt = Number.POSITIVE_INFINITY;
   const random = new SeededRandom(seed);
   const clients = new Clients(cluster.members, { count, seed, firstCall: cluster.nextCall });
-  await sleep(QUIET_MS);
   const began = performance.now();
   const happened: string[] = [];
-  await Promise.all(
-    happens.map(async ({ disaster, node, afterMs }) => {
-      const own = new SeededRandom(Math.floor(random.between(0, 1e9)));
-      await sleep(afterMs);
-      const from = performance.now();
-      await disaster.run({ cluster, member: cluster.memberAt(node), random: own, length });
-      happened.push(`${disaster.name} ${NODES[node]}: from ${Math.round(from)} to ${Math.round(performance.now())}`);
-    }),
-  );
+  const happen = async ({ disaster, node, afterMs }: Planned): Promise<void> => {
+    const own = new SeededRandom(Math.floor(random.between(0, 1e9)));
+    await sleep(QUIET_MS + afterMs);
+    const from = performance.now();
+    await disaster.run({ cluster, member: cluster.memberAt(node), random: own, length });
+    happened.push(`${disaster.name} ${NODES[node]}: from ${Math.round(from)} to ${Math.round(performance.now())}`);
+  };
+  try {
+    await Promise.all(happens.map(happen));
+    await sleep(QUIET_MS);
+  } finally {
+    await clients.stop();
+  }
   const outlivedLeases = performance.now() - began > LEASE_MS;
-  await sleep(QUIET_MS);
-  const told = [...(await clients.stop())];
+  const told = [...clients.told];
   cluster.nextCall += told.length;
   const broken = [...(await comesToRest(cluster))];
   broken.push(...(await logInAgain(cluster)));

@@ -42,10 +42,9 @@ export class Clients {
   }
 
   /** Resolves when every client has its last answer. */
-  async stop(): Promise<readonly Told[]> {
+  async stop(): Promise<void> {
     this.#stopped = true;
     await this.#working;
-    return this.told;
   }
 
   async #work(random: SeededRandom): Promise<void> {

@@ -10,6 +10,9 @@ import type { LogLine } from '../stage/gateway-process.ts';
 /** With the wait for a name whose process was killed, on a busy machine. */
 const READY_MS = 120_000;
 
+/** How a start ends that cannot reach its database. */
+const NO_DATABASE = /ended with 1: .*store postgres:.*PostgreSQL: /s;
+
 /** Times are on the monotonic clock. */
 export interface Span {
   readonly from: number;
@@ -67,11 +70,27 @@ export class Member {
     return last;
   }
 
-  /** @param name as the process calls itself: the same one waits until the lease of a killed process has expired */
+  /**
+   * As a supervisor does: again, where it ended because its database is away.
+   * @param name as the process calls itself: the same one waits until the lease of a killed process has expired
+   */
   async start(name: 'same' | 'another' = 'same'): Promise<void> {
     if (name === 'another') this.#names += 1;
-    const { draft, server, database } = this.#options;
     const id = this.#names === 0 ? this.name : `${this.name}-${this.#names}`;
+    for (const end = performance.now() + READY_MS; ; ) {
+      try {
+        await this.#start(id);
+        break;
+      } catch (error) {
+        if (!(error instanceof Error && NO_DATABASE.test(error.message)) || performance.now() > end) throw error;
+      }
+    }
+    await until(`${id} to be ready`, async () => ((await fetch(`${this.life.adminUrl}/readyz`)).ok ? true : undefined), READY_MS);
+    this.isServing = true;
+  }
+
+  async #start(id: string): Promise<void> {
+    const { draft, server, database } = this.#options;
     const node = { id, listen: { host: '127.0.0.1', port: 0 }, secret: { env: 'NODE_SECRET' } };
     const secrets = { TORTURE_BEARER: 'bearer-of-the-torture', NODE_SECRET: 'secret-of-the-nodes' };
     const process = await ServeProcess.start({ ...draft, ...server.settings(this.link.url(database)), node }, secrets);
@@ -84,8 +103,6 @@ export class Member {
       life.endedAt = Math.min(life.endedAt, performance.now());
     });
     this.lives.push(life);
-    await until(`${id} to be ready`, async () => ((await fetch(`${admin}/readyz`)).ok ? true : undefined), READY_MS);
-    this.isServing = true;
   }
 
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ended> {
