@@ -35,6 +35,8 @@ export function excuseOf(cluster: Cluster, told: Told): string | undefined {
   if (limited && status === 503 && code === 'server_is_overloaded' && retryAfter !== '') {
     return inTrouble(cluster, told) || wasPaused(told) ? 'refused without the database' : undefined;
   }
+  // Its deadlines passed while it was paused; of headers that it had not read it has no row.
+  if (status === 408 && wasPaused(told)) return 'late at a paused node';
   // The slots of a node that died are free 30 s later.
   if (call.key === 'capped' && status === 503 && code === 'server_is_overloaded' && span.from < cluster.slotsBackAt)
     return 'refused without slots';

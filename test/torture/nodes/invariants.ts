@@ -97,6 +97,7 @@ async function rowsAsTold({ cluster, told, since }: Round): Promise<readonly str
   return told.flatMap((one) => {
     const { outcome, call } = one;
     if (!outcome || outcome.kind === 'broken' || outcome.requestId === undefined || mayBeLost(cluster, one)) return [];
+    if (outcome.kind === 'refused' && outcome.status === 408) return [];
     const row = rows.get(outcome.requestId);
     if (!row) return [`${nameOf(one)} has no row (${JSON.stringify(outcome)})`];
     const sent = calls.get(call.number)?.length ?? 0;

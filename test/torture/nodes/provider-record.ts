@@ -40,7 +40,7 @@ export class ProviderRecord {
       accounts: rehearsalAccounts(),
       observe: (request) => record.#observe(request),
       faultSource: ({ turn, body, path }) => {
-        if (isRefresh(path)) return [{ kind: 'stall', at: 'before-headers', ms: record.refreshMs() }];
+        if (isRefresh(path)) return [{ kind: 'stall', at: 'after-headers', ms: record.refreshMs() }];
         const pace = Number(turn > 0 ? PROMPT.exec(body.toString('latin1'))?.[3] : 0);
         return pace > 0 ? [{ kind: 'pace', ms: pace }] : undefined;
       },
