@@ -36,7 +36,7 @@ export function excuseOf(cluster: Cluster, told: Told): string | undefined {
     return inTrouble(cluster, told) || wasPaused(told) ? 'refused without the database' : undefined;
   }
   // Its deadlines passed while it was paused; of headers that it had not read it has no row.
-  if (status === 408 && wasPaused(told)) return 'late at a paused node';
+  if ((status === 408 || (status === 504 && code === 'upstream_timeout')) && wasPaused(told)) return 'late at a paused node';
   // The slots of a node that died are free 30 s later.
   if (call.key === 'capped' && status === 503 && code === 'server_is_overloaded' && span.from < cluster.slotsBackAt)
     return 'refused without slots';
