@@ -90,9 +90,8 @@ function planned(random: SeededRandom): readonly Planned[] {
 
 async function run({ cluster, clients: count }: NodesStage, { seed, length, happens }: Plan): Promise<void> {
   const since = Date.now();
-  const names = happens.map(({ disaster }) => disaster.name);
-  cluster.loginsInDoubt = names.includes('tokens expired') && names.length > 1;
-  const keepsSlots = happens.some(({ disaster: { subject } }) => subject === 'node' || subject === 'database');
+  cluster.loginsInDoubt = happens.some(({ disaster: { subject, takesNode } }) => subject === 'logins' && (takesNode || happens.length > 1));
+  const keepsSlots = happens.some(({ disaster: { subject } }) => subject !== 'feeds');
   if (keepsSlots) cluster.slotsBackAt = Number.POSITIVE_INFINITY;
   const random = new SeededRandom(seed);
   const clients = new Clients(cluster.members, { count, seed, firstCall: cluster.nextCall });

@@ -1,6 +1,8 @@
 // What happens to the nodes and their database while clients work: each has a subject, so that no two of them act on the same thing at once.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
+import { until } from '../../support/until.ts';
+import { pick } from '../attack.ts';
 import type { Cluster } from './cluster.ts';
 import type { Member, Span } from './member.ts';
 import { LOGINS } from './settings.ts';
@@ -29,6 +31,10 @@ const SECOND = 1_000;
 /** A lease of a node lasts 30 s, that of a session 45 s. */
 const PAST_LEASES_MS = [47 * SECOND, 60 * SECOND] as const;
 const PAST_NODE_LEASE_MS = [31 * SECOND, 40 * SECOND] as const;
+/** A provider has 10 s to answer a refresh. */
+const PAST_REFRESH_MS = [11 * SECOND, 47 * SECOND] as const;
+/** In which a client needs the token. */
+const REFRESH_MS = 10 * SECOND;
 /** A load balancer notices. */
 const NOTICED_MS = 500;
 
@@ -38,11 +44,37 @@ function duration({ random, length }: Scene, past: readonly [number, number]): n
   return random.between(least, most);
 }
 
+async function paused(member: Member, ms: number): Promise<void> {
+  member.pause();
+  await sleep(NOTICED_MS);
+  member.isServing = false;
+  await sleep(ms);
+  member.resume();
+  member.isServing = true;
+}
+
 async function during(spans: Span[], act: () => Promise<void>): Promise<void> {
   const span = { from: performance.now(), to: Number.POSITIVE_INFINITY };
   spans.push(span);
   await act();
   span.to = performance.now();
+}
+
+/** Expires the tokens of an account, and resolves with the node that has sent its refresh token and has no answer yet. */
+async function refreshing({ cluster, random }: Scene): Promise<Member | undefined> {
+  const { record, members } = cluster;
+  record.refreshMs = () => 3 * SECOND;
+  const sent = record.refreshes;
+  const account = pick(LOGINS, random);
+  record.provider.loginOf(account).expire();
+  const owner = async (): Promise<string | undefined> => {
+    if (record.refreshes === sent) return undefined;
+    const [lease] = await cluster.query(`SELECT owner FROM leases WHERE name = 'refresh/${account}' AND expires_at > 0`).catch(() => []);
+    return lease && String(lease.owner).split('/')[0];
+  };
+  const node = await until('a refresh', owner, REFRESH_MS).catch(() => undefined);
+  record.refreshMs = () => 0;
+  return members.find(({ life, isServing }) => isServing && life.node === node);
 }
 
 async function databaseAway(scene: Scene, end: () => Promise<void>): Promise<void> {
@@ -78,15 +110,7 @@ export const DISASTERS: readonly Disaster[] = [
     name: 'node paused',
     subject: 'node',
     takesNode: true,
-    async run(scene) {
-      const { member } = scene;
-      member.pause();
-      await sleep(NOTICED_MS);
-      member.isServing = false;
-      await sleep(duration(scene, PAST_LEASES_MS));
-      member.resume();
-      member.isServing = true;
-    },
+    run: (scene) => paused(scene.member, duration(scene, PAST_LEASES_MS)),
   },
   {
     name: 'database killed',
@@ -169,6 +193,26 @@ export const DISASTERS: readonly Disaster[] = [
         await sleep(random.between(100, 1_500));
       }
       record.refreshMs = () => 0;
+    },
+  },
+  {
+    name: 'node paused within a refresh',
+    subject: 'logins',
+    takesNode: true,
+    async run(scene) {
+      const member = await refreshing(scene);
+      const [least, most] = scene.length === 'long' ? PAST_REFRESH_MS : [0.3 * SECOND, 3 * SECOND];
+      if (member) await paused(member, scene.random.between(least, most));
+    },
+  },
+  {
+    name: 'node killed within a refresh',
+    subject: 'logins',
+    takesNode: true,
+    async run(scene) {
+      const member = await refreshing(scene);
+      await member?.end('SIGKILL');
+      await member?.start('another');
     },
   },
 ];

@@ -53,6 +53,11 @@ export class ProviderRecord {
     return this.#dispatches;
   }
 
+  /** How many were sent. */
+  get refreshes(): number {
+    return [...this.#refreshTokens.values()].reduce((sum, times) => sum + times, 0);
+  }
+
   /** The tokens that were sent more than once. */
   get spentTwice(): readonly string[] {
     return [...this.#refreshTokens].flatMap(([token, times]) => (times > 1 ? [`${token}, ${times} times`] : []));
