@@ -33,6 +33,7 @@ const PAST_LEASES_MS = [47 * SECOND, 60 * SECOND] as const;
 const PAST_NODE_LEASE_MS = [31 * SECOND, 40 * SECOND] as const;
 /** A provider has 10 s to answer a refresh. */
 const PAST_REFRESH_MS = [11 * SECOND, 47 * SECOND] as const;
+const AGAIN_MS = 8 * SECOND;
 /** In which a client needs the token. */
 const REFRESH_MS = 10 * SECOND;
 /** A load balancer notices. */
@@ -203,6 +204,8 @@ export const DISASTERS: readonly Disaster[] = [
       const member = await refreshing(scene);
       const [least, most] = scene.length === 'long' ? PAST_REFRESH_MS : [0.3 * SECOND, 3 * SECOND];
       if (member) await paused(member, scene.random.between(least, most));
+      // After a failure an account is not refreshed for 5 s.
+      await sleep(scene.length === 'long' ? AGAIN_MS : 0);
     },
   },
   {

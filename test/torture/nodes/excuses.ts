@@ -9,6 +9,9 @@ const KNOWN_MS = 10_000;
 /** Rows and usage wait so long to be written, on a busy machine. */
 const WRITTEN_MS = 3_000;
 
+/** What a client is told whose deadlines passed. */
+const LATE: ReadonlySet<number> = new Set([408, 503, 504]);
+
 const overlap = (one: Span, other: Span): boolean => one.from <= other.to && other.from <= one.to;
 
 /** The times in which the node could not rely on its database. */
@@ -21,22 +24,29 @@ const inTrouble = (cluster: Cluster, { members, span }: Told): boolean =>
 /** One of its processes ended before it was over. */
 const lostItsNode = ({ lives, span }: Told): boolean => lives.some(({ endedAt }) => endedAt <= span.to);
 
-const wasPaused = ({ members, span }: Told): boolean => members.some((member) => member.pausedWithin(span) > 0);
+const pausedMs = ({ members, span }: Told): number => Math.max(...members.map((member) => member.pausedWithin(span)));
+
+/** Shorter than the deadlines of a turn: of its headers, its upstream connection, its place in a queue. */
+const NOTICED_MS = 8_000;
 
 /** Why its outcome is no finding; undefined where it is one. */
 export function excuseOf(cluster: Cluster, told: Told): string | undefined {
   const { outcome, call, span } = told;
   if (!outcome) return undefined;
   if (outcome.kind === 'whole') return 'whole';
-  if (outcome.kind === 'broken') return lostItsNode(told) ? 'its node ended' : undefined;
+  const wasPaused = pausedMs(told) > NOTICED_MS;
+  if (outcome.kind === 'broken') {
+    if (lostItsNode(told)) return 'its node ended';
+    return wasPaused && outcome.how.includes('refused with 408') ? 'late at a paused node' : undefined;
+  }
   const { status, code, retryAfter } = outcome;
   const limited = hasLimits(call.key);
   if (limited && status === 429 && code === 'rate_limit_exceeded') return 'refused by its limits';
   if (limited && status === 503 && code === 'server_is_overloaded' && retryAfter !== '') {
-    return inTrouble(cluster, told) || wasPaused(told) ? 'refused without the database' : undefined;
+    return inTrouble(cluster, told) || pausedMs(told) > 0 ? 'refused without the database' : undefined;
   }
   // Its deadlines passed while it was paused; of headers that it had not read it has no row.
-  if ((status === 408 || (status === 504 && code === 'upstream_timeout')) && wasPaused(told)) return 'late at a paused node';
+  if (wasPaused && LATE.has(status)) return 'late at a paused node';
   // The slots of a node that died are free 30 s later.
   if (call.key === 'capped' && status === 503 && code === 'server_is_overloaded' && span.from < cluster.slotsBackAt)
     return 'refused without slots';

@@ -123,9 +123,12 @@ async function attemptsAsDispatched({ cluster, told, since }: Round): Promise<re
   const all = admitted(cluster).length;
   const least = admitted(cluster).filter(({ call }) => !lost.has(call)).length;
   cluster.turns += told.length;
-  return written < least || written - Number(row?.unanswered) > all
-    ? [`the provider had ${all} dispatches, ${all - least} of them by killed nodes; ${written} attempts have rows`]
-    : [];
+  if (written >= least && written - Number(row?.unanswered) <= all) return [];
+  const failed = await cluster.query(
+    `SELECT account, cause, status, error_class, count(*)::int AS count FROM attempts WHERE at >= ${since} AND status IS DISTINCT FROM 200 GROUP BY 1, 2, 3, 4`,
+  );
+  const which = `; those that failed: ${JSON.stringify(failed)}`;
+  return [`the provider had ${all} dispatches, ${all - least} of them by killed nodes; ${written} attempts have rows${which}`];
 }
 
 /** More than a turn uses. */
