@@ -1,6 +1,7 @@
 // A request of the gateway's own to an account: one small JSON answer, bounded in size and time.
 import type { Headers } from '../turn/turn.ts';
 import type { CarrierRequest, TurnCarrier } from './carrier.ts';
+import { IdleTimeouts, Timed } from './idle-timeouts.ts';
 
 export interface CallAnswer {
   readonly status: number;
@@ -22,16 +23,17 @@ export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: Call
     const chunks: Buffer[] = [];
     let bytes = 0;
     let head: Pick<CallAnswer, 'status' | 'headers'> | undefined;
-    const deadline = setTimeout(() => {
+    const deadline = new Deadline(() => {
       sending.abort();
       fail('timeout', 'TimeoutError');
-    }, bounds.ms);
+    });
+    new IdleTimeouts(bounds.ms).watch(deadline);
     const aborted = (): void => {
       sending.abort();
       fail('aborted');
     };
     const over = (): void => {
-      clearTimeout(deadline);
+      deadline.endWait();
       bounds.signal?.removeEventListener('abort', aborted);
     };
     const fail = (why: string, name = 'Error'): void => {
@@ -59,6 +61,19 @@ export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: Call
     if (bounds.signal?.aborted) aborted();
     else bounds.signal?.addEventListener('abort', aborted);
   });
+}
+
+/**
+ * Counts ticks: the time in which the process was paused is none of them. Its answer may have come then, and may be the only one that there
+ * will be: of a refresh token that is spent (Q34).
+ */
+class Deadline extends Timed {
+  readonly timedOut: () => void;
+
+  constructor(timedOut: () => void) {
+    super();
+    this.timedOut = timedOut;
+  }
 }
 
 function decoded(bytes: Buffer): unknown {

@@ -75,7 +75,10 @@ function dispatches({ cluster, told }: Round): readonly string[] {
     const { number } = one.call;
     const [sent, tried] = [calls.get(number)?.length ?? 0, all.get(number)?.length ?? 0];
     const most = wasUndisturbed(cluster, one) ? 1 : MOST_DISPATCHES;
-    return sent > most || tried > MOST_DISPATCHES ? [`${nameOf(one)} was dispatched ${tried} times`] : [];
+    if (sent <= most && tried <= MOST_DISPATCHES) return [];
+    const after = (at: number | undefined): string => (at === undefined ? '' : `${Math.round(at - one.span.from)}`);
+    const list = all.get(number)?.map(({ account, at, end }) => `${account} ${after(at)} to ${after(end?.at)} ms ${end?.how}`);
+    return [`${nameOf(one)}, from ${Math.round(one.span.from)}, was dispatched ${tried} times: ${list?.join(', ')}`];
   });
 }
 
