@@ -94,6 +94,7 @@ async function run({ cluster, clients: count }: NodesStage, { seed, length, happ
   const keepsSlots = happens.some(({ disaster: { subject } }) => subject !== 'feeds');
   if (keepsSlots) cluster.slotsBackAt = Number.POSITIVE_INFINITY;
   const random = new SeededRandom(seed);
+  const unknownBefore = await cluster.unknownOwners();
   const clients = new Clients(cluster.members, { count, seed, firstCall: cluster.nextCall });
   const began = performance.now();
   const happened: string[] = [];
@@ -118,7 +119,8 @@ async function run({ cluster, clients: count }: NodesStage, { seed, length, happ
   const clean = await cleanCalls(cluster, clients, random);
   told.push(...clean.told);
   broken.push(...clean.broken);
-  broken.push(...(await comesToRest(cluster)), ...(await brokenInvariants({ cluster, told, since, outlivedLeases })));
+  const ownersUnknown = [...(await cluster.unknownOwners())].some(([life, count]) => count > (unknownBefore.get(life) ?? 0));
+  broken.push(...(await comesToRest(cluster)), ...(await brokenInvariants({ cluster, told, since, outlivedLeases, ownersUnknown })));
   if (keepsSlots) cluster.slotsBackAt = performance.now() + SLOTS_BACK_MS;
   cluster.forget();
   if (broken.length > 0) throw new Finding([...broken, ...happened].join('\n  '));

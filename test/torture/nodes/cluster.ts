@@ -11,6 +11,9 @@ import { settingsFor, writeLogin } from './settings.ts';
 
 export const NODES = ['a', 'b', 'c'] as const;
 
+/** In /metrics. */
+const UNKNOWN_OWNERS = /^poolgate_(?:session_claims_failed|owners_silent)\w* (\d+)$/gm;
+
 export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 export class Cluster {
@@ -86,6 +89,15 @@ export class Cluster {
 
   note(name: string, note: Note): void {
     if (note.value > (this.notes.get(name)?.value ?? Number.NEGATIVE_INFINITY)) this.notes.set(name, note);
+  }
+
+  /** How often each process could not find out who owns a session: its turn went on as if nobody did. */
+  async unknownOwners(): Promise<ReadonlyMap<Life, number>> {
+    const counts = this.members.map(async ({ life }) => {
+      const text = await (await fetch(`${life.adminUrl}/metrics`)).text();
+      return [life, [...text.matchAll(UNKNOWN_OWNERS)].reduce((sum, [, count]) => sum + Number(count), 0)] as const;
+    });
+    return new Map(await Promise.all(counts));
   }
 
   /** As an operator who logs the account in again at one node. */

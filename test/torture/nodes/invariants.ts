@@ -14,6 +14,8 @@ export interface Round {
   readonly since: number;
   /** Whether a node may have gone on with what it held after others had it: it was paused or cut off for longer than its lease. */
   readonly outlivedLeases: boolean;
+  /** Whether the owner of a session could not be found out in time: on a busy machine, or without the database. */
+  readonly ownersUnknown: boolean;
 }
 
 type Check = (round: Round) => Promise<readonly string[]> | readonly string[];
@@ -68,13 +70,13 @@ const admitted = ({ record }: Cluster): readonly Dispatch[] => record.dispatches
 /** No turn is sent again and again: at most once to each account and once more with another token, by two nodes. */
 const MOST_DISPATCHES = 6;
 
-/** A turn that nothing disturbed is sent once. */
-function dispatches({ cluster, told }: Round): readonly string[] {
+/** A turn that nothing disturbed is sent once, unless it came back to a node that could not find out who had it. */
+async function dispatches({ cluster, told, ownersUnknown }: Round): Promise<readonly string[]> {
   const [calls, all] = [byCall(admitted(cluster)), byCall(cluster.record.dispatches)];
   return told.flatMap((one) => {
     const { number } = one.call;
     const [sent, tried] = [calls.get(number)?.length ?? 0, all.get(number)?.length ?? 0];
-    const most = wasUndisturbed(cluster, one) ? 1 : MOST_DISPATCHES;
+    const most = wasUndisturbed(cluster, one) && !(ownersUnknown && one.lives.length > 1) ? 1 : MOST_DISPATCHES;
     if (sent <= most && tried <= MOST_DISPATCHES) return [];
     const after = (at: number | undefined): string => (at === undefined ? '' : `${Math.round(at - one.span.from)}`);
     const list = all.get(number)?.map(({ account, at, end }) => `${account} ${after(at)} to ${after(end?.at)} ms ${end?.how}`);
