@@ -4,18 +4,20 @@ import { type AddressInfo, createServer, connect as dial, type Server, type Sock
 
 /** What the server answers to a COMMIT that succeeded. */
 const COMMITTED = Buffer.from('COMMIT\0');
-/** What the connection of a change feed calls itself. */
-const FEED = Buffer.from('poolgate feed\0');
+/** How a client begins to listen for notifications. */
+const LISTEN = Buffer.from('LISTEN ');
 
 export class Link {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   readonly #feeds = new Set<readonly [Socket, Socket]>();
   #stopped = false;
-  /** Later connections are ended as soon as they are made. */
-  refuses = false;
   /** Connections that are cut when their next commit is answered: the answer is lost. */
   lostCommits = 0;
+  /** Later connections are ended as soon as they are made. */
+  refuses = false;
+  /** Connections that listen for notifications are cut. */
+  refusesFeeds = false;
   /** How long bytes are on their way, in each direction. */
   delayMs = 0;
   /** How often a client sent something after an answer. */
@@ -52,7 +54,7 @@ export class Link {
     for (const sockets of this.#pairs) for (const socket of sockets) socket.destroy();
   }
 
-  /** The same for the connections of change feeds. */
+  /** The same for the connections that listen for notifications. */
   cutFeeds(): void {
     for (const sockets of this.#feeds) for (const socket of sockets) socket.destroy();
   }
@@ -87,9 +89,15 @@ export class Link {
     };
     let answered = true;
     client.on('data', (bytes) => {
+      if (bytes.includes(LISTEN)) {
+        if (this.refusesFeeds) {
+          client.destroy();
+          return;
+        }
+        this.#feeds.add(pair);
+      }
       if (answered) this.roundTrips++;
       answered = false;
-      if (bytes.includes(FEED)) this.#feeds.add(pair);
       pass(server, bytes);
     });
     server.on('data', (bytes) => {
