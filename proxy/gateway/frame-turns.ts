@@ -35,6 +35,7 @@ export class FrameTurns {
   readonly #forwarding: SessionForwarding | undefined;
   /** Of what identifies a turn. */
   readonly #digest = new ProcessDigest();
+  #draining = false;
   /** The last turn of each connection, for a client that has not seen its end. */
   readonly #last = new WeakMap<WebsocketConnection, ResumableClient>();
 
@@ -54,8 +55,9 @@ export class FrameTurns {
     return this.#forwarding?.owners.count ?? 0;
   }
 
-  /** Ends the turns without a client: none can come back to a gateway that stops. */
+  /** Ends the turns without a client, and each whose client leaves from now on: none can come back to a gateway that stops. */
   drain(): void {
+    this.#draining = true;
     this.#resumable.endDetached();
   }
 
@@ -148,6 +150,7 @@ export class FrameTurns {
       identity,
       windowMs: turn.timeouts.websocket_resume_ms,
       maxBytes: turn.limits.websocket_resume_bytes,
+      canComeBack: () => !this.#draining,
       clock,
       counters,
       forget: (forgotten) => this.#resumable.remove(session, forgotten),

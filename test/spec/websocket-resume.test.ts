@@ -254,6 +254,20 @@ test('[F8.4] a gateway that stops ends the turns whose client is gone, and waits
   assert.equal(gate.upstream.socketsOf('north'), 0);
 });
 
+test('[F8.4] a client that leaves a gateway that stops ends its turn, which leaves its row', async () => {
+  await using gate = await started({
+    config: (draft) => {
+      draft.timeouts.drain_ms = 60_000;
+    },
+  });
+  const socket = await interrupted(gate, 4);
+  const stopping = gate.stop();
+  await until('the drain', async () => ((await fetch(`${gate.adminUrl}/readyz`)).ok ? undefined : true));
+  socket.terminate();
+  await stopping;
+  assert.deepEqual([gate.count('turns_detached'), gate.count('client_gone'), gate.upstream.socketsOf('north')], [0, 1, 0]);
+});
+
 test('[F8.4] another key does not find the turn', async () => {
   await using gate = await started({
     config: (draft) => {

@@ -16,6 +16,8 @@ export interface ResumableOptions {
   readonly windowMs: number;
   /** Most bytes of frames that are kept. */
   readonly maxBytes: number;
+  /** Whether clients can come back: not to a gateway that stops. */
+  readonly canComeBack: () => boolean;
   readonly clock: Pick<Clock, 'after'>;
   readonly counters: Counters;
   /** Called when the turn can no longer be resumed. */
@@ -118,7 +120,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   }
 
   get #isResumable(): boolean {
-    return !this.#isDisowned && !this.#log.isFull;
+    return !this.#isDisowned && !this.#log.isFull && this.#options.canComeBack();
   }
 
   #leaveConnection(connection: WebsocketConnection): void {
