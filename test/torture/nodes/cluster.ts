@@ -7,6 +7,7 @@ import { COMMAND } from '../stage/lane.ts';
 import type { Note } from '../stage/stage.ts';
 import { type Life, Member, type Span } from './member.ts';
 import { ProviderRecord } from './provider-record.ts';
+import { Pulse } from './pulse.ts';
 import { settingsFor, writeLogin } from './settings.ts';
 
 export const NODES = ['a', 'b', 'c'] as const;
@@ -20,6 +21,7 @@ export class Cluster {
   readonly record: ProviderRecord;
   readonly server: PostgresServer;
   readonly members: readonly Member[];
+  readonly pulse: Pulse;
   readonly notes = new Map<string, Note>();
   /** Times without the database, of all nodes. */
   readonly outages: Span[] = [];
@@ -49,6 +51,7 @@ export class Cluster {
     this.members = parts.members;
     this.#database = database;
     this.#folder = folder;
+    this.pulse = new Pulse(() => this.query('SELECT 1'));
   }
 
   static async open(): Promise<Cluster> {
@@ -76,6 +79,7 @@ export class Cluster {
   forget(): void {
     this.record.clear();
     this.outages.length = 0;
+    this.pulse.slow.length = 0;
     for (const { cutOff, lives } of this.members) {
       cutOff.length = 0;
       for (const life of lives.slice(0, -1)) this.reported.delete(life);
@@ -112,6 +116,7 @@ export class Cluster {
   }
 
   async close(): Promise<void> {
+    this.pulse.stop();
     await Promise.all(this.members.map((member) => member.lives.length > 0 && member.close()));
     await this.record.provider.close();
     await this.server.end('SIGQUIT');

@@ -9,14 +9,16 @@ const KNOWN_MS = 10_000;
 /** Rows and usage wait so long to be written, on a busy machine. */
 const WRITTEN_MS = 3_000;
 
+/** Without the database (Q34); frames have none. */
+const RETRY_AFTER = '5';
 /** What a client is told whose deadlines passed. */
 const LATE: ReadonlySet<number> = new Set([408, 503, 504]);
 
 const overlap = (one: Span, other: Span): boolean => one.from <= other.to && other.from <= one.to;
 
 /** The times in which the node could not rely on its database. */
-export const troubles = ({ outages }: Cluster, { cutOff }: Member): readonly Span[] =>
-  [...outages, ...cutOff].map(({ from, to }) => ({ from, to: to + KNOWN_MS }));
+export const troubles = ({ outages, pulse }: Cluster, { cutOff }: Member): readonly Span[] =>
+  [...outages, ...pulse.slow, ...cutOff].map(({ from, to }) => ({ from, to: to + KNOWN_MS }));
 
 const inTrouble = (cluster: Cluster, { members, span }: Told): boolean =>
   members.some((member) => troubles(cluster, member).some((trouble) => overlap(trouble, span)));
@@ -39,10 +41,11 @@ export function excuseOf(cluster: Cluster, told: Told): string | undefined {
     if (lostItsNode(told)) return 'its node ended';
     return wasPaused && outcome.how.includes('refused with 408') ? 'late at a paused node' : undefined;
   }
+  if (lostItsNode(told)) return 'its node ended';
   const { status, code, retryAfter } = outcome;
   const limited = hasLimits(call.key);
   if (limited && status === 429 && code === 'rate_limit_exceeded') return 'refused by its limits';
-  if (limited && status === 503 && code === 'server_is_overloaded' && retryAfter !== '') {
+  if (limited && status === 503 && code === 'server_is_overloaded' && (retryAfter ?? RETRY_AFTER) === RETRY_AFTER) {
     return inTrouble(cluster, told) || pausedMs(told) > 0 ? 'refused without the database' : undefined;
   }
   // Its deadlines passed while it was paused; of headers that it had not read it has no row.
@@ -51,7 +54,6 @@ export function excuseOf(cluster: Cluster, told: Told): string | undefined {
   if (call.key === 'capped' && status === 503 && code === 'server_is_overloaded' && span.from < cluster.slotsBackAt)
     return 'refused without slots';
   if (call.key === 'login' && status >= 500) return cluster.loginsInDoubt ? 'its log-ins are lost' : undefined;
-  if (lostItsNode(told)) return 'its node ended';
   return undefined;
 }
 
