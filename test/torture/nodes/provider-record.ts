@@ -68,7 +68,7 @@ export class ProviderRecord {
     this.#dispatches.length = 0;
   }
 
-  #observe({ turn, account, body, path, json, closed, headers }: ReceivedRequest): void {
+  #observe({ turn, account, body, path, json, closed, method, headers }: ReceivedRequest): void {
     if (isRefresh(path) && isObject(json)) {
       const token = `${account}: ${json.refresh_token}`;
       this.#refreshTokens.set(token, (this.#refreshTokens.get(token) ?? 0) + 1);
@@ -83,7 +83,9 @@ export class ProviderRecord {
       call: Number(call),
       key,
       account,
-      isUnauthorised: LOGINS.includes(account) && !this.provider.loginOf(account).accepts(headers.authorization, Date.now()),
+      // On a websocket the upgrade was checked.
+      isUnauthorised:
+        method !== 'WS' && LOGINS.includes(account) && !this.provider.loginOf(account).accepts(headers.authorization, Date.now()),
       at: performance.now(),
       get end() {
         return end;
