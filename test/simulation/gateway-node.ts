@@ -3,6 +3,7 @@ import { AccountStates } from '../../proxy/accounts/health/account-states.ts';
 import { Health } from '../../proxy/accounts/health/health.ts';
 import { ProbeClaims } from '../../proxy/accounts/health/probe-claims.ts';
 import { RefusedCredentials } from '../../proxy/accounts/health/refused-credentials.ts';
+import { AccountQuota, type StoredQuota } from '../../proxy/accounts/quota/account-quota.ts';
 import { Quota } from '../../proxy/accounts/quota/quota.ts';
 import { quotaFromHeaders } from '../../proxy/accounts/quota/quota-statement.ts';
 import type { Demand, SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
@@ -41,15 +42,27 @@ const NO_CREDENTIALS = { save: async () => undefined, load: async () => [] };
 
 /** What all nodes of a day have in common. */
 export interface Setting {
-  readonly simulated: readonly SimulatedAccount[];
   readonly accounts: readonly AccountConfig[];
   readonly pool: PoolConfig;
   readonly clock: Clock;
+  /** What the store has of an account's quota when the day begins. */
+  readonly stored: (account: string) => StoredQuota;
 }
 
 export function settingOf(strategy: Strategy, simulated: readonly SimulatedAccount[], clock: Clock): Setting {
   const assignments = simulated.map(({ id }) => ({ account: id, active: true, eligible: true, weight: 1 }));
-  return { simulated, accounts: simulated.map(configOf), pool: { ...POOL, strategy, max_attempts: MAX_ATTEMPTS, assignments }, clock };
+  const pool = { ...POOL, strategy, max_attempts: MAX_ATTEMPTS, assignments };
+  const stored = new Map(simulated.map((account) => [account.id, storedQuotaOf(account, clock.now())]));
+  return { accounts: simulated.map(configOf), pool, clock, stored: (account) => stored.get(account) ?? NOTHING };
+}
+
+const NOTHING: StoredQuota = { windows: [], spent: null, recovered: null };
+
+function storedQuotaOf(account: SimulatedAccount, now: number): StoredQuota {
+  const quota = new AccountQuota();
+  const statement = quotaFromHeaders(account.headers(now), 'agent', 200, now);
+  if (statement) quota.record(statement, now);
+  return quota.toStored();
 }
 
 /** What a node has of a store that others share. */
@@ -77,7 +90,7 @@ export class GatewayNode {
 
   /** @param shared undefined for the only node */
   constructor(setting: Setting, shared?: Shared) {
-    const { accounts, pool, clock } = setting;
+    const { accounts, pool, clock, stored } = setting;
     this.#setting = setting;
     const now = (): number => clock.now();
     const counters = new Counters();
@@ -88,7 +101,7 @@ export class GatewayNode {
     const { states } = this;
     const quota = new Quota({
       clock,
-      load: (account) => states.rows(account).find(({ model }) => model === '')?.windows ?? null,
+      load: (account) => states.rows(account).find(({ model }) => model === '')?.windows ?? stored(account),
       save: (account, stored) => states.putWindows(account, stored),
       shared: shared !== undefined,
     });
@@ -125,8 +138,6 @@ export class GatewayNode {
     });
     this.#selection.configure(accounts);
     this.#generation = { accounts: byId, loaded: { bearers: new Map() } };
-    // As the usage reads at the start of a gateway.
-    for (const account of setting.simulated) this.observe(account, undefined);
   }
 
   /** Reads an account's reply: its quota, and its failure if it is one. */

@@ -84,6 +84,7 @@ export class Health implements RoutabilityOfAccounts {
   /** Takes over what another process stored of these accounts. */
   refresh(ids: Iterable<string>): void {
     const { states, credentials } = this.#options;
+    let anyChanged = false;
     for (const id of ids) {
       // With several nodes another one may have accounts that this one has not.
       if (!this.#configured.has(id)) continue;
@@ -91,9 +92,11 @@ export class Health implements RoutabilityOfAccounts {
       // The other process has another bearer, and keeps its refusal.
       if (account.reauthRequired && credentials.isReplaced(id)) account.reauthRequired = false;
       if (isNewer) states.putHealth(id, storedHealth(account));
-      if (changed) this.#notify(account);
+      if (!changed) continue;
+      anyChanged = true;
+      this.#notify(account);
     }
-    this.#setTimer();
+    if (anyChanged) this.#setTimer();
   }
 
   /** Drops accounts that were removed, and the refusal of credentials that were replaced. */
