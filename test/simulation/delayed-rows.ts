@@ -68,7 +68,8 @@ export class DelayedRows {
 
   #seenBy(node: number, key: AccountStateKey): AccountStateRow | undefined {
     const history = this.#settled(key);
-    return history?.writes.reduce((row, { node: writer, patch }) => (writer === node ? { ...row, ...patch } : row), history.row);
+    const own = history?.writes.filter((write) => write.node === node) ?? [];
+    return history && Object.assign({ ...history.row }, ...own.map(({ patch }) => patch));
   }
 
   /** The row's history, with the writes in it that everyone sees by now. */

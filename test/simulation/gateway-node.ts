@@ -53,7 +53,12 @@ export function settingOf(strategy: Strategy, simulated: readonly SimulatedAccou
   const assignments = simulated.map(({ id }) => ({ account: id, active: true, eligible: true, weight: 1 }));
   const pool = { ...POOL, strategy, max_attempts: MAX_ATTEMPTS, assignments };
   const stored = new Map(simulated.map((account) => [account.id, storedQuotaOf(account, clock.now())]));
-  return { accounts: simulated.map(configOf), pool, clock, stored: (account) => stored.get(account) ?? NOTHING };
+  return {
+    accounts: simulated.map(({ id, plan }) => configOf(id, plan.maxConcurrent)),
+    pool,
+    clock,
+    stored: (account) => stored.get(account) ?? NOTHING,
+  };
 }
 
 const NOTHING: StoredQuota = { windows: [], spent: null, recovered: null };
@@ -203,14 +208,15 @@ const placeOf = (lease: Lease): Place => ({
   end: (result) => lease.end(result),
 });
 
-const configOf = ({ plan }: SimulatedAccount): AccountConfig => ({
-  id: plan.id,
-  label: plan.id,
-  base_url: `https://${plan.id}.example`,
+/** An account of a configuration. */
+export const configOf = (id: string, max_concurrent: number): AccountConfig => ({
+  id,
+  label: id,
+  base_url: `https://${id}.example`,
   headers: {},
   paused: false,
   visible: true,
-  max_concurrent: plan.maxConcurrent,
+  max_concurrent,
   models: {},
   drop_fields: [],
   websocket: true,

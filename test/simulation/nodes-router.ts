@@ -50,15 +50,18 @@ class Cluster {
   constructor(count: number, stalenessMs: number, setting: Setting) {
     const { clock } = setting;
     const tokens = Array.from({ length: count }, (_, token) => token);
+    const others = (writer: number, hears: (token: number) => void): void => {
+      for (const token of tokens) if (token !== writer) hears(token);
+    };
     this.#store = new SimulatedStore({
       clock,
       nodes: new Set(tokens),
       announce: (writer, account) =>
-        void clock.after(stalenessMs, () => this.#shares.forEach((shares, token) => token !== writer && shares.changed([account]))),
+        void clock.after(stalenessMs, () => others(writer, (token) => this.#shares[token]?.changed([account]))),
     });
-    const rows = new DelayedRows(clock, stalenessMs, (writer, { account, model }) => {
-      this.#nodes.forEach((node, token) => token !== writer && this.#read(node.states.refresh([[account, model]])));
-    });
+    const rows = new DelayedRows(clock, stalenessMs, (writer, { account, model }) =>
+      others(writer, (token) => this.#read(this.#nodes[token]?.states.refresh([[account, model]]))),
+    );
     const members = tokens.map((token) => ({
       id: `node-${token}`,
       token,
@@ -104,9 +107,9 @@ class Cluster {
     return this.#nodes[hashOf(turn) % this.#nodes.length] as GatewayNode;
   }
 
-  #read(refreshing: Promise<unknown>): void {
+  #read(refreshing: Promise<unknown> | undefined): void {
     this.#reading += 1;
-    void refreshing.finally(() => {
+    void Promise.resolve(refreshing).finally(() => {
       this.#reading -= 1;
     });
   }
