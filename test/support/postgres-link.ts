@@ -5,6 +5,8 @@ import { SentStatements } from './postgres-statements.ts';
 
 /** What the server answers to a COMMIT that succeeded. */
 const COMMITTED = Buffer.from('COMMIT\0');
+/** How a client begins to listen for notifications. */
+const LISTEN = Buffer.from('LISTEN ');
 
 export class Link {
   readonly #server: Server;
@@ -12,6 +14,8 @@ export class Link {
   #stopped = false;
   /** Connections that are cut when their next commit is answered: the answer is lost. */
   lostCommits = 0;
+  /** Connections that listen for notifications are cut. */
+  refusesFeeds = false;
   /** How long bytes are on their way, in each direction. */
   delayMs = 0;
   /** How often a client sent something after an answer. */
@@ -80,6 +84,10 @@ export class Link {
     let answered = true;
     const sent = new SentStatements();
     client.on('data', (bytes) => {
+      if (this.refusesFeeds && bytes.includes(LISTEN)) {
+        client.destroy();
+        return;
+      }
       const [statement] = sent.read(bytes);
       if (answered) this.roundTrips++;
       if (answered && statement !== undefined) this.statements.set(statement, (this.statements.get(statement) ?? 0) + 1);
