@@ -7,7 +7,8 @@ import { cpuOfChildren } from '../accounting.ts';
 
 const [seconds = '2'] = process.argv.slice(2);
 const KEYS = 64;
-const CALLERS = 64;
+/** More would wait for a connection of the store. */
+const CALLERS = 12;
 /** A node settles the turns that ended since the last settlement together. */
 const SETTLE_EVERY_MS = 5;
 const BOUNDS = { concurrent: 1e6, requests_per_minute: 1e9, tokens_per_day: 1e12, nanos_per_week: 1e15 };
@@ -24,8 +25,8 @@ async function caller(): Promise<void> {
     const n = turns++;
     const key = `key-${n % KEYS}`;
     const turn = limitedTurn({ node, key, grant: `grant-${n}`, at: Date.now(), tokens: 100, cost_nanos: 100 });
-    const { outcome } = await store.limits.take(turn, BOUNDS);
-    if (outcome !== 'granted') throw new Error(`a turn was ${outcome}`);
+    const taken = await store.limits.take(turn, BOUNDS);
+    if (taken.outcome !== 'granted') throw new Error(`a turn was ${taken.outcome}`);
     ended.push({ grant: turn.grant, key, used: usageRow({ key_id: key }), at: turn.at, minute: true });
     store.requests.append(requestRow({ id: `r${String(n).padStart(9, '0')}`, at: turn.at }));
     store.pins.put(pinRow({ hash: `pin-${n}` }));
