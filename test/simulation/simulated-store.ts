@@ -23,6 +23,8 @@ export class SimulatedStore {
   readonly #options: SimulatedStoreOptions;
   /** By account, then by node. */
   readonly #slots = new Map<string, Map<number, SlotRow>>();
+  /** By account, the nodes that want more than they have. */
+  readonly #short = new Map<string, Set<number>>();
   readonly #leases = new Map<string, Lease>();
   #tokens = 0;
 
@@ -38,16 +40,16 @@ export class SimulatedStore {
             const { account } = change.row;
             const held = this.#slots.get(account) ?? new Map<number, SlotRow>();
             this.#slots.set(account, held.set(node, change.row));
+            const short = this.#short.get(account) ?? new Set();
+            this.#short.set(account, short);
+            if (change.row.wanted > change.row.held) short.add(node);
+            else short.delete(node);
             if (change.announce) announce(node, account);
           }
           return changes.map(({ row: { account, held }, allowed, contended }) => ({ account, held, allowed, contended }));
         }),
       short: (node) =>
-        this.#answer(() =>
-          [...this.#slots].flatMap(([account, rows]) =>
-            [...rows.values()].some((row) => row.node !== node && row.wanted > row.held) ? [account] : [],
-          ),
-        ),
+        this.#answer(() => [...this.#short].flatMap(([account, nodes]) => ([...nodes].some((other) => other !== node) ? [account] : []))),
     };
     this.leases = {
       acquire: (name, owner, ttlMs) =>
