@@ -50,7 +50,7 @@ export type Verdict =
 
 export const failureOf = (verdict: Verdict): Failure | undefined => ('failure' in verdict ? verdict.failure : undefined);
 
-/** A reply of events as its row tells it. @param failure what the account reported, or how the reply broke off */
+/** The ending of a reply of events, as its row has it. @param failure what the account reported, or how the reply broke off */
 export function eventsEnding({ turn }: ReplyContext, outcome: Outcome, status: number, failure: Failure | undefined): Ending {
   const failed = outcome.kind === 'failed';
   // On a websocket an error frame has a status of its own.
