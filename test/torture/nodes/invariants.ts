@@ -2,9 +2,10 @@
 import { migrations } from '../../../store/migrations.ts';
 import type { Told } from './clients.ts';
 import type { Cluster } from './cluster.ts';
-import { excuseOf, mayBeLost, wasUndisturbed } from './excuses.ts';
+import { excuseOf, wasUndisturbed } from './excuses.ts';
 import { writtenBy } from './member.ts';
-import { type Dispatch, peakOf } from './provider-record.ts';
+import { peakOf } from './provider-record.ts';
+import { admitted, attemptsAsDispatched, byCall, nameOf, rowsAsTold, usageAsRows } from './recorded-turns.ts';
 import { CAPPED_ACCOUNT, KEYS, MOST_CONCURRENT, REQUESTS_PER_MINUTE } from './settings.ts';
 
 export interface Round {
@@ -48,9 +49,6 @@ export async function brokenInvariants(round: Round): Promise<readonly string[]>
   return broken;
 }
 
-const nameOf = ({ call: { number, kind, key }, lives }: Told): string =>
-  `call ${number} (${kind} of ${key} at ${lives.map(({ node }) => node).join(', then ')})`;
-
 /** Every call ended as it must. */
 function ends({ cluster, told }: Round): readonly string[] {
   return told
@@ -62,10 +60,6 @@ function ends({ cluster, told }: Round): readonly string[] {
       return `${nameOf(one)} ended after ${took} ms at ${Math.round(span.to)}: ${JSON.stringify(outcome)}`;
     });
 }
-
-const byCall = (all: readonly Dispatch[]): ReadonlyMap<number, readonly Dispatch[]> => Map.groupBy(all, ({ call }) => call);
-
-const admitted = ({ record }: Cluster): readonly Dispatch[] => record.dispatches.filter(({ isUnauthorised }) => !isUnauthorised);
 
 /** No turn is sent again and again: at most once to each account and once more with another token, by two nodes. */
 const MOST_DISPATCHES = 6;
@@ -81,81 +75,6 @@ async function dispatches({ cluster, told, ownersUnknown }: Round): Promise<read
     const after = (at: number | undefined): string => (at === undefined ? '' : `${Math.round(at - one.span.from)}`);
     const list = all.get(number)?.map(({ account, at, end }) => `${account} ${after(at)} to ${after(end?.at)} ms ${end?.how}`);
     return [`${nameOf(one)}, from ${Math.round(one.span.from)}, was dispatched ${tried} times: ${list?.join(', ')}`];
-  });
-}
-
-const STORED = '(SELECT count(*) FROM attempts WHERE request_id = requests.id)';
-
-/** How often the turn of a row was dispatched: of one that succeeded at once the attempt is not stored. */
-const ATTEMPTS = `(CASE WHEN ${STORED} = 0 AND account IS NOT NULL AND retries = 0 AND status < 300 AND outcome = 'completed' THEN 1 ELSE ${STORED} END)`;
-
-/** Without those whose token had expired: of a websocket that is the upgrade, which is no turn at the provider. */
-const ADMITTED = `(${ATTEMPTS} - (SELECT count(*) FROM attempts AS tried WHERE request_id = requests.id AND tried.status = 401))`;
-
-/** Attempts without an answer: they may not have reached the provider. */
-const UNANSWERED = '(SELECT count(*) FROM attempts AS silent WHERE request_id = requests.id AND silent.status IS NULL)';
-
-/** Answers over HTTP have their row, with the status and usage that the client saw, and an attempt for each dispatch. */
-async function rowsAsTold({ cluster, told, since }: Round): Promise<readonly string[]> {
-  const records = await cluster.query(
-    `SELECT id, status, outcome, input_tokens, output_tokens, ${ADMITTED} AS attempts, ${UNANSWERED} AS unanswered FROM requests WHERE at >= ${since}`,
-  );
-  const rows = new Map(records.map((row) => [String(row.id), row]));
-  const calls = byCall(admitted(cluster));
-  return told.flatMap((one) => {
-    const { outcome, call } = one;
-    if (!outcome || outcome.kind === 'broken' || outcome.requestId === undefined || mayBeLost(cluster, one)) return [];
-    if (outcome.kind === 'refused' && outcome.status === 408) return [];
-    const row = rows.get(outcome.requestId);
-    if (!row) return [`${nameOf(one)} has no row (${JSON.stringify(outcome)})`];
-    const sent = calls.get(call.number)?.length ?? 0;
-    if (sent > Number(row.attempts) || sent < Number(row.attempts) - Number(row.unanswered))
-      return [`${nameOf(one)} was dispatched ${sent} times and has ${row.attempts} attempts`];
-    const status = outcome.kind === 'whole' ? 200 : outcome.status;
-    if (Number(row.status) !== status) return [`${nameOf(one)} was told ${status}, its row says ${row.status}`];
-    const usage = outcome.kind === 'whole' ? outcome.usage : undefined;
-    if (usage && (Number(row.input_tokens) !== usage[0] || Number(row.output_tokens) !== usage[1]))
-      return [`${nameOf(one)} used ${usage}, its row says ${row.input_tokens},${row.output_tokens}`];
-    return [];
-  });
-}
-
-/** Of all calls, those on websockets among them. */
-async function attemptsAsDispatched({ cluster, told, since }: Round): Promise<readonly string[]> {
-  const [row] = await cluster.query(`SELECT sum(${ADMITTED}) AS sum, sum(${UNANSWERED}) AS unanswered FROM requests WHERE at >= ${since}`);
-  const written = Number(row?.sum);
-  const lost = new Set(told.filter((one) => mayBeLost(cluster, one)).map(({ call }) => call.number));
-  const all = admitted(cluster).length;
-  const least = admitted(cluster).filter(({ call }) => !lost.has(call)).length;
-  cluster.turns += told.length;
-  if (written >= least && written - Number(row?.unanswered) <= all) return [];
-  const failed = await cluster.query(
-    `SELECT account, cause, status, error_class, count(*)::int AS count FROM attempts WHERE at >= ${since} AND status IS DISTINCT FROM 200 GROUP BY 1, 2, 3, 4`,
-  );
-  const which = `; those that failed: ${JSON.stringify(failed)}`;
-  return [`the provider had ${all} dispatches, ${all - least} of them by killed nodes; ${written} attempts have rows${which}`];
-}
-
-/** More than a turn uses. */
-const TURN_TOKENS = 2_000;
-
-/** The usage of each key is the sum of its rows, but for turns whose process was killed between the two. */
-async function usageAsRows({ cluster, told }: Round): Promise<readonly string[]> {
-  for (const one of told) if (mayBeLost(cluster, one)) cluster.lost.set(one.call.key, (cluster.lost.get(one.call.key) ?? 0) + 1);
-  const rows =
-    await cluster.query(`SELECT key_id, count(*) AS requests, sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)) AS tokens
-    FROM requests WHERE ${ATTEMPTS} > 0 GROUP BY key_id`);
-  const settled = await cluster.query(
-    'SELECT key_id, sum(requests) AS requests, sum(input_tokens + output_tokens) AS tokens FROM usage GROUP BY key_id',
-  );
-  return rows.flatMap(({ key_id, requests, tokens }) => {
-    const own = settled.find((row) => row.key_id === key_id);
-    const lost = cluster.lost.get(String(key_id)) ?? 0;
-    const [turns, used] = [Number(own?.requests) - Number(requests), Number(own?.tokens) - Number(tokens)];
-    const equal = Math.abs(turns) <= lost && Math.abs(used) <= lost * TURN_TOKENS;
-    return equal
-      ? []
-      : [`usage of ${key_id}: ${own?.requests} turns, ${own?.tokens} tokens; its rows: ${requests}, ${tokens}; ${lost} of killed nodes`];
   });
 }
 
