@@ -46,6 +46,10 @@ const KNOWN = `
       WHERE substr(leases.owner, 1, length(nodes.id) + 1) = nodes.id || '/' AND leases.expires_at > $1) AS leases
   FROM nodes WHERE expires_at > $2 ORDER BY id`;
 
+/** The answer to an earlier join was lost: the lease is the process's own. One without a listener has nothing that is its own. */
+const isSameProcess = (one: NewNode, other: NewNode): boolean =>
+  one.address !== null && one.address === other.address && one.started_at === other.started_at;
+
 /** @param clock Unix milliseconds of this process: leases are compared by the clock that all nodes share */
 export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
   const ahead = (): number => driver.now() - clock();
@@ -57,7 +61,7 @@ export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
         const token = await increment(transaction, 'lease_token');
         const now = driver.now();
         const [other] = await select(transaction, nodes, { where: [where('id = ?', node.id), where('expires_at > ?', now)] });
-        if (other) return { result: { taken: here(other) }, batch: new Map() };
+        if (other && !isSameProcess(other, node)) return { result: { taken: here(other) }, batch: new Map() };
         if (former !== undefined) await transaction.run('UPDATE key_grants SET node = $1 WHERE node = $2', [token, former]);
         const row = { ...node, token, expires_at: now + ttlMs };
         return { result: { joined: here(row) }, batch: new Map([[nodes, [row]]]) };

@@ -39,6 +39,15 @@ for (const adapter of adapters) {
       assert.deepEqual(await one.nodes.list(), [second.joined]);
     });
 
+    test('[Q34] join again where the answer to a join was lost', async (context) => {
+      const { one } = await openTwo(context);
+      const lost = await one.nodes.join(newNode({ address: 'http://here:1' }), 30_000);
+      const again = await one.nodes.join(newNode({ address: 'http://here:1' }), 30_000);
+      assert.ok('joined' in lost && 'joined' in again && again.joined.token > lost.joined.token);
+      const restarted = newNode({ address: 'http://here:1', started_at: again.joined.started_at + 1 });
+      assert.deepEqual(await one.nodes.join(restarted, 30_000), { taken: again.joined });
+    });
+
     test('renew their lease and their digest, but not a lease that has expired', async (context) => {
       const { time, one } = await openTwo(context);
       const answer = await one.nodes.join(newNode(), 30_000);
