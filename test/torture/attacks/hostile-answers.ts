@@ -11,7 +11,7 @@ export const hostileAnswers: Attack = {
   title: 'answers over HTTP that no honest provider gives',
   stage: 'ordinary',
   // Answers without end take what the provider can send.
-  lanes: 6,
+  lanes: 4,
   sample: 120,
   async cases(_stage, random) {
     const pairs = DISPATCHED_CALLS.flatMap((call) =>
