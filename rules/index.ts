@@ -133,9 +133,9 @@ export const RULES: readonly Rule[] = [
   chatSettings, // after every rule that reads effort and caps by Chat's names
   lowerSchemas, // before Lite moves the tools
   liftInstructions, // Full only
-  requestCompression, // after the last refusal, so that no refused turn pays for it; before Lite, whose own items hold no outputs (F7)
-  liteRewrite, // Lite only
-  backendShape, // after every rule that edits reasoning and include
+  requestCompression, // an edit, so that no refused turn pays for it; before Lite, whose own items hold no outputs (F7)
+  liteRewrite, // an edit, because compression is one; Lite only
+  backendShape, // an edit too: after every rule that edits reasoning and include
   compactionProjection, // per attempt; after the Lite rewrite (F2.15), and before an account drops what it refuses
   modelMapping, // per attempt
   dropFields, // per attempt, before the marker, which no setting may remove

@@ -1,4 +1,5 @@
-// The change feed: asks the store at intervals what other processes wrote, and passes the keys to the caches of those tables.
+// The change feed: asks the store what other processes wrote, at intervals and whenever it tells, and passes the keys to the caches of
+// those tables.
 import type { Change, ChangesVerbs, TrackedTable } from './changes.ts';
 
 /** Refreshes a cache. Where it fails, the same changes are delivered again. */
@@ -10,15 +11,21 @@ export interface ChangeFeedOptions {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-/** One read of one row while nothing changes; Q34 allows 10 s of polling. */
+/** One read of one row while nothing changes. After a failure the next read follows as soon. */
 const INTERVAL_MS = 1_000;
+/** Of a store that tells: for what it missed, and while its feed is down (Q34). */
+const SAFETY_INTERVAL_MS = 10_000;
+
+const NOTHING = (): void => undefined;
 
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #listeners: { readonly table: TrackedTable; readonly listener: ChangeListener }[] = [];
   #cursor = 0;
   #stopped = false;
-  #cancel = (): void => undefined;
+  #polling = false;
+  #again = false;
+  #cancel = NOTHING;
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
@@ -32,8 +39,10 @@ export class ChangeFeed {
   /** Resolves when the feed covers all later writes: load the tables after that. */
   async start(): Promise<void> {
     // Without a cursor the first read returns all recorded changes.
-    this.#cursor = await this.#options.changes.cursor().catch(() => 0);
-    this.#schedule();
+    const { changes } = this.#options;
+    this.#cursor = await changes.cursor().catch(() => 0);
+    this.#schedule(changes.listen ? SAFETY_INTERVAL_MS : INTERVAL_MS);
+    changes.listen?.(() => void this.#wake());
   }
 
   stop(): void {
@@ -41,8 +50,8 @@ export class ChangeFeed {
     this.#cancel();
   }
 
-  /** Reads and delivers once. A failure of the store or of a listener leaves the cursor where it was. */
-  async poll(): Promise<void> {
+  /** Reads and delivers once. @returns false where the store or a listener failed, which leaves the cursor where it was */
+  async poll(): Promise<boolean> {
     try {
       const { cursor, changes } = await this.#options.changes.since(this.#cursor);
       for (const { table, listener } of changes.length > 0 ? this.#listeners : []) {
@@ -50,13 +59,33 @@ export class ChangeFeed {
         if (keys.length > 0) await listener(keys);
       }
       this.#cursor = cursor;
+      return true;
     } catch {
-      // The next poll repeats it.
+      return false;
     }
   }
 
-  #schedule(): void {
+  /** What was written during a poll may not be in its answer: another poll follows. */
+  async #wake(): Promise<void> {
+    this.#again = true;
+    if (this.#polling) return;
+    this.#polling = true;
+    this.#cancel();
+    let succeeded = true;
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      succeeded = await this.poll();
+    }
+    this.#polling = false;
+    const { changes } = this.#options;
+    this.#schedule(succeeded && changes.listen ? SAFETY_INTERVAL_MS : INTERVAL_MS);
+  }
+
+  #schedule(ms: number): void {
     if (this.#stopped) return;
-    this.#cancel = this.#options.after(INTERVAL_MS, () => void this.poll().then(() => this.#schedule()));
+    this.#cancel = this.#options.after(ms, () => {
+      this.#cancel = NOTHING;
+      void this.#wake();
+    });
   }
 }

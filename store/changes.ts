@@ -5,8 +5,8 @@ import type { Batch, Driver } from './driver.ts';
 import type { ChangeRow } from './rows.ts';
 import { type Table, changes as table } from './tables.ts';
 
-/** Tables that processes have copies of. Pins are looked up when they are needed instead. */
-export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'usage';
+/** Tables that processes have copies of. Of pins the moved ones are told; others are looked up when they are needed. */
+export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'nodes' | 'pins' | 'slots' | 'usage';
 
 export interface Change {
   readonly table: TrackedTable;
@@ -30,6 +30,8 @@ export interface ChangesVerbs {
   cursor(): Promise<number>;
   /** What other processes wrote after the cursor; costs one read of one row where nothing changed. */
   since(cursor: number): Promise<Changes>;
+  /** Calls `wake` soon after other processes wrote, on an engine that tells. Once for a store. */
+  listen?(wake: () => void): void;
 }
 
 export function changesVerbs(driver: Driver, writer: string): ChangesVerbs {
@@ -37,7 +39,9 @@ export function changesVerbs(driver: Driver, writer: string): ChangesVerbs {
     const [record] = await driver.query("SELECT value FROM counters WHERE name = 'version'", []);
     return Number(record?.value ?? 0);
   };
+  const { listen } = driver;
   return {
+    ...(listen && { listen }),
     cursor: cursorNow,
     async since(cursor) {
       const next = await cursorNow();

@@ -1,4 +1,7 @@
 // What an engine's adapter implements for the store, in SQL that both SQLite and PostgreSQL accept.
+import { StoreError } from './errors.ts';
+import type { LeaseVerbs } from './lease-verbs.ts';
+import type { LimitBounds, LimitedTurn, Taken } from './limit-rows.ts';
 import type { Table } from './tables.ts';
 
 export type Value = string | number | null;
@@ -16,21 +19,78 @@ export interface Session {
 /** Rows by table; no key occurs twice in one table that replaces, adds or patches. */
 export type Batch = ReadonlyMap<Table, readonly object[]>;
 
+/** A query that returns a row while a writer may write. The row stays locked until the write is over. */
+export interface Guard {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+export interface Transaction extends Omit<Session, 'script'> {
+  /** Locks rows of a table by writing them, in the order of their keys. */
+  lock(table: Table, rows: readonly object[]): Promise<void>;
+}
+
+export interface Update<Result> {
+  readonly result: Result;
+  /** Written last; rows of tracked tables are recorded in `changes`. */
+  readonly batch: Batch;
+}
+
 export interface Driver extends Omit<Session, 'script'> {
+  /** Whether several nodes may use the database at once. */
+  readonly shared: boolean;
+  /** Unix milliseconds: the clock that all processes on the database compare leases by. */
+  now(): number;
   /** Like `query`, for operators: however long it takes, the reads of turns do not wait for it. */
   browse: Session['query'];
-  /** Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. */
-  write(batch: Batch): Promise<void>;
+  /** Like `run`, for large deletions: the same holds. */
+  maintain: Session['run'];
+  /**
+   * Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. One batch at a time.
+   * @throws StoreError `lost` where the guard returns no row; nothing was written then
+   */
+  write(batch: Batch, guard?: Guard): Promise<void>;
+  /** Like `write`, beside it, for rows that may be written twice: one such batch at a time. */
+  writeBeside(batch: Batch): Promise<void>;
   /**
    * Runs statements as one transaction that no other one overlaps (in SQLite the write lock, in PostgreSQL serialisable isolation);
    * durable when it resolves. It waits up to 5 s for other processes. The work may run more than once and has no other effects.
    */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
+  /**
+   * A transaction that decides by rows that it has locked, by writing them, or that it writes at the end: on PostgreSQL others may overlap
+   * it. What the work returns is written and committed at once: those locks never wait for this process. The work may run more than once.
+   */
+  update<Result>(work: (transaction: Transaction) => Promise<Update<Result>>): Promise<Result>;
+  /** See `LimitVerbs.take`. One round trip on PostgreSQL. */
+  takeLimits(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
+  /** Leases in fewer round trips than `transaction` takes. */
+  readonly leases?: LeaseVerbs;
+  /** Calls `wake` soon after another process recorded changes, and whenever it may have missed some. Once for a driver. */
+  listen?(wake: () => void): void;
+  /** Of a database that several nodes may use. */
+  stats?(): DatabaseStats;
   close(): Promise<void>;
 }
 
+export interface DatabaseStats {
+  /** False during an outage: reads fail at once. */
+  readonly reachable: boolean;
+  /** Whether changes of other nodes arrive at once; else they are polled. */
+  readonly feed_connected: boolean;
+  readonly feed_losses: number;
+  /** Open, in use or idle. */
+  readonly connections: number;
+  /** Statements that wait for a connection. */
+  readonly waiting: number;
+  /** How far the database's clock is ahead of this machine's; 0 below 100 ms. */
+  readonly clock_difference_ms: number;
+}
+
+export const lost = (): StoreError => new StoreError('lost', 'another process has the lease of this write');
+
 /** Increments a counter and returns its new value. The lock that this takes makes the order of values the order of commits. */
-export async function increment(session: Session, counter: 'version' | 'lease_token'): Promise<number> {
+export async function increment(session: Pick<Session, 'query'>, counter: 'version' | 'lease_token'): Promise<number> {
   const [record] = await session.query('UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value', [counter]);
   return Number(record?.value);
 }

@@ -7,6 +7,12 @@ export type StoreErrorCode =
   | 'too_new' // a newer poolgate has migrated it
   | 'locked' // another process holds the lock for longer than we wait
   | 'full' // no space left
+  | 'unreachable' // the database server cannot be reached, or does not answer
+  | 'not_empty' // the destination of a copy
+  | 'other_secret' // the nodes on this database have another secret than this one
+  | 'busy' // the database server took longer than the deadline, or has no connection free
+  | 'refused' // the database server refuses the user, the password or the database of the URL
+  | 'lost' // the lease of a guarded write was lost: nothing was written
   | 'bad_row' // this row can never be written; trying again does not help
   | 'failed' // anything else; may be temporary
   | 'closed';

@@ -1,33 +1,21 @@
-// Leases: at most one owner of a name at a time, over all processes on the database, until it releases the lease or the lease expires.
-// Used by the refresh of OAuth credentials; with several nodes also by probes, reads of catalogs and usage, and session owners (Q34).
-import { type Driver, increment } from './driver.ts';
-
-export interface Lease {
-  readonly name: string;
-  readonly owner: string;
-  /** Greater than that of every earlier lease: what a guarded write compares, so that an owner that was paused cannot overwrite. */
-  readonly token: number;
-  /** Unix milliseconds. */
-  readonly expires_at: number;
-}
-
-export interface LeaseVerbs {
-  /** Undefined while another lease of this name has not expired, also one of the same owner. */
-  acquire(name: string, owner: string, ttlMs: number): Promise<Lease | undefined>;
-  /** The lease with its new expiry time; undefined where it was lost: it had expired, or was released. */
-  renew(lease: Lease, ttlMs: number): Promise<Lease | undefined>;
-  /** Does nothing to a lease that another owner has acquired since. */
-  release(lease: Lease): Promise<void>;
-}
+// Leases by transactions that every engine has.
+import { type Driver, type Guard, increment } from './driver.ts';
+import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 
 const HELD = 'SELECT token FROM leases WHERE name = $1 AND expires_at > $2';
 
-export function leaseVerbs(driver: Driver, clock: () => number): LeaseVerbs {
+/** Holds while the lease does. */
+export const heldBy = ({ name, token }: Lease, now: number): Guard => ({
+  sql: 'SELECT token FROM leases WHERE name = $1 AND token = $2 AND expires_at > $3',
+  values: [name, token, now],
+});
+
+export function leaseVerbs({ query, transaction }: Pick<Driver, 'query' | 'transaction'>, clock: () => number): LeaseVerbs {
   return {
     async acquire(name, owner, ttlMs) {
       // A held lease costs a read and no write.
-      if ((await driver.query(HELD, [name, clock()])).length > 0) return undefined;
-      return driver.transaction(async (session) => {
+      if ((await query(HELD, [name, clock()])).length > 0) return undefined;
+      return transaction(async (session) => {
         const token = await increment(session, 'lease_token');
         const now = clock();
         if ((await session.query(HELD, [name, now])).length > 0) return undefined;
@@ -41,11 +29,11 @@ export function leaseVerbs(driver: Driver, clock: () => number): LeaseVerbs {
       const now = clock();
       const expires_at = now + ttlMs;
       const sql = 'UPDATE leases SET expires_at = $1 WHERE name = $2 AND token = $3 AND expires_at > $4';
-      const renewed = await driver.transaction((session) => session.run(sql, [expires_at, lease.name, lease.token, now]));
+      const renewed = await transaction((session) => session.run(sql, [expires_at, lease.name, lease.token, now]));
       return renewed === 1 ? { ...lease, expires_at } : undefined;
     },
     async release({ name, token }) {
-      await driver.transaction((session) => session.run('DELETE FROM leases WHERE name = $1 AND token = $2', [name, token]));
+      await transaction((session) => session.run('DELETE FROM leases WHERE name = $1 AND token = $2', [name, token]));
     },
   };
 }

@@ -1,7 +1,9 @@
 // The schema, as numbered steps that are never edited once released, and the one way to apply them.
 // Plain SQL that SQLite and PostgreSQL read alike: BIGINT for every number, TEXT for the rest (JSON too), booleans as 0 and 1.
+import type { StoreCondition } from './condition.ts';
 import type { Session } from './driver.ts';
 import { StoreError } from './errors.ts';
+import { TAKE_LIMITS } from './postgres/take-limits.ts';
 
 const first = `
   CREATE TABLE requests (
@@ -98,24 +100,145 @@ const runningConfig = `
   CREATE TABLE running_config (name TEXT NOT NULL PRIMARY KEY, config TEXT NOT NULL, at BIGINT NOT NULL);
 `;
 
+/** A program that meets a newer schema reads here whether it may use it. */
+const oldestProgram = `
+  ALTER TABLE schema_version ADD COLUMN oldest BIGINT NOT NULL DEFAULT 0;
+`;
+
+/** What all nodes on the database must have in common, such as the digest of a fixed text under a shared secret. */
+const checkValues = `
+  CREATE TABLE check_values (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+`;
+
+/** A batch that a process writes again, because the answer to its commit was lost, is recognised by its number. */
+const onceWritten = `
+  CREATE TABLE written_batches (process TEXT NOT NULL PRIMARY KEY, batch BIGINT NOT NULL, at BIGINT NOT NULL);
+`;
+
+/** Tokens without a row that all leases lock. */
+const leaseTokens = `
+  CREATE SEQUENCE lease_tokens;
+  SELECT setval('lease_tokens', (SELECT value + 1 FROM counters WHERE name = 'lease_token'), false);
+`;
+
+/** Nodes, their slots of the accounts, and the limits of keys over all nodes, which replace limits by windows that nothing used. */
+const nodes = `
+  CREATE TABLE nodes (
+    id TEXT NOT NULL PRIMARY KEY, token BIGINT NOT NULL, address TEXT, version TEXT NOT NULL, config_digest TEXT NOT NULL,
+    started_at BIGINT NOT NULL, expires_at BIGINT NOT NULL
+  );
+  CREATE TABLE slots (
+    account TEXT NOT NULL, node BIGINT NOT NULL, held BIGINT NOT NULL, wanted BIGINT NOT NULL, since BIGINT NOT NULL,
+    PRIMARY KEY (account, node)
+  );
+  CREATE TABLE slot_locks (account TEXT NOT NULL PRIMARY KEY);
+  CREATE TABLE key_grants (
+    grant_id TEXT NOT NULL PRIMARY KEY, key_id TEXT NOT NULL, node BIGINT NOT NULL, at BIGINT NOT NULL, slot BIGINT NOT NULL,
+    tokens BIGINT NOT NULL, cost_nanos BIGINT NOT NULL
+  );
+  CREATE INDEX key_grants_of_key ON key_grants (key_id);
+  CREATE TABLE key_slots (
+    key_id TEXT NOT NULL, slot BIGINT NOT NULL, requests BIGINT NOT NULL, tokens BIGINT NOT NULL, PRIMARY KEY (key_id, slot)
+  );
+  DROP TABLE limit_slots;
+  DROP TABLE limit_grants;
+`;
+
+/** What several nodes need to overwrite no newer state of an account, to send no refresh token twice, to bring back no former login, and to know what each of them ran. */
+const exchanges = `
+  ALTER TABLE account_state ADD COLUMN health_at BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE running_config ADD COLUMN version TEXT;
+  ALTER TABLE credentials ADD COLUMN exchange_token BIGINT;
+  ALTER TABLE credentials ADD COLUMN exchange_at BIGINT;
+  CREATE TABLE credential_imports (account TEXT NOT NULL, imported TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (account, imported));
+`;
+
+export interface Step {
+  /** For both engines. */
+  readonly sql?: string;
+  /** What PostgreSQL needs beside it: functions, sequences. A function is never changed; a later step makes one of another name. */
+  readonly postgres?: string;
+  /**
+   * The oldest schema version whose program can use a database with this step. Absent: every program can, because the step only adds what
+   * older programs do not name: tables, indexes, columns with a default. A step that removes or changes has to name the version whose
+   * program stopped to use it, so that nodes of the former version serve on while the next version is rolled out.
+   */
+  readonly oldest?: number;
+}
+
+/** The processes that native clients come back to for their turns. */
+const sessionOwners = `
+  CREATE TABLE session_owners (
+    session TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, address TEXT NOT NULL, lease TEXT NOT NULL, expires_at BIGINT NOT NULL
+  );
+  CREATE INDEX session_owners_owner ON session_owners (owner);
+`;
+
 /** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
-const migrations: readonly string[] = [first, credentials, usage, leanPins, coordination, files, runningConfig];
+export const migrations: readonly Step[] = [
+  { sql: first },
+  { sql: credentials },
+  { sql: usage },
+  { sql: leanPins },
+  { sql: coordination },
+  { sql: files },
+  { sql: runningConfig },
+  { sql: oldestProgram },
+  { sql: checkValues, postgres: onceWritten + leaseTokens },
+  { sql: nodes, postgres: TAKE_LIMITS, oldest: 10 },
+  { sql: sessionOwners },
+  { sql: exchanges },
+];
+
+export interface MigrationOptions {
+  readonly clock: () => number;
+  /** Runs the statements of a step that the engine needs. */
+  readonly apply: (step: Step) => Promise<void>;
+  /** Those of the program; tests add to them. */
+  readonly steps?: readonly Step[];
+}
 
 /**
- * Upgrades a database to the current schema. The adapter begins a transaction that excludes other migrations and commits it afterwards.
- * @throws StoreError `too_new` where a newer program migrated it: this one cannot interpret its rows.
+ * Upgrades a database to the current schema, or leaves a newer one as it is. The adapter begins a transaction that excludes other
+ * migrations and commits it afterwards.
+ * @throws StoreError `too_new` where a newer program made a change that this one cannot work with.
  */
-export async function migrate(session: Session, clock: () => number): Promise<void> {
+export async function migrate(session: Session, { clock, apply, steps = migrations }: MigrationOptions): Promise<void> {
   await session.script('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)');
-  const [newest] = await session.query('SELECT max(version) AS version FROM schema_version', []);
-  const version = Number(newest?.version ?? 0);
-  if (version > migrations.length) {
-    const known = `version ${migrations.length}`;
-    throw new StoreError('too_new', `the store has schema version ${version}, this program knows ${known}: start a newer poolgate on it`);
-  }
-  for (const [index, step] of migrations.entries()) {
+  const version = await highest(session, 'version');
+  if (version > steps.length) return checkUsable(session, { version, known: steps.length });
+  for (const [index, step] of steps.entries()) {
     if (index < version) continue;
-    await session.script(step);
+    await apply(step);
     await session.run('INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)', [index + 1, clock()]);
+    if (step.oldest !== undefined) await session.run('UPDATE schema_version SET oldest = $1 WHERE version = $2', [step.oldest, index + 1]);
   }
+}
+
+/** For operators: undefined where this program can use the schema of the database. */
+export async function schemaCondition(session: Pick<Session, 'query'>, place: string): Promise<StoreCondition | undefined> {
+  const version = await highest(session, 'version');
+  try {
+    if (version > migrations.length) await checkUsable(session, { version, known: migrations.length });
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof StoreError)) throw thrown;
+    const message = `${place} has schema version ${version}; this program knows ${migrations.length}.`;
+    return { level: 'problem', message, advice: 'Start a poolgate on it that is at least as new as the last one.' };
+  }
+}
+
+async function checkUsable(
+  session: Pick<Session, 'query'>,
+  { version, known }: { readonly version: number; readonly known: number },
+): Promise<void> {
+  const oldest = await highest(session, 'oldest');
+  if (oldest <= known) return;
+  const needed = `the store has schema version ${version}, which needs a program of version ${oldest}`;
+  throw new StoreError('too_new', `${needed}; this one knows version ${known}: start a newer poolgate on it`);
+}
+
+async function highest(session: Pick<Session, 'query'>, column: 'version' | 'oldest'): Promise<number> {
+  const [record] = await session.query(`SELECT max(${column}) AS highest FROM schema_version`, []);
+  return Number(record?.highest ?? 0);
 }

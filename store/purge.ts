@@ -1,7 +1,9 @@
 // Retention: deletes old rows in small chunks, each a transaction of its own, so that other writers never wait long for the database.
 import { CHANGES_KEPT_MS } from './changes.ts';
 import type { Driver } from './driver.ts';
-import { LIMITS_KEPT_MS } from './limits.ts';
+import { GRANTS_KEPT_MS, SLOTS_KEPT_MS } from './limit-rows.ts';
+import { DEAD_NODES_KEPT_MS } from './nodes.ts';
+import { OWNERS_KEPT_MS } from './session-owners.ts';
 import { attempts, audit, files, pins, requests, type Table, usage } from './tables.ts';
 
 /** Rows strictly older than these are deleted; a table without a limit keeps all rows. */
@@ -27,13 +29,16 @@ export interface Purged {
 
 const CHUNK_ROWS = 500;
 
-/** Also deletes the leases, changes and limits that no process can need any more. */
+/** Also deletes the leases, changes, nodes and reservations that no process can need any more. */
 export async function purge(driver: Driver, limits: PurgeLimits, now: number): Promise<Purged> {
   const { requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore } = limits;
-  await driver.run('DELETE FROM leases WHERE expires_at < $1', [now]);
-  await driver.run('DELETE FROM changes WHERE at < $1', [now - CHANGES_KEPT_MS]);
-  await driver.run('DELETE FROM limit_slots WHERE slot < $1', [now - LIMITS_KEPT_MS]);
-  await driver.run('DELETE FROM limit_grants WHERE at < $1', [now - LIMITS_KEPT_MS]);
+  await driver.maintain('DELETE FROM leases WHERE expires_at < $1', [now]);
+  await driver.maintain('DELETE FROM changes WHERE at < $1', [now - CHANGES_KEPT_MS]);
+  await driver.maintain('DELETE FROM nodes WHERE expires_at < $1', [now - DEAD_NODES_KEPT_MS]);
+  await driver.maintain('DELETE FROM slots WHERE node NOT IN (SELECT token FROM nodes)', []);
+  await driver.maintain('DELETE FROM key_slots WHERE slot < $1', [now - SLOTS_KEPT_MS]);
+  await driver.maintain('DELETE FROM key_grants WHERE at < $1', [now - GRANTS_KEPT_MS]);
+  await driver.maintain('DELETE FROM session_owners WHERE expires_at < $1', [now - OWNERS_KEPT_MS]);
   return {
     attempts: await remove(driver, attempts, 'at', requestsBefore),
     requests: await remove(driver, requests, 'at', requestsBefore),
@@ -50,7 +55,7 @@ async function remove(driver: Driver, { name, key }: Table, column: string, befo
   const oldest = `SELECT ${keys} FROM ${name} WHERE ${column} < $1 ORDER BY ${column} LIMIT ${CHUNK_ROWS}`;
   let total = 0;
   for (;;) {
-    const deleted = await driver.run(`DELETE FROM ${name} WHERE (${keys}) IN (${oldest})`, [before]);
+    const deleted = await driver.maintain(`DELETE FROM ${name} WHERE (${keys}) IN (${oldest})`, [before]);
     total += deleted;
     if (deleted < CHUNK_ROWS) return total;
   }

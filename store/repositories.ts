@@ -1,27 +1,51 @@
 // The store over any engine's driver: the verbs of each table, as queued writes and portable queries.
 import { randomUUID } from 'node:crypto';
 import { changesVerbs } from './changes.ts';
+import { checkValueVerbs } from './check-values.ts';
 import { derivedAttempt, isDerivable, succeededAtOnce } from './derived-attempt.ts';
 import type { Driver } from './driver.ts';
+import { exchangeVerbs } from './exchanges.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
-import { leaseVerbs } from './leases.ts';
+import type { Lease } from './lease-verbs.ts';
+import { heldBy, leaseVerbs } from './leases.ts';
 import { limitVerbs } from './limits.ts';
+import { nodeVerbs } from './nodes.ts';
 import { purge } from './purge.ts';
-import { type Condition, equals, oneOf, operators, select, where } from './query.ts';
-import { accountState, attempts, audit, catalog, credentials, files, pins, requests, runningConfig, usage } from './tables.ts';
+import { type Condition, equals, oneOf, operators, select, selectKeys, where } from './query.ts';
+import type { AccountStatePatch, StampedAccountState } from './rows.ts';
+import { sessionOwnerVerbs } from './session-owners.ts';
+import { slotVerbs } from './slots.ts';
+import {
+  accountState,
+  attempts,
+  audit,
+  catalog,
+  credentialImports,
+  credentials,
+  files,
+  movedPins,
+  pins,
+  requests,
+  runningConfig,
+  usage,
+} from './tables.ts';
 import { usageSums } from './usage-groups.ts';
 import type { Store } from './verbs.ts';
-import type { Writer } from './writer.ts';
+import { together, type Writer } from './writer.ts';
 
 const DEADLINE_MS = 5_000;
 const LIST_ROWS = 100;
 const MOST_LIST_ROWS = 1_000;
+/** What is decided together of an account's health. */
+const DECIDED = ['health', 'cooldown_until', 'streak', 'cause'] as const;
 /** How long before `ended_since` a request of the list may have begun. */
 const LOOK_BACK_MS = 3_600_000;
 
 export interface StoreParts {
   readonly driver: Driver;
   readonly writer: Writer;
+  /** The same one, or one of its own. */
+  readonly pinWriter: Writer;
   /** Names this process in the change records. */
   readonly writerId: string;
   readonly clock: () => number;
@@ -51,11 +75,16 @@ function concerned({ pools, accounts }: AuditFilter): Condition | undefined {
   return where(sql, ...ofPools.values, ...ofAccounts.values);
 }
 
-export function repositories({ driver, writer, writerId, clock }: StoreParts): Store {
+export function repositories({ driver, writer, pinWriter, writerId, clock }: StoreParts): Store {
+  const writers = [...new Set([writer, pinWriter])];
   const unexpired = () => where('expires_at > ?', clock());
   const unexpiredFile = () => where('(expires_at IS NULL OR expires_at > ?)', clock());
+  const stamped = (patch: AccountStatePatch): StampedAccountState =>
+    DECIDED.some((column) => patch[column] !== undefined) ? { ...patch, health_at: driver.now() } : patch;
+  const held = (lease: Lease) => () => heldBy(lease, driver.now());
   let closing: Promise<void> | undefined;
   return {
+    shared: driver.shared,
     requests: {
       append(row, made = []) {
         writer.append(requests, row);
@@ -83,19 +112,27 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     },
     catalog: {
       put: (row) => writer.put(catalog, row),
+      putUnder: (lease, row) => writer.saveGuarded(catalog, row, held(lease)),
       load: () => select(driver, catalog, {}),
-    },
-    accounts: {
-      patch: (patch) => writer.put(accountState, patch),
-      load: () => select(driver, accountState, {}),
-      async find(account, model) {
-        await writer.flush(DEADLINE_MS);
-        const [row] = await select(driver, accountState, { where: [equals('account', account), equals('model', model)] });
+      async find(account) {
+        const [row] = await select(driver, catalog, { where: [equals('account', account)] });
         return row;
       },
     },
+    accounts: {
+      patch: (patch) => writer.put(accountState, stamped(patch)),
+      patchNow: (patch) => void writer.save(accountState, stamped(patch)).catch(() => undefined),
+      patchUnder: (lease, patch) => writer.saveGuarded(accountState, stamped(patch), held(lease)),
+      load: () => select(driver, accountState, {}),
+      async find(keys) {
+        await writer.flush(DEADLINE_MS);
+        return selectKeys(driver, accountState, keys);
+      },
+    },
     pins: {
-      put: (row) => writer.put(pins, row),
+      put: (row) => pinWriter.put(pins, row),
+      save: (row) => pinWriter.saveSoon(pins, row),
+      move: (row) => pinWriter.saveSoon(movedPins, row),
       load: (limit) => select(driver, pins, { where: [unexpired()], order: 'expires_at DESC', limit }),
       async find(hash) {
         const [pin] = await select(driver, pins, { where: [equals('hash', hash), unexpired()] });
@@ -104,11 +141,18 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     },
     credentials: {
       save: (row) => writer.save(credentials, row),
+      saveUnder: (lease, row) => writer.saveGuarded(credentials, row, held(lease)),
       async find(account) {
         const [row] = await select(driver, credentials, { where: [equals('account', account)] });
         return row;
       },
       load: () => select(driver, credentials, {}),
+      exchange: exchangeVerbs(driver, writer),
+      recordImport: (row) => writer.save(credentialImports, row),
+      async wasImported(account, imported) {
+        const known = await select(driver, credentialImports, { where: [equals('account', account), equals('imported', imported)] });
+        return known.length > 0;
+      },
     },
     files: {
       save: (row) => writer.save(files, row),
@@ -128,6 +172,11 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     usage: {
       add: (row) => writer.put(usage, row),
       load: (since) => select(driver, usage, { where: [where('day >= ?', since)] }),
+      read: (keys, take) =>
+        writer.between(async () => {
+          const rows = await selectKeys(driver, usage, keys);
+          take(rows.map((row) => writer.withQueued(usage, row)));
+        }),
       sums: (filter) => usageSums(operators(driver), filter),
     },
     audit: {
@@ -140,19 +189,24 @@ export function repositories({ driver, writer, writerId, clock }: StoreParts): S
     },
     runningConfig: {
       save: (row) => writer.save(runningConfig, row),
-      async find() {
-        const [row] = await select(driver, runningConfig, {});
+      async find(name) {
+        const [row] = await select(driver, runningConfig, { where: [equals('name', name)] });
         return row;
       },
     },
     changes: changesVerbs(driver, writerId),
-    leases: leaseVerbs(driver, clock),
+    leases: driver.leases ?? leaseVerbs(driver, clock),
+    sessionOwners: sessionOwnerVerbs(driver),
     limits: limitVerbs(driver, clock),
+    nodes: nodeVerbs(driver, clock),
+    slots: slotVerbs(driver),
+    checkValues: checkValueVerbs(driver),
     purge: (limits) => purge(driver, limits, clock()),
-    stats: () => writer.stats(),
-    flush: (deadlineMs = DEADLINE_MS) => writer.flush(deadlineMs),
+    stats: () => writers.map((one) => one.stats()).reduce(together),
+    database: () => driver.stats?.(),
+    flush: async (deadlineMs = DEADLINE_MS) => (await Promise.all(writers.map((one) => one.flush(deadlineMs)))).every(Boolean),
     close(deadlineMs = DEADLINE_MS) {
-      closing ??= writer.close(deadlineMs).then(() => driver.close());
+      closing ??= Promise.all(writers.map((one) => one.close(deadlineMs))).then(() => driver.close());
       return closing;
     },
   };

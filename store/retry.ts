@@ -1,5 +1,5 @@
 // Writes a batch again after growing pauses, until it is on disk, is known to be unwritable, or the store closes.
-import type { Batch } from './driver.ts';
+import type { Batch, Guard } from './driver.ts';
 import { StoreError, type StoreErrorCode } from './errors.ts';
 
 export interface RetryOptions {
@@ -16,8 +16,18 @@ export interface RetryStats {
   readonly failing_since: number | null;
 }
 
+export interface RetriedWrite {
+  readonly batch: Batch;
+  /** Asked for at each try: a lease expires meanwhile. */
+  readonly guard: (() => Guard) | undefined;
+  readonly isAwaited: () => boolean;
+}
+
+/** Failures that another try does not change. */
+const FINAL: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['bad_row', 'lost']);
+
 export class Retry {
-  readonly #write: (batch: Batch) => Promise<void>;
+  readonly #write: (batch: Batch, guard?: Guard) => Promise<void>;
   readonly #options: RetryOptions;
   #endPause: (() => void) | undefined;
   #abandoned = false;
@@ -25,7 +35,7 @@ export class Retry {
   #lastError: StoreErrorCode | null = null;
   #failingSince: number | null = null;
 
-  constructor(write: (batch: Batch) => Promise<void>, options: RetryOptions) {
+  constructor(write: (batch: Batch, guard?: Guard) => Promise<void>, options: RetryOptions) {
     this.#write = write;
     this.#options = options;
   }
@@ -39,17 +49,19 @@ export class Retry {
   }
 
   /** Resolves with undefined when the batch is on disk, else with the reason why it never will be. */
-  async write(batch: Batch, isAwaited: () => boolean): Promise<StoreError | undefined> {
+  async write({ batch, guard, isAwaited }: RetriedWrite): Promise<StoreError | undefined> {
     const [first, longest] = this.#options.retryMs;
     for (let pause = first; !this.#abandoned; pause = Math.min(pause * 2, longest)) {
       try {
-        await this.#write(batch);
+        await this.#write(batch, guard?.());
         this.#failingSince = null;
         return undefined;
       } catch (error) {
         const failure = error instanceof StoreError ? error : new StoreError('failed', 'the store could not write', { cause: error });
-        this.#lastError = failure.code;
-        if (failure.code === 'bad_row') return failure;
+        // The store has answered.
+        if (failure.code === 'lost') this.#failingSince = null;
+        else this.#lastError = failure.code;
+        if (FINAL.has(failure.code)) return failure;
         this.#failures++;
         this.#failingSince ??= this.#options.clock();
       }

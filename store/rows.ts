@@ -95,10 +95,17 @@ export interface AccountStateRow {
   /** Quota windows: plain data in a shape that quota defines and validates when it is read. */
   readonly windows: object | null;
   readonly updated_at: number;
+  /** When health, cooldown, streak and cause were decided, by the clock that all processes share. Set by the store. */
+  readonly health_at: number;
 }
 
+export type AccountStateKey = Pick<AccountStateRow, 'account' | 'model'>;
+
 /** The key of an account state and the fields of it that change; the others stay as the store has them. */
-export type AccountStatePatch = Pick<AccountStateRow, 'account' | 'model' | 'updated_at'> & Partial<AccountStateRow>;
+export type AccountStatePatch = Pick<AccountStateRow, 'account' | 'model' | 'updated_at'> & Partial<Omit<AccountStateRow, 'health_at'>>;
+
+/** A patch as it is written. */
+export type StampedAccountState = AccountStatePatch & Partial<Pick<AccountStateRow, 'health_at'>>;
 
 /** The credential of an account as it was last imported, and as it was last refreshed. */
 export interface CredentialRow {
@@ -108,6 +115,21 @@ export interface CredentialRow {
   /** The refreshed tokens, encrypted by the caller; null where nothing is refreshed. */
   readonly sealed: string | null;
   readonly updated_at: number;
+  /** The lease under which the refresh token in `sealed` was sent to its provider; null where no answer of the provider is missing. */
+  readonly exchange_token: number | null;
+  /** When it was sent. */
+  readonly exchange_at: number | null;
+}
+
+/** A credential without an open exchange. */
+export type NewCredentialRow = Omit<CredentialRow, 'exchange_token' | 'exchange_at'>;
+
+/** A login that some node imported from its file. A node whose file still has an earlier one must not bring it back. */
+export interface CredentialImportRow {
+  readonly account: string;
+  /** As in the credential's row. */
+  readonly imported: string;
+  readonly at: number;
 }
 
 /** The account of a continuation. */
@@ -160,6 +182,48 @@ export interface UsageRow {
   readonly held_nanos: number;
 }
 
+export type UsageKey = Pick<UsageRow, 'key_id' | 'pool' | 'day'>;
+
+/** A node as the others see it. Times are Unix milliseconds. */
+export interface NodeRow {
+  readonly id: string;
+  /** Greater than that of every earlier lease: what the node holds counts while the lease of this token has not expired. */
+  readonly token: number;
+  /** How other nodes reach its internal listener; null for a node without one. */
+  readonly address: string | null;
+  /** Of the program. */
+  readonly version: string;
+  readonly config_digest: string;
+  readonly started_at: number;
+  readonly expires_at: number;
+}
+
+/** What a node has of an account's `max_concurrent`. */
+export interface SlotRow {
+  readonly account: string;
+  /** The token of its lease. */
+  readonly node: number;
+  readonly held: number;
+  /** Turns of the node that are there or could go there. */
+  readonly wanted: number;
+  /** When it was last given more, or first asked; Unix milliseconds. */
+  readonly since: number;
+}
+
+/** The row that a process locks to change the slots of the account. */
+export interface SlotLockRow {
+  readonly account: string;
+}
+
+/** What a key used in one slot of time. */
+export interface KeySlotRow {
+  readonly key_id: string;
+  /** Unix milliseconds. */
+  readonly slot: number;
+  readonly requests: number;
+  readonly tokens: number;
+}
+
 /** The last write of one row of a tracked table by one process. */
 export interface ChangeRow {
   readonly table_name: string;
@@ -174,10 +238,12 @@ export interface ChangeRow {
 
 /** The configuration that ran last, as far as it may be stored. */
 export interface RunningConfigRow {
-  /** One row for the installation. */
-  readonly name: 'running';
+  /** `running`; with several nodes `node/` and the node's id. */
+  readonly name: string;
   /** Private values already replaced by the caller. */
   readonly config: object;
+  /** Of the configuration with its private values; null where an older program wrote the row. */
+  readonly version: string | null;
   readonly at: number;
 }
 

@@ -1,17 +1,27 @@
 // Opens the store. No SQL is written outside this folder.
 import { randomUUID } from 'node:crypto';
+import type { Driver } from './driver.ts';
+import { isPostgres, sqlitePath } from './engine.ts';
 import { StoreError } from './errors.ts';
+import type { Notice } from './notice.ts';
+import type { PostgresOptions } from './postgres/postgres.ts';
 import { repositories } from './repositories.ts';
 import type { Store } from './verbs.ts';
 import { Writer, type WriterOptions } from './writer.ts';
 
 export type { Change, Changes, ChangesVerbs, TrackedTable } from './changes.ts';
+export type { CheckValueVerbs } from './check-values.ts';
+export type { DatabaseStats } from './driver.ts';
 export { StoreError, type StoreErrorCode } from './errors.ts';
 export type * from './filters.ts';
-export type { Lease, LeaseVerbs } from './leases.ts';
-export type { LimitVerbs, Taken, WindowAmount } from './limits.ts';
+export type { Lease, LeaseVerbs } from './lease-verbs.ts';
+export type { LimitBounds, LimitedTurn, Settlement, StoredUse, Taken } from './limit-rows.ts';
+export type { LimitVerbs } from './limits.ts';
+export type { Joined, KnownNode, NewNode, NodeVerbs } from './nodes.ts';
 export type { Purged, PurgeLimits } from './purge.ts';
 export type * from './rows.ts';
+export type { SessionClaim, SessionOwner, SessionOwnerVerbs } from './session-owners.ts';
+export type { SlotClaim, SlotGrant, SlotVerbs } from './slots.ts';
 export type { UsageTotal } from './usage-groups.ts';
 export type { Store } from './verbs.ts';
 export type { WriterStats as StoreStats } from './writer.ts';
@@ -21,20 +31,35 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly clock: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
+  /** Most connections to PostgreSQL, at least 8; 12 by default. */
+  readonly connections?: number;
+  /** Hears of a shared store what an operator's log should have. */
+  readonly notice?: Notice;
 }
 
 /** 50,000 rows are ten seconds of 5,000 turns a second, and about 30 MB. */
 const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [50, 2_000] } as const;
 
+/** A short turn waits for its pin. */
+const PIN_FLUSH_MS = 5;
+
 /**
- * Opens the store that a `store:` setting names: `sqlite:PATH`, or `sqlite::memory:` for tests.
- * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new` or `locked`, with a message for the operator.
+ * Opens a store: `sqlite:PATH`, `sqlite::memory:` for tests, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
+ * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const [, scheme, place] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
-  if (scheme !== 'sqlite' || !place) throw new StoreError('bad_url', 'store: must be sqlite:PATH');
-  const { openSqlite } = await import('./sqlite/sqlite.ts');
-  const { clock, writer = randomUUID() } = options;
-  const driver = await openSqlite(place, { clock, writer });
-  return repositories({ driver, writer: new Writer(driver.write, { ...defaults, ...options }), clock, writerId: writer });
+  const { clock, writer = randomUUID(), notice = () => undefined, connections = 12 } = options;
+  const driver = await openDriver(url, { clock, writer, notice, connections });
+  const writing = new Writer(driver.write, { ...defaults, ...options });
+  // Where turns end only after their pins are stored, log rows are still gathered into large batches.
+  const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...defaults, ...options, flushMs: PIN_FLUSH_MS }) : writing;
+  return repositories({ driver, writer: writing, pinWriter, clock, writerId: writer });
+}
+
+/** The adapter of the other engine, and its library, are not loaded. */
+async function openDriver(url: string, options: PostgresOptions): Promise<Driver> {
+  const path = sqlitePath(url);
+  if (path !== undefined) return (await import('./sqlite/sqlite.ts')).openSqlite(path, options);
+  if (isPostgres(url)) return (await import('./postgres/postgres.ts')).openPostgres(url, options);
+  throw new StoreError('bad_url', 'store: must be sqlite:PATH or the URL of a PostgreSQL database');
 }

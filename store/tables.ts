@@ -1,17 +1,23 @@
 // The tables: the columns of each row type in order, its key, what a second row of one key does, and how a record is decoded.
 import { type ColumnType, decode } from './decoders.ts';
 import type {
-  AccountStatePatch,
   AccountStateRow,
   AttemptRow,
   AuditRow,
   CatalogRow,
   ChangeRow,
+  CredentialImportRow,
   CredentialRow,
   FileRow,
+  KeySlotRow,
+  NewCredentialRow,
+  NodeRow,
   PinRow,
   RequestRow,
   RunningConfigRow,
+  SlotLockRow,
+  SlotRow,
+  StampedAccountState,
   UsageRow,
 } from './rows.ts';
 import { addUsage } from './usage-sums.ts';
@@ -25,6 +31,7 @@ type ConflictRule = 'keep' | 'replace' | 'add' | 'patch';
  */
 export interface Field<Input extends object = object> {
   readonly column: string;
+  readonly type: ColumnType;
   /** Undefined where a patch does not have the field. */
   of(row: Input): unknown;
   /** The value where the first patch of a row does not have the field. */
@@ -41,6 +48,8 @@ export interface Table<Row extends object = object, Input extends object = Row> 
   readonly weight: number;
   /** Whether other processes have copies of its rows in memory: then every write of a row is recorded in `changes`. */
   readonly tracked: boolean;
+  /** Column to the one that says when its value was decided: an earlier decision does not replace a later one. */
+  readonly decidedAt: ReadonlyMap<string, string>;
   /** In the order of `columns`. */
   readonly fields: readonly Field<Input>[];
   /** Equal for rows of equal keys only. */
@@ -50,6 +59,9 @@ export interface Table<Row extends object = object, Input extends object = Row> 
   /** The row of a database record. @throws StoreError `corrupt` */
   decode(record: Readonly<Record<string, unknown>>): Row;
 }
+
+/** What an INSERT knows of a table. */
+export type TableColumns = Pick<Table, 'name' | 'columns' | 'key' | 'onConflict' | 'fields'> & Partial<Pick<Table, 'decidedAt'>>;
 
 interface Column<Input> {
   readonly type: ColumnType;
@@ -68,6 +80,7 @@ interface Shape<Row, Input> {
   readonly tracked?: boolean;
   /** Every field of the row and nothing else: the compiler checks it. */
   readonly columns: { readonly [Field in keyof Row]-?: Column<Input> };
+  readonly decidedAt?: { readonly [Field in keyof Row]?: keyof Row & string };
   /** For tables of patches. */
   readonly initial?: { readonly [Field in keyof Row]?: Row[Field] & (string | number) };
   /** For tables that add. */
@@ -79,18 +92,19 @@ const noSums = (): never => {
 };
 
 const table = <Row extends object, Input extends object = Row>(name: string, shape: Shape<Row, Input>): Table<Row, Input> => {
-  const { key, onConflict, weight = 1, tracked = false, initial, add = noSums } = shape;
+  const { key, onConflict, weight = 1, tracked = false, decidedAt = {}, initial, add = noSums } = shape;
   const columns = Object.keys(shape.columns) as (keyof Row & string)[];
   const decoded = columns.map((column) => ({ column, type: shape.columns[column].type, place: `${name}.${column}` }));
   const keyFields = key.map((column) => shape.columns[column]);
   return {
     name,
     columns,
-    fields: columns.map((column) => ({ column, of: shape.columns[column].of, initial: initial?.[column] ?? null })),
+    fields: columns.map((column) => ({ column, ...shape.columns[column], initial: initial?.[column] ?? null })),
     key,
     onConflict,
     weight,
     tracked,
+    decidedAt: new Map(Object.entries<string>(decidedAt)),
     identity(row) {
       // No field of a key contains a NUL.
       let identity = '';
@@ -166,11 +180,18 @@ export const catalog = table<CatalogRow>('catalog', {
   },
 });
 
-export const accountState = table<AccountStateRow, AccountStatePatch>('account_state', {
+export const accountState = table<AccountStateRow, StampedAccountState>('account_state', {
   key: ['account', 'model'],
   onConflict: 'patch',
   tracked: true,
-  initial: { health: 'active', streak: 0 },
+  initial: { health: 'active', streak: 0, health_at: 0 },
+  decidedAt: {
+    health: 'health_at',
+    cooldown_until: 'health_at',
+    streak: 'health_at',
+    cause: 'health_at',
+    health_at: 'health_at',
+  },
   columns: {
     account: text((row) => row.account),
     model: text((row) => row.model),
@@ -180,10 +201,11 @@ export const accountState = table<AccountStateRow, AccountStatePatch>('account_s
     cause: text((row) => row.cause),
     windows: json((row) => row.windows),
     updated_at: integer((row) => row.updated_at),
+    health_at: integer((row) => row.health_at),
   },
 });
 
-export const credentials = table<CredentialRow>('credentials', {
+export const credentials = table<CredentialRow, NewCredentialRow>('credentials', {
   key: ['account'],
   onConflict: 'replace',
   tracked: true,
@@ -192,14 +214,27 @@ export const credentials = table<CredentialRow>('credentials', {
     imported: text((row) => row.imported),
     sealed: text((row) => row.sealed),
     updated_at: integer((row) => row.updated_at),
+    exchange_token: integer(() => null),
+    exchange_at: integer(() => null),
   },
 });
 
-export const pins = table<PinRow>('pins', {
+export const credentialImports = table<CredentialImportRow>('credential_imports', {
+  key: ['account', 'imported'],
+  onConflict: 'keep',
+  columns: { account: text((row) => row.account), imported: text((row) => row.imported), at: integer((row) => row.at) },
+});
+
+const pinShape: Shape<PinRow, PinRow> = {
   key: ['hash'],
   onConflict: 'replace',
   columns: { hash: text((row) => row.hash), account: text((row) => row.account), expires_at: integer((row) => row.expires_at) },
-});
+};
+
+export const pins = table<PinRow>('pins', pinShape);
+
+/** The same table, for values that other processes may have at another account. */
+export const movedPins = table<PinRow>('pins', { ...pinShape, tracked: true });
 
 export const files = table<FileRow>('files', {
   key: ['pool', 'id'],
@@ -237,6 +272,57 @@ export const usage = table<UsageRow>('usage', {
   },
 });
 
+export const nodes = table<NodeRow>('nodes', {
+  key: ['id'],
+  onConflict: 'replace',
+  tracked: true,
+  columns: {
+    id: text((row) => row.id),
+    token: integer((row) => row.token),
+    address: text((row) => row.address),
+    version: text((row) => row.version),
+    config_digest: text((row) => row.config_digest),
+    started_at: integer((row) => row.started_at),
+    expires_at: integer((row) => row.expires_at),
+  },
+});
+
+export const slots = table<SlotRow>('slots', {
+  key: ['account', 'node'],
+  onConflict: 'replace',
+  columns: {
+    account: text((row) => row.account),
+    node: integer((row) => row.node),
+    held: integer((row) => row.held),
+    wanted: integer((row) => row.wanted),
+    since: integer((row) => row.since),
+  },
+});
+
+/** The same table, for writes that other nodes have to hear of. */
+export const announcedSlots: typeof slots = { ...slots, tracked: true };
+
+export const slotLocks = table<SlotLockRow>('slot_locks', {
+  key: ['account'],
+  onConflict: 'replace',
+  columns: { account: text((row) => row.account) },
+});
+
+export const keySlots = table<KeySlotRow>('key_slots', {
+  key: ['key_id', 'slot'],
+  onConflict: 'add',
+  add(sum, { requests, tokens }) {
+    sum.requests += requests;
+    sum.tokens += tokens;
+  },
+  columns: {
+    key_id: text((row) => row.key_id),
+    slot: integer((row) => row.slot),
+    requests: integer((row) => row.requests),
+    tokens: integer((row) => row.tokens),
+  },
+});
+
 export const audit = table<AuditRow>('audit', {
   key: ['id'],
   onConflict: 'keep',
@@ -254,7 +340,12 @@ export const audit = table<AuditRow>('audit', {
 export const runningConfig = table<RunningConfigRow>('running_config', {
   key: ['name'],
   onConflict: 'replace',
-  columns: { name: text((row) => row.name), config: json((row) => row.config), at: integer((row) => row.at) },
+  columns: {
+    name: text((row) => row.name),
+    config: json((row) => row.config),
+    at: integer((row) => row.at),
+    version: text((row) => row.version),
+  },
 });
 
 export const changes = table<ChangeRow>('changes', {

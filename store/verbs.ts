@@ -1,22 +1,32 @@
 // The store as the rest of the program sees it: the verbs that every engine has.
 import type { ChangesVerbs } from './changes.ts';
+import type { CheckValueVerbs } from './check-values.ts';
+import type { DatabaseStats } from './driver.ts';
+import type { ExchangeVerbs } from './exchanges.ts';
 import type { AuditFilter, FileFilter, RequestFilter, UsageFilter } from './filters.ts';
-import type { LeaseVerbs } from './leases.ts';
+import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 import type { LimitVerbs } from './limits.ts';
+import type { NodeVerbs } from './nodes.ts';
 import type { Purged, PurgeLimits } from './purge.ts';
 import type {
+  AccountStateKey,
   AccountStatePatch,
   AccountStateRow,
   AttemptRow,
   AuditRow,
   CatalogRow,
+  CredentialImportRow,
   CredentialRow,
   FileRow,
+  NewCredentialRow,
   PinRow,
   RequestRow,
   RunningConfigRow,
+  UsageKey,
   UsageRow,
 } from './rows.ts';
+import type { SessionOwnerVerbs } from './session-owners.ts';
+import type { SlotVerbs } from './slots.ts';
 import type { UsageTotal } from './usage-groups.ts';
 import type { WriterStats } from './writer.ts';
 
@@ -29,6 +39,8 @@ import type { WriterStats } from './writer.ts';
  * is on disk.
  */
 export interface Store {
+  /** Whether several nodes may use the database at once: true for PostgreSQL. */
+  readonly shared: boolean;
   readonly requests: {
     /** With its attempts in order. An attempt that can be derived from its request is not written; `attempts.of` derives it. */
     append(row: RequestRow, attempts?: readonly AttemptRow[]): void;
@@ -42,7 +54,11 @@ export interface Store {
   readonly catalog: {
     /** Replaces what is known of the account. */
     put(row: CatalogRow): void;
+    /** The same under a lease; durable once it resolves. @returns false where the lease was lost: nothing was written then */
+    putUnder(lease: Lease, row: CatalogRow): Promise<boolean>;
     load(): Promise<readonly CatalogRow[]>;
+    /** The current row: another process may have read the account's catalog. */
+    find(account: string): Promise<CatalogRow | undefined>;
   };
   readonly accounts: {
     /**
@@ -50,12 +66,20 @@ export interface Store {
      * in one process or in several. A row that does not exist begins as an active account without cooldown and windows.
      */
     patch(patch: AccountStatePatch): void;
+    /** The same, written without delay: other processes wait for it. */
+    patchNow(patch: AccountStatePatch): void;
+    /** The same under a lease, after earlier patches; durable once it resolves. @returns false where the lease was lost: nothing was written then */
+    patchUnder(lease: Lease, patch: AccountStatePatch): Promise<boolean>;
     load(): Promise<readonly AccountStateRow[]>;
-    /** The current row, the patches of this process that are queued by now included. Empty model: the account as a whole. */
-    find(account: string, model: string): Promise<AccountStateRow | undefined>;
+    /** The current rows, the patches of this process that are queued by now included. Empty model: the account as a whole. */
+    find(keys: readonly AccountStateKey[]): Promise<readonly AccountStateRow[]>;
   };
   readonly pins: {
     put(row: PinRow): void;
+    /** Durable once it resolves, and all earlier ones too. */
+    save(row: PinRow): Promise<void>;
+    /** The same for a value that other processes may have at another account: they are told. */
+    move(row: PinRow): Promise<void>;
     /** Those that have not expired, latest expiry first, at most `limit`. */
     load(limit: number): Promise<readonly PinRow[]>;
     /** Undefined when unknown or expired. */
@@ -63,10 +87,16 @@ export interface Store {
   };
   readonly credentials: {
     /** Durable once it resolves: a refreshed credential must not be used before. */
-    save(row: CredentialRow): Promise<void>;
+    save(row: NewCredentialRow): Promise<void>;
+    /** The same under a lease. @returns false where the lease was lost: nothing was written then */
+    saveUnder(lease: Lease, row: NewCredentialRow): Promise<boolean>;
     /** The current row: another process may have refreshed the credential. */
     find(account: string): Promise<CredentialRow | undefined>;
     load(): Promise<readonly CredentialRow[]>;
+    readonly exchange: ExchangeVerbs;
+    /** Remembers that a login was imported. */
+    recordImport(row: CredentialImportRow): Promise<void>;
+    wasImported(account: string, imported: string): Promise<boolean>;
   };
   readonly files: {
     /** Replaces what is known of the file. Durable once it resolves: another process may get the next request that names it. */
@@ -81,6 +111,11 @@ export interface Store {
     add(row: UsageRow): void;
     /** Of this day and later ones; Unix milliseconds. */
     load(since: number): Promise<readonly UsageRow[]>;
+    /**
+     * Reads the sums of these keys while nothing is written, adds what is queued by then, and passes them on at once: what all
+     * processes have added, and nothing of it twice.
+     */
+    read(keys: readonly UsageKey[], take: (rows: readonly UsageRow[]) => void): Promise<void>;
     /** Sums by key, Pool or day: the newest day first, then by key and Pool. */
     sums(filter: UsageFilter): Promise<readonly UsageTotal[]>;
   };
@@ -91,14 +126,20 @@ export interface Store {
   };
   readonly runningConfig: {
     save(row: RunningConfigRow): Promise<void>;
-    /** Undefined on a store that no gateway has started on. */
-    find(): Promise<RunningConfigRow | undefined>;
+    /** Undefined where no gateway of this name has started on the store. */
+    find(name: string): Promise<RunningConfigRow | undefined>;
   };
   readonly changes: ChangesVerbs;
   readonly leases: LeaseVerbs;
+  readonly sessionOwners: SessionOwnerVerbs;
   readonly limits: LimitVerbs;
+  readonly nodes: NodeVerbs;
+  readonly slots: SlotVerbs;
+  readonly checkValues: CheckValueVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;
+  /** Of a shared store. */
+  database(): DatabaseStats | undefined;
   /** Writes what is queued now; false when the deadline (5 s) came first. */
   flush(deadlineMs?: number): Promise<boolean>;
   /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. */

@@ -1,5 +1,5 @@
 // The queue of rows to write, in order; a newer row of a key replaces the one that still waits, is added to it, or patches it.
-import type { Batch } from './driver.ts';
+import type { Batch, Guard } from './driver.ts';
 import type { Table } from './tables.ts';
 
 export interface Entry {
@@ -7,12 +7,18 @@ export interface Entry {
   row: object;
   /** Present on rows that are merged by key while they wait. */
   readonly key?: string;
+  /** Present on a row that is written only where its guard holds, in a batch of its own. */
+  readonly guard?: () => Guard;
   /** Present where a caller waits for this row to be on disk. */
   settled?: PromiseWithResolvers<void>;
+  /** Whether it is written without delay for that caller. */
+  isUrgent?: boolean;
 }
 
 export class Queue {
   #entries: Entry[] = [];
+  /** Entries with a guard. */
+  #guarded = 0;
   readonly #byKey = new Map<Table, Map<string, Entry>>();
 
   get length(): number {
@@ -45,13 +51,43 @@ export class Queue {
     return entry;
   }
 
+  /** A stored row of a table that adds, with what waits for it. */
+  withWaiting<Row extends object>(table: Table<Row>, row: Row): Row {
+    const waiting = this.#waiting(table).get(table.identity(row));
+    if (!waiting) return row;
+    const sum = { ...row };
+    table.add(sum, waiting.row as Row);
+    return sum;
+  }
+
+  /** Puts the row behind all others. Later rows of its key are not merged into earlier ones: they come after it. */
+  placeGuarded(table: Table, row: object, guard: () => Guard): Entry {
+    const entry: Entry = { table, row, guard };
+    this.#waiting(table).delete(table.identity(row));
+    this.#guarded += 1;
+    this.#entries.push(entry);
+    return entry;
+  }
+
   /** Removes the oldest entries that fill a batch; after that a newer row of the same key is an entry of its own. */
   take(weight: number): readonly Entry[] {
     let count = 0;
     for (let sum = 0; sum < weight && count < this.#entries.length; count++) sum += this.#entries[count]?.table.weight ?? 0;
+    if (this.#guarded > 0) count = this.#unguarded(count);
     const taken = this.#entries.splice(0, count);
-    for (const { table, key } of taken) if (key !== undefined) this.#waiting(table).delete(key);
+    for (const entry of taken) {
+      const { table, key } = entry;
+      if (key !== undefined && this.#waiting(table).get(key) === entry) this.#waiting(table).delete(key);
+    }
     return taken;
+  }
+
+  /** Of the oldest entries, those up to the first guarded one; or that one alone. */
+  #unguarded(count: number): number {
+    const first = this.#entries.slice(0, count).findIndex(({ guard }) => guard !== undefined);
+    if (first !== 0) return first === -1 ? count : first;
+    this.#guarded -= 1;
+    return 1;
   }
 
   #waiting(table: Table): Map<string, Entry> {

@@ -1,5 +1,5 @@
 // Writes rows in batches: rows are queued, and one batch at a time is written, in order.
-import type { Batch } from './driver.ts';
+import type { Batch, Guard } from './driver.ts';
 import { StoreError } from './errors.ts';
 import { Retry, type RetryOptions, type RetryStats } from './retry.ts';
 import type { Table } from './tables.ts';
@@ -29,6 +29,8 @@ export class Writer {
   readonly #options: WriterOptions;
   readonly #queue = new Queue();
   #inFlight: readonly Entry[] = [];
+  /** Work that runs before the next batch. */
+  readonly #pauses: (() => Promise<void>)[] = [];
   /** Entries that callers wait for: while there are any, batches are written without delay and keep the process alive. */
   #awaited = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -36,7 +38,7 @@ export class Writer {
   #closing: Promise<void> | undefined;
   readonly #counts = { written: 0, dropped: 0, rejected: 0 };
 
-  constructor(write: (batch: Batch) => Promise<void>, options: WriterOptions) {
+  constructor(write: (batch: Batch, guard?: Guard) => Promise<void>, options: WriterOptions) {
     this.#retry = new Retry(write, options);
     this.#options = options;
   }
@@ -65,6 +67,47 @@ export class Writer {
   async save<Input extends object>(table: Table<object, Input>, row: Input): Promise<void> {
     if (this.#closing) throw new StoreError('closed', 'the store is closed');
     await this.#arrival(this.#queue.place(table, row));
+  }
+
+  /**
+   * Like `save`, together with what comes in the next `flushMs`.
+   * @throws StoreError `full` where the queue is full: the row is dropped and counted
+   */
+  async saveSoon<Input extends object>(table: Table<object, Input>, row: Input): Promise<void> {
+    if (this.#closing) throw new StoreError('closed', 'the store is closed');
+    if (this.#queue.length >= this.#options.queueRows) {
+      this.#counts.dropped++;
+      throw new StoreError('full', 'too many rows wait to be written');
+    }
+    const entry = this.#queue.place(table, row);
+    entry.settled ??= Promise.withResolvers();
+    this.#schedule();
+    await entry.settled.promise;
+  }
+
+  /** Like `save`, where the guard holds when the row is written. @returns false where it does not: nothing was written then */
+  async saveGuarded<Input extends object>(table: Table<object, Input>, row: Input, guard: () => Guard): Promise<boolean> {
+    if (this.#closing) throw new StoreError('closed', 'the store is closed');
+    try {
+      await this.#arrival(this.#queue.placeGuarded(table, row, guard));
+      return true;
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'lost') return false;
+      throw error;
+    }
+  }
+
+  /** Runs `work` while no batch is written. What is queued by then waits for its end. */
+  between<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    this.#pauses.push(() => work().then(resolve, reject));
+    this.#start();
+    return promise;
+  }
+
+  /** A stored row of a table that adds, with what is queued for it; exact between two batches. */
+  withQueued<Row extends object>(table: Table<Row>, row: Row): Row {
+    return this.#queue.withWaiting(table, row);
   }
 
   /** Writes what is queued now; returns whether all of it was settled before the deadline. */
@@ -102,8 +145,9 @@ export class Writer {
   }
 
   #arrival(entry: Entry): Promise<void> {
-    if (!entry.settled) {
-      entry.settled = Promise.withResolvers();
+    entry.settled ??= Promise.withResolvers();
+    if (!entry.isUrgent) {
+      entry.isUrgent = true;
       // The first caller ends the pause between retries; if each of many callers did, there would be no pause.
       if (this.#awaited++ === 0) this.#retry.hurry();
     }
@@ -119,16 +163,17 @@ export class Writer {
 
   async #work(): Promise<void> {
     do {
+      for (const run of this.#pauses.splice(0)) await run();
       this.#inFlight = this.#queue.take(this.#options.batchRows);
-      await this.#settle(this.#inFlight);
-    } while (this.#due());
+      if (this.#inFlight.length > 0) await this.#settle(this.#inFlight);
+    } while (this.#due() || this.#pauses.length > 0);
     this.#working = undefined;
     this.#schedule();
   }
 
   /** Writes a batch until it is settled; a batch with a bad row in it is halved until that row is alone. */
   async #settle(entries: readonly Entry[]): Promise<void> {
-    const failure = await this.#retry.write(batchOf(entries), () => this.#awaited > 0);
+    const failure = await this.#retry.write({ batch: batchOf(entries), guard: entries[0]?.guard, isAwaited: () => this.#awaited > 0 });
     if (failure?.code === 'bad_row' && entries.length > 1) {
       const middle = entries.length >> 1;
       await this.#settle(entries.slice(0, middle));
@@ -136,12 +181,12 @@ export class Writer {
       return;
     }
     this.#inFlight = this.#inFlight.slice(entries.length);
-    this.#counts[failure ? (failure.code === 'bad_row' ? 'rejected' : 'dropped') : 'written'] += entries.length;
-    for (const { settled } of entries) {
-      if (!settled) continue;
-      this.#awaited--;
-      if (failure) settled.reject(failure);
-      else settled.resolve();
+    if (failure?.code !== 'lost')
+      this.#counts[failure ? (failure.code === 'bad_row' ? 'rejected' : 'dropped') : 'written'] += entries.length;
+    for (const { settled, isUrgent } of entries) {
+      if (isUrgent) this.#awaited--;
+      if (failure) settled?.reject(failure);
+      else settled?.resolve();
     }
   }
 
@@ -152,3 +197,14 @@ export class Writer {
     await this.#working;
   }
 }
+
+/** The sums of two writers of one store. */
+export const together = (a: WriterStats, b: WriterStats): WriterStats => ({
+  queued: a.queued + b.queued,
+  written: a.written + b.written,
+  dropped: a.dropped + b.dropped,
+  rejected: a.rejected + b.rejected,
+  failures: a.failures + b.failures,
+  last_error: a.last_error ?? b.last_error,
+  failing_since: a.failing_since ?? b.failing_since,
+});

@@ -42,6 +42,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   admission: ['config', 'turn'],
   encryption: ['config', 'turn'],
   keys: ['turn'],
+  nodes: ['turn'],
   models: ['turn'],
   rehearsal: ['config', 'turn'],
   sessions: ['encryption', 'turn'],
@@ -52,7 +53,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   dispatch: ['accounts', 'admission', 'sessions', 'turn', 'upstream'],
   files: ['dispatch', 'turn', 'upstream'],
   clients: ['dispatch', 'sessions', 'turn', 'upstream'],
-  admin: ['accounts', 'admission', 'config', 'explain', 'models', 'sessions', 'turn', 'upstream'],
+  admin: ['accounts', 'admission', 'config', 'explain', 'keys', 'models', 'nodes', 'sessions', 'turn', 'upstream'],
   explain: ['accounts', 'config', 'models', 'turn'],
   gateway: [
     'accounts',
@@ -67,13 +68,15 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'files',
     'keys',
     'models',
+    'nodes',
     'rehearsal',
     'sessions',
     'tokenizer',
     'turn',
     'upstream',
   ],
-  cli: ['admin', 'config', 'explain', 'gateway', 'turn'],
+  doctor: ['admin', 'config'],
+  cli: ['admin', 'config', 'doctor', 'explain', 'gateway', 'turn'],
 };
 
 /** The rooms that print or run the rules; all others reach them through the chain. */

@@ -1,8 +1,9 @@
 // Composes health, admission and selection; they keep their state through reloads of the configuration.
-import type { Change, Store } from '../../store/store.ts';
+import type { Change, CredentialRow, Store } from '../../store/store.ts';
 import { Admission, type ClassStatus } from '../admission/admission.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
+import type { ExclusiveWork } from '../exclusive-work.ts';
 import type { Log } from '../log.ts';
 import type { Counters } from '../metrics.ts';
 import type { Catalog } from '../models/catalog.ts';
@@ -12,16 +13,18 @@ import type { Upstream } from '../upstream/upstreams.ts';
 import { AccountStates } from './health/account-states.ts';
 import { Health, type HealthConfig, type LastFailure } from './health/health.ts';
 import type { HealthStatus } from './health/health-status.ts';
+import { ProbeClaims } from './health/probe-claims.ts';
 import { RefusedCredentials } from './health/refused-credentials.ts';
 import { type QuotaView, UNKNOWN_QUOTA } from './selection/account-load.ts';
 import { Selection } from './selection/selection.ts';
+import type { SharedCapacity } from './selection/shared-capacity.ts';
 import { alternativesIn, Sources } from './selection/sources.ts';
 
 export interface CapacityOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   readonly log: Log;
-  readonly store: Pick<Store, 'accounts' | 'credentials'>;
+  readonly store: Pick<Store, 'accounts' | 'credentials' | 'shared'>;
   /** The current configuration. */
   readonly loaded: () => LoadedConfig;
   readonly catalog: Catalog;
@@ -29,6 +32,10 @@ export interface CapacityOptions {
   readonly models: () => ModelDirectory;
   readonly upstream: (account: string) => Upstream | undefined;
   readonly quota?: QuotaView;
+  /** With several nodes. */
+  readonly exclusive?: ExclusiveWork | undefined;
+  /** Where several nodes share the capacity of the accounts. */
+  readonly shared?: SharedCapacity | undefined;
 }
 
 /** One account in /status, without its address and secrets. */
@@ -54,10 +61,10 @@ export class Capacity {
   readonly #loaded: () => LoadedConfig;
 
   constructor(options: CapacityOptions) {
-    const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA } = options;
+    const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA, exclusive, shared } = options;
     const now = (): number => clock.now();
     this.#loaded = loaded;
-    this.states = new AccountStates(store.accounts, now);
+    this.states = new AccountStates(store.accounts, now, store);
     this.#credentials = new RefusedCredentials(store.credentials, now);
     this.#clock = clock;
     const sources = new Sources({
@@ -70,6 +77,7 @@ export class Capacity {
       clock,
       states: this.states,
       credentials: this.#credentials,
+      ...(exclusive && { claims: new ProbeClaims({ exclusive, states: this.states, clock }) }),
       alternatives: alternativesIn({
         pools: () => loaded().config.pools,
         sources,
@@ -79,7 +87,7 @@ export class Capacity {
     });
     this.health.onChange((status) => log.info('account_health', logFields(status)));
     this.admission = new Admission(clock, counters);
-    this.selection = new Selection({ clock, counters, sources, health: this.health, quota, admission: this.admission, upstream });
+    this.selection = new Selection({ clock, counters, sources, health: this.health, quota, admission: this.admission, upstream, shared });
   }
 
   /** Restores what an earlier process stored. */
@@ -89,12 +97,17 @@ export class Capacity {
     this.#configure();
   }
 
+  /** Takes over which static bearer of an account another process has seen refused. */
+  adoptRefusal(row: CredentialRow): void {
+    this.#credentials.adopt(row);
+    this.health.refresh([row.account]);
+  }
+
   /** Reads the rows that another process wrote. @param keys account and model, as the change feed reports them */
   async refresh(keys: readonly Change['key'][]): Promise<void> {
     const configured = new Set(this.#loaded().config.accounts.map(({ id }) => id));
     const own = keys.map(([account, model]) => [String(account), String(model)] as const).filter(([account]) => configured.has(account));
-    const [changed] = await Promise.all([this.states.refresh(own), this.#credentials.load()]);
-    this.health.refresh(changed);
+    await this.states.refresh(own);
   }
 
   /** Takes the current configuration. */

@@ -17,7 +17,10 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
     'GET /healthz': () => adminJson(200, { status: 'ok' }),
     'GET /readyz': () => (gateway.ready ? adminJson(200, { status: 'ready' }) : adminJson(503, { status: 'not ready' })),
     'GET /metrics': async () => ({ status: 200, type: page.contentType, body: await page.text() }),
-    'GET /status': () => adminJson(200, statusOf(gateway)),
+    'GET /status': async () => {
+      await gateway.services.node?.refresh();
+      return adminJson(200, statusOf(gateway));
+    },
     'GET /explain': (query) => explainAnswer(gateway, query),
     'GET /turn': (query) => turnAnswer(gateway, query),
     'GET /requests': (query) => requestsAnswer(gateway, query),

@@ -5,13 +5,23 @@ import type { AccountUsage } from '../accounts/quota/account-usage.ts';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { Reloaded } from '../config/reloader.ts';
+import type { Settlements } from '../keys/settlements.ts';
 import type { Counters } from '../metrics.ts';
 import type { Catalog } from '../models/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
+import type { NodesStatus } from '../nodes/nodes-status.ts';
 import type { Continuity } from '../sessions/continuity.ts';
 import type { TurnMetrics } from '../turn-metrics.ts';
 import type { UploadMeter } from '../upload-meter.ts';
 import type { Credentials } from '../upstream/credentials/credentials.ts';
+
+/** What several nodes share, as this one sees it. */
+export interface NodeTarget {
+  /** Reads the nodes again. */
+  refresh(): Promise<void>;
+  status(): NodesStatus;
+  readonly settlements: Pick<Settlements, 'rejected' | 'waiting'>;
+}
 
 export interface AdminTarget {
   /** The configuration of new turns. */
@@ -36,13 +46,16 @@ export interface AdminTarget {
     /** By Pool, the retries that its budget allows. */
     readonly retryBudgets: { left(now: number): readonly (readonly [string, number])[] };
     readonly models: Pick<ModelDirectory, 'models'>;
-    readonly store: Pick<Store, 'attempts' | 'audit' | 'flush' | 'requests' | 'stats'>;
+    /** Undefined where the store has one node. */
+    readonly node: NodeTarget | undefined;
+    readonly store: Pick<Store, 'attempts' | 'audit' | 'database' | 'flush' | 'requests' | 'stats'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };
   readonly websockets: {
     readonly count: number;
     readonly heldBytes: number;
+    readonly ownedSessions: number;
   };
   /** Unix milliseconds. */
   now(): number;

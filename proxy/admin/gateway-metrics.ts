@@ -5,10 +5,19 @@ import { COUNTERS, type CounterName, type Counters } from '../metrics.ts';
 import { OTHER } from '../turn-metrics.ts';
 import { accountMetrics } from './account-metrics.ts';
 import type { AdminTarget } from './admin-target.ts';
+import { databaseMetrics } from './database-metrics.ts';
 import type { Metric, Sample } from './metrics-page.ts';
+import { nodeMetrics } from './node-metrics.ts';
 
 export function gatewayMetrics(gateway: AdminTarget): readonly Metric[] {
-  return [...processMetrics(gateway), ...counterMetrics(gateway.services.counters), ...turnMetrics(gateway), ...accountMetrics(gateway)];
+  return [
+    ...processMetrics(gateway),
+    ...counterMetrics(gateway.services.counters),
+    ...turnMetrics(gateway),
+    ...accountMetrics(gateway),
+    ...databaseMetrics(gateway.services.store),
+    ...nodeMetrics(gateway),
+  ];
 }
 
 const counterMetrics = ({ values }: Counters): readonly Metric[] =>
@@ -57,6 +66,7 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       help: 'Bytes that websocket clients have not taken yet, and those kept for clients that may come back',
       read: () => websockets.heldBytes,
     },
+    { name: 'sessions_owned', type: 'gauge', help: 'Sessions that are leased to this node', read: () => websockets.ownedSessions },
     {
       name: 'upload_bytes_held',
       type: 'gauge',
@@ -216,7 +226,14 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       type: 'histogram',
       help: 'Time that turns waited for a place of their route class, of those that waited and got one',
       label: 'class',
-      cells: () => capacity.admission.waits(),
+      cells: () => capacity.admission.waits('slot'),
+    },
+    {
+      name: 'account_wait_seconds',
+      type: 'histogram',
+      help: 'Time that turns with a place waited for an account below its max_concurrent, of those that waited and got one',
+      label: 'class',
+      cells: () => capacity.admission.waits('account'),
     },
   ];
 }

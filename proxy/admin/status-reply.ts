@@ -5,6 +5,8 @@ import type { LastFailure } from '../accounts/health/health.ts';
 import type { CooldownStatus } from '../accounts/health/health-status.ts';
 import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
 import type { Json } from '../config/diff.ts';
+import type { Machine } from '../machine.ts';
+import type { NodeStatus, NodesStatus } from '../nodes/nodes-status.ts';
 import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
 
 /** What every version of the gateway replies. */
@@ -45,11 +47,14 @@ export interface StatusReply extends RunningReply {
   readonly started_at: string;
   readonly ready: boolean;
   readonly node: string;
+  readonly machine: Machine;
   readonly accounts: readonly LimitedAccount[];
   readonly quota: readonly QuotaStatus[];
   readonly pools: readonly PoolStatus[];
   readonly admission: Readonly<Record<keyof CapacityStatus['admission'], LimitedClass>>;
   readonly counters: Readonly<Record<string, number>>;
+  /** Where several nodes share the store. */
+  readonly sharing?: NodesStatus;
 }
 
 /** What came out of `JSON.parse`. */
@@ -111,13 +116,39 @@ const isClass = object<LimitedClass>({
 
 export const isRunningReply = object<RunningReply>({ version: string, config: isConfig });
 
-export const isStatusReply = object<StatusReply>({
+const isNode = object<NodeStatus>({
+  node: string,
+  address: nullable(string),
+  version: string,
+  config: string,
+  state: oneOf('this', 'alive', 'dead'),
+  differs: boolean,
+  started_at: string,
+  lease_until: number,
+  slots: number,
+  leases: number,
+});
+
+const isSharing = object<NodesStatus>({
+  nodes: list(isNode),
+  standing: oneOf('member', 'unsure', 'cut_off'),
+  store: oneOf('reachable', 'unreachable'),
+  feed: oneOf('connected', 'polling'),
+  settlements_waiting: number,
+  slots: record(number),
+});
+
+export const isStatusReply: Check<StatusReply> = (value): value is StatusReply =>
+  isStatus(value) && optional(isSharing)((value as Partial<StatusReply>).sharing);
+
+const isStatus = object<Omit<StatusReply, 'sharing'>>({
   version: string,
   config: isConfig,
   now: number,
   started_at: string,
   ready: boolean,
   node: string,
+  machine: object<Machine>({ memory_bytes: number, open_files: nullable(number) }),
   accounts: list(isAccount),
   quota: list(isQuota),
   pools: list(isPool),

@@ -2,13 +2,15 @@
 
 import type { Config } from '../config/config.ts';
 import { redact, versionOf } from '../config/diff.ts';
+import { machine } from '../machine.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { PoolStatus, StatusReply } from './status-reply.ts';
 
 /** Members beside those of `StatusReply` are for people. */
 export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
   const { config } = gateway.loaded;
-  const { capacity, catalog, counters, guard, store, usage } = gateway.services;
+  const { capacity, catalog, counters, guard, node, store, usage } = gateway.services;
+  const sharing = node?.status();
   const { accounts, admission } = capacity.status();
   const configured = new Map(config.accounts.map((account) => [account.id, account]));
   return {
@@ -17,6 +19,7 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
     started_at: new Date(gateway.startedAt).toISOString(),
     ready: gateway.ready,
     node: process.version,
+    machine: machine(),
     accounts: accounts.map((status) => {
       const { paused = false, visible = false, max_concurrent = 0 } = configured.get(status.account) ?? {};
       return { ...status, paused, visible, maxConcurrent: max_concurrent };
@@ -31,7 +34,8 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
     guard: guard.status(),
     catalogs: catalog.accounts.status(),
     quota: usage.quota.status(),
-    store: store.stats(),
+    ...(sharing && { sharing }),
+    store: { ...store.stats(), ...store.database() },
     counters: counters.values,
     config: redact(config),
   };

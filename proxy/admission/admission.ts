@@ -4,7 +4,7 @@ import type { AdmissionConfig } from '../config/config.ts';
 import { Durations } from '../durations.ts';
 import type { Counters } from '../metrics.ts';
 import type { AdmissionClass } from '../turn/settings.ts';
-import { WaitQueue } from './wait-queue.ts';
+import { WaitQueue, type WaitRequest } from './wait-queue.ts';
 import { type Tenant, WaitingRoom } from './waiting-room.ts';
 
 export interface SlotRequest {
@@ -33,8 +33,12 @@ interface ClassState {
   readonly queue: WaitQueue<Slot>;
   /** The turns that wait for a slot, and those that have one and wait for an account: they count together (Q7). */
   readonly room: WaitingRoom;
-  readonly waits: Durations;
+  /** The waits that ended with what the turn waited for. */
+  readonly waits: Readonly<Record<WaitedFor, Durations>>;
 }
+
+/** What turns of a class wait for. */
+type WaitedFor = 'slot' | 'account';
 
 const OPERATORS: Tenant = { id: '(operators)', pool: '(operators)', weight: 1 };
 
@@ -57,7 +61,12 @@ export class Admission {
         this.#serve(known);
       } else {
         const room = new WaitingRoom(limits[name], this.#counters);
-        this.#classes.set(name, { running: 0, queue: new WaitQueue<Slot>(this.#clock), room, waits: new Durations() });
+        this.#classes.set(name, {
+          running: 0,
+          queue: new WaitQueue<Slot>(this.#clock),
+          room,
+          waits: { slot: new Durations(), account: new Durations() },
+        });
       }
     }
   }
@@ -65,21 +74,17 @@ export class Admission {
   /** Returns a slot, or a promise where the turn must wait; undefined: the client closed the connection. @throws Refusal `server_is_overloaded` */
   acquire({ class: name, key = OPERATORS, onGone }: SlotRequest): Slot | Promise<Slot | undefined> {
     const state = this.#stateOf(name);
-    const { room, queue } = state;
-    const began = this.#clock.now();
-    const deadline = began + room.limits.wait_ms;
+    const { room, queue, waits } = state;
+    const deadline = this.#clock.now() + room.limits.wait_ms;
     // A new turn must not overtake waiting ones.
     if (queue.length === 0 && hasSlot(state)) return this.#take(state, deadline);
-    const serve = (): Slot => {
-      state.waits.add(this.#clock.now() - began);
-      return this.#take(state, deadline);
-    };
-    return queue.wait({ tenant: key, room, serve, deadline, onGone });
+    return queue.wait({ tenant: key, room, waits: waits.slot, serve: () => this.#take(state, deadline), deadline, onGone });
   }
 
-  /** Where turns of the class wait that have their slot. */
-  room(name: AdmissionClass): WaitingRoom {
-    return this.#stateOf(name).room;
+  /** Where turns of the class wait that have their slot and need an account. */
+  accountWait(name: AdmissionClass): Pick<WaitRequest<unknown>, 'room' | 'waits'> {
+    const { room, waits } = this.#stateOf(name);
+    return { room, waits: waits.account };
   }
 
   /** The turns of all classes that have a slot. */
@@ -93,9 +98,9 @@ export class Admission {
     return Object.fromEntries([...this.#classes].map(([name, state]) => [name, { running: state.running, waiting: state.room.size }]));
   }
 
-  /** The waits that ended with a slot, by class. */
-  waits(): Iterable<readonly [AdmissionClass, Durations]> {
-    return [...this.#classes].map(([name, { waits }]) => [name, waits] as const);
+  /** The waits that ended with a slot, or with an account, by class. */
+  waits(waitedFor: WaitedFor): Iterable<readonly [AdmissionClass, Durations]> {
+    return [...this.#classes].map(([name, { waits }]) => [name, waits[waitedFor]] as const);
   }
 
   #take(state: ClassState, deadline: number): Slot {

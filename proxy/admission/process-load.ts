@@ -1,7 +1,7 @@
 // The load of this process: how late its event loop is, and how much of the memory that it may use it has.
-import { totalmem } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
+import { usableMemory } from '../machine.ts';
 
 export interface ProcessLoad {
   /** Mean delay of the event loop since the last call, in milliseconds. */
@@ -38,10 +38,4 @@ export class NodeLoad implements ProcessLoad {
   stop(): void {
     this.#delay?.disable();
   }
-}
-
-/** In bytes. Without a limit of its container the process may use what the machine has. */
-function usableMemory(): number {
-  const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }

@@ -1,5 +1,6 @@
 // A queue of waiting turns that is fair among Pools, and in each Pool among its keys; a wait ends at its deadline or with its client.
 import type { Clock } from '../clock.ts';
+import type { Durations } from '../durations.ts';
 import type { Refusal } from '../turn/refusal.ts';
 import { FairOrder } from './fair-order.ts';
 import type { Tenant, WaitingRoom } from './waiting-room.ts';
@@ -9,6 +10,8 @@ export interface WaitRequest<T> {
   readonly tenant: Tenant;
   /** Counts the turn while it waits, and may end the wait for another turn. */
   readonly room: WaitingRoom;
+  /** Gets the length of the wait where it ends with the value. */
+  readonly waits: Durations;
   /** The value to wait for, or undefined while it is not available. An error that it throws ends the wait. */
   serve(): T | undefined;
   /** Unix milliseconds. */
@@ -19,6 +22,8 @@ export interface WaitRequest<T> {
 
 interface Waiter<T> {
   readonly request: WaitRequest<T>;
+  /** Unix milliseconds. */
+  readonly began: number;
   settle(end: { readonly served?: T; readonly failed?: unknown }): void;
   /** The last pass in which it could not be served. */
   refusedIn: number;
@@ -54,9 +59,11 @@ export class WaitQueue<T> {
   wait(request: WaitRequest<T>): Promise<T | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
     const { tenant, room, deadline } = request;
+    const began = this.#clock.now();
     let settled = false;
     const waiter: Waiter<T> = {
       request,
+      began,
       refusedIn: 0,
       settle: (end) => {
         settled = true;
@@ -73,7 +80,7 @@ export class WaitQueue<T> {
     const turns = this.#turnsOf(tenant);
     turns.add(waiter);
     this.#length += 1;
-    const timeout = Math.max(0, deadline - this.#clock.now());
+    const timeout = Math.max(0, deadline - began);
     const cancelTimeout = this.#clock.after(timeout, () => waiter.settle({ failed: room.timeoutRefusal() }));
     let stopListening = (): void => undefined;
     const undo = request.onGone(() => {
@@ -118,6 +125,7 @@ export class WaitQueue<T> {
       try {
         const served = waiter.request.serve();
         if (served !== undefined) {
+          waiter.request.waits.add(this.#clock.now() - waiter.began);
           waiter.settle({ served });
           return true;
         }

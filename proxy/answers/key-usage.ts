@@ -5,11 +5,11 @@ import { dollars, type Totals } from '../keys/usage-totals.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
 export function keyUsageAnswers(accounting: Pick<Accounting, 'ofKey' | 'ofPool' | 'limits'>): AnswerHandler {
-  return ({ key, pool }) => {
+  return async ({ key, pool }) => {
     const body = {
       object: 'usage',
       ...shown(accounting.ofKey(key)),
-      limits: accounting.limits(key),
+      limits: await accounting.limits(key),
       pool: shown(accounting.ofPool(pool)),
     };
     return { status: 200, headers: { 'cache-control': 'no-store' }, body: JSON.stringify(body) };

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { type Finding, formatFinding, isError } from '../config/finding.ts';
 import { inspect, readConfig } from '../config/load.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
+import { addCommand, CommandFailure, type CommonOptions, counted, type Io, json } from './command.ts';
 
 interface CheckOptions extends CommonOptions {
   readonly strict?: boolean;
@@ -38,5 +38,3 @@ function summary(path: string, findings: readonly Finding[], config: Config | un
   ];
   return `${path}: ${found || 'no findings'} (${contents.join(', ')})`;
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

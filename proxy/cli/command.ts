@@ -90,6 +90,9 @@ export function originOf({ host, port }: { readonly host: string; readonly port:
 
 export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
+/** `1 error`, `2 errors`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** Columns as wide as their widest cell; the last column is not padded. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]?.length ?? 0)));

@@ -8,6 +8,7 @@ import { addAccountCommands } from './account-command.ts';
 import { addCheck } from './check-command.ts';
 import { addClient } from './client-command.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
+import { addDoctor } from './doctor-command.ts';
 import { addExplain } from './explain-command.ts';
 import { addDiff, addReload } from './gateway-commands.ts';
 import { addKeyCommands } from './key-command.ts';
@@ -15,6 +16,7 @@ import { addModeCommands } from './mode-command.ts';
 import { addRequests } from './requests-command.ts';
 import { addRoutes } from './routes-command.ts';
 import { addStatus, addTop } from './status-command.ts';
+import { addStoreCommands } from './store-command.ts';
 import { addTokenCommands } from './token-command.ts';
 
 /**
@@ -64,6 +66,7 @@ function programOf(io: Io): Command {
   poolgate explain POST /v1/responses         what happens to a request, rule by rule
   poolgate diff && poolgate reload            what would change, then change it
   poolgate top                                accounts, quota and Pools, refreshed
+  poolgate doctor                             what is wrong, and what to do about it
   poolgate requests --follow                  the request log as it grows
   poolgate key create ci --pool team          a Pool API key, shown once
   poolgate mode set team model-a lite         a serving mode
@@ -81,8 +84,9 @@ function programOf(io: Io): Command {
     const { serve } = await import('./serve-command.ts');
     await serve({ config });
   });
-  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addClient]) add(program, io);
-  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands]) add(program, io);
+  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addDoctor, addClient])
+    add(program, io);
+  for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);
   return program;
 }
 
@@ -92,7 +96,7 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof EditRefused) return failure('the file is unchanged; with this edit it would be invalid:', error.findings);
   if (error instanceof ConfigError) return failure('', error.findings);
   if (error instanceof EditError) return failure(error.message);
-  if (error instanceof Error && error.name === 'StoreError') return failure(error.message);
+  if (error instanceof Error && (error.name === 'StoreError' || error.name === 'NodeNameTaken')) return failure(error.message);
   if (isAddressError(error)) return failure(`cannot listen: ${error.message}`);
   return undefined;
 }

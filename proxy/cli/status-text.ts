@@ -2,6 +2,7 @@
 import type { LimitedAccount, StatusReply } from '../admin/status-reply.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
+type NodeStatus = NonNullable<StatusReply['sharing']>['nodes'][number];
 type QuotaStatus = StatusReply['quota'][number];
 type WindowStatus = QuotaStatus['windows'][number];
 
@@ -21,6 +22,7 @@ export function statusLines(status: StatusReply): readonly string[] {
     '',
     ...poolLines(status),
     '',
+    ...nodeLines(status),
     ...classLines(status),
     ...counterLines(status),
   ];
@@ -96,6 +98,38 @@ function poolLines({ accounts, pools, quota }: StatusReply): readonly string[] {
       return row(POOL_WIDTHS, [pool, strategy, `${takes.length} of ${all.length}${takes.length > 0 ? `: ${takes.join(' ')}` : ''}`]);
     }),
   ];
+}
+
+/** Node, state, slots, leases, version, digest of the configuration: 80 columns. */
+const NODE_WIDTHS = [24, 14, 6, 6, 8, 12] as const;
+
+/** Nothing where the store has one node. */
+function nodeLines({ sharing, now }: StatusReply): readonly string[] {
+  if (!sharing) return [];
+  const { nodes, store, feed, settlements_waiting, standing } = sharing;
+  const lease = standing === 'member' ? '' : standing === 'cut_off' ? ', its lease has expired' : ', it may have lost its lease';
+  return [
+    row(NODE_WIDTHS, ['NODE', 'STATE', ' SLOTS', 'LEASES', 'VERSION', 'CONFIG']),
+    ...nodes.flatMap((node) => [
+      row(NODE_WIDTHS, [
+        node.node,
+        nodeState(node, now),
+        `${node.slots}`.padStart(6),
+        `${node.leases}`.padStart(6),
+        node.version,
+        node.config,
+      ]),
+      ...(node.address === null ? [] : [cell(`  ${node.address}`, WIDTH)]),
+    ]),
+    cell(`this node: store ${store}, feed ${feed}, ${settlements_waiting} settlements wait${lease}`, WIDTH),
+    '',
+  ];
+}
+
+function nodeState({ state, differs, lease_until }: NodeStatus, now: number): string {
+  if (state === 'dead') return `dead ${timeSpan(now - lease_until)}`;
+  if (state === 'this') return 'this node';
+  return differs ? 'config differs' : 'alive';
 }
 
 /** The classes in which turns run or wait. */

@@ -1,11 +1,13 @@
 // Compiles the checked content of a file into a Config: paths absolute, maps without prototype, everything frozen.
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { AccountConfig, Credential, KeyConfig, PoolConfig, SecretRef, ServingMode } from '../turn/settings.ts';
 import { METHODS } from './checks/routes.ts';
-import type { Config, RouteConfig } from './config.ts';
+import type { Config, NodeConfig, RouteConfig } from './config.ts';
 
 /** The content of a valid file with defaults filled in. */
-interface Content extends Omit<Config, 'accounts' | 'pools' | 'keys' | 'routes'> {
+interface Content extends Omit<Config, 'node' | 'accounts' | 'pools' | 'keys' | 'routes'> {
+  readonly node: Omit<NodeConfig, 'id'> & { readonly id?: string };
   readonly accounts: readonly (Omit<AccountConfig, 'label'> & { readonly label?: string })[];
   readonly pools: readonly (Omit<PoolConfig, 'label'> & { readonly label?: string })[];
   readonly keys: readonly (Omit<KeyConfig, 'expires_at'> & { readonly expires_at?: string })[];
@@ -21,8 +23,9 @@ export function compile(data: unknown, folder: string): Config {
   const paused = new Set(content.accounts.flatMap((account) => (account.paused ? account.id : [])));
   return deepFreeze({
     ...content,
-    store: content.store === MEMORY ? MEMORY : `sqlite:${resolve(folder, content.store.slice('sqlite:'.length))}`,
+    store: compileStore(content.store, folder),
     store_key: reference(content.store_key, folder),
+    node: compileNode(content, folder),
     accounts: content.accounts.map((account) => compileAccount(account, folder)),
     pools: content.pools.map((pool) => compilePool(pool, paused)),
     keys: content.keys.map(({ expires_at, ...key }) => ({
@@ -34,6 +37,19 @@ export function compile(data: unknown, folder: string): Config {
 }
 
 const MEMORY = 'sqlite::memory:';
+
+function compileStore(store: Config['store'], folder: string): Config['store'] {
+  if (typeof store !== 'string') return { ...store, postgres: reference(store.postgres, folder) };
+  return store === MEMORY ? MEMORY : `sqlite:${resolve(folder, store.slice('sqlite:'.length))}`;
+}
+
+/** The only node of a SQLite store: a host's name there would make a new version of the configuration in every new container. */
+const ONLY_NODE = 'local';
+
+function compileNode({ node, store }: Content, folder: string): NodeConfig {
+  const { id = typeof store === 'string' ? ONLY_NODE : hostname(), secret, ...others } = node;
+  return { ...others, id, ...(secret && { secret: reference(secret, folder) }) };
+}
 
 function compileAccount(account: Content['accounts'][number], folder: string): AccountConfig {
   return {

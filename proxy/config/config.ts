@@ -36,6 +36,17 @@ export interface AdmissionConfig {
   readonly wait_ms: number;
 }
 
+/** This process among the nodes of a shared store. With SQLite there is one node. */
+export interface NodeConfig {
+  readonly id: string;
+  /** The internal listener, for the other nodes only. */
+  readonly listen?: { readonly host: string; readonly port: number };
+  /** How the other nodes reach it, without trailing slash. */
+  readonly address?: string;
+  readonly secret?: SecretRef;
+  readonly ready_without_store: boolean;
+}
+
 export interface Config {
   readonly listen: {
     readonly host: string;
@@ -44,9 +55,10 @@ export interface Config {
     readonly cors: { readonly origins: readonly string[] };
   };
   readonly admin: { readonly host: string; readonly port: number } | false;
-  /** `sqlite:PATH`, absolute. */
-  readonly store: string;
+  /** `sqlite:PATH`, absolute; or where the URL of a PostgreSQL database is. */
+  readonly store: string | { readonly postgres: SecretRef; readonly connections: number };
   readonly store_key: SecretRef;
+  readonly node: NodeConfig;
   readonly retention: { readonly requests_days: number; readonly audit_days: number };
   readonly log: { readonly level: LogLevel };
   readonly wire: WireWords;
@@ -70,4 +82,8 @@ export interface LoadedConfig {
   readonly path: string;
   /** Account id to its bearer token; rehearsal and OAuth accounts have none. */
   readonly bearers: ReadonlyMap<string, string>;
+  /** What `openStore` takes: `sqlite:PATH`, or the URL of a PostgreSQL database, which is a secret. */
+  readonly storeUrl: string;
+  /** What signs the requests between nodes; undefined without `node.secret`. */
+  readonly nodeSecret?: string | undefined;
 }

@@ -19,7 +19,16 @@ export interface Change {
 }
 
 /** Settings to redact in logs, audit rows and status replies: secrets, references to secrets, and account addresses. */
-const PRIVATE: ReadonlySet<string> = new Set(['base_url', 'credential', 'headers', 'secret_sha256', 'store_key', 'token_sha256']);
+const PRIVATE: ReadonlySet<string> = new Set([
+  'base_url',
+  'credential',
+  'headers',
+  'postgres',
+  'secret',
+  'secret_sha256',
+  'store_key',
+  'token_sha256',
+]);
 
 /** The mark that replaces a private value. Equal values have equal marks; a mark reveals nothing else. */
 const isMark = (value: Json | undefined): boolean => typeof value === 'string' && /^\(private [0-9a-f]{8}\)$/.test(value);
@@ -44,6 +53,13 @@ function masked(value: Json): Json {
 
 /** The version of a configuration: 12 hex digits, equal for equal settings in any order and layout. */
 export const versionOf = (config: Config): string => fingerprint(config as unknown as Json).slice(0, 12);
+
+/** What may differ between nodes that serve the same: where a node listens, its name, its log, and where it finds the store. */
+const OWN: ReadonlySet<string> = new Set<keyof Config>(['listen', 'admin', 'node', 'log', 'store', 'store_key']);
+
+/** The digest that nodes compare (Q34): 12 hex digits, equal where accounts, Pools, keys, routes and limits are equal. */
+export const sharedDigestOf = (config: Config): string =>
+  fingerprint(Object.fromEntries(Object.entries(config).filter(([name]) => !OWN.has(name))) as Json).slice(0, 12);
 
 const fingerprint = (value: Json): string => hash('sha256', canonicalJson(value), 'hex');
 

@@ -6,7 +6,7 @@ import { compile } from './compile.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { ConfigError, type Finding, inFileOrder, isError, type Problem } from './finding.ts';
 import { locate } from './positions.ts';
-import { faultOf, resolveSecrets } from './secrets.ts';
+import { faultOf, resolveSecrets, type Secrets } from './secrets.ts';
 import { validate } from './validate.ts';
 import { parseYaml } from './yaml.ts';
 
@@ -24,9 +24,9 @@ export interface LoadOptions {
  * @throws {ConfigError} with all findings of the file, in file order
  */
 export async function loadConfig(path: string, options: LoadOptions = {}): Promise<{ loaded: LoadedConfig; warnings: Finding[] }> {
-  const { config, bearers, findings } = await inspect(await readConfig(path), { path, ...options });
+  const { config, findings, ...resolved } = await inspect(await readConfig(path), { path, ...options });
   if (!config) throw new ConfigError(findings);
-  return { loaded: { config, path: resolve(path), bearers }, warnings: [...findings] };
+  return { loaded: { config, path: resolve(path), ...resolved }, warnings: [...findings] };
 }
 
 export interface InspectOptions extends LoadOptions {
@@ -39,6 +39,9 @@ export interface Inspection {
   /** Undefined if the file has an error. */
   readonly config: Config | undefined;
   readonly bearers: ReadonlyMap<string, string>;
+  /** What `openStore` takes; empty where the URL of the database was not read. */
+  readonly storeUrl: string;
+  readonly nodeSecret: string | undefined;
   /** Errors and warnings, in file order. */
   readonly findings: readonly Finding[];
 }
@@ -49,17 +52,29 @@ export async function inspect(
   { path, env = process.env, strictEnv = true, secrets = true }: InspectOptions,
 ): Promise<Inspection> {
   const parsed = parseYaml(text, path);
-  if (!parsed.readable) return { config: undefined, bearers: new Map(), findings: inFileOrder(parsed.findings) };
+  if (!parsed.readable) return nothing(inFileOrder(parsed.findings));
 
   const data: unknown = parsed.document.toJS();
   const folder = dirname(resolve(path));
   const problems = [...validate(data), ...runChecks(data, Date.now())];
-  const resolved = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : { bearers: new Map<string, string>(), problems: [] };
+  const resolved = secrets ? await resolveSecrets(data, { folder, env, strictEnv }) : NO_SECRETS;
   const reported = firstOfEachPlace([...problems, ...resolved.problems]);
   const findings = inFileOrder([...parsed.findings, ...locate(reported, { parsed, data, file: path })]);
-  if (findings.some(isError)) return { config: undefined, bearers: new Map(), findings };
-  return { config: compile(data, folder), bearers: resolved.bearers, findings };
+  if (findings.some(isError)) return nothing(findings);
+  const config = compile(data, folder);
+  const storeUrl = typeof config.store === 'string' ? config.store : (resolved.database ?? '');
+  return { config, bearers: resolved.bearers, storeUrl, nodeSecret: resolved.nodeSecret, findings };
 }
+
+const NO_SECRETS: Secrets = { bearers: new Map(), database: undefined, nodeSecret: undefined, problems: [] };
+
+const nothing = (findings: readonly Finding[]): Inspection => ({
+  config: undefined,
+  bearers: NO_SECRETS.bearers,
+  storeUrl: '',
+  nodeSecret: undefined,
+  findings,
+});
 
 /**
  * Reads the text of a file.

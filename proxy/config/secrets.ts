@@ -15,6 +15,10 @@ export interface SecretOptions {
 export interface Secrets {
   /** Account id to its bearer token. */
   readonly bearers: ReadonlyMap<string, string>;
+  /** The URL of the PostgreSQL database; undefined where the store is another, or the reference has a problem. */
+  readonly database: string | undefined;
+  /** Of `node.secret`. */
+  readonly nodeSecret: string | undefined;
   readonly problems: readonly Problem[];
 }
 
@@ -41,7 +45,19 @@ export async function resolveSecrets(data: unknown, options: SecretOptions): Pro
     const secret = await resolved(storeKey, ['store_key'], options);
     if (typeof secret !== 'string') note(secret);
   }
-  return { bearers, problems };
+  const database = await databaseUrl(mapping(mapping(data).store).postgres, options);
+  const nodeSecret = await resolved(mapping(mapping(mapping(data).node).secret), ['node', 'secret'], options);
+  for (const secret of [database, nodeSecret]) if (typeof secret === 'object') problems.push(secret);
+  return { bearers, database: textOf(database), nodeSecret: textOf(nodeSecret), problems };
+}
+
+const textOf = (secret: string | Problem | undefined): string | undefined => (typeof secret === 'string' ? secret : undefined);
+
+async function databaseUrl(reference: unknown, options: SecretOptions): Promise<string | Problem | undefined> {
+  const path = ['store', 'postgres'];
+  const url = isMapping(reference) ? await resolved(reference, path, options) : undefined;
+  if (typeof url !== 'string' || (/^postgres(?:ql)?:\/\/[^/]/.test(url) && URL.canParse(url))) return url;
+  return { path, message: 'the referenced secret is not a URL such as postgres://USER:PASSWORD@HOST:5432/DATABASE' };
 }
 
 /** The secret, or the problem of its reference. */

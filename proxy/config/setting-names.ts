@@ -21,8 +21,9 @@ function rowName(row: unknown): string | undefined {
 }
 
 /** An unknown key near a secret reference may be the secret itself. */
-const mayBeSecret = (step: string, path: Path): boolean =>
-  path.some((part) => part === 'credential' || part === 'store_key') && !KNOWN_NEAR_SECRETS.has(step);
+const mayBeSecret = (step: string, path: Path): boolean => path.some((part) => NEAR_SECRETS.has(part)) && !KNOWN_NEAR_SECRETS.has(step);
+
+const NEAR_SECRETS: ReadonlySet<string | number> = new Set(['credential', 'postgres', 'secret', 'store_key']);
 
 const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'accounts',
@@ -31,7 +32,11 @@ const KNOWN_NEAR_SECRETS: ReadonlySet<string> = new Set([
   'credential',
   'env',
   'file',
+  'node',
   'oauth',
+  'postgres',
+  'secret',
+  'store',
   'store_key',
   'token_url',
 ]);

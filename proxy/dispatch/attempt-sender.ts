@@ -120,10 +120,10 @@ export class AttemptSender implements Confidential {
       known: this,
       countOutput,
       retryable,
-      committed: () => {
+      committed: (head) => {
         lease.answered();
         turn.committedAt ??= turn.now();
-        observed.committed();
+        observed.committed(head);
       },
       observers: observed,
       followUp: this.#followUp(lease),

@@ -34,7 +34,7 @@ export interface AttemptOptions {
   readonly known: Confidential;
   readonly countOutput: (event: ReplyEvent) => void;
   readonly retryable: (failure: Failure) => boolean;
-  readonly committed: () => void;
+  readonly committed: ReplyContext['committed'];
   readonly observers: AttemptObservers;
   /** What the account's answer needs before the client gets it. */
   readonly followUp: ((answer: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
@@ -67,7 +67,7 @@ class Attempt implements ReplyContext {
   readonly known: Confidential;
   readonly countOutput: (event: ReplyEvent) => void;
   readonly retryable: (failure: Failure) => boolean;
-  readonly committed: () => void;
+  readonly committed: ReplyContext['committed'];
   readonly followUp: ReplyContext['followUp'];
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;

@@ -182,7 +182,7 @@ export class EventReply implements EventReader {
     this.#cancelTimer();
     const first = this.#context.turn.rules.head(this.#head);
     this.#state = 'relaying';
-    this.#context.committed();
+    this.#context.committed(this.#held);
     this.#sink.open(this.#head.status, this.#head.headers);
     for (const event of first) this.#sink.event(event);
     for (const { event, data } of this.#held.release()) this.#relay(event, data);
@@ -226,6 +226,9 @@ export class EventReply implements EventReader {
   #ends(end: ReplyEnd): void {
     if (this.#end !== undefined) return;
     this.#end = end;
+    const { turn, counters } = this.#context;
+    const stored = turn.pendingWrites?.whenStored(turn, counters);
+    if (stored) this.#flow.withhold(stored);
     // Most replies end with the read that brought their terminal event.
     queueMicrotask(() => this.#state === 'over' || this.#linger());
   }

@@ -2,6 +2,7 @@
 import type { HeldBytes } from '../turn/held-bytes.ts';
 import type { JsonObject } from '../turn/json.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
+import type { HeldEvents } from '../turn/reply-observer.ts';
 
 /** Of a successful and of a failed turn alike. */
 export const LIFECYCLE: ReadonlySet<string> = new Set([
@@ -26,7 +27,7 @@ export interface HeldEvent {
   readonly data: JsonObject | undefined;
 }
 
-export class HeldHead {
+export class HeldHead implements HeldEvents {
   readonly #memory: Pick<HeldBytes, 'hold' | 'release'>;
   #events: HeldEvent[] = [];
   #bytes = 0;
@@ -47,6 +48,10 @@ export class HeldHead {
 
   has(type: string): boolean {
     return this.#events.some(({ event }) => event.type === type);
+  }
+
+  find(type: string): ReplyEvent | undefined {
+    return this.#events.find(({ event }) => event.type === type)?.event;
   }
 
   /** Hands the events over; it holds none afterwards. */

@@ -13,6 +13,7 @@ export class OutputFlow {
   readonly #sink: Sink;
   #scheduled = false;
   #paused = false;
+  #withheld = false;
 
   constructor(sink: Sink, options: OutputFlowOptions) {
     this.#sink = sink;
@@ -34,7 +35,17 @@ export class OutputFlow {
     });
   }
 
+  /** From now on nothing is written until then. */
+  withhold(until: Promise<void>): void {
+    this.#withheld = true;
+    void until.then(() => {
+      this.#withheld = false;
+      this.#options.guarded(() => this.flush());
+    });
+  }
+
   flush(): void {
+    if (this.#withheld) return;
     const sink = this.#sink;
     if (sink.flush()) return;
     this.#paused = true;

@@ -5,6 +5,7 @@ import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
+import type { HeldEvents } from '../turn/reply-observer.ts';
 import type { Confidential } from '../turn/sanitise.ts';
 import type { Event, OutcomeKind } from '../turn/turn.ts';
 import type { Ending } from '../turn/turn-result.ts';
@@ -22,8 +23,8 @@ export interface ReplyContext {
   readonly sending: () => Sending;
   /** Whether the turn would be tried again after this failure. */
   readonly retryable: (failure: Failure) => boolean;
-  /** The reply is the turn's answer: no other attempt follows. */
-  readonly committed: () => void;
+  /** The reply is the turn's answer: no other attempt follows. @param head of a reply of events */
+  readonly committed: (head?: HeldEvents) => void;
   /** What the answer needs before the client gets it; undefined where it needs nothing. @throws Refusal */
   readonly followUp: ((answer: JsonObject) => Promise<JsonObject>) | undefined;
   readonly settle: (verdict: Verdict) => void;

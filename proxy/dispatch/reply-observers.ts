@@ -1,7 +1,7 @@
 // The observers of replies: continuity and quota learn from what accounts answer, beside what the client gets of it.
 import type { Failure } from '../turn/failure.ts';
 import type { JsonObject } from '../turn/json.ts';
-import type { ReplyObserver, ReplySource } from '../turn/reply-observer.ts';
+import type { HeldEvents, ReplyObserver, ReplySource } from '../turn/reply-observer.ts';
 import type { WireWords } from '../turn/settings.ts';
 import type { Headers } from '../turn/turn.ts';
 
@@ -33,8 +33,8 @@ export class AttemptObservers {
     this.#each((observer) => observer.answer?.(this.#source, json));
   }
 
-  committed(): void {
-    this.#each((observer) => observer.committed?.(this.#source));
+  committed(head: HeldEvents | undefined): void {
+    this.#each((observer) => observer.committed?.(this.#source, head));
   }
 
   failed(failure: Failure): void {

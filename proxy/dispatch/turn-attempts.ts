@@ -84,7 +84,11 @@ export class TurnAttempts implements Recoverable {
         const lease = choosing instanceof Promise ? await choosing : choosing;
         if (lease === 'gone') end = this.#gone(false);
         else if (lease === 'none') end = this.#failed();
-        else {
+        else if (lease.granted && !(await lease.granted)) {
+          // Another node probes this account.
+          lease.end('neutral');
+          recovered = undefined;
+        } else {
           this.tried.add(lease.account.id);
           this.#why = recovered ? { ...lease.why, reason: 'ciphertext' } : lease.why;
           let result: AttemptResult = 'neutral';
@@ -102,8 +106,11 @@ export class TurnAttempts implements Recoverable {
           const { verdict, status } = attempted;
           if (verdict.kind === 'failed') recovered = await this.#next(verdict.failure, status, lease.account.id);
           else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
-          else if (verdict.kind === 'done') end = { kind: 'ended', ending: verdict.ending, close: verdict.close };
-          else end = { ...verdict, kind: 'refused' };
+          else if (verdict.kind === 'done') {
+            const stored = turn.pendingWrites?.whenStored(turn, this.#services.counters);
+            if (stored) await stored;
+            end = { kind: 'ended', ending: verdict.ending, close: verdict.close };
+          } else end = { ...verdict, kind: 'refused' };
         }
       }
     } catch (thrown) {

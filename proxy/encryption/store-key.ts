@@ -3,6 +3,7 @@ import { hkdfSync, randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from '../../store/store.ts';
+import type { Config } from '../config/config.ts';
 import { faultOf } from '../config/secrets.ts';
 import type { SecretRef } from '../turn/settings.ts';
 import { Cipher } from './cipher.ts';
@@ -38,7 +39,7 @@ export class StoreKey {
  * @param store as in the configuration; a store in memory gets a random key
  * @throws StoreError with a message for the operator
  */
-export async function storeKeyOf(store: string, reference: SecretRef, env: NodeJS.ProcessEnv = process.env): Promise<StoreKey> {
+export async function storeKeyOf(store: Config['store'], reference: SecretRef, env: NodeJS.ProcessEnv = process.env): Promise<StoreKey> {
   if (store === 'sqlite::memory:') return new StoreKey(randomSecret());
   const secret = 'env' in reference ? (env[reference.env] ?? '') : await fileSecret(reference.file);
   if (secret.length < LEAST_CHARACTERS)

@@ -1,5 +1,4 @@
 // Reloads the configuration when the file is saved, on SIGHUP and on command; every change is logged and audited (S9).
-import type { AuditRow } from '../../store/store.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { diffConfigs, formatChange, type Json, redact, versionOf } from '../config/diff.ts';
@@ -40,15 +39,14 @@ export class ConfigFollower {
     const { log, store } = services;
     const { config } = loaded;
     const version = versionOf(config);
-    const last = async (action: string) => (await store.audit.list({ action, limit: 1 }))[0];
     try {
-      const [start, reload] = await Promise.all([last('config.start'), last('config.reload')]);
-      const known = (start?.at ?? 0) > (reload?.at ?? 0) ? start : reload;
-      if (known?.target === version) return;
-      const before = (await store.runningConfig.find())?.config as Json | undefined;
+      const running = await store.runningConfig.find(this.#name);
+      const known = running?.version ?? (await this.#lastAudited());
+      if (known === version) return;
+      const before = running?.config as Json | undefined;
       const changes = before === undefined ? [] : diffConfigs(before, redact(config));
       const [whole, ...rows] = auditEntries(changes, { version, before: keysOf(before), after: config.keys });
-      const fields = [{ path: 'version', from: known?.target ?? null, to: version }, ...(whole?.fields ?? [])];
+      const fields = [{ path: 'version', from: known, to: version }, ...(whole?.fields ?? [])];
       await this.#audit('start', [{ action: 'config.start', target: version, pool: null, fields }, ...rows]);
     } catch {
       log.error('audit_failed', { actor: 'start' });
@@ -91,16 +89,32 @@ export class ConfigFollower {
     }
   }
 
+  /** Each node has a file of its own. */
+  get #name(): string {
+    const { loaded, services } = this.#target;
+    return services.store.shared ? `node/${loaded.config.node.id}` : 'running';
+  }
+
+  /** The version that an older program audited; with several nodes it may be of another node. */
+  async #lastAudited(): Promise<string | null> {
+    const { store } = this.#target.services;
+    if (store.shared) return null;
+    const last = async (action: string) => (await store.audit.list({ action, limit: 1 }))[0];
+    const [start, reload] = await Promise.all([last('config.start'), last('config.reload')]);
+    return ((start?.at ?? 0) > (reload?.at ?? 0) ? start : reload)?.target ?? null;
+  }
+
   /** The change has taken effect already, so a store that cannot take the rows is only logged. */
-  async #audit(actor: AuditRow['actor'], rows: readonly AuditEntry[]): Promise<void> {
+  async #audit(by: ReloadActor | 'start', rows: readonly AuditEntry[]): Promise<void> {
     const { clock, log, store } = this.#target.services;
+    const { config: running } = this.#reloader.running;
     const at = clock.now();
+    const actor = store.shared ? `${by}@${running.node.id}` : by;
     try {
-      const config = redact(this.#reloader.running.config) as object;
       await Promise.all([
         ...rows.map((row) => store.audit.record({ at, actor, ...row })),
         // Last: a process that dies between two writes leaves the rows twice rather than not at all.
-        store.runningConfig.save({ name: 'running', config, at }),
+        store.runningConfig.save({ name: this.#name, config: redact(running) as object, version: versionOf(running), at }),
       ]);
     } catch {
       log.error('audit_failed', { actor, rows: rows.length });

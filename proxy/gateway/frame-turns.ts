@@ -11,6 +11,7 @@ import { identityOf, type TurnIdentity } from '../sessions/turn-identity.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { RunningTurns } from './running-turns.ts';
+import { type NodeSessions, SessionForwarding } from './session-forwarding.ts';
 import type { TurnRunner } from './turn-runner.ts';
 
 export interface FrameTurnsOptions {
@@ -18,6 +19,8 @@ export interface FrameTurnsOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   readonly running: RunningTurns;
+  /** Undefined where the store is one node's. */
+  readonly nodes?: NodeSessions | undefined;
 }
 
 /** A turn that a client may come back for, and its session with its key. */
@@ -29,6 +32,7 @@ interface Identified {
 export class FrameTurns {
   readonly #options: FrameTurnsOptions;
   readonly #resumable: ResumableTurns<ResumableClient>;
+  readonly #forwarding: SessionForwarding | undefined;
   /** Of what identifies a turn. */
   readonly #digest = new ProcessDigest();
   /** The last turn of each connection, for a client that has not seen its end. */
@@ -37,16 +41,46 @@ export class FrameTurns {
   constructor(options: FrameTurnsOptions) {
     this.#options = options;
     this.#resumable = new ResumableTurns(options.clock);
+    this.#forwarding = options.nodes && new SessionForwarding(options.nodes, this.#resumable, options);
   }
 
-  /** Bytes that are kept for clients that may come back. */
-  get keptBytes(): number {
-    return this.#resumable.keptBytes;
+  /** Bytes that are kept for clients that may come back, and those of clients that other nodes have not taken. */
+  get heldBytes(): number {
+    return this.#resumable.keptBytes + (this.#forwarding?.heldBytes ?? 0);
+  }
+
+  /** How many sessions are leased to this node. */
+  get ownedSessions(): number {
+    return this.#forwarding?.owners.count ?? 0;
   }
 
   /** Ends the turns without a client: none can come back to a gateway that stops. */
   drain(): void {
     this.#resumable.endDetached();
+  }
+
+  /** Whether another node serves the turns of the connection. */
+  isForwarded(connection: WebsocketConnection): boolean {
+    return this.#forwarding?.has(connection) ?? false;
+  }
+
+  /** Sends a frame of such a connection on. */
+  pass(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): void {
+    this.#forwarding?.pass(turn, frame, connection);
+  }
+
+  /** Whether a client of another node has business here. Else that node takes its session. @param turnId of its frame */
+  takes(turn: LiveTurn, turnId: string): boolean {
+    const session = this.#sessionOf(turn);
+    if (session === undefined) return false;
+    if (this.#resumable.concerns(session, this.#digest.of(turnId))) return true;
+    this.#forwarding?.owners.giveUp(session);
+    return false;
+  }
+
+  /** Gives the sessions of this node up: it ends. */
+  async stop(): Promise<void> {
+    await this.#forwarding?.owners.stop();
   }
 
   /** Runs the turn of a frame, or goes on with the turn that it is an exact retry of. Never rejects. */
@@ -55,6 +89,10 @@ export class FrameTurns {
     this.#last.get(connection)?.acknowledged();
     this.#last.delete(connection);
     const identified = this.#identified(turn, frame);
+    if (identified && this.#forwarding?.isUndecided(connection)) {
+      const forwarded = await this.#forwarding.forward(turn, frame, connection, identified.session);
+      if (forwarded || !connection.isOpen) return;
+    }
     const found = identified && !(frame instanceof Refusal) && this.#resumable.find(identified.session, identified.identity, frame.json);
     if (found) {
       this.#last.set(connection, found.turn);
@@ -86,12 +124,18 @@ export class FrameTurns {
   /** What identifies the turn to a client that comes back for it; undefined where none can. */
   #identified(turn: LiveTurn, frame: Frame): Identified | undefined {
     if (frame instanceof Refusal || !turn.surface.agentProtocol) return undefined;
+    const identity = identityOf(frame.json, this.#digest);
+    const session = identity && this.#sessionOf(turn);
+    return session === undefined || !identity ? undefined : { session, identity };
+  }
+
+  /** With its key; undefined without a name. */
+  #sessionOf(turn: LiveTurn): string | undefined {
     const session = sessionOf(turn.headers, turn.wire);
-    const identity = session === undefined ? undefined : identityOf(frame.json, this.#digest);
-    if (session === undefined || !identity) return undefined;
+    if (session === undefined) return undefined;
     try {
       turn.rules.admit();
-      return { session: `${turn.key.id}\n${session}`, identity };
+      return `${turn.key.id}\n${session}`;
     } catch {
       // The run of the turn refuses it.
       return undefined;
@@ -109,6 +153,7 @@ export class FrameTurns {
       forget: (forgotten) => this.#resumable.remove(session, forgotten),
     });
     this.#resumable.add(session, client);
+    this.#forwarding?.owners.hold(session);
     this.#last.set(connection, client);
     return client;
   }

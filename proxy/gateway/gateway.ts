@@ -6,12 +6,15 @@ import { adminRoutes } from '../admin/admin-routes.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { type Clock, systemClock, withDeadline } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
+import { agreeOnNodeSecret, agreeOnSecret } from '../encryption/shared-secret.ts';
 import { storeKeyOf } from '../encryption/store-key.ts';
 import { Log } from '../log.ts';
 import { RehearsalProviders } from '../rehearsal/rehearsal-providers.ts';
 import { ConfigFollower } from './config-follower.ts';
+import { followOtherProcesses } from './convergence.ts';
 import { Generation } from './generation.ts';
 import { ownHeaders, turnHost, turnRunner } from './handlers.ts';
+import { NodeHop } from './node-hop.ts';
 import { PublicListener } from './public-listener.ts';
 import { keepRetention } from './retention.ts';
 import { Services, type ServicesOptions } from './services.ts';
@@ -38,6 +41,7 @@ export class Gateway {
   readonly follower: ConfigFollower;
   readonly startedAt: number;
   readonly #listener: PublicListener;
+  readonly #hop: NodeHop | undefined;
   readonly #admin: AdminServer;
   readonly #rehearsals: RehearsalProviders;
   #generation: Generation;
@@ -46,14 +50,26 @@ export class Gateway {
   #forgetRetention = (): void => undefined;
 
   /** Opens the store and starts what must run before the first turn. @throws StoreError */
-  static async open({ loaded, clock = systemClock, log, load = new NodeLoad() }: GatewayOptions): Promise<Gateway> {
+  static async open(options: GatewayOptions): Promise<Gateway> {
+    const { loaded, clock = systemClock, log = new Log(loaded.config.log.level), load = new NodeLoad() } = options;
     const { config } = loaded;
     const [store, key, rehearsals] = await Promise.all([
-      openStore(config.store, { clock: () => clock.now() }),
+      openStore(loaded.storeUrl, {
+        clock: () => clock.now(),
+        notice: (event, fields) => log.warn(event, fields),
+        ...(typeof config.store === 'object' && { connections: config.store.connections }),
+      }),
       storeKeyOf(config.store, config.store_key),
       RehearsalProviders.start(config),
     ]);
-    return new Gateway(loaded, rehearsals, { store, key, clock, log: log ?? new Log(config.log.level), load });
+    try {
+      if (store.shared) await agreeOnSecret(store, 'store_key', key);
+      if (loaded.nodeSecret !== undefined) await agreeOnNodeSecret(store, loaded.nodeSecret);
+    } catch (thrown) {
+      await Promise.all([rehearsals.close(), store.close()]);
+      throw thrown;
+    }
+    return new Gateway(loaded, rehearsals, { store, key, clock, log, load });
   }
 
   private constructor(loaded: LoadedConfig, rehearsals: RehearsalProviders, opened: Omit<ServicesOptions, 'loaded'>) {
@@ -62,16 +78,20 @@ export class Gateway {
     this.#load = opened.load;
     this.#generation = new Generation(loaded);
     this.services = new Services({ ...opened, loaded: () => this.loaded });
+    followOtherProcesses(this.services);
     void this.services.upstreams.configure(loaded.config, (account) => rehearsals.urlOf(account));
+    const { counters, heartbeat } = this.services;
+    this.#hop = NodeHop.of({ ...opened, counters, heartbeat, loaded: () => this.loaded });
     this.#listener = new PublicListener({
       generation: () => this.#generation,
       host: turnHost(this.services),
       runner: turnRunner(this.services, this),
+      nodes: this.#hop?.sessions,
       overload: this.services.guard,
-      counters: this.services.counters,
+      counters,
       uploads: this.services.uploads,
       clock: this.services.clock,
-      heartbeat: this.services.heartbeat,
+      heartbeat,
       ownHeaders: (turn) => ownHeaders(turn, this.services),
       speaks: (pool, { accounts }) =>
         pool.assignments.some(({ account: id }) => {
@@ -98,15 +118,20 @@ export class Gateway {
   }
 
   get ready(): boolean {
-    return this.#accepting && this.services.catalog.ready && this.services.usage.ready;
+    const { catalog, node, usage } = this.services;
+    return this.#accepting && catalog.ready && usage.ready && (node?.isReady ?? true);
   }
 
   /** Accepts connections at once; `/readyz` follows the first round of catalogs and of usage reads. */
   async listen(): Promise<Addresses> {
-    const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, store, usage } = this.services;
+    const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, node, store, usage } = this.services;
     const { listen, admin, accounts } = this.loaded.config;
+    // First, because the other nodes learn the address with the node's name. Nothing is forwarded to a process without sessions.
+    const address = await this.#hop?.listen((hop) => this.websockets.acceptForwarded(hop));
+    await node?.membership.start(address ?? null);
     await changes.start();
     await Promise.all([capacity.start(), continuity.load(), accounting.load()]);
+    await node?.shares.start();
     await credentials.configure(this.loaded);
     usage.configure(accounts);
     await catalog.start(accounts);
@@ -122,11 +147,12 @@ export class Gateway {
    * read, or the deadline has passed: the next change does not wait for an account that does not answer.
    */
   async reload(loaded: LoadedConfig): Promise<void> {
-    const { capacity, catalog, clock, credentials, log, upstreams, usage } = this.services;
+    const { capacity, catalog, clock, credentials, log, node, upstreams, usage } = this.services;
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
     void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#generation = new Generation(loaded);
     capacity.configure();
+    void node?.membership.publish();
     await credentials.configure(loaded);
     usage.configure(loaded.config.accounts);
     log.level = loaded.config.log.level;
@@ -141,11 +167,13 @@ export class Gateway {
 
   /** Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything. */
   async close(): Promise<void> {
-    const { capacity, catalog, changes, continuity, store, tokens, upstreams, usage } = this.services;
+    const { capacity, catalog, changes, continuity, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
     this.#accepting = false;
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
-    for (const part of [catalog, usage, capacity, changes]) part.stop();
+    await Promise.all([this.websockets.stop(), this.#hop?.close()]);
+    await node?.stop();
+    for (const part of [catalog, usage, usageRefresh, capacity, changes]) part.stop();
     continuity.flush();
     this.#load.stop();
     this.#forgetRetention();

@@ -37,6 +37,7 @@ export interface PublicListenerOptions {
   readonly ownHeaders: WebsocketsOptions['ownHeaders'];
   readonly speaks: WebsocketsOptions['speaks'];
   readonly overload: WebsocketsOptions['overload'];
+  readonly nodes: WebsocketsOptions['nodes'];
 }
 
 const TIMEOUT_CHECK_MS = 1_000;

@@ -1,4 +1,5 @@
 // The services that outlive a configuration: each is created once, and connected to the others here.
+import { randomUUID } from 'node:crypto';
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import { ChangeFeed } from '../../store/change-feed.ts';
 import type { AuditRow, Store } from '../../store/store.ts';
@@ -10,15 +11,20 @@ import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { RetryBudgets } from '../dispatch/retry-budget.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
+import { ExclusiveWork } from '../exclusive-work.ts';
 import { Files } from '../files/files.ts';
 import { Finalisation } from '../files/finalisation.ts';
 import { Heartbeat } from '../heartbeat.ts';
 import { Accounting } from '../keys/accounting.ts';
+import { Ledger } from '../keys/ledger.ts';
+import { LocalLimits } from '../keys/local-limits.ts';
+import { UsageRefresh } from '../keys/usage-refresh.ts';
 import type { Log } from '../log.ts';
 import { Counters } from '../metrics.ts';
 import { Catalog } from '../models/catalog.ts';
 import type { CatalogAnswer } from '../models/catalog-refresh.ts';
 import { ModelDirectory } from '../models/model-directory.ts';
+import { SharedReads } from '../models/shared-reads.ts';
 import { Continuity } from '../sessions/continuity.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/failure.ts';
@@ -31,6 +37,7 @@ import { tokenEndpoint } from '../upstream/credentials/token-endpoint.ts';
 import { TokenVault } from '../upstream/credentials/token-vault.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { WebsocketSupport } from '../upstream/websocket-support.ts';
+import { NodeServices } from './node-services.ts';
 
 export interface ServicesOptions {
   readonly clock: Clock;
@@ -63,6 +70,8 @@ export class Services {
   readonly guard: OverloadGuard;
   readonly usage: AccountUsage;
   readonly accounting: Accounting;
+  /** Undefined where the store has one node. */
+  readonly node: NodeServices | undefined;
   readonly credentials: Credentials;
   readonly continuity: Continuity;
   readonly files: Files;
@@ -70,6 +79,9 @@ export class Services {
   readonly tokens: TokenCounter;
   /** What other processes on the store write. */
   readonly changes: ChangeFeed;
+  /** What one process on the store at a time does. */
+  readonly exclusive: ExclusiveWork;
+  readonly usageRefresh: UsageRefresh;
   readonly #calls: OwnCalls;
 
   constructor({ clock, log, store, key, loaded, load }: ServicesOptions) {
@@ -77,6 +89,8 @@ export class Services {
     this.log = log;
     this.store = store;
     this.loaded = loaded;
+    this.exclusive = new ExclusiveWork({ leases: store.leases, clock, owner: `${loaded().config.node.id}/${randomUUID()}` });
+    const exclusive = store.shared ? this.exclusive : undefined;
     this.heartbeat = new Heartbeat(clock);
     this.websockets = new WebsocketSupport(() => clock.now());
     this.upstreams = new Upstreams(this.heartbeat);
@@ -86,14 +100,19 @@ export class Services {
       clock,
       read: (account) => this.#readCatalog(account),
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
+      sharing: exclusive && new SharedReads({ exclusive, ...store.catalog }),
     });
-    this.accounting = new Accounting(store.usage, clock);
+    const ledger = new Ledger(store.usage, clock, store);
+    this.node = store.shared ? new NodeServices({ store, clock, counters, log, loaded }) : undefined;
+    this.accounting = new Accounting(ledger, this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock));
     this.usage = new AccountUsage({
       clock,
       counters,
       states: () => this.capacity.states,
       get: (account, path, bounds) => this.#calls.get(account, path, bounds),
+      exclusive,
     });
+    this.usageRefresh = new UsageRefresh({ store: store.usage, settlements: this.node?.settlements, ledger, clock });
     this.capacity = new Capacity({
       clock,
       counters,
@@ -104,18 +123,23 @@ export class Services {
       catalog: this.catalog,
       models: () => this.models,
       quota: this.usage.quota,
+      exclusive,
+      shared: this.node?.shares,
+    });
+    this.capacity.states.onRefresh((accounts) => {
+      for (const account of accounts) this.usage.quota.refresh(account);
     });
     const limits = (): GuardLimits => loaded().config.guard;
     this.guard = new OverloadGuard({ load, counters, limits, running: () => this.capacity.admission.running });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
-    this.continuity = new Continuity({ store: store.pins, key, clock });
+    this.continuity = new Continuity({ store: store.pins, shared: store.shared, key, clock });
     this.files = new Files(store.files, clock);
     this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });
-    this.changes.on('account_state', (keys) => this.capacity.refresh(keys));
+    this.node?.follow(this.changes);
     this.credentials = new Credentials({
-      vault: new TokenVault(store.credentials, key, { leases: store.leases, clock }),
+      vault: new TokenVault(store.credentials, key, { exclusive: this.exclusive, shared: store.shared }),
       exchange: tokenEndpoint(),
       clock,
       log,

@@ -68,9 +68,14 @@ export class TurnRunner {
           if (ruling) await ruling;
           payload = { kind: 'json', work };
         }
-        const reserved = this.#options.accounting.reserve(turn, request);
+        const reserving = this.#options.accounting.reserve(turn, request);
+        const reserved = reserving instanceof Promise ? await reserving : reserving;
         if (reserved instanceof Refusal) throw reserved;
         reservation = reserved;
+        if (payload.kind === 'json') {
+          const editing = turn.rules.edit(payload.work);
+          if (editing) await editing;
+        }
         const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
         const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
         attempts = dispatched.attempts;

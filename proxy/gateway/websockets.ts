@@ -3,18 +3,19 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
-import type { ClientConnection } from '../clients/http/client-connection.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { endRaw } from '../clients/http/raw-refusal.ts';
 import { type BrokenLimit, CLOSE, type Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { MemoryGuard } from '../memory-guard.ts';
+import type { Hop, HopRefusal } from '../nodes/hop-listener.ts';
 import { clientHeaders } from '../turn/headers.ts';
 import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
 import { type Match, NO_ROUTE } from '../turn/route-table.ts';
 import type { PoolConfig } from '../turn/settings.ts';
-import type { Headers } from '../turn/turn.ts';
+import type { ModeDecision } from '../turn/turn.ts';
+import { FORWARDED_SIZE, type ForwardedArrival, forwardedArrival, readForwarded } from './forwarded-arrival.ts';
 import { FrameTurns, type FrameTurnsOptions } from './frame-turns.ts';
 import type { Generation } from './generation.ts';
 
@@ -31,11 +32,9 @@ export interface WebsocketsOptions extends FrameTurnsOptions {
 }
 
 /** What a connection asked for with its upgrade: each of its turns begins with it. */
-interface Upgrade {
-  readonly path: string;
-  readonly query: string;
-  readonly headers: Headers;
-  readonly client: ClientConnection;
+interface Upgrade extends ForwardedArrival {
+  /** Of the answer that accepts it, where another node forwards the client. */
+  readonly hop?: Hop['headers'];
   readonly turn: LiveTurn;
   /** Its row in the configuration of the last frame. */
   found?: { readonly generation: Generation; readonly match: Match | undefined };
@@ -64,9 +63,14 @@ export class Websockets {
 
   /** Bytes that clients have not taken yet, and those that are kept for clients that may come back. */
   get heldBytes(): number {
-    let bytes = this.#turns.keptBytes;
+    let bytes = this.#turns.heldBytes;
     for (const connection of this.#open.keys()) bytes += connection.heldBytes;
     return bytes;
+  }
+
+  /** How many sessions are leased to this node. */
+  get ownedSessions(): number {
+    return this.#turns.ownedSessions;
   }
 
   /** Accepts an upgrade, or answers it with a refusal and ends the connection. */
@@ -93,6 +97,20 @@ export class Websockets {
     }
   }
 
+  /** Takes the websocket of a client that another node forwards, if it has business here; undefined where it does. */
+  acceptForwarded({ client, request, socket, head, headers }: Hop): HopRefusal | undefined {
+    if (this.#draining) return 503;
+    const generation = this.#options.generation();
+    const found = generation.routes.find('WS', client.path);
+    if (!found || !('route' in found)) return 404;
+    const arrival = forwardedArrival(client);
+    const turn = this.#turn(arrival, found, generation);
+    if (!this.#turns.takes(turn, client.turn_id) || turn.pool.id !== client.pool) return 404;
+    this.#options.counters.add('websockets_taken_over');
+    this.#upgrade(request, socket, head, { ...arrival, turn, hop: headers });
+    return undefined;
+  }
+
   /** A connection whose key may no longer be used ends when its running turn has ended. */
   configure(): void {
     const generation = this.#options.generation();
@@ -108,17 +126,22 @@ export class Websockets {
     for (const connection of this.#open.keys()) connection.closeAfterTurn(CLOSE.goingAway, 'the gateway stops');
   }
 
+  /** Gives up what other nodes know of this one: it has no turns any more. */
+  stop(): Promise<void> {
+    return this.#turns.stop();
+  }
+
   /** Ends all connections at once. */
   destroy(): void {
     for (const connection of this.#open.keys()) connection.terminate();
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer, upgrade: Upgrade): void {
-    const { turn } = upgrade;
-    const { request_body_bytes: maxPayload } = turn.limits;
+    const { hop, turn } = upgrade;
+    const maxPayload = turn.limits.request_body_bytes * (hop ? FORWARDED_SIZE : 1);
     const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload });
     server.on('headers', (lines) => {
-      for (const [name, value] of Object.entries(this.#options.ownHeaders(turn))) lines.push(`${name}: ${value}`);
+      for (const [name, value] of Object.entries(hop ?? this.#options.ownHeaders(turn))) lines.push(`${name}: ${value}`);
     });
     // Without a listener ws would answer in plain text.
     server.on('wsClientError', () => {
@@ -132,7 +155,7 @@ export class Websockets {
   #accepted(ws: WebSocket, socket: Socket, upgrade: Upgrade): void {
     const { clock, counters, guard, heartbeat } = this.#options;
     const { limits, timeouts } = upgrade.turn;
-    counters.add('websockets_accepted');
+    if (!upgrade.hop) counters.add('websockets_accepted');
     heartbeat.watch(ws);
     const connection = new WebsocketConnection({
       ws,
@@ -142,6 +165,7 @@ export class Websockets {
       clock,
       counters,
       guard,
+      read: upgrade.hop && readForwarded,
       serve: (frame, from) => this.#serve(frame, from, upgrade),
       refuse: (refusal, from) => this.#refuse(refusal, from, upgrade),
       limitBroken: (limit) => this.#limitBroken(limit, upgrade),
@@ -151,13 +175,14 @@ export class Websockets {
   }
 
   async #serve(frame: Frame, connection: WebsocketConnection, upgrade: Upgrade): Promise<void> {
-    const turn = this.#frameTurn(upgrade, this.#options.generation());
+    const turn = this.#frameTurn(upgrade, this.#options.generation(), frame);
     if (!turn || this.#draining) {
       this.#options.counters.add('drain_refused');
       this.#refuse(new Refusal(turn ? 'server_is_overloaded' : 'unknown_endpoint'), connection, upgrade);
       return;
     }
-    await this.#turns.serve(turn, frame, connection);
+    if (this.#turns.isForwarded(connection)) this.#turns.pass(turn, frame, connection);
+    else await this.#turns.serve(turn, frame, connection);
     const { identity } = turn;
     const expires = identity?.key.expires_at;
     // A turn that its client came back for was authenticated before it was looked for.
@@ -166,7 +191,8 @@ export class Websockets {
 
   #refuse(refusal: Refusal, connection: WebsocketConnection, upgrade: Upgrade): void {
     const turn = this.#frameTurn(upgrade, this.#options.generation()) ?? upgrade.turn;
-    this.#turns.refuse(turn, refusal, connection);
+    if (this.#turns.isForwarded(connection)) this.#turns.pass(turn, refusal, connection);
+    else this.#turns.refuse(turn, refusal, connection);
   }
 
   /** Leaves a row for a connection that one of its limits ended (RM4). */
@@ -176,18 +202,24 @@ export class Websockets {
   }
 
   /** A turn in the configuration of now; undefined where that has no such row any more. */
-  #frameTurn(upgrade: Upgrade, generation: Generation): LiveTurn | undefined {
+  #frameTurn(upgrade: Upgrade, generation: Generation, frame?: Frame): LiveTurn | undefined {
     if (upgrade.found?.generation !== generation) {
       const found = generation.routes.find('WS', upgrade.path);
       upgrade.found = { generation, match: found && 'route' in found ? found : undefined };
     }
     const { match } = upgrade.found;
-    return match && this.#turn(upgrade, match, generation);
+    return match && this.#turn(upgrade, match, generation, frame instanceof Refusal ? undefined : frame?.mode);
   }
 
-  #turn({ query, headers, client }: Omit<Upgrade, 'turn'>, { route, params }: Match, generation: Generation): LiveTurn {
+  #turn(
+    { query, headers, client }: Omit<Upgrade, 'turn'>,
+    { route, params }: Match,
+    generation: Generation,
+    mode?: ModeDecision,
+  ): LiveTurn {
     const keyOf = (secret: string): ReturnType<Generation['keyOf']> => client.keyOf(secret, generation);
-    return new LiveTurn({ route, params, client: 'websocket', method: 'WS', headers, query, keyOf }, generation, this.#options.host);
+    const arrival = { route, params, client: 'websocket', method: 'WS', headers, query, keyOf, mode } as const;
+    return new LiveTurn(arrival, generation, this.#options.host);
   }
 
   #isAdmitted(upgrade: Upgrade, generation: Generation): boolean {

@@ -1,17 +1,15 @@
 // The usage of every key: reserved before a turn is dispatched, settled once at its end (S2, Q18, Q19).
-import type { RequestRow, Store } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
+import type { RequestRow } from '../../store/store.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { Body, ModelView } from '../turn/turn.ts';
-import { type Estimate, KeyLimits, type LimitState } from './key-limits.ts';
-import type { Usage } from './key-use.ts';
-import { KEPT_DAYS, Ledger } from './ledger.ts';
+import type { Estimate, LimitCounts, LimitState, Reserved } from './key-limits.ts';
+import { KEPT_DAYS, type Ledger } from './ledger.ts';
 import { limitsOf } from './limit-kinds.ts';
 import { LEAST_OUTPUT_TOKENS, OutputForecast } from './output-forecast.ts';
 import { Reservation } from './reservation.ts';
 import { inputTokens, outputCap } from './token-estimate.ts';
-import { costOf, type Totals } from './usage-totals.ts';
+import { type Amounts, costOf, type Totals, type Usage } from './usage-totals.ts';
 
 /** What accounting needs to know of a turn. */
 export interface AccountedTurn {
@@ -20,16 +18,16 @@ export interface AccountedTurn {
   readonly model: ModelView | undefined;
 }
 
-type TurnUsage = Pick<RequestRow, 'model' | 'status' | 'outcome' | 'input_tokens' | 'cached_input_tokens' | 'output_tokens'>;
+type TurnUsage = Pick<RequestRow, 'model' | 'outcome' | 'input_tokens' | 'cached_input_tokens' | 'output_tokens'>;
 
 export class Accounting {
   readonly #ledger: Ledger;
-  readonly #limits: KeyLimits;
+  readonly #limits: LimitCounts;
   readonly #forecast = new OutputForecast();
 
-  constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock) {
-    this.#ledger = new Ledger(store, clock);
-    this.#limits = new KeyLimits(this.#ledger, clock);
+  constructor(ledger: Ledger, limits: LimitCounts) {
+    this.#ledger = ledger;
+    this.#limits = limits;
   }
 
   load(): Promise<void> {
@@ -37,12 +35,16 @@ export class Accounting {
   }
 
   /**
-   * Reserves the estimated usage of a turn, or returns the refusal `rate_limit_exceeded`. Runs after all refusals that cost nothing (Q4).
+   * Reserves the estimated usage of a turn, or returns its refusal: `rate_limit_exceeded`, or `server_is_overloaded` where the limits
+   * cannot be checked (Q34). Runs after all refusals that cost nothing (Q4). A promise only where nodes share the limits of the key.
    * @param request the client's body before any rule edited it; undefined if the route streams the body without parsing it
    */
-  reserve(turn: AccountedTurn, request: Body | undefined): Refusal | Reservation {
-    const reserved = this.#limits.reserve(turn.key, () => this.#estimate(turn, request));
-    return reserved instanceof Refusal ? reserved : new Reservation(request, reserved);
+  reserve(turn: AccountedTurn, request: Body | undefined): Refusal | Reservation | Promise<Refusal | Reservation> {
+    const { key } = turn;
+    if (limitsOf(key.limits).limits.length === 0) return new Reservation(request, this.#unlimited(key));
+    const reserving = this.#limits.reserve(key, () => this.#estimate(turn, request));
+    const made = (reserved: Reserved | Refusal) => (reserved instanceof Refusal ? reserved : new Reservation(request, reserved));
+    return reserving instanceof Promise ? reserving.then(made) : made(reserving);
   }
 
   /**
@@ -57,8 +59,8 @@ export class Accounting {
     usage: TurnUsage,
     attempts: readonly unknown[],
   ): number {
-    if (attempts.length === 0) {
-      reservation?.release(undefined);
+    if (!reservation || attempts.length === 0) {
+      reservation?.settle(undefined);
       return 0;
     }
     const { key, pool } = turn;
@@ -67,8 +69,7 @@ export class Accounting {
     if (usage.model !== null && totals.output_tokens > 0 && limitsOf(key.limits).needsEstimate) {
       this.#forecast.add(key.id, usage.model, totals.output_tokens);
     }
-    reservation?.release({ tokens: totals.input_tokens + totals.output_tokens + totals.held_tokens });
-    this.#ledger.settle(key.id, pool.id, totals);
+    reservation.settle({ pool: pool.id, totals });
     return totals.cost_nanos;
   }
 
@@ -81,8 +82,13 @@ export class Accounting {
     return this.#ledger.ofPool(pool.id, KEPT_DAYS);
   }
 
-  limits(key: KeyConfig): readonly LimitState[] {
-    return this.#limits.states(key);
+  /** The current state of the key's limits; a promise only where nodes share them. */
+  limits(key: KeyConfig): readonly LimitState[] | Promise<readonly LimitState[]> {
+    return limitsOf(key.limits).limits.length === 0 ? [] : this.#limits.states(key);
+  }
+
+  #unlimited({ id }: KeyConfig): Reserved {
+    return { amounts: ONE_REQUEST, settle: (used) => used && this.#ledger.settle(id, used.pool, used.totals) };
   }
 
   /** Estimates the usage of a turn before it runs (Q19). The estimate is zero if the route does not parse the body. */
@@ -100,13 +106,19 @@ export class Accounting {
   }
 }
 
+const ONE_REQUEST: Amounts = { requests: 1, tokens: 0, costNanos: 0 };
+
 const NO_USAGE: Estimate = { least: { tokens: 0, costNanos: 0 }, expected: { tokens: 0, costNanos: 0 } };
 
-/** Usage that the provider did not state is unknown, not zero (Q18): a reply of unknown usage holds the amounts that its turn reserved. */
-function totalsOf(usage: TurnUsage, pool: PoolConfig, reservation: Reservation | undefined): Totals {
+/**
+ * Usage that the provider did not state is unknown, not zero (Q18): a whole reply of unknown usage holds the amounts that its turn
+ * reserved. A failed one holds nothing, whether it failed with a status or inside a stream.
+ */
+function totalsOf(usage: TurnUsage, pool: PoolConfig, reservation: Reservation): Totals {
   const { input_tokens, cached_input_tokens, output_tokens } = usage;
   const unknown = input_tokens === null || output_tokens === null;
-  const held = unknown && usage.status < 400 && usage.outcome !== 'client_gone' ? reservation?.amounts : undefined;
+  const whole = usage.outcome === 'completed' || usage.outcome === 'incomplete';
+  const held = unknown && whole ? reservation.amounts : undefined;
   return {
     requests: 1,
     unknown: unknown ? 1 : 0,

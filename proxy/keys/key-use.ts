@@ -1,104 +1,77 @@
-// The current use of one key's limits: settled days from the ledger, the last minute, and running turns (Q19).
-import { DAY_MS, dayOf, type Ledger } from './ledger.ts';
-import type { Limit, LimitSet, LimitType } from './limit-kinds.ts';
-import { SlidingSum } from './sliding-sum.ts';
-import type { Totals } from './usage-totals.ts';
+// What counts against the limits of one key at a moment, and when it falls: settled days, the last minute, and running turns (Q19).
+import { DAY_MS, dayOf } from './ledger.ts';
+import type { Limit, LimitType } from './limit-kinds.ts';
+import { type Amounts, amountOf, type Usage } from './usage-totals.ts';
 
-/** What a turn uses, or is estimated to use. */
-export interface Amounts {
-  readonly requests: number;
-  readonly tokens: number;
-  /** Billionths of a US dollar. */
-  readonly costNanos: number;
-}
-
-/** Tokens and their cost. */
-export type Usage = Omit<Amounts, 'requests'>;
-
-/** A turn that has reserved and has not been settled. */
-export interface RunningTurn {
+/** The settled use of one UTC day. */
+export interface SettledDay {
+  /** Unix milliseconds. */
+  readonly day: number;
   readonly amounts: Amounts;
-  /** When it reserved, in Unix milliseconds. */
-  readonly at: number;
-  /** The limits at that time. */
-  readonly set: LimitSet;
 }
+
+/** A sum over the last minute. All times are Unix milliseconds. */
+export interface MinuteSum {
+  sum(now: number): number;
+  /** When the oldest amount stops counting; undefined for an empty sum. */
+  firstExpiry(now: number): number | undefined;
+  /** When the sum falls to `max`; undefined where it never does. */
+  fallsTo(max: number, now: number): number | undefined;
+}
+
+/** Of one key: counted in this process, or read from the store for all nodes. */
+export interface KeyUse {
+  /** The number of turns that have reserved and have not been settled. */
+  readonly running: number;
+  /** What they reserved. */
+  readonly reserved: Usage;
+  /** Requests count from their reservation, tokens from their settlement. */
+  readonly minuteRequests: MinuteSum;
+  readonly minuteTokens: MinuteSum;
+  /** The sum of the last days, today included. Turns of unknown usage count with the amounts that they had reserved. */
+  settled(type: LimitType, days: number): number;
+  /** The days with use among them, oldest first. */
+  settledDays(days: number): readonly SettledDay[];
+}
+
+/** What a limit counts, and over which time. */
+type Counted = Pick<Limit, 'type' | 'window'>;
 
 const WEEK_DAYS = 7;
 
-export class KeyUse {
-  readonly #key: string;
-  readonly #ledger: Ledger;
-  /** Of the last minute. Requests count from their reservation, tokens from their settlement. */
-  readonly #requests = new SlidingSum();
-  readonly #tokens = new SlidingSum();
-  #running = 0;
-  #reserved = { tokens: 0, costNanos: 0 };
-
-  constructor(key: string, ledger: Ledger) {
-    this.#key = key;
-    this.#ledger = ledger;
-  }
-
-  begin({ amounts, at, set }: RunningTurn): void {
-    this.#running += 1;
-    this.#reserved.tokens += amounts.tokens;
-    this.#reserved.costNanos += amounts.costNanos;
-    if (set.minuteRequests) this.#requests.add(amounts.requests, at);
-  }
-
-  /** @param used undefined for a turn that was never sent to an account */
-  end({ amounts, at, set }: RunningTurn, used: Pick<Amounts, 'tokens'> | undefined, now: number): void {
-    this.#running -= 1;
-    this.#reserved.tokens -= amounts.tokens;
-    this.#reserved.costNanos -= amounts.costNanos;
-    if (!used) {
-      if (set.minuteRequests) this.#requests.undo(amounts.requests, at, now);
-    } else if (set.minuteTokens) this.#tokens.add(used.tokens, now);
-  }
-
-  /** The amount that counts against the limit; of a dollar limit in billionths of a dollar. */
-  current({ type, window }: Pick<Limit, 'type' | 'window'>, now: number): number {
-    if (type === 'concurrent') return this.#running;
-    if (window === 'minute') return type === 'requests' ? this.#requests.sum(now) : this.#tokens.sum(now) + this.#reserved.tokens;
-    const settled = amountOf(type, this.#ledger.ofKey(this.#key, window === 'day' ? 1 : WEEK_DAYS));
-    if (type === 'requests') return settled + this.#running;
-    return settled + (type === 'tokens' ? this.#reserved.tokens : this.#reserved.costNanos);
-  }
-
-  /** When the current amount next falls because time passes; Unix milliseconds. */
-  resetAt({ type, window }: Pick<Limit, 'type' | 'window'>, now: number): number | undefined {
-    if (window === 'now') return undefined;
-    if (window === 'minute') return (type === 'requests' ? this.#requests : this.#tokens).firstExpiry(now);
-    if (window === 'day') return dayOf(now) + DAY_MS;
-    const oldest = this.#ledger.daysOf(this.#key, WEEK_DAYS).find(({ totals }) => amountOf(type, totals) > 0);
-    return oldest && oldest.day + WEEK_DAYS * DAY_MS;
-  }
-
-  /** When the current amount falls to `max` because time passes; undefined where running turns decide. Unix milliseconds. */
-  fallsTo(max: number, { type, window }: Pick<Limit, 'type' | 'window'>, now: number): number | undefined {
-    if (window === 'now') return undefined;
-    if (window === 'minute') {
-      if (type === 'requests') return this.#requests.fallsTo(max, now);
-      return this.#tokens.fallsTo(max - this.#reserved.tokens, now);
-    }
-    // A running request has its place in the day already; the tokens and the cost of a running turn may still turn out lower.
-    if (type === 'requests') return dayOf(now) + DAY_MS;
-    const days = window === 'day' ? 1 : WEEK_DAYS;
-    const settled = amountOf(type, this.#ledger.ofKey(this.#key, days));
-    if (settled <= max) return undefined;
-    let left = this.current({ type, window }, now);
-    for (const { day, totals } of this.#ledger.daysOf(this.#key, days)) {
-      left -= amountOf(type, totals);
-      if (left <= max) return day + days * DAY_MS;
-    }
-    return undefined;
-  }
+/** The amount that counts against the limit; of a dollar limit in billionths of a dollar. */
+export function currentUse(use: KeyUse, { type, window }: Counted, now: number): number {
+  if (type === 'concurrent') return use.running;
+  if (window === 'minute') return type === 'requests' ? use.minuteRequests.sum(now) : use.minuteTokens.sum(now) + use.reserved.tokens;
+  const settled = use.settled(type, window === 'day' ? 1 : WEEK_DAYS);
+  if (type === 'requests') return settled + use.running;
+  return settled + (type === 'tokens' ? use.reserved.tokens : use.reserved.costNanos);
 }
 
-/** Turns of unknown usage count with the amounts that they had reserved. */
-function amountOf(type: LimitType, totals: Readonly<Totals>): number {
-  if (type === 'requests') return totals.requests;
-  if (type === 'usd') return totals.cost_nanos + totals.held_nanos;
-  return totals.input_tokens + totals.output_tokens + totals.held_tokens;
+/** When the current amount next falls because time passes; Unix milliseconds. */
+export function resetOf(use: KeyUse, { type, window }: Counted, now: number): number | undefined {
+  if (window === 'now') return undefined;
+  if (window === 'minute') return (type === 'requests' ? use.minuteRequests : use.minuteTokens).firstExpiry(now);
+  if (window === 'day') return dayOf(now) + DAY_MS;
+  const oldest = use.settledDays(WEEK_DAYS).find(({ amounts }) => amountOf(type, amounts) > 0);
+  return oldest && oldest.day + WEEK_DAYS * DAY_MS;
+}
+
+/** When the current amount falls to `max` because time passes; undefined where running turns decide. Unix milliseconds. */
+export function fallsTo(use: KeyUse, max: number, { type, window }: Counted, now: number): number | undefined {
+  if (window === 'now') return undefined;
+  if (window === 'minute') {
+    if (type === 'requests') return use.minuteRequests.fallsTo(max, now);
+    return use.minuteTokens.fallsTo(max - use.reserved.tokens, now);
+  }
+  // A running request has its place in the day already; the tokens and the cost of a running turn may still turn out lower.
+  if (type === 'requests') return dayOf(now) + DAY_MS;
+  const days = window === 'day' ? 1 : WEEK_DAYS;
+  if (use.settled(type, days) <= max) return undefined;
+  let left = currentUse(use, { type, window }, now);
+  for (const { day, amounts } of use.settledDays(days)) {
+    left -= amountOf(type, amounts);
+    if (left <= max) return day + days * DAY_MS;
+  }
+  return undefined;
 }

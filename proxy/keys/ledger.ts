@@ -1,6 +1,6 @@
 // The ledger: settled usage per key, Pool and day, in memory for reads and in the store to last (D5, Q18).
-import type { Store } from '../../store/store.ts';
-import { addUsage } from '../../store/usage-sums.ts';
+import type { Store, UsageRow } from '../../store/store.ts';
+import { addUsage, usageBetween } from '../../store/usage-sums.ts';
 import type { Clock } from '../clock.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
 
@@ -26,10 +26,13 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #keys = new Map<string, Days>();
   readonly #pools = new Map<string, Days>();
+  /** With several nodes: what is counted of each key, Pool and day, to find out what other nodes added. */
+  readonly #counted: Map<string, Totals> | undefined;
 
-  constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock) {
+  constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock, { shared = false }: { readonly shared?: boolean } = {}) {
     this.#store = store;
     this.#clock = clock;
+    this.#counted = shared ? new Map() : undefined;
   }
 
   /** Reads what earlier processes settled. A store that cannot be read must not prevent the start. */
@@ -38,11 +41,24 @@ export class Ledger {
     for (const { key_id, pool, day, ...totals } of rows) this.#add(key_id, pool, day, totals);
   }
 
+  /** Takes over what all nodes have settled, this one included: the stored rows with what of this one is not written yet. */
+  adopt(rows: readonly UsageRow[]): void {
+    const first = this.#firstDay(KEPT_DAYS);
+    for (const { key_id, pool, day, ...totals } of rows) {
+      if (day >= first) this.#add(key_id, pool, day, usageBetween(this.#counted?.get(nameOf(key_id, pool, day)) ?? NO_USAGE, totals));
+    }
+  }
+
   /** Adds one turn. */
   settle(key: string, pool: string, totals: Totals): void {
+    this.#store.add(this.count(key, pool, totals));
+  }
+
+  /** Adds one turn in memory alone. @returns what its caller writes to the store */
+  count(key: string, pool: string, totals: Totals): UsageRow {
     const day = dayOf(this.#clock.now());
     this.#add(key, pool, day, totals);
-    this.#store.add({ ...totals, key_id: key, pool, day });
+    return { ...totals, key_id: key, pool, day };
   }
 
   /** Of a key in all Pools, over the last `days`, today included. */
@@ -64,6 +80,13 @@ export class Ledger {
   #add(key: string, pool: string, day: number, totals: Totals): void {
     this.#addTo(this.#keys, key, day, totals);
     this.#addTo(this.#pools, pool, day, totals);
+    if (this.#counted) this.#count(this.#counted, nameOf(key, pool, day), totals);
+  }
+
+  #count(counted: Map<string, Totals>, name: string, totals: Totals): void {
+    const known = counted.get(name);
+    if (known) addUsage(known, totals);
+    else counted.set(name, { ...totals });
   }
 
   #addTo(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
@@ -96,5 +119,8 @@ export class Ledger {
     return dayOf(this.#clock.now()) - (days - 1) * DAY_MS;
   }
 }
+
+/** No id contains a line break. */
+const nameOf = (key: string, pool: string, day: number): string => `${key}\n${pool}\n${day}`;
 
 const NO_USAGE: Readonly<Totals> = Object.freeze(noTotals());

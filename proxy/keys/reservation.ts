@@ -1,10 +1,9 @@
 // The share of a key's limits that one turn reserved, and an estimate of its usage where the provider stated none (Q18, Q19).
 import type { EventBytes } from '../turn/delta-locator.ts';
 import type { Body } from '../turn/turn.ts';
-import type { Reserved } from './key-limits.ts';
-import type { Amounts } from './key-use.ts';
+import type { Reserved, Used } from './key-limits.ts';
 import { inputTokens } from './token-estimate.ts';
-import type { Tokens } from './usage-totals.ts';
+import type { Amounts, Tokens } from './usage-totals.ts';
 import { VisibleOutput } from './visible-output.ts';
 
 export class Reservation {
@@ -33,8 +32,8 @@ export class Reservation {
     return { input_tokens: inputTokens(this.#request), cached_input_tokens: null, output_tokens: this.#output.tokens };
   }
 
-  /** Gives the reservation back; a second call does nothing. @param used undefined for a turn that was never sent to an account */
-  release(used: Pick<Amounts, 'tokens'> | undefined): void {
-    this.#reserved.release(used);
+  /** Ends the reservation and records the usage; a second call does nothing. @param used undefined for a turn that was never sent to an account */
+  settle(used: Used | undefined): void {
+    this.#reserved.settle(used);
   }
 }

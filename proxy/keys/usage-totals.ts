@@ -1,6 +1,7 @@
 // Totals of turns: counts, tokens and cost, summed over keys, Pools and days (D5, Q18).
 import type { UsageSums } from '../../store/usage-sums.ts';
 import type { ModelConfig } from '../turn/settings.ts';
+import type { LimitType } from './limit-kinds.ts';
 
 export type Totals = UsageSums;
 
@@ -21,6 +22,32 @@ export interface Tokens {
   readonly cached_input_tokens: number | null;
   readonly output_tokens: number | null;
 }
+
+/** What a turn uses, or is estimated to use, as limits count it. */
+export interface Amounts {
+  readonly requests: number;
+  readonly tokens: number;
+  /** Billionths of a US dollar. */
+  readonly costNanos: number;
+}
+
+/** Tokens and their cost. */
+export type Usage = Omit<Amounts, 'requests'>;
+
+/** In the unit of the limit's type; of dollars in billionths. */
+export const amountOf = (type: LimitType, { requests, tokens, costNanos }: Amounts): number =>
+  type === 'tokens' ? tokens : type === 'usd' ? costNanos : requests;
+
+/** The tokens that limits count. */
+export const tokensOf = ({ input_tokens, output_tokens, held_tokens }: Readonly<Totals>): number =>
+  input_tokens + output_tokens + held_tokens;
+
+/** What limits count of settled turns. Turns of unknown usage count with the amounts that they had reserved. */
+export const settledAmounts = (totals: Readonly<Totals>): Amounts => ({
+  requests: totals.requests,
+  tokens: tokensOf(totals),
+  costNanos: totals.cost_nanos + totals.held_nanos,
+});
 
 /** In whole billionths of a US dollar; prices are dollars per million tokens. A model without prices costs 0. */
 export function costOf(tokens: Tokens, prices: ModelConfig['prices']): number {

@@ -29,6 +29,9 @@ export interface AccountCatalogStatus {
   readonly failures: number;
 }
 
+/** A read of another node that began this much earlier saw the same catalog. */
+const SAME_MOMENT_MS = 1_000;
+
 const NO_ENTRIES: ParsedCatalog = { entries: [], leftOut: 0, duplicates: 0 };
 
 export class AccountCatalog {
@@ -37,6 +40,8 @@ export class AccountCatalog {
   #parsed = NO_ENTRIES;
   #models: ReadonlyMap<string, CatalogEntry> = new Map();
   #fresh = false;
+  /** Whether the last good read was another node's. */
+  #isAdopted = false;
   #failure: ReadFailure | undefined;
   #failureStatus: number | undefined;
   #etag: string | undefined;
@@ -79,23 +84,24 @@ export class AccountCatalog {
     this.#expose();
   }
 
+  /** Takes over what another node read. @returns whether the entries or the ETag changed */
+  adopt(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
+    if (this.#readAt !== undefined && at < this.#readAt) return false;
+    this.#isAdopted ||= at !== this.#readAt;
+    return this.#take(parsed, etag, at);
+  }
+
+  /** Whether the entries were read at or after this time, here or at another node. */
+  isReadSince(at: number): boolean {
+    const since = this.#isAdopted ? at - SAME_MOMENT_MS : at;
+    return this.#fresh && this.#readAt !== undefined && this.#readAt >= since;
+  }
+
   /** Takes a good answer. @returns whether its entries or its ETag differ from the last answer */
   accept(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
-    const unchanged = this.#readAt !== undefined && sameEntries(parsed, this.#parsed) && etag === this.#etag;
     this.#reads += 1;
-    this.#fresh = true;
-    this.#failure = undefined;
-    this.#failureStatus = undefined;
-    this.#readAt = at;
-    if (unchanged) {
-      // Keeps the old objects: caches compare entries by identity.
-      this.#parsed = { ...parsed, entries: this.#parsed.entries };
-      return false;
-    }
-    this.#parsed = parsed;
-    this.#etag = etag;
-    this.#expose();
-    return true;
+    this.#isAdopted = false;
+    return this.#take(parsed, etag, at);
   }
 
   /** Records a failed read; the last good entries stay, as stale. */
@@ -125,6 +131,23 @@ export class AccountCatalog {
       reads: this.#reads,
       failures: this.#failures,
     };
+  }
+
+  #take(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
+    const unchanged = this.#readAt !== undefined && sameEntries(parsed, this.#parsed) && etag === this.#etag;
+    this.#fresh = true;
+    this.#failure = undefined;
+    this.#failureStatus = undefined;
+    this.#readAt = at;
+    if (unchanged) {
+      // Keeps the old objects: caches compare entries by identity.
+      this.#parsed = { ...parsed, entries: this.#parsed.entries };
+      return false;
+    }
+    this.#parsed = parsed;
+    this.#etag = etag;
+    this.#expose();
+    return true;
   }
 
   #expose(): void {

@@ -49,19 +49,30 @@ export class AccountCatalogs {
     this.#version += 1;
   }
 
+  /** Takes over what another node read; ignores a malformed row, and one of an unknown account. */
+  adopt({ account, entries, etag, read_at }: CatalogRow): void {
+    const parsed = parseCatalog(jsonOf(entries));
+    if (parsed && this.#accounts.get(account)?.adopt(parsed, etag ?? undefined, read_at)) this.#version += 1;
+  }
+
   /**
    * Applies the result of a read.
    * @param at Unix milliseconds
-   * @returns the row to store, where the account's entries changed
+   * @returns whether the account's entries changed
    */
-  apply(account: AccountCatalog, result: ReadResult, at: number): CatalogRow | undefined {
+  apply(account: AccountCatalog, result: ReadResult, at: number): boolean {
     if ('failure' in result) {
       account.fail(result.failure, result.status);
-      return undefined;
+      return false;
     }
-    if (!account.accept(result.parsed, result.etag, at)) return undefined;
+    if (!account.accept(result.parsed, result.etag, at)) return false;
     this.#version += 1;
-    return { account: account.id, entries: JSON.stringify(account.pristine()), etag: result.etag ?? null, read_at: at };
+    return true;
+  }
+
+  /** The row of an account's last good read. */
+  rowOf(account: AccountCatalog, { etag }: { readonly etag: string | undefined }, at: number): CatalogRow {
+    return { account: account.id, entries: JSON.stringify(account.pristine()), etag: etag ?? null, read_at: at };
   }
 }
 

@@ -24,25 +24,20 @@ const READ_MS = 30_000;
 export class CatalogRefresh {
   /** Resolves when every account has been read, or the refresh was cancelled. */
   readonly done: Promise<void>;
-  readonly #read: ReadCatalog;
-  readonly #clock: Clock;
-  readonly #onResult: (account: AccountCatalog, result: ReadResult) => void;
+  readonly #read: (account: AccountCatalog, refresh: CatalogRefresh) => Promise<void>;
   #cancelled = false;
 
-  /** @param onResult runs once for each account, in the order of the answers; never after `cancel` */
-  constructor(
-    accounts: readonly AccountCatalog[],
-    read: ReadCatalog,
-    clock: Clock,
-    onResult: (account: AccountCatalog, result: ReadResult) => void,
-  ) {
+  /** @param read reads one account; what it reads of a refresh that was cancelled meanwhile is of no use */
+  constructor(accounts: readonly AccountCatalog[], read: (account: AccountCatalog, refresh: CatalogRefresh) => Promise<void>) {
     this.#read = read;
-    this.#clock = clock;
-    this.#onResult = onResult;
     const queue = accounts.values();
     const workers = Array.from({ length: Math.min(CONCURRENT_READS, accounts.length) }, () => this.#readAll(queue));
     // Settled, not all: a listener that throws must not lose the results of the other workers.
     this.done = Promise.allSettled(workers).then(() => undefined);
+  }
+
+  get isCancelled(): boolean {
+    return this.#cancelled;
   }
 
   /** For a newer refresh: results still to come may be of a base URL or a credential that is no longer configured. */
@@ -53,10 +48,15 @@ export class CatalogRefresh {
   async #readAll(queue: Iterable<AccountCatalog>): Promise<void> {
     for (const account of queue) {
       if (this.#cancelled) return;
-      const result = await withDeadline(resultOf(account.id, this.#read), this.#clock, READ_MS);
-      if (!this.#cancelled) this.#onResult(account, result === LATE ? { failure: 'timeout', status: undefined } : result);
+      await this.#read(account, this);
     }
   }
+}
+
+/** Reads one account's catalog. Never rejects. */
+export async function readCatalog(account: string, read: ReadCatalog, clock: Clock): Promise<ReadResult> {
+  const result = await withDeadline(resultOf(account, read), clock, READ_MS);
+  return result === LATE ? { failure: 'timeout', status: undefined } : result;
 }
 
 async function resultOf(account: string, read: ReadCatalog): Promise<ReadResult> {

@@ -4,7 +4,8 @@ import { type Clock, withDeadline } from '../clock.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { AccountCatalog, AccountCatalogStatus } from './account-catalog.ts';
 import { AccountCatalogs } from './account-catalogs.ts';
-import { CatalogRefresh, type ReadCatalog, type ReadResult } from './catalog-refresh.ts';
+import { CatalogRefresh, type ReadCatalog, readCatalog } from './catalog-refresh.ts';
+import type { SharedReads } from './shared-reads.ts';
 
 /** Keeps the last good entries of each account across restarts. */
 export interface CatalogStore {
@@ -17,12 +18,17 @@ export interface CatalogOptions {
   readonly read: ReadCatalog;
   readonly store: CatalogStore;
   readonly clock: Clock;
+  /** With several nodes. */
+  readonly sharing?: SharedReads | undefined;
   /** Called after every read, good or failed, for the log and the metrics. */
   readonly observe?: (status: AccountCatalogStatus) => void;
 }
 
 const REFRESH_INTERVAL_MS = 30 * 60_000;
 const DISCOVERY_INTERVAL_MS = 60_000;
+/** Entries that another node has read within this time need no read at the start, or none of the interval. */
+const START_AGE_MS = 60_000;
+const SCHEDULED_AGE_MS = REFRESH_INTERVAL_MS / 2;
 /** The longest wait for a refresh: of readiness, and of a turn for an unknown model. */
 const MAX_WAIT_MS = 10_000;
 
@@ -66,7 +72,14 @@ export class Catalog {
   /** Takes the accounts of a new configuration and reads them all; resolves when they have been read. */
   reload(accounts: readonly AccountConfig[]): Promise<void> {
     this.accounts.configure(accounts);
-    return this.#beginRefresh().done;
+    return this.#beginRefresh(0).done;
+  }
+
+  /** Takes over what another node has read of this account. */
+  async refresh(account: string): Promise<void> {
+    const row = this.accounts.get(account) && (await this.#options.sharing?.find(account));
+    if (row) this.accounts.adopt(row);
+    this.#checkDiscoveries();
   }
 
   /**
@@ -80,7 +93,7 @@ export class Catalog {
       const now = clock.now();
       if (now - this.#discoveredAt < DISCOVERY_INTERVAL_MS) return undefined;
       this.#discoveredAt = now;
-      this.#beginRefresh();
+      this.#beginRefresh(0);
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = (): void => {
@@ -103,16 +116,18 @@ export class Catalog {
   /** A store that cannot be read must not prevent the start: the first refresh brings the entries. */
   async #restore(): Promise<void> {
     for (const row of await this.#options.store.load().catch(() => [])) this.accounts.restore(row);
-    if (!this.#refresh) this.#beginRefresh();
+    if (!this.#refresh) this.#beginRefresh(START_AGE_MS);
   }
 
-  #beginRefresh(): CatalogRefresh {
-    const { read, clock } = this.#options;
+  /** @param maxAgeMs of entries that another node has read, and that need no read here */
+  #beginRefresh(maxAgeMs: number): CatalogRefresh {
+    const { clock } = this.#options;
     this.#refresh?.cancel();
-    const refresh = new CatalogRefresh(this.accounts.visible(), read, clock, (account, result) => this.#onResult(account, result));
+    const since = clock.now() - maxAgeMs;
+    const refresh = new CatalogRefresh(this.accounts.visible(), (account, of) => this.#readAccount(account, of, since));
     this.#refresh = refresh;
     this.#cancelNext();
-    this.#cancelNext = clock.after(REFRESH_INTERVAL_MS, () => void this.#beginRefresh());
+    this.#cancelNext = clock.after(REFRESH_INTERVAL_MS, () => void this.#beginRefresh(SCHEDULED_AGE_MS));
     void refresh.done.then(() => {
       if (this.#refresh === refresh) this.#refresh = undefined;
       this.#checkDiscoveries();
@@ -125,12 +140,33 @@ export class Catalog {
     while (this.#refresh) await this.#refresh.done;
   }
 
-  #onResult(account: AccountCatalog, result: ReadResult): void {
-    const { clock, store, observe } = this.#options;
-    const row = this.accounts.apply(account, result, clock.now());
-    if (row) store.save(row);
+  async #readAccount(account: AccountCatalog, refresh: CatalogRefresh, since: number): Promise<void> {
+    const { sharing, store } = this.#options;
+    if (!sharing) {
+      const row = await this.#readHere(account, refresh, 'changed');
+      if (row) store.save(row);
+      return;
+    }
+    const adopt = (row: CatalogRow | undefined): boolean => {
+      if (row && !refresh.isCancelled) this.accounts.adopt(row);
+      this.#checkDiscoveries();
+      return refresh.isCancelled || account.isReadSince(since);
+    };
+    const ended = await sharing.run({ account: account.id, adopt, read: () => this.#readHere(account, refresh, 'any') });
+    if (ended === 'late' && !refresh.isCancelled) account.fail('timeout', undefined);
+  }
+
+  /** @returns the row of a good read; where entries that did `changed` alone are wanted, undefined for others */
+  async #readHere(account: AccountCatalog, refresh: CatalogRefresh, wanted: 'changed' | 'any'): Promise<CatalogRow | undefined> {
+    const { clock, read, observe } = this.#options;
+    // The time before the read: what another node reads after a pause of this process is newer.
+    const at = clock.now();
+    const result = await readCatalog(account.id, read, clock);
+    if (refresh.isCancelled) return undefined;
+    const changed = this.accounts.apply(account, result, at);
     observe?.(account.status());
     this.#checkDiscoveries();
+    return 'failure' in result || (wanted === 'changed' && !changed) ? undefined : this.accounts.rowOf(account, result, at);
   }
 
   #checkDiscoveries(): void {

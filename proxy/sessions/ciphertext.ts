@@ -21,10 +21,10 @@ export class Ciphertexts {
     this.#pins = pins;
   }
 
-  /** An output item that this account made. */
-  learn(item: Json | undefined, account: string): void {
+  /** An output item that this account made. @returns as `PinCache.learn` does */
+  learn(item: Json | undefined, account: string): Promise<void> | undefined {
     const name = this.#nameOf(item);
-    if (name) this.#pins.learn(name, account);
+    return name && this.#pins.learn(name, account);
   }
 
   /** As far as memory knows; `lookUp` reads from the store what it does not. */

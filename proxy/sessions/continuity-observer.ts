@@ -2,19 +2,28 @@
 
 import type { Json, JsonObject } from '../turn/json.ts';
 import { dispatchedKind } from '../turn/kinds.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
 import type { ReplyObserver, ReplySource } from '../turn/reply-observer.ts';
 import type { Ciphertexts } from './ciphertext.ts';
 import type { PinCache } from './pin-cache.ts';
+import { responseIdIn } from './response-id.ts';
 import { turnStateName, turnStateOf } from './turn-state.ts';
 
 export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): ReplyObserver {
-  const learnResponse = ({ turn, account, keepResponse }: ReplySource, id: Json | undefined): void => {
-    if (typeof id !== 'string' || id === '') return;
-    pins.learn(pins.name('response', turn.pool.id, '', id), account.id);
-    keepResponse?.(id);
+  /** The next turn may reach another node, which asks the store. */
+  const endAfter = (turn: LiveTurn, write: Promise<void> | undefined): void => {
+    if (write) turn.endsAfter(write);
   };
+  const learnResponse = ({ turn, account }: ReplySource, id: string): void =>
+    endAfter(turn, pins.learn(pins.name('response', turn.pool.id, '', id), account.id));
+  const learnEnded = (source: ReplySource, id: Json | undefined): void => {
+    if (typeof id !== 'string' || id === '') return;
+    learnResponse(source, id);
+    source.keepResponse?.(id);
+  };
+  const learnItem = ({ turn, account }: ReplySource, item: Json | undefined): void => endAfter(turn, ciphertexts.learn(item, account.id));
   const learnState = ({ turn, account }: ReplySource, value: string | undefined): void => {
-    if (value !== undefined) pins.learn(pins.name('turn_state', turn.pool.id, '', value), account.id);
+    if (value !== undefined) endAfter(turn, pins.learn(pins.name('turn_state', turn.pool.id, '', value), account.id));
   };
   return {
     // Terminal events are parsed for their usage anyway. A response that never ended cannot be continued.
@@ -26,17 +35,23 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
     event(source, type, data) {
       if (type === 'response.metadata') learnState(source, turnStateOf(data, source.turn.wire));
       else if (!dispatchedKind(source.turn.route.kind)?.continues) return;
-      else if (type === 'response.output_item.done') ciphertexts.learn(data.item, source.account.id);
-      else learnResponse(source, (data.response as JsonObject | undefined)?.id);
+      else if (type === 'response.output_item.done') learnItem(source, data.item);
+      else learnEnded(source, (data.response as JsonObject | undefined)?.id);
     },
     answer(source, json) {
       if (!dispatchedKind(source.turn.route.kind)?.continues) return;
-      learnResponse(source, json.id);
-      if (Array.isArray(json.output)) for (const item of json.output as readonly Json[]) ciphertexts.learn(item, source.account.id);
+      learnEnded(source, json.id);
+      if (Array.isArray(json.output)) for (const item of json.output as readonly Json[]) learnItem(source, item);
     },
-    committed({ turn, account, continuation: { session } }) {
+    committed(source, head) {
+      const { turn, account, continuation } = source;
+      const kind = dispatchedKind(turn.route.kind);
       // Only a model's own turns move their session: an image for it may have to come from another account.
-      if (session && dispatchedKind(turn.route.kind)?.model) pins.learn(session, account.id);
+      if (continuation.session && kind?.model) endAfter(turn, pins.learn(continuation.session, account.id));
+      // With several nodes it is stored while the reply goes on, so that its end need not wait.
+      const created = pins.isShared && kind?.continues ? head?.find('response.created') : undefined;
+      const id = created && responseIdIn(created);
+      if (id !== undefined) learnResponse(source, id);
     },
   };
 }

@@ -28,6 +28,8 @@ const NOTHING: Continuation = Object.freeze({ ...NO_PIN, affinity: undefined });
 
 export interface ContinuityOptions {
   readonly store: Store['pins'];
+  /** Whether other nodes use the store. */
+  readonly shared: boolean;
   readonly key: StoreKey;
   readonly clock: Clock;
   /** Most pins in memory. */
@@ -41,8 +43,8 @@ export class Continuity {
   /** Sessions with reasoning of several accounts in their history; as with refusals, each process learns them for itself. */
   readonly #mixed = new LRUCache<string, true>({ max: MIXED });
 
-  constructor({ key, ...options }: ContinuityOptions) {
-    this.#pins = new PinCache({ ...options, digest: key.digest('pins') });
+  constructor({ key, shared, ...options }: ContinuityOptions) {
+    this.#pins = new PinCache({ ...options, shared: shared ? options.store : undefined, digest: key.digest('pins') });
     this.#ciphertexts = new Ciphertexts(this.#pins);
     this.observer = continuityObserver(this.#pins, this.#ciphertexts);
   }
@@ -54,6 +56,11 @@ export class Continuity {
   /** The process begins to end: from now on pins are stored without delay, so that the next process knows them. */
   drain(): void {
     this.#pins.drain();
+  }
+
+  /** Other nodes moved these pins. @param hashes their digests */
+  forget(hashes: Iterable<string>): void {
+    this.#pins.forget(hashes);
   }
 
   /** Before the store closes. */

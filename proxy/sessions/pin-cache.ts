@@ -39,8 +39,15 @@ export interface Pin {
   readonly expires_at: number;
 }
 
+export type PinStore = Pick<Store['pins'], 'put' | 'load' | 'find'>;
+
+/** What the store does for pins that other nodes ask for. */
+export type SharedPins = Pick<Store['pins'], 'save' | 'move'>;
+
 export interface PinCacheOptions {
-  readonly store: Store['pins'];
+  readonly store: PinStore;
+  /** With several nodes: pins are stored without delay, and nodes are told of those that moved. */
+  readonly shared?: SharedPins | undefined;
   readonly digest: KeyedDigest;
   readonly clock: Clock;
   /** Most pins in memory. */
@@ -56,16 +63,24 @@ export class PinCache {
   readonly #preloaded = new Map<string, Pin>();
   /** Sessions and conversations that the store did not know, with the time until which it is not read again. */
   readonly #absent = new LRUCache<string, number>({ max: ABSENT_CAPACITY });
+  /** With several nodes: digests of sessions and conversations in memory, by which other nodes tell that they moved. */
+  readonly #texts: LRUCache<string, string> | undefined;
   /** Reads under way by digest: turns of one session share one. */
   readonly #reads = new Map<string, Promise<Pin | undefined>>();
   readonly #writer: PinWriter;
 
   constructor(options: PinCacheOptions) {
     this.#options = options;
-    const { store, clock, digest, capacity = CAPACITY } = options;
+    const { store, clock, digest, shared, capacity = CAPACITY } = options;
     this.#writer = new PinWriter({ store, after: (ms, run) => clock.after(ms, run), digest: (text) => digest.of(text) });
     this.#capacity = capacity;
     this.#pins = new LRUCache({ max: capacity });
+    this.#texts = shared && new LRUCache({ max: capacity });
+  }
+
+  /** Whether other nodes ask the store for pins of this one. */
+  get isShared(): boolean {
+    return this.#options.shared !== undefined;
   }
 
   /** Preloads pins of earlier processes. Pins that are not loaded are looked up in the store when they are asked for. */
@@ -103,18 +118,32 @@ export class PinCache {
     return this.#fromPreloaded(text, this.#options.digest.of(text));
   }
 
-  /** Pins from now for the lifetime of its kind; written only where the account is new or the pin is due for renewal. */
-  learn({ kind, text }: PinName, account: string): void {
-    const { store, clock, digest } = this.#options;
+  /**
+   * Pins from now for the lifetime of its kind; written only where the account is new or the pin is due for renewal.
+   * @returns with several nodes: resolves when it is stored, and all pins before it; undefined where it is not written
+   */
+  learn({ kind, text }: PinName, account: string): Promise<void> | undefined {
+    const { store, clock, digest, shared } = this.#options;
     const now = clock.now();
     const known = this.#pins.get(text);
     const { ttlMs, renewAfterMs } = LIFETIMES[kind];
-    if (known?.account === account && known.expires_at - now > ttlMs - renewAfterMs) return;
+    if (known?.account === account && known.expires_at - now > ttlMs - renewAfterMs) return undefined;
     const pin = { account, expires_at: now + ttlMs };
     this.#pins.set(text, pin);
+    if (shared) return this.#share(shared, { kind, text }, pin, known);
     // A session is written once in many turns; the others with every turn.
     if (kind === 'header') store.put({ hash: digest.of(text), ...pin });
     else this.#writer.put({ text, ...pin });
+    return undefined;
+  }
+
+  /** Forgets pins that another node has moved: the store is asked for them again. @param hashes their digests */
+  forget(hashes: Iterable<string>): void {
+    for (const hash of hashes) {
+      this.#preloaded.delete(hash);
+      const text = this.#texts?.get(hash);
+      if (text !== undefined) this.#pins.delete(text);
+    }
   }
 
   /** Passes all pins to the store, and later ones without delay: call it when the process begins to end. */
@@ -127,6 +156,14 @@ export class PinCache {
     this.#writer.flush();
   }
 
+  /** A session that is new here may be new at another node at the same time. */
+  #share({ save, move }: SharedPins, { kind, text }: PinName, pin: Pin, known: Pin | undefined): Promise<void> {
+    const hash = this.#options.digest.of(text);
+    if (OFTEN_NEW.has(kind)) this.#texts?.set(hash, text);
+    const mayDiffer = known ? known.account !== pin.account : kind === 'header';
+    return (mayDiffer && OFTEN_NEW.has(kind) ? move : save)({ hash, ...pin });
+  }
+
   #inMemory(text: string): Pin | undefined {
     const pin = this.#pins.get(text);
     return pin && pin.expires_at > this.#options.clock.now() ? pin : undefined;
@@ -136,7 +173,7 @@ export class PinCache {
     const pin = this.#preloaded.get(hash);
     if (!pin) return undefined;
     this.#preloaded.delete(hash);
-    return this.#adopt(text, pin);
+    return this.#adopt(text, hash, pin);
   }
 
   #fromStore(name: PinName, hash: string): Promise<Pin | undefined> {
@@ -145,7 +182,7 @@ export class PinCache {
     const read = this.#options.store
       .find(hash)
       .then(
-        (row) => this.#answer(name, row),
+        (row) => this.#answer(name, hash, row),
         () => this.#inMemory(name.text),
       )
       .finally(() => this.#reads.delete(hash));
@@ -154,17 +191,19 @@ export class PinCache {
   }
 
   /** An unknown response is looked up again at once: the process that made it may write it within the next second. */
-  #answer({ kind, text }: PinName, row: PinRow | undefined): Pin | undefined {
+  #answer({ kind, text }: PinName, hash: string, row: PinRow | undefined): Pin | undefined {
     // A turn that was committed meanwhile knows better.
     const learnt = this.#inMemory(text);
     if (learnt) return learnt;
-    if (row) return this.#adopt(text, { account: row.account, expires_at: row.expires_at });
-    if (OFTEN_NEW.has(kind)) this.#absent.set(text, this.#options.clock.now() + ABSENT_MS);
+    if (row) return this.#adopt(text, hash, { account: row.account, expires_at: row.expires_at });
+    // With several nodes the session's next turn may come from a node that has answered it meanwhile.
+    if (OFTEN_NEW.has(kind) && !this.isShared) this.#absent.set(text, this.#options.clock.now() + ABSENT_MS);
     return undefined;
   }
 
-  #adopt(text: string, pin: Pin): Pin | undefined {
+  #adopt(text: string, hash: string, pin: Pin): Pin | undefined {
     if (pin.expires_at <= this.#options.clock.now()) return undefined;
+    this.#texts?.set(hash, text);
     this.#pins.set(text, pin);
     return pin;
   }

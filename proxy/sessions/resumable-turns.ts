@@ -16,6 +16,8 @@ export interface Resumable {
   readonly isOver: boolean;
   /** Ends the turn, or forgets one that is over. */
   cancel(): void;
+  /** Ends the turn where its client is gone; else it goes on, and ends with its client. */
+  disown(): void;
   /** Resolves when the turn has left its row. */
   readonly over: Promise<void>;
 }
@@ -53,6 +55,21 @@ export class ResumableTurns<Turn extends Resumable> {
     const turns = this.#bySession.get(session);
     turns?.delete(turn);
     if (turns?.size === 0) this.#bySession.delete(session);
+  }
+
+  has(session: string): boolean {
+    return this.#bySession.has(session);
+  }
+
+  /** Whether a client that comes back with a frame of this turn has business here: with a turn without a client, or with its own. */
+  concerns(session: string, turnId: string): boolean {
+    for (const turn of this.#bySession.get(session) ?? []) if (turn.isDetached || turn.identity.turnId === turnId) return true;
+    return false;
+  }
+
+  /** Another node has the session. */
+  disown(session: string): void {
+    for (const turn of [...(this.#bySession.get(session) ?? [])]) turn.disown();
   }
 
   /** The turn that this frame is an exact retry of. */

@@ -6,11 +6,12 @@ import { HeldBytes, type ReplyMemory } from './held-bytes.ts';
 import type { JsonObject } from './json.ts';
 import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
+import { PendingWrites } from './pending-writes.ts';
 import { publicSurface } from './public-surface.ts';
 import { type Chains, RuleRun } from './rule-chain.ts';
 import type { AccountConfig, KeyConfig, Limits, OperatorConfig, PoolConfig, Timeouts, TranscriptionConfig, WireWords } from './settings.ts';
 import type { Surface } from './surface.ts';
-import type { FileView, Headers, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
+import type { FileView, Headers, ModeDecision, ModelView, Presence, Route, SafeFields, Turn } from './turn.ts';
 
 /** The configuration that a turn began with and keeps, compiled for look-ups. */
 export interface TurnConfiguration {
@@ -56,6 +57,8 @@ export interface Arrival {
   readonly query: string;
   /** The key that a secret opens, whatever its status. */
   readonly keyOf: (secret: string) => KeyConfig | undefined;
+  /** The serving mode that another node captured before it forwarded the turn (SM7). */
+  readonly mode?: ModeDecision | undefined;
 }
 
 const SURFACES: Readonly<Record<Kind['surface'], Surface>> = { native: nativeSurface, public: publicSurface, chat: chatSurface };
@@ -82,11 +85,14 @@ export class LiveTurn implements Turn {
   model: ModelView | undefined;
   fileOwner: string | undefined;
   bodyBytes = 0;
+  /** With several nodes: what its next turn may ask another node for. */
+  pendingWrites: PendingWrites | undefined;
   /** When the first event or byte of a reply was passed on; Unix milliseconds. */
   committedAt: number | undefined;
   #identity: { readonly key: KeyConfig; readonly pool: PoolConfig } | undefined;
   #operator: OperatorConfig | undefined;
   readonly #keyOf: Arrival['keyOf'];
+  readonly #mode: ModeDecision | undefined;
   readonly #host: TurnHost;
 
   constructor(arrival: Arrival, generation: TurnConfiguration, host: TurnHost) {
@@ -103,6 +109,7 @@ export class LiveTurn implements Turn {
     this.query = arrival.query;
     this.generation = generation;
     this.#keyOf = arrival.keyOf;
+    this.#mode = arrival.mode;
     this.#host = host;
     this.held = new HeldBytes(host.replyMemory, generation.config.limits);
     this.rules = new RuleRun(generation.chains.of(kind), this);
@@ -187,7 +194,9 @@ export class LiveTurn implements Turn {
   }
 
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined> {
-    return this.#host.findModel(this.pool, id);
+    const found = this.#host.findModel(this.pool, id);
+    if (!this.#mode) return found;
+    return found instanceof Promise ? found.then((view) => this.#captured(view)) : this.#captured(found);
   }
 
   findFile(id: string): FileView | undefined | Promise<FileView | undefined> {
@@ -220,8 +229,19 @@ export class LiveTurn implements Turn {
     this.noted[field] = value;
   }
 
+  /** The terminal event waits a little for this write. */
+  endsAfter(write: Promise<void>): void {
+    this.pendingWrites ??= new PendingWrites();
+    this.pendingWrites.add(write);
+  }
+
   holdReply(bytes: number): void {
     this.held.hold(bytes);
+  }
+
+  /** Without a routable source the model has no mode, also where one was captured (MC7). */
+  #captured(view: ModelView | undefined): ModelView | undefined {
+    return view?.mode && this.#mode ? { ...view, mode: this.#mode } : view;
   }
 
   #authenticated(): { readonly key: KeyConfig; readonly pool: PoolConfig } {

@@ -3,6 +3,7 @@ import type { Continuation } from './continuation.ts';
 import type { Failure } from './failure.ts';
 import type { JsonObject } from './json.ts';
 import type { LiveTurn } from './live-turn.ts';
+import type { ReplyEvent } from './reply-event.ts';
 import type { AccountConfig } from './settings.ts';
 import type { Headers } from './turn.ts';
 
@@ -15,6 +16,11 @@ export interface ReplySource {
   readonly keepResponse: ((id: string) => void) | undefined;
 }
 
+/** The events of a reply's head, which were held until its commit. */
+export interface HeldEvents {
+  find(type: string): ReplyEvent | undefined;
+}
+
 /** Sees the reply of every attempt as the account sent it, before rules and before commit. */
 export interface ReplyObserver {
   /** Event types that it reads; `<agent>` is replaced with the deployment's word. Other events are not parsed for it. */
@@ -24,8 +30,8 @@ export interface ReplyObserver {
   event?(source: ReplySource, type: string, data: JsonObject): void;
   /** A whole JSON reply that is not a refusal. */
   answer?(source: ReplySource, json: JsonObject): void;
-  /** The reply was committed: no other attempt follows. */
-  committed?(source: ReplySource): void;
+  /** The reply was committed: no other attempt follows. @param head undefined for a reply that is no stream of events */
+  committed?(source: ReplySource, head: HeldEvents | undefined): void;
   /** The attempt failed. Called also where the client receives the failure as its answer. */
   failed?(source: ReplySource, failure: Failure): void;
 }

@@ -9,7 +9,7 @@ import { type PartReader, type Rule, SKIP, type UpstreamRefusal } from './rule.t
 import type { WireWords } from './settings.ts';
 import type { Event, Head, Outcome, Outgoing, Turn, Work } from './turn.ts';
 
-const PHASES = ['admit', 'request', 'parts', 'attempt', 'head', 'refused', 'event', 'answer', 'end'] as const;
+const PHASES = ['admit', 'request', 'edit', 'parts', 'attempt', 'head', 'refused', 'event', 'answer', 'end'] as const;
 
 export type Phase = (typeof PHASES)[number];
 
@@ -57,6 +57,7 @@ const onRoute = (rules: readonly Rule[], kind: RouteKind | undefined): readonly 
 class Chain {
   readonly rules: readonly Rule[];
   /** The rules that have a phase, in the order in which it runs. */
+  readonly edit: readonly Link[];
   readonly attempt: readonly Link[];
   readonly head: readonly Link[];
   readonly refused: readonly Link[];
@@ -75,6 +76,7 @@ class Chain {
     this.memories = rules.map((rule) => (rule.request ? SKIP : undefined));
     const down = rules.map((rule, index) => ({ rule, index }));
     const up = down.toReversed();
+    this.edit = down.filter(({ rule }) => rule.edit);
     this.attempt = down.filter(({ rule }) => rule.attempt);
     this.head = up.filter(({ rule }) => rule.head);
     this.refused = up.filter(({ rule }) => rule.refused);
@@ -138,6 +140,22 @@ export class RuleRun {
       memories.push(memory);
     }
     this.#memories = memories;
+    return undefined;
+  }
+
+  /** Returns a promise only where a rule has to wait. */
+  edit(work: Work): Promise<void> | undefined {
+    return this.#edit(work, 0);
+  }
+
+  /** Continues with the edit of this number. */
+  #edit(work: Work, from: number): Promise<void> | undefined {
+    const { edit } = this.#chain;
+    for (let i = from; i < edit.length; i++) {
+      const { rule, index } = edit[i] as Link;
+      const editing = this.#skips(index) ? undefined : rule.edit?.(work, this.#memories[index], this.#turn);
+      if (editing) return editing.then(() => this.#edit(work, i + 1));
+    }
     return undefined;
   }
 

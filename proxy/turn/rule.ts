@@ -17,11 +17,11 @@ export const SKIP: unique symbol = Symbol('skip');
 /**
  * The phases of a turn, in their order:
  *
- *     admit → (body is read) → request → (reserve, choose an account) → attempt → (send, hold) → reply phases → end
+ *     admit → (body is read) → request → (reserve) → edit → (choose an account) → attempt → (send, hold) → reply phases → end
  *
- * A multipart body that streams through has `parts` in the place of `request`: its parts behind the file come after an account was chosen.
+ * A multipart body that streams through has `parts` in the place of `request` and `edit`: its parts behind the file come after an account was chosen.
  *
- * `admit`, `request`, `parts` and `attempt` run in the order of `RULES`, all phases behind them in the opposite order. To refuse, throw a
+ * `admit`, `request`, `edit`, `parts` and `attempt` run in the order of `RULES`, all phases behind them in the opposite order. To refuse, throw a
  * `Refusal`; any other throw becomes a fixed 500 whose text never leaves the process.
  *
  * Which reply phases run depends on the kind of the reply:
@@ -54,6 +54,11 @@ export interface Rule<Memory = unknown> {
    * body is not parsed it does not run, and the rule has no later phases there either.
    */
   request?(work: Work, turn: Turn): Memory | typeof SKIP | Promise<Memory | typeof SKIP>;
+  /**
+   * Edits the parsed body of a turn that has reserved its usage: nothing refuses it any more before an account is chosen. What a refused
+   * turn must not cost is done here. Awaited only where it returns a promise.
+   */
+  edit?(work: Work, memory: Memory, turn: Turn): void | Promise<void>;
   /**
    * Begins a multipart body that streams through: what it returns gets each part of this turn, once. A rule without a `request` keeps its
    * memory of the parts there.

@@ -26,7 +26,7 @@ const CHARACTERS_AT_A_TIME = 131_072;
 export const requestCompression = rule({
   name: 'request-compression',
   routes: TURNS,
-  request(work, turn) {
+  edit(work, _memory, turn) {
     const { input } = work.body;
     if (!turn.pool.request_compression_enabled || !isList(input)) return;
     if (turn.bodyBytes > LARGEST_BODY) {

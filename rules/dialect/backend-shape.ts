@@ -12,7 +12,7 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 export const backendShape = rule({
   name: 'backend-shape',
   routes: [...NON_COMPACT_TURNS, ...TRANSLATED_IMAGES],
-  request({ body }, turn) {
+  edit({ body }, _memory, turn) {
     if (!isObject(body.reasoning)) body.reasoning = {};
     body.include = withEncryptedReasoning(body.include);
     if (surfaceOf(turn.route.kind) === 'native') return;

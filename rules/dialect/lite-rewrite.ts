@@ -14,7 +14,7 @@ import { RESPONSES_WORK } from '../route-groups.ts';
 export const liteRewrite = rule({
   name: 'lite-rewrite',
   routes: RESPONSES_WORK,
-  request({ body }, turn) {
+  edit({ body }, _memory, turn) {
     if (turn.model?.mode?.effective !== 'lite') return;
     const { kind } = turn.route;
     moveIntoInput(

@@ -1,4 +1,5 @@
 // One SQLite connection: promises for callbacks, and SQLite's error codes as StoreErrors.
+import { pathToFileURL } from 'node:url';
 import { LRUCache } from 'lru-cache';
 import sqlite3 from 'sqlite3';
 import type { Session, Value } from '../driver.ts';
@@ -49,10 +50,23 @@ export class Connection implements Session {
   }
 
   /** Opens the file, creating it where it is missing. Nothing is read before the first statement. */
-  static async open(path: string): Promise<Connection> {
+  static open(path: string): Promise<Connection> {
+    return Connection.#opened(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+  }
+
+  /**
+   * Opens a file that exists; it is not written.
+   * @param use `immutable`: no other process has it open, and SQLite creates no files beside it
+   */
+  static openReadOnly(path: string, use: 'shared' | 'immutable'): Promise<Connection> {
+    if (use === 'shared') return Connection.#opened(path, sqlite3.OPEN_READONLY);
+    return Connection.#opened(`${pathToFileURL(path)}?immutable=1`, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI);
+  }
+
+  static async #opened(path: string, mode: number): Promise<Connection> {
     let database: sqlite3.Database | undefined;
     await promised<void>((done) => {
-      database = new sqlite3.Database(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE, (error) => done(error));
+      database = new sqlite3.Database(path, mode, (error) => done(error));
     });
     return new Connection(database as sqlite3.Database);
   }
@@ -77,6 +91,11 @@ export class Connection implements Session {
   async repeat(sql: string, values: readonly Value[]): Promise<void> {
     const statement = await this.#prepared(sql);
     await promised<void>((done) => statement.run(values, (error: Error | null) => done(error)));
+  }
+
+  /** Ends the statements that run now with an error. */
+  interrupt(): void {
+    this.#database.interrupt();
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,8 @@
 // One INSERT for many rows of a table: what the rows have in common is bound once, what differs is sent as a single JSON text.
+import { onConflict } from '../conflict.ts';
 import type { Value } from '../driver.ts';
 import { StoreError } from '../errors.ts';
-import type { Field, Table } from '../tables.ts';
+import type { Field, TableColumns } from '../tables.ts';
 
 /** A statement and its values. Batches that differ in the same columns have the same statement. */
 export interface Insertion {
@@ -15,7 +16,7 @@ export interface Insertion {
  * @param rows at least one; patches have all the same fields
  * @throws StoreError `bad_row`
  */
-export function insertionOf(table: Table, rows: readonly object[]): Insertion {
+export function insertionOf(table: TableColumns, rows: readonly object[]): Insertion {
   const first = rows[0] as object;
   const varying: Field[] = [];
   const bound: Value[] = [];
@@ -47,7 +48,7 @@ function asBound(value: unknown): Value | undefined {
 }
 
 /** A list of the rows, each a list of these fields' values. */
-function jsonOf({ name }: Table, rows: readonly object[], fields: readonly Field[]): string {
+function jsonOf({ name }: TableColumns, rows: readonly object[], fields: readonly Field[]): string {
   try {
     return JSON.stringify(rows.map((row) => fields.map((field) => field.of(row))));
   } catch (cause) {
@@ -56,18 +57,6 @@ function jsonOf({ name }: Table, rows: readonly object[], fields: readonly Field
 }
 
 /** `WHERE true` shows the parser that ON CONFLICT is not a join condition; json_each would encode each row again for every column. */
-function statement({ name, columns, key, onConflict }: Table, sources: readonly string[], absent: readonly string[]): string {
-  const replaced = columns.filter((column) => !absent.includes(column));
-  const added = columns.filter((column) => !key.includes(column));
-  const replacing = `UPDATE SET ${replaced.map((column) => `${column} = excluded.${column}`).join(', ')}`;
-  const updates: Readonly<Record<Table['onConflict'], string>> = {
-    keep: 'NOTHING',
-    replace: replacing,
-    patch: replacing,
-    add: `UPDATE SET ${added.map((column) => `${column} = ${name}.${column} + excluded.${column}`).join(', ')}`,
-  };
-  return (
-    `INSERT INTO ${name} (${columns.join(', ')}) SELECT ${sources.join(', ')} FROM jsonb_each(?1) WHERE true ` +
-    `ON CONFLICT (${key.join(', ')}) DO ${updates[onConflict]}`
-  );
-}
+const statement = (table: TableColumns, sources: readonly string[], absent: readonly string[]): string =>
+  `INSERT INTO ${table.name} (${table.columns.join(', ')}) SELECT ${sources.join(', ')} FROM jsonb_each(?1) WHERE true ` +
+  onConflict(table, absent);

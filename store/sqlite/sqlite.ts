@@ -2,8 +2,9 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { changeRows, isTracked } from '../changes.ts';
-import { type Batch, type Driver, increment } from '../driver.ts';
+import { type Batch, type Driver, type Guard, increment, lost } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { takeIn } from '../limits.ts';
 import { migrate } from '../migrations.ts';
 import { changes, type Table } from '../tables.ts';
 import { Connection } from './connection.ts';
@@ -45,7 +46,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
       return connection;
     };
     const writing = await connect();
-    await inTransaction(writing, () => migrate(writing, options.clock));
+    await inTransaction(writing, () => migrate(writing, { clock: options.clock, apply: ({ sql = '' }) => writing.script(sql) }));
     const reading = path === MEMORY ? writing : await connect();
     return driver({ writing, reading, browse: path === MEMORY ? undefined : connect }, options);
   } catch (error) {
@@ -128,7 +129,10 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
     last = mine.catch(() => {});
     return mine;
   };
+  const transaction: Driver['transaction'] = (work) => alone(() => inTransaction(writing, () => work(writing)));
   return {
+    shared: false,
+    now: options.clock,
     query: (sql, values) => reading.query(sql, values),
     async browse(sql, values) {
       if (!browse) return reading.query(sql, values);
@@ -138,8 +142,24 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
       return (await browsing).query(sql, values);
     },
     run: (sql, values) => alone(() => writing.run(sql, values)),
-    write: (batch) => alone(() => write(writing, batch, options)),
-    transaction: (work) => alone(() => inTransaction(writing, () => work(writing))),
+    write: (batch, guard) => alone(() => write(writing, batch, guard, options)),
+    writeBeside: (batch) => alone(() => write(writing, batch, undefined, options)),
+    maintain: (sql, values) => alone(() => writing.run(sql, values)),
+    transaction,
+    update: (work) =>
+      alone(() =>
+        inTransaction(writing, async () => {
+          // The transaction has the write lock: no row needs another one.
+          const { result, batch } = await work({
+            query: (sql, values) => writing.query(sql, values),
+            run: (sql, values) => writing.run(sql, values),
+            lock: async () => undefined,
+          });
+          await insertBatch(writing, batch, options);
+          return result;
+        }),
+      ),
+    takeLimits: (turn, bounds) => transaction((session) => takeIn(session, turn, bounds)),
     async close() {
       await alone(async () => {
         await (await browsing?.catch(() => undefined))?.close();
@@ -153,21 +173,25 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
 /** Ordinary rows of one statement: their text is encoded on the main thread in one go, and each further statement wakes two threads. */
 const STATEMENT_ROWS = 600;
 
-async function write(connection: Connection, batch: Batch, { clock, writer }: SqliteOptions): Promise<void> {
-  const slices = [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
-  const tracked = isTracked(batch);
-  const insert = async (): Promise<void> => {
-    for (const slice of slices) await insertSlice(connection, slice);
-    if (!tracked) return;
-    const stamp = { version: await increment(connection, 'version'), writer, at: clock() };
-    for (const slice of slicesOf(changes, changeRows(batch, stamp))) await insertSlice(connection, slice);
-  };
+async function write(connection: Connection, batch: Batch, guard: Guard | undefined, options: SqliteOptions): Promise<void> {
   // A single statement is a transaction already.
-  if (slices.length === 1 && !tracked) return insert();
+  if (!guard && !isTracked(batch) && slicesIn(batch).length === 1) return insertBatch(connection, batch, options);
   // A lock is reported after a short wait: the writer repeats the batch, and counts the failure.
   await connection.repeat('BEGIN IMMEDIATE', []);
-  await committed(connection, insert);
+  await committed(connection, async () => {
+    if (guard && (await connection.query(guard.sql, guard.values)).length === 0) throw lost();
+    await insertBatch(connection, batch, options);
+  });
 }
+
+async function insertBatch(connection: Connection, batch: Batch, { clock, writer }: SqliteOptions): Promise<void> {
+  for (const slice of slicesIn(batch)) await insertSlice(connection, slice);
+  if (!isTracked(batch)) return;
+  const stamp = { version: await increment(connection, 'version'), writer, at: clock() };
+  for (const slice of slicesOf(changes, changeRows(batch, stamp))) await insertSlice(connection, slice);
+}
+
+const slicesIn = (batch: Batch): readonly Slice[] => [...batch].flatMap(([table, rows]) => slicesOf(table, rows));
 
 /** Rows of one statement. */
 interface Slice {

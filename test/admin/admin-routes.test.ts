@@ -38,6 +38,7 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
   class_running: ['gauge', 'class'],
   class_running_limit: ['gauge', 'class'],
   class_wait_seconds: ['histogram', 'class'],
+  account_wait_seconds: ['histogram', 'class'],
   class_waiting: ['gauge', 'class'],
   class_waiting_limit: ['gauge', 'class'],
   cost_usd_total: ['counter', 'key'],

@@ -1,5 +1,5 @@
 // What a process has used, by the system's own accounting.
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 /** The unit of /proc/PID/stat, on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
@@ -15,4 +15,15 @@ export function cpuMicroseconds(pid: number): number {
 
 export function residentBytes(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+}
+
+/** Begins a new measurement of the peak. */
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+/** The most resident bytes since `forgetPeak`. */
+export function peakBytes(pid: number): number {
+  const [, kilobytes] = /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) * 1_024;
 }

@@ -7,7 +7,7 @@ import { comparison } from './compare.ts';
 import { jsonGenerator } from './json-load.ts';
 import { judge, type Verdict } from './judge.ts';
 import { ROWS, type Row } from './rows.ts';
-import { type Effort, NotYet, type Scenario, Sheet } from './sheet.ts';
+import { type Effort, type Scenario, Sheet } from './sheet.ts';
 import { openStage, type Stage } from './stage.ts';
 import { tableOf } from './table.ts';
 
@@ -61,8 +61,8 @@ async function measure(rows: readonly Row[], stage: Stage, effort: Effort, sheet
       await scenario({ stage, effort, sheet });
       say(`${names.join(', ')}: measured in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
     } catch (error) {
-      missing.set(scenario, error instanceof NotYet ? 'not yet' : 'FAILED');
-      say(`${names.join(', ')}: ${error instanceof NotYet ? `not yet: ${error.message}` : error}`);
+      missing.set(scenario, 'FAILED');
+      say(`${names.join(', ')}: ${error}`);
     }
   }
   return missing;

@@ -1,6 +1,8 @@
 // The rows of the table: what is measured, what it is compared to, and what it must reach.
-import { GATEWAY, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
+import { GATEWAY, GATEWAY_CHAT, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
 import { compressionCost } from './scenarios/compression.ts';
+import { convergence } from './scenarios/convergence.ts';
+import { forwardedFrames } from './scenarios/forwarding.ts';
 import { growth, LARGE, SMALL } from './scenarios/growth.ts';
 import { addedLatency, jsonTurns, REFERENCE_STREAM } from './scenarios/json.ts';
 import { idleStreams, stalledReader } from './scenarios/memory.ts';
@@ -58,7 +60,12 @@ export const ROWS: readonly Row[] = [
   row('sse-paced', 'CPU per million events, 200 streams × 50/s', 's', pacedStreams, 'cpu per paced event', times(1.15), bare(1)),
   row('sse-flat', 'CPU per million events, flat out', 's', flatStreams, 'cpu per flat event', times(1.1), bare(0.8)),
   row('chat', '… translated to Chat', 's', chatStreams, 'cpu per translated event', times(2), {
-    subject: 'poolgate chat',
+    subject: GATEWAY_CHAT,
+    reference: GATEWAY,
+    aim: times(1.5),
+  }),
+  row('chat-paced', '… translated to Chat, 200 streams × 50/s', 's', chatStreams, 'cpu per paced translated event', times(2), {
+    subject: GATEWAY_CHAT,
     reference: GATEWAY,
     aim: times(1.5),
   }),
@@ -69,8 +76,13 @@ export const ROWS: readonly Row[] = [
     reference: RAW_RELAY,
     aim: times(2),
   }),
+  row('ws-forward', 'CPU per websocket frame forwarded to another node', 'µs', forwardedFrames, 'cpu per forwarded frame', times(2), {
+    reference: RAW_RELAY,
+    aim: times(1.5),
+  }),
   row('stalled', 'held for a stalled reader of 100 MB', 'MiB', stalledReader, 'held for a stalled reader', most(2)),
   row('upload', 'CPU per audio upload of 100 MB', 'ms', uploads, 'cpu per upload', times(1.2), bare(1)),
+  row('upload-peak', '… peak of resident memory above that before', 'MiB', uploads, 'peak of an upload', most(64)),
   row('upload-held', '… held of each while the account reads nothing', 'MiB', stalledUploads, 'held per upload', most(1)),
   ...([401, 429, 503] as const).map((status) =>
     row(`refuse-${status}`, `CPU per refusal, ${status}`, 'µs', refusals(status), `cpu per ${status}`, times(2), { reference: NODE }),
@@ -103,6 +115,18 @@ export const ROWS: readonly Row[] = [
       reference: JSON_ALONE,
     }),
   ),
+  row(
+    'nodes-convergence',
+    'cooldown of another node, until it holds, p99',
+    'ms',
+    convergence,
+    'cooldown of another node, p99',
+    most(1_000),
+    {
+      aim: most(200),
+    },
+  ),
+  row('nodes-convergence-p50', '… p50', 'ms', convergence, 'cooldown of another node, p50', most(1_000), { aim: most(200) }),
   row('compress-cpu', 'CPU per compressed turn of 1 MiB', 'ms', compressionCost, 'cpu per compressed turn', most(15), { aim: most(8) }),
   row('compress-step', '… event loop blocked at a time', 'ms', compressionCost, 'longest step of compression', most(5)),
 ];

@@ -27,9 +27,6 @@ export interface Effort {
   readonly rounds: number;
 }
 
-/** Thrown where the gateway does not have what is to be measured. */
-export class NotYet extends Error {}
-
 export interface Measurement {
   readonly stage: Stage;
   readonly effort: Effort;

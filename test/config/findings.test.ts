@@ -11,7 +11,12 @@ const names = readdirSync(folder)
   .filter((file) => file.endsWith('.yaml'))
   .map((file) => file.replace('.yaml', ''));
 
-const env = { SET_VARIABLE: 'secret', EMPTY_VARIABLE: '', BROKEN_VARIABLE: 'hunter2 hunter2' };
+const env = {
+  DATABASE_URL: 'postgres://poolgate:hunter2@db.example/poolgate',
+  SET_VARIABLE: 'secret',
+  EMPTY_VARIABLE: '',
+  BROKEN_VARIABLE: 'hunter2 hunter2',
+};
 
 for (const name of names) {
   const text = readFileSync(new URL(`${name}.yaml`, folder), 'utf8');

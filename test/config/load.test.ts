@@ -1,8 +1,10 @@
 // Loading a valid file: defaults, absolute paths, resolved secrets, frozen result.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { redact, sharedDigestOf } from '../../proxy/config/diff.ts';
 import { ConfigError } from '../../proxy/config/finding.ts';
 import { loadConfig } from '../../proxy/config/load.ts';
 import { fileWith, folderFor, HASH, SMALL } from './files.ts';
@@ -87,6 +89,17 @@ pools: []
   });
 });
 
+test('the URL of a database is read from a variable or a file, and is not part of the configuration', async (context) => {
+  const url = 'postgres://poolgate:hunter2@db.example:5432/poolgate?sslmode=verify-full';
+  const byEnv = await load(context, `${SMALL}store: { postgres: { env: DATABASE_URL } }\n`, { DATABASE_URL: url });
+  assert.deepEqual([byEnv.storeUrl, byEnv.config.store], [url, { postgres: { env: 'DATABASE_URL' }, connections: 12 }]);
+  const path = fileWith(context, `${SMALL}store: { postgres: { file: url.txt } }\n`);
+  writeFileSync(join(dirname(path), 'url.txt'), `${url}\n`);
+  const { loaded } = await loadConfig(path, { env: {} });
+  assert.deepEqual([loaded.storeUrl, loaded.config.store], [url, { postgres: { file: join(dirname(path), 'url.txt') }, connections: 12 }]);
+  assert.doesNotMatch(JSON.stringify(redact(loaded.config)), /url\.txt|hunter2/);
+});
+
 test('an unset variable is an error, or a warning on request', async (context) => {
   const path = fileWith(
     context,
@@ -143,4 +156,24 @@ test('a missing file, a folder and a binary file are findings', async (context) 
 test('a byte order mark, Windows line ends and JSON are accepted', async (context) => {
   assert.equal((await load(context, `\uFEFF${SMALL.replaceAll('\n', '\r\n')}`)).config.keys[0]?.secret_sha256[0], HASH);
   assert.deepEqual((await load(context, '{"accounts": [], "pools": [], "admin": false}')).config.admin, false);
+});
+
+test('[Q34] a node is named after its host on PostgreSQL, and has one name everywhere on SQLite', async (context) => {
+  const shared = `${SMALL}store: { postgres: { env: URL } }\n`;
+  const env = { URL: 'postgres://db.example/poolgate', NODE_SECRET: 'secret-of-the-nodes' };
+  assert.deepEqual((await load(context, shared, env)).config.node, { id: hostname(), ready_without_store: true });
+  assert.equal((await load(context, SMALL)).config.node.id, 'local');
+  const node = 'node: { id: a, listen: { port: 4002 }, secret: { env: NODE_SECRET } }\n';
+  const { config, nodeSecret } = await load(context, shared + node, env);
+  assert.deepEqual([config.node.id, config.node.listen, nodeSecret], ['a', { host: '127.0.0.1', port: 4002 }, 'secret-of-the-nodes']);
+});
+
+test('[Q34] nodes compare what they share of their configurations: neither their names nor where they listen and log', async (context) => {
+  const digestOf = async (text: string): Promise<string> => sharedDigestOf((await load(context, text)).config);
+  const digest = await digestOf(SMALL);
+  for (const own of ['node: { id: b }', 'listen: { port: 1234 }', 'admin: false', 'log: { level: debug }', 'store: sqlite:other.db'])
+    assert.equal(await digestOf(`${SMALL}${own}\n`), digest, own);
+  for (const common of ['retention: { requests_days: 7 }', 'guard: { event_loop_ms: 0 }', 'mcp: { allowed_hosts: [a.example] }'])
+    assert.notEqual(await digestOf(`${SMALL}${common}\n`), digest, common);
+  assert.notEqual(await digestOf(SMALL.replace('id: ci', 'id: other')), digest);
 });

@@ -54,7 +54,7 @@ limits: { header_bytes: 32768, file_bytes: 1000 }
     'limits.header_bytes: 65536 -> 32768 (after a restart)',
     'listen.host: "127.0.0.1" -> "0.0.0.0" (after a restart)',
     'listen.port: 4000 -> 4100 (after a restart)',
-    `store: ${JSON.stringify(loaded.config.store)} -> ${JSON.stringify(loaded.config.store.replace('data/poolgate.db', 'other.db'))} (after a restart)`,
+    `store: ${JSON.stringify(loaded.config.store)} -> ${JSON.stringify(String(loaded.config.store).replace('data/poolgate.db', 'other.db'))} (after a restart)`,
     'store_key: (changed) (after a restart)',
   ];
   const first = (await reloader.reload()).changes.map(formatChange);

@@ -17,7 +17,7 @@ const isNamed = (path: string): boolean => new RegExp(`\\b${/[^.[\]*]+$/.exec(pa
 
 test('every setting is named by a source that acts on it', () => {
   // What loading reads itself: files of secrets, and the rows of the route table.
-  const own = /^(?:routes\b|store_key\b|accounts\[\]\.credential\b)/;
+  const own = /^(?:routes\b|store\.postgres\b|store_key\b|accounts\[\]\.credential\b)/;
   const unread = [...settings()].map(({ path }) => path).filter((path) => !own.test(path) && !isNamed(path));
   assert.deepEqual(unread, []);
 });

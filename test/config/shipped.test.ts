@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { Ajv } from 'ajv';
 import { isMap, isPair, isScalar, isSeq, type Node, parseDocument } from 'yaml';
 import { runChecks } from '../../proxy/config/checks/checks.ts';
 import { REFUSED_FIELDS } from '../../proxy/config/checks/drop-fields.ts';
@@ -24,6 +25,11 @@ test('the shipped file has no findings', async () => {
       ['south', 'rehearsal:flaky'],
     ],
   );
+});
+
+test('schema.json is a valid JSON Schema', () => {
+  const ajv = new Ajv();
+  assert.equal(ajv.validateSchema(schema), true, ajv.errorsText());
 });
 
 test('every setting of the schema is in the shipped file, as a value or in a comment', () => {

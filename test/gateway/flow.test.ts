@@ -138,11 +138,13 @@ describe('a client that leaves', () => {
     ]);
     using client = await RawClient.connect(gate.url);
     client.write(postOf(NATIVE, turnBody('hello')));
+    const known = (await gate.rows()).length;
     await client.until(() => client.pending.includes('delta'), 'the first event');
     client.socket.pause();
     const [turn] = await gate.upstream.arrived(1);
     client.close();
     assert.equal(await turn?.closed, 'left');
+    await until('the row', async () => (await gate.rows())[known]);
   });
 
   test('after the terminal event leaves a completed turn', async () => {

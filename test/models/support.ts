@@ -127,6 +127,11 @@ export class HandClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
+  /** Moves on as while a process is paused: no timer runs. */
+  skip(ms: number): void {
+    this.#now += ms;
+  }
+
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {

@@ -103,6 +103,14 @@ test('every rule has a name of its own, in kebab case', () => {
   for (const name of NAMES) assert.match(name, /^[a-z]+(-[a-z]+)*$/);
 });
 
+test('[F7.1] compression and the edits behind it wait until nothing refuses the turn any more', () => {
+  const edits = RULES.filter(({ edit }) => edit);
+  assert.deepEqual(
+    edits.map(({ name, request }) => [name, request]),
+    ['request-compression', 'lite-rewrite', 'backend-shape'].map((name) => [name, undefined]),
+  );
+});
+
 test('[F6.1] nothing before the model is looked up reads or edits a body', () => {
   const touched = (): never => assert.fail('the body was touched');
   const body = new Proxy({}, { get: touched, set: touched, has: touched, ownKeys: touched, deleteProperty: touched });

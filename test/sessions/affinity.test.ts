@@ -4,11 +4,11 @@ import { describe, test } from 'node:test';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
 import { type AffinityTurn, affinityOf } from '../../proxy/sessions/affinity.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
-import { PinCache } from '../../proxy/sessions/pin-cache.ts';
+import { PinCache, type PinStore } from '../../proxy/sessions/pin-cache.ts';
 import type { Affinity, Continuation } from '../../proxy/turn/continuation.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
-import type { PinRow, Store } from '../../store/store.ts';
+import type { PinRow } from '../../store/store.ts';
 import { entry, HandClock } from '../models/support.ts';
 
 const MINUTE = 60_000;
@@ -26,7 +26,7 @@ class World {
 
   /** The pins of another process over the same store. */
   process(): PinCache {
-    const store: Store['pins'] = {
+    const store: PinStore = {
       put: (row) => void this.rows.set(row.hash, row),
       load: async () => [],
       find: async (hash) => {

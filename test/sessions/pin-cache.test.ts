@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
-import { PinCache } from '../../proxy/sessions/pin-cache.ts';
+import { PinCache, type PinStore } from '../../proxy/sessions/pin-cache.ts';
 import { openStore, type PinRow, type Store } from '../../store/store.ts';
 import { folder } from '../store/adapters.ts';
 
@@ -38,7 +38,7 @@ class Bench {
 
   cache(capacity?: number): PinCache {
     const { pins } = this.store;
-    const store: Store['pins'] = {
+    const store: PinStore = {
       put: (row) => {
         this.written.push(row);
         pins.put(row);

@@ -19,7 +19,6 @@ import type { Affinity } from '../../proxy/turn/continuation.ts';
 import type { Failure } from '../../proxy/turn/failure.ts';
 import type { AccountConfig, AdmissionClass, PoolConfig, Strategy } from '../../proxy/turn/settings.ts';
 import type { Upstream } from '../../proxy/upstream/upstreams.ts';
-import type { Store } from '../../store/store.ts';
 import { KEY } from '../support/turn.ts';
 import type { SessionKind } from './day.ts';
 import type { SimulatedAccount } from './provider.ts';
@@ -64,9 +63,9 @@ const MAX_ATTEMPTS = 3;
 const AFFINITY_MS = 3_600_000;
 
 /** Nothing is stored: no simulated day has a restart. */
-const NO_STORE: Pick<Store, 'accounts' | 'credentials'> = {
-  accounts: { patch: () => undefined, load: async () => [], find: async () => undefined },
-  credentials: { save: async () => undefined, find: async () => undefined, load: async () => [] },
+const NO_STORE = {
+  accounts: { patch: () => undefined, patchNow: () => undefined, patchUnder: async () => true, load: async () => [], find: async () => [] },
+  credentials: { save: async () => undefined, load: async () => [] },
 };
 
 const configOf = ({ plan }: SimulatedAccount): AccountConfig => ({

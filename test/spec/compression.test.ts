@@ -245,9 +245,19 @@ test('[F7.6] a text that no tokenizer takes quickly delays neither its own turn 
   assert.equal((await compressionOf(gate, NATIVE, bodyOf(NATIVE, WORK)))?.compressed, 3);
 });
 
-test('a turn that is refused is not compressed', async () => {
-  await using gate = await startGateway({ config: enabled });
-  const reply = await gate.send(NATIVE, { body: bodyOf(NATIVE, WORK, { model: 'unknown' }) });
-  assert.equal(reply.status, 400);
-  assert.equal((await gate.row(reply))?.payload_compression, null);
+test('[F7.1] a turn that is refused is not compressed, by a rule or by a limit of its key', async () => {
+  await using gate = await startGateway({
+    config: (draft) => {
+      enabled(draft);
+      draft.keys[0].limits = { requests_per_day: 1 };
+    },
+  });
+  const refused = async (status: number, changes: JsonObject = {}): Promise<void> => {
+    const reply = await gate.send(NATIVE, { body: bodyOf(NATIVE, WORK, changes) });
+    assert.equal(reply.status, status);
+    assert.equal((await gate.row(reply))?.payload_compression, null);
+  };
+  await refused(400, { model: 'unknown' });
+  assert.equal((await compressionOf(gate, NATIVE, bodyOf(NATIVE, WORK)))?.compressed, 3);
+  await refused(429);
 });

@@ -561,6 +561,18 @@ describe('[S2] the limits of a key', () => {
     assert.equal((await usageOf(gate)).total_tokens, 0);
   });
 
+  test('[Q18] a reply that failed without stating its usage holds nothing, streamed or not', async () => {
+    await using here = await limited({ tokens_per_day: 3000 });
+    const { gate } = here;
+    for (const refusal of ['refuse inside', 'refuse 503']) {
+      gate.upstream.always('north', refusal);
+      await one(gate, { max_output_tokens: 1000 });
+      gate.heal();
+      assert.deepEqual(((await state(gate))[0] as number[]).slice(0, 3), [3000, 0, 3000], refusal);
+    }
+    assert.deepEqual([(await usageOf(gate)).request_count, gate.upstream.turns().length], [2, 2]);
+  });
+
   test('[Q4] come after the refusals that cost nothing', async () => {
     await using here = await limited({ requests_per_day: 1 }, (draft) => {
       draft.keys[0].models = ['model-a'];

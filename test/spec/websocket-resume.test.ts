@@ -3,70 +3,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { type GatewayOptions, startGateway, type TestGateway } from '../support/gateway.ts';
-import { frameOf, NATIVE_SOCKET, responseId, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
+import {
+  dropped,
+  interrupted,
+  items,
+  openSession as open,
+  QUESTION,
+  replyOf,
+  SESSION,
+  scriptOf,
+  wholeTurn,
+} from '../support/interrupted-turns.ts';
+import { frameOf, responseId, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { until } from '../support/until.ts';
-import { connect, type TestSocket } from '../support/websocket.ts';
 
-const SESSION = { 'x-agent-window-id': 'thread-1:0' };
 const DONE = 'response.output_item.done';
 
 const started = (options: Omit<GatewayOptions, 'upstream'> = {}): Promise<TestGateway> =>
   startGateway({ upstream: { accounts: ['north', 'south'], strict: false }, ...options });
-
-const open = (gate: TestGateway, session: Record<string, string> = SESSION): Promise<TestSocket> =>
-  connect(gate, NATIVE_SOCKET, { headers: session });
-
-const QUESTION = [userMessage('first'), userMessage('second')];
-
-/** Two finished items, the second of them interrupted before it is done where `stall` says so. */
-const items = (count: number): readonly JsonObject[] =>
-  Array.from({ length: count }, (_, i) => ({
-    type: 'function_call',
-    id: `fc_${i}`,
-    call_id: `call_${i}`,
-    name: 'run',
-    arguments: `{"step":${i}}`,
-    status: 'completed',
-  }));
-
-function reply(count: number, stall?: number): readonly JsonObject[] {
-  const events: JsonObject[] = [
-    { type: 'agent.rate_limits', plan_type: 'plus', rate_limits: {} },
-    { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } },
-  ];
-  for (const [i, item] of items(count).entries()) {
-    events.push({ type: 'response.output_item.added', output_index: i, item: { ...item, arguments: '' } });
-    events.push({ type: 'response.function_call_arguments.delta', output_index: i, delta: item.arguments ?? '' });
-    events.push({ type: DONE, output_index: i, item });
-  }
-  events.push({ type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: items(count), usage: null } });
-  return stall === undefined ? events : events.slice(0, stall);
-}
-
-const script = (count: number, at: number): Parameters<TestGateway['upstream']['next']>[1] => [
-  { kind: 'reply', status: 200, headers: {}, body: { events: [...reply(count)] } },
-  { kind: 'stall', at: { events: at } },
-];
-
-/** A turn that stands still after `at` events of its account, and the frames that its client got by then. */
-async function interrupted(gate: TestGateway, at: number, frame = turnFrame('t1', QUESTION)): Promise<TestSocket> {
-  gate.upstream.next('north', script(2, at));
-  const socket = await open(gate);
-  socket.send(frame);
-  await gate.upstream.stalled('north');
-  // One event of ours beside those of the account.
-  await until('the frames so far', () => (socket.frames.length >= at + 1 ? true : undefined));
-  return socket;
-}
-
-const dropped = async (gate: TestGateway, socket: TestSocket): Promise<void> => {
-  const detached = gate.count('turns_detached');
-  socket.terminate();
-  await until('the turn without its client', () => (gate.count('turns_detached') > detached ? true : undefined));
-};
-
-const wholeTurn = ['agent.response.metadata', ...typesOf(reply(2))];
 
 test('[F8.4] an exact retry rejoins the running turn and sees all of it, with one dispatch and one row', async () => {
   await using gate = await started();
@@ -126,7 +81,7 @@ test('[F8.4] a turn that ended without its client waits for it, and the anchor g
 
 test('[F8.4] a turn before its first frame is rejoined too', async () => {
   await using gate = await started();
-  gate.upstream.next('north', script(2, 1));
+  gate.upstream.next('north', scriptOf(2, 1));
   const socket = await open(gate);
   socket.send(turnFrame('t1', QUESTION));
   await gate.upstream.stalled('north');
@@ -188,7 +143,7 @@ test('[F8.4] without a turn id, or in a session without a name, the turn ends wi
     [SESSION, turnFrame('', QUESTION)],
     [{}, turnFrame('t1', QUESTION)],
   ] as const) {
-    gate.upstream.next('north', script(2, 4));
+    gate.upstream.next('north', scriptOf(2, 4));
     const socket = await open(gate, session);
     socket.send(frame);
     await gate.upstream.stalled('north');
@@ -225,7 +180,7 @@ test('[F8.4] a turn that holds too much without its client ends; with its client
   await until('its row', async () => ((await gate.rows()).length === 1 ? true : undefined));
   assert.equal(gate.count('detached_turns_too_large'), 1);
   using socket = await open(gate);
-  gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events: [...reply(2)] } });
+  gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events: [...replyOf(2)] } });
   socket.send(turnFrame('t1', QUESTION));
   assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
   assert.equal(gate.upstream.turns().length, 2, 'the retry found nothing');
@@ -262,7 +217,7 @@ test('[F8.4] a client whose old connection is half dead takes its turn over', as
 test('[F8.4] an interrupted turn that fails is forgotten: the retry is dispatched again', async () => {
   await using gate = await started();
   gate.upstream.next('north', [
-    { kind: 'reply', status: 200, headers: {}, body: { events: [...reply(2)] } },
+    { kind: 'reply', status: 200, headers: {}, body: { events: [...replyOf(2)] } },
     { kind: 'cut', at: { events: 7 } },
     { kind: 'stall', at: { events: 4 } },
   ]);

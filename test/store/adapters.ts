@@ -3,8 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { freshDatabase } from '../support/postgres.ts';
 
-interface Adapter {
+export interface Adapter {
   readonly name: string;
   /** URL of an empty database that goes away with the test. */
   fresh(test: TestContext): Promise<string>;
@@ -17,4 +18,7 @@ export async function folder(test: TestContext): Promise<string> {
   return path;
 }
 
-export const adapters: readonly Adapter[] = [{ name: 'sqlite', fresh: async (test) => `sqlite:${await folder(test)}/data/poolgate.db` }];
+export const adapters: readonly Adapter[] = [
+  { name: 'sqlite', fresh: async (test) => `sqlite:${await folder(test)}/data/poolgate.db` },
+  { name: 'postgres', fresh: freshDatabase },
+];

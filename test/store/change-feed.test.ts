@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { AccountStates } from '../../proxy/accounts/health/account-states.ts';
 import { ChangeFeed } from '../../store/change-feed.ts';
+import type { Changes, ChangesVerbs } from '../../store/changes.ts';
 import { openStore, type Store, StoreError } from '../../store/store.ts';
+import { until } from '../support/until.ts';
 import { folder } from './adapters.ts';
 import { usageRow } from './samples.ts';
 
@@ -100,6 +102,43 @@ test('changes are delivered by table, and again where a listener or the store fa
   await feed.poll();
   await feed.poll();
   assert.deepEqual(seen, [[['ci', 'team', 86_400_000]], [['ci', 'team', 86_400_000]]]);
+});
+
+test('the feed of a store that tells polls at once when it does, and every ten seconds for what it missed', async () => {
+  const intervals: number[] = [];
+  const polls: PromiseWithResolvers<Changes>[] = [];
+  let wake = (): void => assert.fail('it does not listen');
+  const changes: ChangesVerbs = {
+    cursor: async () => 0,
+    since() {
+      const poll = Promise.withResolvers<Changes>();
+      polls.push(poll);
+      return poll.promise;
+    },
+    listen(woken) {
+      wake = woken;
+    },
+  };
+  const after = (ms: number): (() => void) => {
+    intervals.push(ms);
+    return () => undefined;
+  };
+  const feed = new ChangeFeed({ changes, after });
+  await feed.start();
+  assert.deepEqual([intervals, polls.length], [[10_000], 0]);
+  wake();
+  assert.equal(polls.length, 1);
+  // What is told during a poll may be missing in its answer: one more follows, however often it was told.
+  for (let n = 0; n < 5; n++) wake();
+  assert.equal(polls.length, 1);
+  polls[0]?.resolve({ cursor: 1, changes: [] });
+  await until('the second poll', () => (polls.length === 2 ? true : undefined));
+  polls[1]?.reject(new StoreError('unreachable', 'gone'));
+  await until('the next interval', () => (intervals.length === 2 ? true : undefined));
+  assert.deepEqual([intervals, polls.length], [[10_000, 1_000], 2], 'a failed poll is repeated sooner');
+  wake();
+  assert.equal(polls.length, 3);
+  feed.stop();
 });
 
 test('the feed polls every second until it is stopped', async (context) => {

@@ -2,15 +2,16 @@
 // how many limits and leases it got.
 import { once } from 'node:events';
 import { openStore } from '../../store/store.ts';
+import { joinedAs, limitedTurn } from './samples.ts';
 
 const store = await openStore(process.argv[2] ?? '', { clock: () => 1_000_000 });
 process.stdout.write('open\n');
+const turn = limitedTurn({ node: await joinedAs(store, 'there', 1_000_000_000) });
 await once(process.stdin, 'data');
 let granted = 0;
 let leases = 0;
 for (let n = 0; n < 60; n++) {
-  const taken = await store.limits.take(`there-${n}`, [{ window: 'shared', amount: 1, limit: 50, slot: 1, since: 0 }]);
-  if (taken.granted) granted++;
+  if ((await store.limits.take({ ...turn, grant: `there-${n}` }, { concurrent: 50 })).outcome === 'granted') granted++;
   if (await store.leases.acquire(`lease-${59 - n}`, 'there', 1_000_000_000)) leases++;
 }
 await store.close();

@@ -1,13 +1,13 @@
-// What every engine does for several processes on one database: changes, patches, leases and limits. Each suite opens two stores over
-// one database; a real second process contends for leases and limits.
+// What every engine does for several processes on one database: changes, patches and leases. Each suite opens two stores over one
+// database; a real second process contends for leases and limits.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { openStore, type Store, type WindowAmount } from '../../store/store.ts';
+import { openStore, type Store } from '../../store/store.ts';
 import { adapters } from './adapters.ts';
-import { accountRow, credentialRow, pinRow, usageRow } from './samples.ts';
+import { accountRow, credentialRow, joinedAs, limitedTurn, pinRow, usageRow } from './samples.ts';
 
 for (const adapter of adapters) {
   /** Two processes' stores, with a clock that the test moves. */
@@ -26,6 +26,8 @@ for (const adapter of adapters) {
     const health = { health: 'failing', cooldown_until: 9_000, streak: 2, cause: 'connect' } as const;
     const healthy = { health: 'active', cooldown_until: null, streak: 0, cause: null } as const;
     const key = { account: 'north', model: '' } as const;
+    /** The time at which the stores open. */
+    const DECIDED = 1_000_000;
 
     test('of different fields of one row do not erase each other, whichever process writes first', async (context) => {
       const { one, other } = await openTwo(context);
@@ -39,8 +41,8 @@ for (const adapter of adapters) {
         first.accounts.patch({ ...key, ...health, updated_at: 2 });
         second.accounts.patch({ ...key, windows: { used: 80 }, updated_at: 3 });
         await Promise.all([first.flush(), second.flush()]);
-        const expected = accountRow({ ...health, windows: { used: 80 }, updated_at: 3 });
-        const { updated_at, ...row } = (await one.accounts.find('north', '')) ?? { updated_at: 0 };
+        const expected = accountRow({ ...health, windows: { used: 80 }, updated_at: 3, health_at: DECIDED });
+        const { updated_at, ...row } = (await one.accounts.find([key]))[0] ?? { updated_at: 0 };
         assert.deepEqual({ ...row, updated_at: 3 }, expected);
         assert.ok(updated_at === 2 || updated_at === 3);
       }
@@ -55,7 +57,7 @@ for (const adapter of adapters) {
         if (n % 5 === 0) await other.flush();
       }
       await Promise.all([one.flush(), other.flush()]);
-      const row = await other.accounts.find('north', '');
+      const [row] = await other.accounts.find([key]);
       assert.deepEqual([row?.streak, row?.windows, row?.health], [40, { n: 40 }, 'active']);
     });
 
@@ -64,7 +66,7 @@ for (const adapter of adapters) {
       one.accounts.patch({ ...key, windows: { used: 1 }, updated_at: 1 });
       one.accounts.patch({ ...key, ...health, updated_at: 2 });
       one.accounts.patch({ ...key, windows: null, updated_at: 3 });
-      assert.deepEqual(await one.accounts.find('north', ''), accountRow({ ...health, windows: null, updated_at: 3 }));
+      assert.deepEqual(await one.accounts.find([key]), [accountRow({ ...health, windows: null, updated_at: 3, health_at: DECIDED })]);
       assert.equal(one.stats().written, 1);
     });
 
@@ -78,7 +80,8 @@ for (const adapter of adapters) {
       await one.flush();
       const rows = new Map((await one.accounts.load()).map((row) => [row.account, row]));
       for (const [n, account] of accounts.entries()) {
-        const initial = accountRow({ ...healthy, windows: null, account, model: n % 2 ? 'model-a' : '', updated_at: n });
+        const health_at = n % 3 === 1 ? 0 : DECIDED;
+        const initial = accountRow({ ...healthy, windows: null, account, model: n % 2 ? 'model-a' : '', updated_at: n, health_at });
         assert.deepEqual(rows.get(account), { ...initial, ...[health, { windows: { n } }, { cause: 'x' }][n % 3] });
       }
     });
@@ -188,76 +191,9 @@ for (const adapter of adapters) {
     });
   });
 
-  suite(`limits on ${adapter.name}`, () => {
-    const minute = (amount: number, limit = 3, slot = 1_000_000): WindowAmount => ({
-      window: 'ci/requests/minute',
-      amount,
-      limit,
-      slot,
-      since: slot - 59_000,
-    });
-    const day = (amount: number, limit = 100): WindowAmount => ({ window: 'ci/tokens/day', amount, limit, slot: 864_000, since: 864_000 });
-
-    test('grant all windows or none, and name those that refuse', async (context) => {
-      const { one, other } = await openTwo(context);
-      assert.deepEqual(await one.limits.take('a', [minute(1), day(60)]), { granted: true });
-      assert.deepEqual(await other.limits.take('b', [minute(1), day(60)]), {
-        granted: false,
-        refusing: [{ window: 'ci/tokens/day', used: 60 }],
-      });
-      assert.deepEqual(await other.limits.take('c', [minute(2), day(40)]), { granted: true }, 'the refused one took nothing');
-      assert.deepEqual(await one.limits.take('d', [minute(1), day(1)]), {
-        granted: false,
-        refusing: [
-          { window: 'ci/requests/minute', used: 3 },
-          { window: 'ci/tokens/day', used: 100 },
-        ],
-      });
-    });
-
-    test('correct a grant once to what was used, which may exceed the limit', async (context) => {
-      const { one, other } = await openTwo(context);
-      const used = async (): Promise<number> => {
-        const asked = await one.limits.take('probe', [day(1, 0)]);
-        return asked.granted ? Number.NaN : (asked.refusing[0]?.used ?? Number.NaN);
-      };
-      await one.limits.take('a', [minute(1), day(60)]);
-      assert.equal(await other.limits.settle('a', { 'ci/requests/minute': 1, 'ci/tokens/day': 20 }), true);
-      assert.equal(await used(), 20);
-      assert.equal(await one.limits.settle('a', { 'ci/tokens/day': 90 }), false);
-      assert.equal(await used(), 20);
-      await one.limits.take('b', [day(80)]);
-      await one.limits.settle('b', { 'ci/tokens/day': 500 });
-      assert.equal(await used(), 520);
-      assert.equal(await one.limits.settle('unknown', {}), false);
-    });
-
-    test('give a grant back in whole that names nothing used', async (context) => {
-      const { one } = await openTwo(context);
-      await one.limits.take('a', [minute(3), day(100)]);
-      await one.limits.settle('a', {});
-      assert.deepEqual(await one.limits.take('b', [minute(3), day(100)]), { granted: true });
-    });
-
-    test('reserve once for one grant, however often it is asked for, before and after it was settled', async (context) => {
-      const { one, other } = await openTwo(context);
-      for (const store of [one, other, one]) assert.deepEqual(await store.limits.take('a', [minute(2)]), { granted: true });
-      assert.deepEqual(await one.limits.take('b', [minute(1)]), { granted: true });
-      await one.limits.settle('a', { 'ci/requests/minute': 2 });
-      assert.deepEqual(await other.limits.take('a', [minute(2)]), { granted: true });
-      assert.equal((await one.limits.take('c', [minute(1)])).granted, false);
-    });
-
-    test('count only the slots of the window', async (context) => {
-      const { one } = await openTwo(context);
-      await one.limits.take('a', [minute(3)]);
-      assert.equal((await one.limits.take('b', [minute(1, 3, 1_059_000)])).granted, false);
-      assert.equal((await one.limits.take('c', [minute(3, 3, 1_060_000)])).granted, true);
-    });
-  });
-
   test(`a second process on ${adapter.name} contends for leases and limits`, { timeout: 30_000 }, async (context) => {
     const { url, one } = await openTwo(context);
+    const turn = limitedTurn({ node: await joinedAs(one, 'here', 1_000_000_000) });
     const script = fileURLToPath(new URL('contending-process.ts', import.meta.url));
     const child = spawn(process.execPath, ['--import', 'tsx', script, url], { stdio: ['pipe', 'pipe', 'inherit'] });
     const lines: string[] = [];
@@ -268,8 +204,7 @@ for (const adapter of adapters) {
     let granted = 0;
     let leases = 0;
     for (let n = 0; n < 60; n++) {
-      const taken = await one.limits.take(`here-${n}`, [{ window: 'shared', amount: 1, limit: 50, slot: 1, since: 0 }]);
-      if (taken.granted) granted++;
+      if ((await one.limits.take({ ...turn, grant: `here-${n}` }, { concurrent: 50 })).outcome === 'granted') granted++;
       if (await one.leases.acquire(`lease-${n}`, 'here', 1_000_000_000)) leases++;
     }
     assert.deepEqual(await exit, [0, null]);

@@ -1,5 +1,17 @@
 // Rows for the store's tests: whole ones, of which a test names only what it is about.
-import type { AccountStateRow, AttemptRow, AuditRow, CredentialRow, FileRow, PinRow, RequestRow, UsageRow } from '../../store/store.ts';
+import type {
+  AccountStateRow,
+  AttemptRow,
+  AuditRow,
+  CredentialRow,
+  FileRow,
+  LimitedTurn,
+  NewNode,
+  PinRow,
+  RequestRow,
+  Store,
+  UsageRow,
+} from '../../store/store.ts';
 
 export const requestRow = (given: Partial<RequestRow> = {}): RequestRow => ({
   id: 'req_1',
@@ -55,6 +67,7 @@ export const accountRow = (given: Partial<AccountStateRow> = {}): AccountStateRo
   cause: null,
   windows: [{ minutes: 300, used_percent: 41.5, resets_at: 9_000 }],
   updated_at: 1_000,
+  health_at: 5_000,
   ...given,
 });
 
@@ -70,6 +83,8 @@ export const credentialRow = (given: Partial<CredentialRow> = {}): CredentialRow
   imported: 'cd34',
   sealed: 'v1.AAAA.BBBB',
   updated_at: 1_000,
+  exchange_token: null,
+  exchange_at: null,
   ...given,
 });
 
@@ -108,5 +123,30 @@ export const auditEntry = (given: Partial<Omit<AuditRow, 'id'>> = {}): Omit<Audi
   target: 'team/model-a',
   pool: 'team',
   fields: [{ path: 'pools[0].serving_modes.model-a', from: 'auto', to: 'lite' }],
+  ...given,
+});
+
+export const newNode = (given: Partial<NewNode> = {}): NewNode => ({
+  id: 'a',
+  address: 'http://a:4002',
+  version: '1.2.3',
+  config_digest: '0123456789ab',
+  started_at: 900,
+  ...given,
+});
+
+/** The token of a node that joins. */
+export async function joinedAs(store: Store, id: string, ttlMs = 30_000): Promise<number> {
+  const answer = await store.nodes.join(newNode({ id }), ttlMs);
+  if (!('joined' in answer)) throw new Error(`${id} is taken`);
+  return answer.joined.token;
+}
+
+export const limitedTurn = (given: Partial<LimitedTurn> & Pick<LimitedTurn, 'node'>): LimitedTurn => ({
+  grant: 'grant_1',
+  key: 'ci',
+  at: 1_000_000,
+  tokens: 0,
+  cost_nanos: 0,
   ...given,
 });

@@ -11,7 +11,7 @@ import { Connection } from '../../store/sqlite/connection.ts';
 import { openStore, type StoreErrorCode } from '../../store/store.ts';
 import * as tables from '../../store/tables.ts';
 import { folder } from './adapters.ts';
-import { accountRow, auditEntry, credentialRow, pinRow, requestRow, usageRow } from './samples.ts';
+import { accountRow, auditEntry, credentialRow, joinedAs, limitedTurn, pinRow, requestRow, usageRow } from './samples.ts';
 
 const clock = () => 5_000;
 const database = async (context: TestContext): Promise<string> => `${await folder(context)}/poolgate.db`;
@@ -97,8 +97,11 @@ test('an empty file gets the schema, and the tables have exactly the columns tha
 
 /** Takes a database back to schema version 4. */
 const BEFORE_COORDINATION = `
-  DROP TABLE counters; DROP TABLE changes; DROP TABLE leases; DROP TABLE limit_slots; DROP TABLE limit_grants; DROP TABLE files;
-  DROP TABLE IF EXISTS running_config;
+  DROP TABLE counters; DROP TABLE changes; DROP TABLE leases; DROP TABLE nodes; DROP TABLE slots; DROP TABLE slot_locks;
+  DROP TABLE key_grants; DROP TABLE key_slots; DROP TABLE files; DROP TABLE check_values;
+  DROP TABLE IF EXISTS running_config; DROP TABLE IF EXISTS session_owners; ALTER TABLE schema_version DROP COLUMN oldest; DROP TABLE credential_imports;
+  ALTER TABLE account_state DROP COLUMN health_at;
+  ALTER TABLE credentials DROP COLUMN exchange_token; ALTER TABLE credentials DROP COLUMN exchange_at;
   DELETE FROM schema_version WHERE version > 4;
 `;
 
@@ -118,16 +121,17 @@ test('a database of schema version 4 is upgraded in place with its rows', async 
   const store = await openStore(`sqlite:${path}`, { clock });
   context.after(() => store.close());
   assert.deepEqual(await store.requests.list({}), [requestRow()]);
-  assert.deepEqual(await store.accounts.load(), [accountRow()]);
+  assert.deepEqual(await store.accounts.load(), [accountRow({ health_at: 0 })]);
   assert.deepEqual(await store.pins.find('ab12'), pinRow());
   assert.deepEqual(await store.usage.load(0), [usageRow()]);
   assert.deepEqual(await store.credentials.load(), [credentialRow()]);
   assert.equal((await store.leases.acquire('name', 'owner', 1_000))?.token, 1);
-  assert.deepEqual(await store.limits.take('grant', [{ window: 'w', amount: 1, limit: 1, slot: 1, since: 1 }]), { granted: true });
+  const turn = limitedTurn({ node: await joinedAs(store, 'a'), at: clock() });
+  assert.deepEqual(await store.limits.take(turn, { concurrent: 1 }), { outcome: 'granted' });
   store.accounts.patch({ account: 'north', model: '', streak: 3, updated_at: 7 });
   await store.flush();
   assert.deepEqual(await store.accounts.load(), [accountRow({ streak: 3, updated_at: 7 })]);
-  assert.equal(await store.changes.cursor(), 1);
+  assert.equal(await store.changes.cursor(), 2);
 });
 
 test('pins of schema version 3, which have kind, Pool and key beside their digest, are found by the digest', async (context) => {
@@ -155,11 +159,11 @@ test('a database of a newer program is refused and left as it is', async (contex
   const path = await database(context);
   await (await openStore(`sqlite:${path}`, { clock })).close();
   const connection = await Connection.open(path);
-  await connection.run('INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)', [99, 1]);
+  await connection.run('INSERT INTO schema_version (version, applied_at, oldest) VALUES ($1, $2, $3)', [99, 1, 98]);
   await connection.close();
   await assert.rejects(
     openStore(`sqlite:${path}`, { clock }),
-    refused('too_new', /poolgate\.db: the store has schema version 99.*newer poolgate/),
+    refused('too_new', /poolgate\.db: the store has schema version 99, which needs a program of version 98.*newer poolgate/),
   );
 });
 

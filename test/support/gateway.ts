@@ -20,11 +20,15 @@ export const bearerOf = (account: string): string => `bearer-of-${account}`;
 // biome-ignore lint/suspicious/noExplicitAny: a draft of a file may be wrong in any way a test wants
 export type Draft = Record<string, any>;
 
+/** What signs the requests between the nodes of a test. */
+export const NODE_SECRET = 'node-secret-of-the-tests';
+
 export interface GatewayOptions {
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is loaded. */
   readonly config?: (draft: Draft) => void;
   readonly clock?: Clock;
+  /** What `openStore` takes; in memory by default. `freshDatabase()` is one that several gateways may share. */
   readonly store?: string;
   /** The load of the process as the guard sees it; without it the guard is off: a busy machine changes no test. */
   readonly load?: ProcessLoad;
@@ -89,15 +93,27 @@ export class TestGateway extends Probes {
     return this.gateway.refresh();
   }
 
-  /** Stops the gateway in order and starts it again over the same store and the same accounts. Needs a store in a file. */
+  /** Stops the gateway in order and starts it again over the same store and the same accounts. Needs a store in a file or a database. */
   async restarted(options: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
     await this.stop();
-    return this.twin(options);
+    return this.#running(this.gateway.loaded, this.#draft, options);
   }
 
-  /** A second gateway with the same configuration, over the same store and the same accounts. Needs a store in a file. */
-  twin({ clock }: Pick<GatewayOptions, 'clock'> = {}): Promise<TestGateway> {
-    return running(this.gateway.loaded, { upstream: this.upstream, draft: this.#draft, ...(clock ? { clock } : {}) });
+  /**
+   * A second gateway over the same store and the same accounts. Needs a store in a file, or a database: there it is another node.
+   * @param options `config` edits a copy of this one's configuration
+   */
+  async twin({ clock, config }: Pick<GatewayOptions, 'clock' | 'config'> = {}): Promise<TestGateway> {
+    const isNode = typeof this.#draft.store !== 'string';
+    const draft = config || isNode ? structuredClone(this.#draft) : this.#draft;
+    if (isNode) draft.node = { ...draft.node, id: nextNode() };
+    config?.(draft);
+    const loaded = draft === this.#draft ? this.gateway.loaded : await loadedFrom(draft);
+    return this.#running(loaded, draft, clock ? { clock } : {});
+  }
+
+  #running(loaded: LoadedConfig, draft: Draft, options: Pick<GatewayOptions, 'clock'>): Promise<TestGateway> {
+    return running(loaded, { upstream: this.upstream, draft, ...options });
   }
 
   /** Stops the gateway in order; its accounts go on. */
@@ -115,6 +131,10 @@ export class TestGateway extends Probes {
   }
 }
 
+let nodes = 0;
+
+const nextNode = (): string => `node-${++nodes}`;
+
 /** Starts a gateway and its upstream; `await using` stops both. */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const named = options.upstream?.accounts ?? ['north', 'south'];
@@ -123,14 +143,19 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     return { credential: bearerOf(id), ...rest, id };
   });
   const upstream = await startUpstream({ ...options.upstream, accounts });
-  const draft = draftFor(
+  const draft = await draftFor(
     accounts.map(({ id }) => id),
     upstream,
     options,
   );
   options.config?.(draft);
   const { clock, load } = options;
-  return running(await loadedFrom(draft), { upstream, draft, ...(clock ? { clock } : {}), ...(load ? { load } : {}) });
+  try {
+    return await running(await loadedFrom(draft), { upstream, draft, ...(clock ? { clock } : {}), ...(load ? { load } : {}) });
+  } catch (thrown) {
+    await upstream.close();
+    throw thrown;
+  }
 }
 
 async function running(
@@ -151,11 +176,19 @@ async function running(
   return gate;
 }
 
-function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sqlite::memory:', load }: GatewayOptions): Draft {
+/** A file with these accounts of the upstream, one Pool of them, and the tests' key. */
+export async function draftFor(
+  accounts: readonly string[],
+  upstream: Upstream,
+  { store = 'sqlite::memory:', load }: GatewayOptions,
+): Promise<Draft> {
+  const settings = store.startsWith('sqlite:')
+    ? { store }
+    : { ...(await (await import('./postgres.ts')).postgres()).settings(store), node: { id: nextNode() } };
   return {
+    ...settings,
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
-    store,
     timeouts: { drain_ms: 1000 },
     ...(load ? {} : { guard: { event_loop_ms: 0, memory_percent: 0 } }),
     accounts: accounts.map((id) => ({
@@ -171,10 +204,11 @@ function draftFor(accounts: readonly string[], upstream: Upstream, { store = 'sq
 }
 
 export async function loadedFrom(draft: Draft): Promise<LoadedConfig> {
-  const env = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
-  const { config, bearers, findings } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
+  const bearers = Object.fromEntries((draft.accounts as { id: string }[]).map(({ id }) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)]));
+  const env = { ...bearers, NODE_SECRET, OTHER_SECRET: 'secret-of-other-nodes' };
+  const { config, findings, ...resolved } = await inspect(stringify(draft), { path: '/test/config.yaml', env });
   if (!config) throw new Error(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join('\n'));
-  return { config, bearers, path: '/test/config.yaml' };
+  return { config, path: '/test/config.yaml', ...resolved };
 }
 
 export interface SseEvent {

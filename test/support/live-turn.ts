@@ -78,9 +78,10 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
   return { turn, faults };
 }
 
-/** The same after the request phases of its rules on this body. */
+/** The same after the request and edit phases of its rules on this body. */
 export async function requestedTurn(body: Body, options: LiveTurnOptions = {}): Promise<ReturnType<typeof liveTurnOf>> {
   const live = liveTurnOf(options);
   await live.turn.rules.request({ body });
+  await live.turn.rules.edit({ body });
   return live;
 }

@@ -8,7 +8,7 @@ import type { Config } from '../../proxy/config/config.ts';
 import type { Gateway } from '../../proxy/gateway/gateway.ts';
 import type { CounterName } from '../../proxy/metrics.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
-import type { AttemptRow, AuditRow, RequestRow, UsageRow } from '../../store/store.ts';
+import type { AttemptRow, AuditRow, RequestRow, SessionOwner, UsageRow } from '../../store/store.ts';
 
 /** Parts that a test can make throw, as no request can. */
 export type BreakablePart = 'model list' | 'request log' | 'request search';
@@ -72,6 +72,12 @@ export class Probes {
     return (await store.requests.list({ limit: 1000 })).toReversed();
   }
 
+  /** Every row of usage so far: the sums by key, Pool and day. */
+  async usageRows(): Promise<readonly UsageRow[]> {
+    await this.flush();
+    return this.gateway.services.store.usage.load(0);
+  }
+
   /** The row of a request, by its id or by the answer that has the id in its headers. */
   async row(of: string | { readonly headers: Headers }): Promise<RequestRow | undefined> {
     const { store } = this.gateway.services;
@@ -84,6 +90,11 @@ export class Probes {
   async attempts(requestId: string): Promise<readonly AttemptRow[]> {
     const row = await this.row(requestId);
     return row ? this.gateway.services.store.attempts.of(row) : [];
+  }
+
+  /** Audits the configuration as `serve` does at its start. */
+  auditStart(): Promise<void> {
+    return this.gateway.follower.started();
   }
 
   audit(action: string): Promise<readonly AuditRow[]> {
@@ -145,9 +156,55 @@ export class Probes {
     for (const { account } of this.accounts()) health.reset(account);
   }
 
+  /** Slots of an account that this node holds. */
+  slots(account: string): number {
+    const held = this.gateway.services.node?.shares.held() ?? [];
+    return held.find(([id]) => id === account)?.[1] ?? 0;
+  }
+
+  /** Counts the reservations that the store is asked for from now on. */
+  countReservations(): () => number {
+    const { limits } = this.gateway.services.store;
+    const { take } = limits;
+    let count = 0;
+    const value: typeof take = (...asked) => {
+      count += 1;
+      return take(...asked);
+    };
+    Object.defineProperty(limits, 'take', { value });
+    return () => count;
+  }
+
+  /** Settlements that wait to be written. */
+  get settlements(): number {
+    return this.gateway.services.node?.settlements.waiting ?? 0;
+  }
+
+  /** The store hears nothing more of this node, as when its process was killed. */
+  kill(): void {
+    const { limits, nodes, slots } = this.gateway.services.store;
+    const value = (): Promise<never> => new Promise(() => undefined);
+    for (const [verbs, name] of [
+      [limits, 'settle'],
+      [limits, 'take'],
+      [nodes, 'renew'],
+      [nodes, 'join'],
+      [slots, 'claim'],
+    ] as const)
+      Object.defineProperty(verbs, name, { value });
+  }
+
   /** For tests that move the clock by weeks. */
   stopUsageReads(): void {
     this.gateway.services.usage.reads.stop();
+  }
+
+  /** Claims of sessions get this answer; `ask` is the store's. */
+  answerSessionClaims(answer: (ask: () => Promise<SessionOwner>) => Promise<SessionOwner>): void {
+    const { sessionOwners } = this.gateway.services.store;
+    const { claim } = sessionOwners;
+    const value: typeof claim = (asked) => answer(() => claim(asked));
+    Object.defineProperty(sessionOwners, 'claim', { value });
   }
 
   /** Makes a part throw whenever it is used. */

@@ -38,14 +38,19 @@ export class ServeProcess {
     this.ended = once(child, 'close').then(([code, signal]) => ({ code, signal, out: this.#out, err: this.#err }));
   }
 
-  /** @param file the text of config.yaml, or what to make it from */
-  static async start(file: string | Draft): Promise<ServeProcess> {
+  /** @param file the text of config.yaml, or what to make it from @param secrets variables that it refers to */
+  static async start(file: string | Draft, secrets: Readonly<Record<string, string>> = {}): Promise<ServeProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'poolgate-serve-'));
     const path = join(folder, 'config.yaml');
     await writeFile(path, typeof file === 'string' ? file : stringify(file));
-    const env = { ...process.env, BEARER_NORTH: bearerOf('north') };
+    const env = { ...process.env, BEARER_NORTH: bearerOf('north'), ...secrets };
     const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'serve', '--config', path], { cwd: ROOT, env });
     return new ServeProcess(folder, child);
+  }
+
+  /** What it has logged so far. */
+  get logged(): string {
+    return this.#err;
   }
 
   /** The start-up line, once connections are accepted. */
@@ -60,6 +65,11 @@ export class ServeProcess {
   async addresses(): Promise<{ readonly main: string; readonly admin: string }> {
     const [, main = '', admin = ''] = /^poolgate serves (\S+), admin (\S+)\n$/.exec(await this.line()) ?? [];
     return { main, admin };
+  }
+
+  /** What it has written to its log. */
+  get log(): string {
+    return this.#err;
   }
 
   signal(signal: NodeJS.Signals): void {

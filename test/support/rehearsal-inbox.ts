@@ -31,14 +31,22 @@ export class Inbox {
   readonly standing = new Map<string, Script>();
   private readonly queues = new Map<string, Script[]>();
   private readonly waiters = new Set<Waiter>();
+  private readonly script: (request: ReceivedRequest) => Script | undefined;
+
+  /** @param script comes before all queues */
+  constructor(script: (request: ReceivedRequest) => Script | undefined = () => undefined) {
+    this.script = script;
+  }
 
   queue(key: string, scripts: readonly Script[]): void {
     this.queues.set(key, [...(this.queues.get(key) ?? []), ...scripts]);
   }
 
-  scriptFor({ account, path, turn, isUpgrade }: ReceivedRequest): readonly Fault[] | undefined {
+  scriptFor(request: ReceivedRequest): readonly Fault[] | undefined {
+    const { account, path, turn, isUpgrade } = request;
     const key = turn > 0 ? 'turn' : isUpgrade ? 'upgrade' : path.replace(FILE_ID, '*');
-    const script = this.queues.get(`${account} ${key}`)?.shift() ?? (turn > 0 || isUpgrade ? this.standing.get(account) : undefined);
+    const queued = (): Script | undefined => this.queues.get(`${account} ${key}`)?.shift();
+    const script = this.script(request) ?? queued() ?? (turn > 0 || isUpgrade ? this.standing.get(account) : undefined);
     if (script === undefined) return undefined;
     if (typeof script === 'string') return readScript(script, account);
     return 'kind' in script ? [script] : script;

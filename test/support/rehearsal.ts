@@ -3,6 +3,7 @@
 import type { Clock } from '../../proxy/clock.ts';
 import type { Login } from '../../proxy/rehearsal/login.ts';
 import { type Provider, startProvider } from '../../proxy/rehearsal/provider.ts';
+import type { ReceivedRequest } from '../../proxy/rehearsal/received-request.ts';
 import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { WireWords } from '../../proxy/turn/settings.ts';
@@ -20,6 +21,8 @@ export interface UpstreamOptions {
   readonly strict?: boolean;
   /** The catalog of every account that has none of its own. */
   readonly models?: readonly JsonObject[];
+  /** Scripts by what a request says, before all queues: for requests that come in any order. */
+  readonly script?: (request: ReceivedRequest) => Script | undefined;
 }
 
 export class Upstream {
@@ -88,6 +91,11 @@ export class Upstream {
     return inTime(paused.whenPaused(account, count), () => `${paused.count(account)} of ${count} answers of ${account} are paused`);
   }
 
+  /** How many answers of the account stand still. */
+  stalledNow(account: string): number {
+    return this.provider.paused.count(account);
+  }
+
   /** Lets stalled answers go on: the account's, or all. */
   release(account?: string): void {
     this.provider.paused.release(account);
@@ -140,8 +148,8 @@ export class Upstream {
 
 /** Starts an upstream for a test; `await using` closes it. */
 export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
-  const { accounts = ['north', 'south'], strict, models, wire, clock } = options;
-  const inbox = new Inbox();
+  const { accounts = ['north', 'south'], strict, models, wire, clock, script } = options;
+  const inbox = new Inbox(script);
   const common = { ...(strict === undefined ? {} : { strict }), ...(models === undefined ? {} : { models }) };
   const provider = await startProvider({
     accounts: accounts.map((account) => ({ ...common, ...(typeof account === 'string' ? { id: account } : account) })),

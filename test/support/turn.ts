@@ -137,7 +137,7 @@ export function frozen<T>(value: T): T {
 export interface Ran {
   readonly body: Body;
   readonly turn: Turn & { readonly noted: Partial<SafeFields> };
-  /** The chain of the turn, after its request phases. */
+  /** The chain of the turn, after its request and edit phases. */
   readonly rules: RuleRun;
   /** One attempt, after the rules' `attempt` phases. */
   attempt(account?: Partial<AccountView>, carrier?: Outgoing['carrier'], headers?: Record<string, string>): Outgoing;
@@ -148,7 +148,7 @@ export interface Ran {
 /** A turn's run through the product's own chain, compiled of these rules. */
 export const chainOf = (rules: readonly Rule[], turn: Turn): RuleRun => new RuleRun(new Chains(rules, turn.wire).of(turn.route.kind), turn);
 
-/** Runs the request phases on a copy of `body`. Throws the Refusal of the rule that refused. */
+/** Runs the request and edit phases on a copy of `body`. Throws the Refusal of the rule that refused. */
 export async function run(rules: readonly Rule[], body: unknown, options: TurnOptions = {}): Promise<Ran> {
   const turn = turnOf(options);
   const chain = chainOf(rules, turn);
@@ -156,6 +156,7 @@ export async function run(rules: readonly Rule[], body: unknown, options: TurnOp
   for (const member of Object.values(input)) frozen(member);
   const work = { body: input };
   await chain.request(work);
+  await chain.edit(work);
   return {
     body: work.body,
     turn,

@@ -50,6 +50,7 @@ function recorder(request: NonNullable<Rule['request']>): { readonly rule: Rule;
     ran,
     rule: named('recorder', {
       request,
+      edit: (_work, memory) => mark('edit', memory),
       attempt: (_out, memory) => mark('attempt', memory),
       head: (_head, memory) => mark('head', memory),
       refused: (_refusal, memory) => mark('refused', memory),
@@ -77,6 +78,7 @@ for (const [title, request, expected] of [
     const { rule: recording, ran } = recorder(request);
     const chain = chainOf([recording], ACME);
     await chain.request({ body: {} });
+    await chain.edit({ body: {} });
     assert.equal(chain.wants('response.completed'), expected !== undefined);
     chain.attempt({ account: ACCOUNT, carrier: 'http', path: '/', headers: {}, body: {} });
     chain.head({ status: 200, headers: {} });
@@ -84,7 +86,7 @@ for (const [title, request, expected] of [
     chain.event(event('response.completed'));
     chain.answer({});
     chain.end({ kind: 'completed', shown: true }, () => assert.fail());
-    assert.deepEqual(ran, expected ? ['attempt', 'head', 'refused', 'event', 'answer', 'end'].map(expected) : []);
+    assert.deepEqual(ran, expected ? ['edit', 'attempt', 'head', 'refused', 'event', 'answer', 'end'].map(expected) : []);
   });
 }
 
@@ -123,7 +125,7 @@ test('the last rule maps an event first; no other rule gets what it drops, each 
   assert.deepEqual(seen, ['a', 'b', 'other']);
 });
 
-test('a promise in a request phase is waited for, and the phases run in order', async () => {
+test('a promise in a request or edit phase is waited for, the phases run in order, and all edits behind all requests', async () => {
   const order: number[] = [];
   const chain = chainOf(
     [
@@ -132,13 +134,19 @@ test('a promise in a request phase is waited for, and the phases run in order', 
           await new Promise((resolve) => setImmediate(resolve));
           order.push(1);
         },
+        edit: async () => {
+          await new Promise((resolve) => setImmediate(resolve));
+          order.push(3);
+        },
       }),
-      named('quick', { request: () => void order.push(2) }),
+      named('quick', { request: () => void order.push(2), edit: () => void order.push(4) }),
     ],
     ACME,
   );
   await chain.request({ body: {} });
   assert.deepEqual(order, [1, 2]);
+  await chain.edit({ body: {} });
+  assert.deepEqual(order, [1, 2, 3, 4]);
 });
 
 const listener = (name: string, ...events: readonly EventType[]): Rule =>

@@ -1,5 +1,6 @@
 // The health of one account: a circuit breaker for the whole account, one for each model that failed, and its credential (Q5).
 
+import type { HeldLease } from '../../exclusive-work.ts';
 import type { Failure } from '../../turn/failure.ts';
 import { type AccountFault, accountFault } from './account-fault.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
@@ -21,6 +22,15 @@ export interface AttemptTicket {
   readonly credential: string | undefined;
   /** The breakers that this attempt probes. */
   probes: readonly CircuitBreaker[] | undefined;
+  /** With several nodes: whether this attempt is the probe, or another node's. To be awaited before anything is sent. */
+  claim: ProbeClaim | undefined;
+}
+
+/** The right to probe, which one node at a time has (Q34). */
+export interface ProbeClaim {
+  readonly granted: Promise<boolean>;
+  /** Guards what the probe's result writes; undefined before it was granted, and where the store does not answer. */
+  lease: HeldLease | undefined;
 }
 
 /** The other accounts. Failures never close the last account that could take a model's turns (Q5). */
@@ -54,12 +64,8 @@ export class AccountHealth {
     return !this.reauthRequired && this.breaker.isInitial && this.modelBreakers.size === 0;
   }
 
-  get isProbing(): boolean {
-    return [this.breaker, ...this.modelBreakers.values()].some(({ phase }) => phase === 'probing');
-  }
-
-  get coolingBreakers(): readonly CircuitBreaker[] {
-    return [this.breaker, ...this.modelBreakers.values()].filter(({ phase }) => phase === 'cooling');
+  get breakers(): readonly CircuitBreaker[] {
+    return [this.breaker, ...this.modelBreakers.values()];
   }
 
   availability(model: string): HealthAvailability {

@@ -1,5 +1,5 @@
 // The account_state rows in memory: a cache of the store's rows, which health and quota patch by field (Q5, Q8).
-import type { AccountStatePatch, AccountStateRow, Store } from '../../../store/store.ts';
+import type { AccountStatePatch, AccountStateRow, Lease, Store } from '../../../store/store.ts';
 
 export type HealthFields = Pick<AccountStateRow, 'health' | 'cooldown_until' | 'streak' | 'cause'>;
 
@@ -18,12 +18,18 @@ const REFRESH_TRIES = 3;
 export class AccountStates {
   readonly #store: Store['accounts'];
   readonly #now: () => number;
+  readonly #shared: boolean;
   /** By account, then by model; the empty model is the account as a whole. */
   readonly #rows = new Map<string, Map<string, AccountStateRow>>();
+  readonly #listeners: ((accounts: ReadonlySet<string>) => void)[] = [];
+  /** Writes under leases that are under way, by account. */
+  readonly #guarded = new Map<string, Promise<boolean>>();
 
-  constructor(store: Store['accounts'], now: () => number) {
+  /** @param shared whether other nodes use the accounts: health is written without delay then */
+  constructor(store: Store['accounts'], now: () => number, { shared = false }: { readonly shared?: boolean } = {}) {
     this.#store = store;
     this.#now = now;
+    this.#shared = shared;
   }
 
   /** Without a readable store the process starts with empty state. */
@@ -32,15 +38,36 @@ export class AccountStates {
   }
 
   /**
-   * Reads rows that another process wrote.
+   * Reads rows that another process wrote, and passes their accounts to the listeners.
    * @param keys account and model of each, as the change feed reports them
    * @returns the ids of all accounts with changed health
    * @throws StoreError; then the rows have to be refreshed again
    */
   async refresh(keys: readonly (readonly [account: string, model: string])[]): Promise<ReadonlySet<string>> {
     const changed = new Set<string>();
-    for (const [account, model] of keys) if (await this.#refreshRow(account, model)) changed.add(account);
+    const found = new Set<string>();
+    let left = keys.map(([account, model]) => ({ account, model }));
+    for (let tries = 0; left.length > 0 && tries < REFRESH_TRIES; tries++) {
+      const before = left.map(({ account, model }) => this.#rows.get(account)?.get(model));
+      const stored = await this.#store.find(left);
+      // A patch of this process replaces the row in memory: a row that was read before the patch was queued is read again.
+      const overtaken = left.filter(({ account, model }, i) => this.#rows.get(account)?.get(model) !== before[i]);
+      for (const row of stored) {
+        if (overtaken.some(({ account, model }) => account === row.account && model === row.model)) continue;
+        const former = this.#rows.get(row.account)?.get(row.model) ?? HEALTHY;
+        if (HEALTH_FIELDS.some((name) => row[name] !== former[name])) changed.add(row.account);
+        this.#of(row.account).set(row.model, row);
+        found.add(row.account);
+      }
+      left = overtaken;
+    }
+    if (found.size > 0) for (const listen of this.#listeners) listen(found);
     return changed;
+  }
+
+  /** Calls `listen` with accounts whose rows were read again. */
+  onRefresh(listen: (accounts: ReadonlySet<string>) => void): void {
+    this.#listeners.push(listen);
   }
 
   accounts(): readonly string[] {
@@ -51,16 +78,24 @@ export class AccountStates {
     return [...(this.#rows.get(account)?.values() ?? [])];
   }
 
-  /** The health of an account by model, in whole: models that are not in it are healthy. */
-  putHealth(account: string, fields: ReadonlyMap<string, HealthFields>): void {
+  /**
+   * The health of an account by model, in whole: models that are not in it are healthy.
+   * @param lease what it was learnt under: nothing is written where another process has the lease by then
+   */
+  putHealth(account: string, fields: ReadonlyMap<string, HealthFields>, lease?: Lease): void {
     const rows = this.#rows.get(account);
-    for (const model of rows?.keys() ?? []) if (!fields.has(model)) this.#patch(account, model, HEALTHY);
-    for (const [model, own] of fields) this.#patch(account, model, own);
+    for (const model of rows?.keys() ?? []) if (!fields.has(model)) this.#patch(account, model, HEALTHY, lease);
+    for (const [model, own] of fields) this.#patch(account, model, own, lease);
   }
 
   /** Quota windows, in a shape that only quota interprets. */
-  putWindows(account: string, windows: object | null): void {
-    this.#patch(account, '', { windows });
+  putWindows(account: string, windows: object | null, lease?: Lease): void {
+    this.#patch(account, '', { windows }, lease);
+  }
+
+  /** Resolves when what was put under leases is decided: with false where a lease was lost, and the rows are read again. */
+  async settled(account: string): Promise<boolean> {
+    return (await this.#guarded.get(account)) ?? true;
   }
 
   /** Resets the rows of an account that left the configuration: another one may get its name later. */
@@ -75,26 +110,30 @@ export class AccountStates {
     return rows;
   }
 
-  #patch(account: string, model: string, fields: HealthFields | Partial<AccountStateRow>): void {
-    const before = this.#rows.get(account)?.get(model) ?? { ...HEALTHY, windows: null };
+  #patch(account: string, model: string, fields: HealthFields | Partial<AccountStateRow>, lease?: Lease): void {
+    const before = this.#rows.get(account)?.get(model) ?? { ...HEALTHY, windows: null, health_at: 0 };
     const own = wholeMilliseconds(fields);
     if ((Object.keys(own) as (keyof HealthFields)[]).every((name) => own[name] === before[name])) return;
     const patch: AccountStatePatch = { account, model, ...own, updated_at: this.#now() };
     this.#of(account).set(model, { ...before, ...patch });
-    this.#store.patch(patch);
+    if (lease) this.#writeUnder(lease, patch);
+    else if (this.#shared && patch.health !== undefined) this.#store.patchNow(patch);
+    else this.#store.patch(patch);
   }
 
-  /** A patch of this process replaces the row in memory: a row that was read before the patch was queued is read again. */
-  async #refreshRow(account: string, model: string): Promise<boolean> {
-    for (let tries = 0; tries < REFRESH_TRIES; tries++) {
-      const before = this.#rows.get(account)?.get(model);
-      const stored = await this.#store.find(account, model);
-      if (this.#rows.get(account)?.get(model) !== before) continue;
-      if (!stored) return false;
-      this.#of(account).set(model, stored);
-      return HEALTH_FIELDS.some((name) => stored[name] !== (before ?? HEALTHY)[name]);
-    }
-    return false;
+  #writeUnder(lease: Lease, patch: AccountStatePatch): void {
+    const { account, model } = patch;
+    const written = this.#store.patchUnder(lease, patch).then(
+      async (isHeld) => {
+        // The process that had the lease next has written since.
+        if (!isHeld) await this.refresh([[account, model]]).catch(() => undefined);
+        return isHeld;
+      },
+      () => false,
+    );
+    const both = Promise.all([this.#guarded.get(account), written]).then(([earlier = true, own]) => earlier && own);
+    this.#guarded.set(account, both);
+    void both.then(() => this.#guarded.get(account) === both && this.#guarded.delete(account));
   }
 }
 

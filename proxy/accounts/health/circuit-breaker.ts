@@ -7,7 +7,7 @@ import type { AccountFault, Cause } from './account-fault.ts';
  */
 export type Phase = 'closed' | 'cooling' | 'due' | 'probing';
 
-/** The columns of a row that a restart restores. */
+/** The columns of a row that other processes and the next start take over. */
 export interface StoredBreaker {
   readonly cooldown_until: number | null;
   readonly streak: number;
@@ -24,6 +24,8 @@ export interface ResultTime {
 
 const FIRST_COOLDOWN_MS = 10_000;
 const LONGEST_COOLDOWN_MS = 300_000;
+/** Two processes that open cooldowns within this time did not know of each other's. */
+const SAME_TIME_MS = 2_000;
 
 /** Methods return whether the set of turns that pass may have changed. */
 export class CircuitBreaker {
@@ -35,6 +37,10 @@ export class CircuitBreaker {
   /** Consecutive failures since the last success. */
   #failures = 0;
   #openedAfter = 0;
+  /** When this process opened the cooldown; Unix milliseconds. */
+  #openedAt = Number.NEGATIVE_INFINITY;
+  /** Until when the probe of another node is waited for; Unix milliseconds. */
+  #yieldedUntil: number | undefined;
 
   get phase(): Phase {
     return this.#phase;
@@ -43,6 +49,16 @@ export class CircuitBreaker {
   /** Unix milliseconds; valid while cooling. */
   get cooldownEnd(): number {
     return this.#cooldownEnd;
+  }
+
+  /** Whether a probe of this process is running. */
+  get probesHere(): boolean {
+    return this.#phase === 'probing' && this.#yieldedUntil === undefined;
+  }
+
+  /** When the phase ends by itself: a cooldown, or the wait for another node's probe. Unix milliseconds. */
+  get phaseEnd(): number | undefined {
+    return this.#phase === 'cooling' ? this.#cooldownEnd : this.#yieldedUntil;
   }
 
   get cause(): Cause | undefined {
@@ -82,13 +98,28 @@ export class CircuitBreaker {
     };
   }
 
-  restore({ cooldown_until, streak, cause }: StoredBreaker, now: number): void {
+  /**
+   * Takes over what the store has. A running probe of this process decides instead: its result is stored after that.
+   * @returns `kept`: of two cooldowns that two processes opened at the same time, this one ends later and has to be stored again
+   */
+  adopt(stored: StoredBreaker, { now, attempts }: ResultTime): 'same' | 'adopted' | 'kept' {
+    const { cooldown_until, streak, cause } = stored;
+    const own = this.toStored();
+    if (this.probesHere || (own.cooldown_until === cooldown_until && own.streak === streak && own.cause === cause)) return 'same';
+    const isConcurrent = this.#phase === 'cooling' && now - this.#openedAt < SAME_TIME_MS;
+    if (isConcurrent && cooldown_until !== null && cooldown_until < this.#cooldownEnd) return 'kept';
     this.#streak = streak;
     this.#cause = (cause ?? undefined) as Cause | undefined;
-    if (cooldown_until === null) return;
+    this.#failures = 0;
+    this.#yieldedUntil = undefined;
+    this.#phase = 'closed';
+    if (cooldown_until === null) return 'adopted';
     this.#cooldownEnd = cooldown_until;
     this.#phase = 'cooling';
-    if (cooldown_until <= now) this.endCooldown();
+    // Attempts that were running here belong to the same burst.
+    this.#openedAfter = attempts;
+    if (cooldown_until <= now) this.endPhase();
+    return 'adopted';
   }
 
   /**
@@ -113,7 +144,8 @@ export class CircuitBreaker {
   }
 
   /** After a cooldown that failures opened a probe decides. After a stated wait turns pass again. */
-  endCooldown(): void {
+  endPhase(): void {
+    this.#yieldedUntil = undefined;
     this.#phase = this.#streak > 0 && this.#cause !== 'quota' ? 'due' : 'closed';
     if (this.#streak === 0) this.#failures = 0;
   }
@@ -123,9 +155,15 @@ export class CircuitBreaker {
     this.#phase = 'probing';
   }
 
+  /** Another node probes. Where its result does not arrive by then, the next turn asks again for the probe. */
+  yieldProbe(until: number): void {
+    this.#phase = 'probing';
+    this.#yieldedUntil = until;
+  }
+
   /** The probe ended without a result: the next turn is the probe. */
   cancelProbe(): boolean {
-    if (this.#phase !== 'probing') return false;
+    if (!this.probesHere) return false;
     this.#phase = 'due';
     return true;
   }
@@ -133,6 +171,7 @@ export class CircuitBreaker {
   /** Turns pass again. The streak remains: the next failure opens a longer cooldown. */
   close(): boolean {
     if (this.#phase === 'closed') return false;
+    this.#yieldedUntil = undefined;
     this.#phase = 'closed';
     return true;
   }
@@ -153,5 +192,7 @@ export class CircuitBreaker {
     this.#phase = 'cooling';
     this.#cause = cause;
     this.#openedAfter = attempts;
+    this.#openedAt = now;
+    this.#yieldedUntil = undefined;
   }
 }

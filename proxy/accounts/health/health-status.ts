@@ -2,7 +2,7 @@
 import type { AccountStateRow } from '../../../store/store.ts';
 import type { AccountHealth } from './account-health.ts';
 import type { HealthFields } from './account-states.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
+import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
 
 export interface CooldownStatus {
   /** `cooling` until `until`; `due`: half-open, the next turn is the probe; `probing`: the probe is running. */
@@ -41,7 +41,7 @@ export function healthStatus({ id, reauthRequired, breaker, modelBreakers, exemp
 /** The cause in the row of an exempt model. */
 const EXEMPT = 'spared';
 
-/** What a restart restores of an account, by model; the empty model is the whole account. */
+/** What the store has of an account, by model; the empty model is the whole account. */
 export function storedHealth({ reauthRequired, breaker, modelBreakers, exemptModels }: AccountHealth): ReadonlyMap<string, HealthFields> {
   const fields = new Map<string, HealthFields>();
   if (breaker.phase !== 'closed') {
@@ -56,20 +56,38 @@ export function storedHealth({ reauthRequired, breaker, modelBreakers, exemptMod
   return fields;
 }
 
-export function restoreHealth(rows: readonly AccountStateRow[], health: AccountHealth, now: number): void {
-  health.exemptModels = new Set(rows.filter(({ cause }) => cause === EXEMPT).map(({ model }) => model));
+/** What the health of an account takes over from its rows. */
+export interface Adopted {
+  /** Whether the set of turns that pass may have changed. */
+  readonly changed: boolean;
+  /** Whether the rows lack something that this process opened at the same time. */
+  readonly isNewer: boolean;
+}
+
+export function adoptHealth(rows: readonly AccountStateRow[], health: AccountHealth, time: ResultTime): Adopted {
+  const exempt = new Set(rows.filter(({ cause }) => cause === EXEMPT).map(({ model }) => model));
+  let changed = !isEqual(exempt, health.exemptModels);
+  let isNewer = false;
+  health.exemptModels = exempt;
   for (const row of rows) {
     if (row.cause === EXEMPT) continue;
-    if (row.model === '') {
-      health.breaker.restore(row, now);
-      health.reauthRequired = row.health === 'reauth_required';
+    const breaker = row.model === '' ? health.breaker : (health.modelBreakers.get(row.model) ?? new CircuitBreaker());
+    const adopted = breaker.adopt(row, time);
+    changed ||= adopted === 'adopted';
+    isNewer ||= adopted === 'kept';
+    if (row.model !== '') {
+      if (breaker.isInitial) health.modelBreakers.delete(row.model);
+      else health.modelBreakers.set(row.model, breaker);
       continue;
     }
-    const breaker = new CircuitBreaker();
-    breaker.restore(row, now);
-    if (!breaker.isInitial) health.modelBreakers.set(row.model, breaker);
+    const reauthRequired = row.health === 'reauth_required';
+    changed ||= reauthRequired !== health.reauthRequired;
+    health.reauthRequired = reauthRequired;
   }
+  return { changed, isNewer };
 }
+
+const isEqual = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean => a.size === b.size && [...a].every((one) => b.has(one));
 
 function healthWord({ phase, cause }: CircuitBreaker): 'active' | 'failing' {
   return phase === 'closed' || cause === 'quota' ? 'active' : 'failing';

@@ -4,7 +4,10 @@ import type { RoutabilityOfAccounts } from '../../models/pool-model.ts';
 import type { FailureCause } from '../../turn/failure.ts';
 import { AccountHealth, type Alternatives, type AttemptResult, type AttemptTicket, type HealthAvailability } from './account-health.ts';
 import type { AccountStates } from './account-states.ts';
-import { type HealthStatus, healthStatus, restoreHealth, storedHealth } from './health-status.ts';
+import type { ResultTime } from './circuit-breaker.ts';
+import { FirstEnd } from './first-end.ts';
+import { type Adopted, adoptHealth, type HealthStatus, healthStatus, storedHealth } from './health-status.ts';
+import type { ProbeClaims } from './probe-claims.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
 
 export interface HealthOptions {
@@ -13,6 +16,8 @@ export interface HealthOptions {
   readonly states: AccountStates;
   readonly credentials: RefusedCredentials;
   readonly alternatives: Alternatives;
+  /** Where other nodes may probe too. */
+  readonly claims?: ProbeClaims;
 }
 
 export interface HealthConfig {
@@ -28,9 +33,6 @@ export interface LastFailure {
   readonly at: number;
 }
 
-/** Node fires longer timers at once. */
-const LONGEST_TIMER_MS = 86_400_000;
-
 export class Health implements RoutabilityOfAccounts {
   readonly #options: HealthOptions;
   /** Only accounts with state. The others are available. */
@@ -41,12 +43,12 @@ export class Health implements RoutabilityOfAccounts {
   #configured: readonly string[] = [];
   #version = 0;
   #attempts = 0;
-  /** The end of the first cooldown; Unix milliseconds. */
-  #nextEnd = Number.POSITIVE_INFINITY;
-  #cancelTimer: () => void = () => undefined;
+  readonly #firstEnd: FirstEnd;
 
   constructor(options: HealthOptions) {
     this.#options = options;
+    this.#firstEnd = new FirstEnd(options.clock, () => this.#endPhases());
+    options.states.onRefresh((accounts) => this.refresh(accounts));
   }
 
   get version(): number {
@@ -76,29 +78,20 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Restores what an earlier process stored. */
   start(config: HealthConfig): void {
-    const { states, clock } = this.#options;
-    for (const id of states.accounts()) {
-      const account = new AccountHealth(id);
-      restoreHealth(states.rows(id), account, clock.now());
-      if (!account.isInitial) this.#accounts.set(id, account);
-    }
+    const { states } = this.#options;
+    for (const id of states.accounts()) this.#adopt(id);
     this.configure(config);
   }
 
-  /**
-   * Takes over what another process stored of these accounts. A running probe of this process decides instead: its result is stored
-   * after what that process wrote.
-   */
+  /** Takes over what another process stored of these accounts. */
   refresh(ids: Iterable<string>): void {
-    const { states, credentials, clock } = this.#options;
+    const { states, credentials } = this.#options;
     for (const id of ids) {
-      if (this.#accounts.get(id)?.isProbing) continue;
-      const account = new AccountHealth(id);
-      restoreHealth(states.rows(id), account, clock.now());
-      if (account.isInitial) this.#accounts.delete(id);
-      else this.#accounts.set(id, account);
-      if (account.reauthRequired && credentials.isReplaced(id)) this.reset(id);
-      else this.#notify(account);
+      const { account, changed, isNewer } = this.#adopt(id);
+      // The other process has another bearer, and keeps its refusal.
+      if (account.reauthRequired && credentials.isReplaced(id)) account.reauthRequired = false;
+      if (isNewer) states.putHealth(id, storedHealth(account));
+      if (changed) this.#notify(account);
     }
     this.#setTimer();
   }
@@ -126,27 +119,31 @@ export class Health implements RoutabilityOfAccounts {
   begin(account: string, model: string, credential?: string): AttemptTicket {
     this.endElapsedCooldowns();
     this.#attempts += 1;
-    const ticket: AttemptTicket = { account, model, number: this.#attempts, credential, probes: undefined };
+    const ticket: AttemptTicket = { account, model, number: this.#attempts, credential, probes: undefined, claim: undefined };
     const known = this.#accounts.get(account);
-    if (known?.begin(ticket)) this.#notify(known);
+    if (known?.begin(ticket)) this.#beginProbe(known, ticket);
     return ticket;
   }
 
   /** The attempt's reply was committed. Its end is still to come. */
   answered(ticket: AttemptTicket): void {
     const account = this.#accounts.get(ticket.account);
-    if (account) this.#save(account, account.answered(ticket));
+    if (account && !isLost(ticket)) this.#save(account, account.answered(ticket), ticket);
   }
 
-  end(ticket: AttemptTicket, result: AttemptResult): void {
+  end(ticket: AttemptTicket, stated: AttemptResult): void {
+    // Another node probes by now, and its result counts.
+    const result = isLost(ticket) ? 'neutral' : stated;
     const failed = typeof result === 'object';
     if (failed && result.cause !== 'request')
       this.#lastFailures.set(ticket.account, { cause: result.cause, at: this.#options.clock.now() });
     const account = this.#accounts.get(ticket.account) ?? (failed ? new AccountHealth(ticket.account) : undefined);
-    if (!account) return;
-    this.#accounts.set(account.id, account);
-    const refused = failed && result.cause === 'credential' && result.status === 401;
-    this.#save(account, refused ? this.#refuseCredential(account, ticket) : this.#endAttempt(account, ticket, result));
+    if (account) {
+      this.#accounts.set(account.id, account);
+      const refused = failed && result.cause === 'credential' && result.status === 401;
+      this.#save(account, refused ? this.#refuseCredential(account, ticket) : this.#endAttempt(account, ticket, result), ticket);
+    }
+    if (ticket.claim) this.#endClaim(ticket);
   }
 
   /** Clears the account's state: an operator asked for it, or the account has another credential. */
@@ -165,7 +162,7 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Ends cooldowns without their timer, which is late after a machine slept or its clock was set. */
   endElapsedCooldowns(): void {
-    if (this.#nextEnd !== Number.POSITIVE_INFINITY && this.#options.clock.now() >= this.#nextEnd) this.#endCooldowns();
+    if (this.#firstEnd.hasPassed) this.#endPhases();
   }
 
   /** All configured accounts, for /status. */
@@ -191,7 +188,34 @@ export class Health implements RoutabilityOfAccounts {
 
   /** Sets no timer after this. */
   stop(): void {
-    this.#cancelTimer();
+    this.#firstEnd.stop();
+  }
+
+  /** What the store has of an account, as far as this process knows its rows. */
+  #adopt(id: string): Adopted & { readonly account: AccountHealth } {
+    const account = this.#accounts.get(id) ?? new AccountHealth(id);
+    const adopted = adoptHealth(this.#options.states.rows(id), account, this.#time());
+    if (account.isInitial) this.#accounts.delete(id);
+    else this.#accounts.set(id, account);
+    return { account, ...adopted };
+  }
+
+  /** Where other nodes may probe too, the ticket asks for the right to before anything is sent. */
+  #beginProbe(account: AccountHealth, ticket: AttemptTicket): void {
+    const context = { time: () => this.#time(), changed: () => this.#changed(account) };
+    ticket.claim = this.#options.claims?.ask(account, ticket, context);
+    this.#notify(account);
+  }
+
+  /** Other nodes may probe once the result is stored; of a probe that was paused for too long the store has another node's result. */
+  #endClaim({ account, claim }: AttemptTicket): void {
+    const lease = claim?.lease;
+    if (!lease) return;
+    const settled = lease.isLost ? Promise.resolve(false) : this.#options.states.settled(account);
+    void settled.then((isStored) => {
+      if (!isStored) this.refresh([account]);
+      return lease.release();
+    });
   }
 
   /** Applies only to the credential that the attempt carried: meanwhile there may be another one. */
@@ -206,14 +230,22 @@ export class Health implements RoutabilityOfAccounts {
   }
 
   #endAttempt(account: AccountHealth, ticket: AttemptTicket, result: AttemptResult): boolean {
-    const { clock, alternatives } = this.#options;
-    return account.end(ticket, result, { now: clock.now(), attempts: this.#attempts, alternatives });
+    return account.end(ticket, result, { ...this.#time(), alternatives: this.#options.alternatives });
   }
 
-  #save(account: AccountHealth, changed: boolean): void {
-    this.#options.states.putHealth(account.id, storedHealth(account));
-    if (account.isInitial) this.#accounts.delete(account.id);
-    if (!changed) return;
+  #time(): ResultTime {
+    return { now: this.#options.clock.now(), attempts: this.#attempts };
+  }
+
+  /** @param ticket of a probe, whose lease guards what is stored */
+  #save(account: AccountHealth, changed: boolean, ticket?: AttemptTicket): void {
+    const { id } = account;
+    this.#options.states.putHealth(id, storedHealth(account), ticket?.claim?.lease?.lease);
+    if (account.isInitial) this.#accounts.delete(id);
+    if (changed) this.#changed(account);
+  }
+
+  #changed(account: AccountHealth): void {
     this.#setTimer();
     this.#notify(account);
   }
@@ -225,29 +257,22 @@ export class Health implements RoutabilityOfAccounts {
     for (const listen of this.#listeners) listen(status);
   }
 
-  /** One timer, for the cooldown that ends first. */
   #setTimer(): void {
-    this.#cancelTimer();
-    this.#cancelTimer = () => undefined;
-    this.#nextEnd = Number.POSITIVE_INFINITY;
-    for (const { coolingBreakers } of this.#accounts.values()) {
-      for (const { cooldownEnd } of coolingBreakers) this.#nextEnd = Math.min(this.#nextEnd, cooldownEnd);
-    }
-    if (this.#nextEnd === Number.POSITIVE_INFINITY) return;
-    const { clock } = this.#options;
-    const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, this.#nextEnd - clock.now()));
-    this.#cancelTimer = clock.after(ms, () => this.#endCooldowns());
+    this.#firstEnd.set([...this.#accounts.values()].flatMap(({ breakers }) => breakers.flatMap(({ phaseEnd }) => phaseEnd ?? [])));
   }
 
-  #endCooldowns(): void {
+  /** Nothing is stored: the rows have the end, and another process may have opened a cooldown since. */
+  #endPhases(): void {
     const now = this.#options.clock.now();
-    this.#nextEnd = Number.POSITIVE_INFINITY;
     for (const account of [...this.#accounts.values()]) {
-      const elapsed = account.coolingBreakers.filter(({ cooldownEnd }) => cooldownEnd <= now);
-      if (elapsed.length === 0) continue;
-      for (const breaker of elapsed) breaker.endCooldown();
-      this.#save(account, true);
+      const ended = account.breakers.filter(({ phaseEnd }) => phaseEnd !== undefined && phaseEnd <= now);
+      if (ended.length === 0) continue;
+      for (const breaker of ended) breaker.endPhase();
+      if (account.isInitial) this.#accounts.delete(account.id);
+      this.#notify(account);
     }
     this.#setTimer();
   }
 }
+
+const isLost = ({ claim }: AttemptTicket): boolean => claim?.lease?.isLost === true;

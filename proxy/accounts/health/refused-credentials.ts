@@ -1,21 +1,25 @@
 // The digests of static bearers that a provider refused. Another bearer, after a reload or a restart, clears the account's state (Q5).
 import { hash } from 'node:crypto';
-import type { Store } from '../../../store/store.ts';
+import type { CredentialRow, Store } from '../../../store/store.ts';
 
 export class RefusedCredentials {
-  readonly #store: Store['credentials'];
+  readonly #store: Pick<Store['credentials'], 'load' | 'save'>;
   readonly #now: () => number;
   readonly #refused = new Map<string, string>();
   #bearers: ReadonlyMap<string, string> = new Map();
 
-  constructor(store: Store['credentials'], now: () => number) {
+  constructor(store: Pick<Store['credentials'], 'load' | 'save'>, now: () => number) {
     this.#store = store;
     this.#now = now;
   }
 
   async load(): Promise<void> {
-    for (const { account, imported, sealed } of await this.#store.load().catch(() => []))
-      if (sealed === null) this.#refused.set(account, imported);
+    for (const row of await this.#store.load().catch(() => [])) this.adopt(row);
+  }
+
+  /** Takes over what another process recorded. */
+  adopt({ account, imported, sealed }: Pick<CredentialRow, 'account' | 'imported' | 'sealed'>): void {
+    if (sealed === null) this.#refused.set(account, imported);
   }
 
   /** @param bearers account id to its configured static bearer */

@@ -18,6 +18,14 @@ export interface Exhaustion {
   readonly source: QuotaSource;
 }
 
+/** Evidence as the store keeps it, and as other nodes know it. */
+export interface StoredQuota {
+  readonly windows: readonly KnownWindow[];
+  readonly spent: Exhaustion | null;
+  /** When a newer statement ended the last exhaustion; Unix milliseconds. */
+  readonly recovered: number | null;
+}
+
 /** What the evidence amounts to. Times are Unix milliseconds. */
 export interface QuotaState {
   readonly exhausted: { readonly until: number | undefined } | undefined;
@@ -47,6 +55,8 @@ export class AccountQuota {
   #exhaustion: Exhaustion | undefined;
   /** A usage read has contradicted the exhaustion since. */
   #contradicted = false;
+  /** When a newer statement ended the last exhaustion; Unix milliseconds. */
+  #recoveredAt: number | undefined;
   #updatedAt: number | undefined;
   #state: QuotaState | undefined;
   /** The cached state is valid from here to there; Unix milliseconds. */
@@ -94,7 +104,7 @@ export class AccountQuota {
     if (reached === true) this.#exhaust({ at, until: resetOfFullest(windows), source });
     else if (reached === false && windows.every(({ used }) => used < FULL) && this.#exhaustion && !isSameMoment(this.#exhaustion, at)) {
       if (source === 'read' && this.#exhaustion.source !== 'read') this.#contradicted = true;
-      else this.#exhaustion = undefined;
+      else this.#recover(at);
     }
     return true;
   }
@@ -113,17 +123,23 @@ export class AccountQuota {
    */
   endContradictedExhaustion(now: number): boolean {
     if (!this.#exhaustion || !this.#contradicted || now - this.#exhaustion.at < FRESH_MS) return false;
-    this.#exhaustion = undefined;
+    this.#recover(now);
     this.#state = undefined;
     return true;
   }
 
-  restore(windows: readonly KnownWindow[], exhaustion: Exhaustion | undefined): void {
+  toStored(): StoredQuota {
+    return { windows: this.#windows, spent: this.#exhaustion ?? null, recovered: this.#recoveredAt ?? null };
+  }
+
+  /** Takes over what the store has, as far as it is newer: the statements of an earlier process, or of other nodes. */
+  adopt({ windows, spent, recovered }: StoredQuota): void {
     this.#state = undefined;
-    this.#windows = windows;
-    this.#exhaustion = exhaustion;
-    const times = [...windows, ...(exhaustion ? [exhaustion] : [])].map(({ at }) => at);
-    this.#updatedAt = times.length > 0 ? Math.max(...times) : undefined;
+    if (latestOf(windows) > latestOf(this.#windows)) this.#windows = windows;
+    if (spent && spent.at > Math.max(this.#exhaustion?.at ?? 0, this.#recoveredAt ?? 0)) this.#exhaust(spent);
+    if (recovered !== null && recovered > Math.max(this.#exhaustion?.at ?? 0, this.#recoveredAt ?? 0)) this.#recover(recovered);
+    const times = [...this.#windows, ...(this.#exhaustion ? [this.#exhaustion] : [])].map(({ at }) => at);
+    if (times.length > 0) this.#updatedAt = Math.max(this.#updatedAt ?? 0, ...times);
   }
 
   /** The windows that are valid now: fresh ones, and full ones until their reset. */
@@ -172,6 +188,11 @@ export class AccountQuota {
     });
   }
 
+  #recover(at: number): void {
+    this.#exhaustion = undefined;
+    this.#recoveredAt = at;
+  }
+
   /** Of two statements about one moment the later end is used. */
   #exhaust(exhaustion: Exhaustion): void {
     const before = this.#exhaustion && isSameMoment(this.#exhaustion, exhaustion.at) ? this.#exhaustion.until : undefined;
@@ -179,6 +200,8 @@ export class AccountQuota {
     this.#exhaustion = { ...exhaustion, until: before === undefined ? exhaustion.until : Math.max(before, exhaustion.until ?? 0) };
   }
 }
+
+const latestOf = (windows: readonly KnownWindow[]): number => Math.max(0, ...windows.map(({ at }) => at));
 
 const isMoreTrusted = (known: KnownWindow, stated: KnownWindow | undefined): boolean =>
   !stated || TRUST[known.source] > TRUST[stated.source];

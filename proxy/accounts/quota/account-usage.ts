@@ -1,6 +1,7 @@
 // Composes the quota of the accounts: its state, its usage reads, its reply observer and its place in the store (Q8).
 
 import type { Clock } from '../../clock.ts';
+import type { ExclusiveWork } from '../../exclusive-work.ts';
 import type { Counters } from '../../metrics.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { CallAnswer, CallBounds } from '../../upstream/call.ts';
@@ -13,9 +14,11 @@ export interface AccountUsageOptions {
   readonly clock: Clock;
   readonly counters: Counters;
   /** A function, because the states are loaded when the gateway starts. */
-  readonly states: () => Pick<AccountStates, 'rows' | 'putWindows'>;
+  readonly states: () => Pick<AccountStates, 'rows' | 'putWindows' | 'refresh' | 'settled'>;
   /** Sends a request of our own to an account. */
   readonly get: (account: string, path: string, bounds: CallBounds) => Promise<CallAnswer>;
+  /** With several nodes. */
+  readonly exclusive?: ExclusiveWork | undefined;
 }
 
 const BOUNDS: CallBounds = { bytes: 262_144, ms: 10_000 };
@@ -27,14 +30,15 @@ export class AccountUsage {
   readonly #firstRound = Promise.withResolvers<void>();
   #ready = false;
 
-  constructor({ clock, counters, states, get }: AccountUsageOptions) {
+  constructor({ clock, counters, states, get, exclusive }: AccountUsageOptions) {
     this.quota = new Quota({
       clock,
       load: (account) =>
         states()
           .rows(account)
           .find(({ model }) => model === '')?.windows ?? null,
-      save: (account, stored) => states().putWindows(account, stored),
+      save: (account, stored, lease) => states().putWindows(account, stored, lease),
+      shared: exclusive !== undefined,
       recheck: (accounts) => this.reads.recheck(accounts),
     });
     this.reads = new UsageReads({
@@ -42,6 +46,11 @@ export class AccountUsage {
       counters,
       quota: this.quota,
       read: (account) => get(account, '/backend-api/meter/usage', BOUNDS),
+      sharing: exclusive && {
+        exclusive,
+        refresh: (account) => states().refresh([[account, '']]),
+        stored: (account) => states().settled(account),
+      },
     });
     this.observer = new QuotaObserver(this.quota);
   }

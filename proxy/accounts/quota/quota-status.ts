@@ -1,5 +1,5 @@
 // An account's quota outside this room: as /status reports it, and as the store keeps it through a restart.
-import type { AccountQuota, Exhaustion, KnownWindow } from './account-quota.ts';
+import type { AccountQuota, Exhaustion, KnownWindow, StoredQuota } from './account-quota.ts';
 import type { QuotaSource } from './quota-statement.ts';
 import { classOf, type WindowClass } from './quota-window.ts';
 
@@ -42,33 +42,30 @@ export function quotaStatus(account: string, quota: AccountQuota, now: number): 
   };
 }
 
-/** The JSON in the `windows` column of the account's row. */
-export interface StoredQuota {
-  readonly windows: readonly KnownWindow[];
-  readonly spent: Exhaustion | null;
-}
-
 const SOURCES: ReadonlySet<unknown> = new Set<QuotaSource>(['event', 'headers', 'read']);
 
 /** A row from further in the future is ignored: the clock was set back, or the row is not ours. */
 const SKEW_MS = 60_000;
 
-export const storedQuota = ({ windows, exhaustion }: AccountQuota): StoredQuota => ({ windows, spent: exhaustion ?? null });
-
 /** Whether a write would change anything that matters: whole percents and resets, not the time of the last statement. */
 export function isSameQuota(a: StoredQuota, b: StoredQuota): boolean {
-  if (a.windows.length !== b.windows.length || a.spent?.until !== b.spent?.until) return false;
+  if (a.windows.length !== b.windows.length || a.spent?.until !== b.spent?.until || a.recovered !== b.recovered) return false;
   return a.windows.every((window, index) => {
     const other = b.windows[index];
     return other?.seconds === window.seconds && other.resetsAt === window.resetsAt && Math.floor(other.used) === Math.floor(window.used);
   });
 }
 
-/** Restores what an earlier process stored; members of the wrong shape are ignored. */
-export function restoreQuota(quota: AccountQuota, stored: object | null, now: number): void {
-  if (!stored || !('windows' in stored) || !Array.isArray(stored.windows)) return;
-  const windows = stored.windows.filter((window): window is KnownWindow => isWindow(window, now));
-  quota.restore(windows, 'spent' in stored && isExhaustion(stored.spent, now) ? stored.spent : undefined);
+/** The JSON in the `windows` column of an account's row; members of the wrong shape are ignored. */
+export function storedQuotaIn(column: object | null, now: number): StoredQuota | undefined {
+  if (!column || !('windows' in column) || !Array.isArray(column.windows)) return undefined;
+  const spent = 'spent' in column ? column.spent : null;
+  const recovered = 'recovered' in column ? column.recovered : null;
+  return {
+    windows: column.windows.filter((window): window is KnownWindow => isWindow(window, now)),
+    spent: isExhaustion(spent, now) ? spent : null,
+    recovered: isTime(recovered, now) ? recovered : null,
+  };
 }
 
 function isWindow(value: unknown, now: number): value is KnownWindow {

@@ -1,16 +1,20 @@
 // The quota of all accounts, in memory; replies and usage reads update it, and the store has a copy (Q8, UA2).
 
+import type { Lease } from '../../../store/store.ts';
 import type { Clock } from '../../clock.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { AccountQuota, FRESH_MS, type KnownWindow, type QuotaState } from './account-quota.ts';
+import { AccountQuota, FRESH_MS, type KnownWindow, type QuotaState, type StoredQuota } from './account-quota.ts';
 import type { QuotaStatement } from './quota-statement.ts';
-import { isSameQuota, type QuotaStatus, quotaStatus, restoreQuota, type StoredQuota, storedQuota } from './quota-status.ts';
+import { isSameQuota, type QuotaStatus, quotaStatus, storedQuotaIn } from './quota-status.ts';
 
 export interface QuotaOptions {
   readonly clock: Clock;
-  /** What an earlier process stored of an account, or null. */
+  /** What the store has of an account, or null. */
   readonly load: (account: string) => object | null;
-  readonly save: (account: string, stored: object) => void;
+  /** @param lease of the usage read that brought it */
+  readonly save: (account: string, stored: object, lease?: Lease) => void;
+  /** Whether other nodes know of the account what the store has. */
+  readonly shared?: boolean;
   /** Asks the accounts with stale evidence for their usage; undefined where none of them is asked. */
   readonly recheck?: (accounts: readonly string[]) => Promise<void> | undefined;
 }
@@ -18,11 +22,16 @@ export interface QuotaOptions {
 /** Percentages change with every turn and are written together after this time. A change of eligibility is written at once. */
 const SAVE_MS = 10_000;
 
+/** Other nodes read the usage of an account where the store's evidence is a few minutes old: unchanged evidence is stored again before. */
+const STORE_AGAIN_MS = 120_000;
+
 interface Account {
   readonly quota: AccountQuota;
   /** Its `base_url`. An account with another address begins without evidence. */
   readonly address: string;
+  /** What the store has, as far as it is known. */
   saved: StoredQuota | undefined;
+  savedAt: number;
 }
 
 export class Quota {
@@ -43,8 +52,9 @@ export class Quota {
     const next = new Map<string, Account>();
     for (const { id, base_url: address, reserve_percent } of accounts) {
       const old = this.#accounts.get(id);
-      const account = old?.address === address ? old : { address, quota: new AccountQuota(), saved: undefined };
-      if (!old) restoreQuota(account.quota, load(id), clock.now());
+      const account = old?.address === address ? old : { address, quota: new AccountQuota(), saved: undefined, savedAt: 0 };
+      const stored = old ? undefined : storedQuotaIn(load(id), clock.now());
+      if (stored) account.quota.adopt(stored);
       account.quota.configure(reserve_percent);
       next.set(id, account);
     }
@@ -83,6 +93,33 @@ export class Quota {
   onRecovery(listen: (account: string) => void): () => void {
     this.#recoveryListeners.add(listen);
     return () => void this.#recoveryListeners.delete(listen);
+  }
+
+  /** Takes over what other nodes stored of this account; what this one knows better is stored again. */
+  refresh(id: string): void {
+    const { load, clock } = this.#options;
+    const account = this.#accounts.get(id);
+    const now = clock.now();
+    const stored = account && storedQuotaIn(load(id), now);
+    if (!stored) return;
+    const { quota } = account;
+    const { exhaustion } = quota;
+    const before = quota.stateAt(now);
+    quota.adopt(stored);
+    account.saved = stored;
+    account.savedAt = Math.max(account.savedAt, ...stored.windows.map(({ at }) => at));
+    this.#unsaved.delete(id);
+    // Where both knew something new, the percentages may wait: the nodes would answer each other without end.
+    const { spent, recovered } = quota.toStored();
+    this.#save(id, account, { atOnce: spent?.at !== stored.spent?.at || recovered !== stored.recovered });
+    if (exhaustion && !quota.exhaustion) this.#notifyRecovery(id, quota, now);
+    if (!isSameState(before, quota.stateAt(now))) this.#notify(id);
+  }
+
+  /** Stores the evidence of a usage read, which other nodes wait for. */
+  publish(id: string, lease: Lease): void {
+    const account = this.#accounts.get(id);
+    if (account) this.#store(id, account, lease);
   }
 
   /** Records the statement of a reply, an event or a usage read. */
@@ -153,7 +190,7 @@ export class Quota {
     if (!known) return;
     const now = this.#options.clock.now();
     const before = known.quota.stateAt(now);
-    if (!update(known.quota, now)) return;
+    if (!update(known.quota, now) && !this.#isStoredLongAgo(known, now)) return;
     const after = known.quota.stateAt(now);
     this.#save(account, known, { atOnce: isEligible(before) !== isEligible(after) });
     if (!isSameState(before, after)) this.#notify(account);
@@ -164,26 +201,33 @@ export class Quota {
   }
 
   #save(id: string, account: Account, { atOnce }: { readonly atOnce: boolean }): void {
-    const stored = storedQuota(account.quota);
-    if (account.saved && isSameQuota(account.saved, stored)) return;
+    const isKnown = account.saved !== undefined && isSameQuota(account.saved, account.quota.toStored());
+    if (isKnown && !this.#isStoredLongAgo(account, this.#options.clock.now())) return;
     if (atOnce) {
-      account.saved = stored;
-      this.#unsaved.delete(id);
-      this.#options.save(id, stored);
+      this.#store(id, account);
       return;
     }
     this.#unsaved.add(id);
     this.#cancelSave ??= this.#options.clock.after(SAVE_MS, () => this.#saveAll());
   }
 
+  #store(id: string, account: Account, lease?: Lease): void {
+    account.saved = account.quota.toStored();
+    account.savedAt = this.#options.clock.now();
+    this.#unsaved.delete(id);
+    this.#options.save(id, account.saved, lease);
+  }
+
+  #isStoredLongAgo({ savedAt }: Account, now: number): boolean {
+    return this.#options.shared === true && now - savedAt >= STORE_AGAIN_MS;
+  }
+
   #saveAll(): void {
     this.#cancelSave?.();
     this.#cancelSave = undefined;
-    for (const id of this.#unsaved) {
+    for (const id of [...this.#unsaved]) {
       const account = this.#accounts.get(id);
-      if (!account) continue;
-      account.saved = storedQuota(account.quota);
-      this.#options.save(id, account.saved);
+      if (account) this.#store(id, account);
     }
     this.#unsaved.clear();
   }

@@ -1,6 +1,7 @@
 // Reads the usage of accounts: every five minutes without other evidence, and with stale evidence before a turn is refused (Q8).
 import { hash } from 'node:crypto';
 import { type Clock, withDeadline } from '../../clock.ts';
+import type { ExclusiveWork, HeldLease } from '../../exclusive-work.ts';
 import type { Counters } from '../../metrics.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Quota } from './quota.ts';
@@ -19,6 +20,16 @@ export interface UsageReadsOptions {
   readonly counters: Counters;
   /** Rejects where no answer came. Limits size and time itself. */
   readonly read: (account: string) => Promise<UsageAnswer>;
+  /** With several nodes: one of them reads an account, and the others take over what it stores (Q34). */
+  readonly sharing?: UsageSharing | undefined;
+}
+
+export interface UsageSharing {
+  readonly exclusive: ExclusiveWork;
+  /** Takes over what the store has of an account. */
+  readonly refresh: (account: string) => Promise<unknown>;
+  /** Resolves when the published evidence of an account is stored. */
+  readonly stored: (account: string) => Promise<unknown>;
 }
 
 const INTERVAL_MS = 5 * 60_000;
@@ -31,6 +42,10 @@ const CONCURRENCY = 8;
 const WAIT_MS = 2_000;
 /** The shortest time between two reads of one account before refusals. */
 const RECHECK_INTERVAL_MS = 60_000;
+/** Evidence of another node that is younger than this is as good as a read. */
+const ENOUGH_MS = 60_000;
+/** Longer than a read of another node. */
+const OTHER_NODE_MS = 15_000;
 
 /** `urgent`: a turn is about to be refused. */
 type Priority = 'urgent' | 'scheduled';
@@ -126,7 +141,7 @@ export class UsageReads {
 
   async #readInTurn(reader: Reader, priority: Priority): Promise<void> {
     await this.#slot(priority);
-    if (!this.#stopped) await this.#read(reader);
+    if (!this.#stopped) await this.#readOrTakeOver(reader);
     reader.reading = undefined;
     const next = this.#queue.shift();
     if (next) next();
@@ -134,7 +149,28 @@ export class UsageReads {
     this.#schedule(reader);
   }
 
-  async #read(reader: Reader): Promise<void> {
+  async #readOrTakeOver(reader: Reader): Promise<void> {
+    const { sharing, clock, quota } = this.#options;
+    if (!sharing) return this.#read(reader, undefined);
+    const { id } = reader;
+    reader.readAt = clock.now();
+    await sharing.exclusive.run({
+      name: `usage/${id}`,
+      waitMs: OTHER_NODE_MS,
+      found: async () => {
+        await sharing.refresh(id);
+        return quota.age(id) < ENOUGH_MS ? true : undefined;
+      },
+      work: async (held) => {
+        await this.#read(reader, held);
+        await sharing.stored(id);
+        return true;
+      },
+    });
+  }
+
+  /** @param held what a read under it brings is stored for the other nodes */
+  async #read(reader: Reader, held: HeldLease | undefined): Promise<void> {
     const { clock, quota, counters, read } = this.#options;
     counters.add('quota_reads');
     reader.readAt = clock.now();
@@ -144,7 +180,10 @@ export class UsageReads {
       reader.failures = statement ? 0 : reader.failures + 1;
       if (!statement) counters.add('quota_read_failures');
       // The account may have been removed, or have another address, since the read began.
-      else if (this.#readers.get(reader.id) === reader) quota.record(reader.id, statement);
+      else if (this.#readers.get(reader.id) === reader && held?.isLost !== true) {
+        quota.record(reader.id, statement);
+        if (held) quota.publish(reader.id, held.lease);
+      }
     } catch {
       reader.failures += 1;
       counters.add('quota_read_failures');

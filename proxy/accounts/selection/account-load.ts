@@ -33,7 +33,7 @@ export const UNKNOWN_QUOTA: QuotaView = {
 export class AccountLoad {
   readonly id: string;
   readonly hash: number;
-  /** `max_concurrent`. */
+  /** `max_concurrent`; where several nodes share it, this node's part. */
   capacity: number;
   inFlight = 0;
   /** Quota, as it was read last. */
@@ -95,12 +95,13 @@ export class AccountLoads {
     return this.#changes;
   }
 
-  configure(accounts: readonly AccountConfig[]): void {
+  configure(accounts: readonly AccountConfig[], capacityOf: (account: AccountConfig) => number): void {
     const next = new Map<string, AccountLoad>();
-    for (const { id, max_concurrent } of accounts) {
-      const load = this.#loads.get(id) ?? new AccountLoad(id, max_concurrent);
-      load.capacity = max_concurrent;
-      next.set(id, load);
+    for (const account of accounts) {
+      const capacity = capacityOf(account);
+      const load = this.#loads.get(account.id) ?? new AccountLoad(account.id, capacity);
+      load.capacity = capacity;
+      next.set(account.id, load);
     }
     this.#loads = next;
   }

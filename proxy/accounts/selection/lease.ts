@@ -40,6 +40,11 @@ export class Lease {
     return this.#options.ticket.probes !== undefined;
   }
 
+  /** Resolves with whether this attempt may be sent; undefined unless another node may probe the account instead. */
+  get granted(): Promise<boolean> | undefined {
+    return this.#options.ticket.claim?.granted;
+  }
+
   /** The reply was committed: a probe has its result, and the turn's conversation its account, before the reply ends. */
   answered(): void {
     if (this.#released) return;

@@ -6,16 +6,17 @@ import type { Clock } from '../../clock.ts';
 import type { Counters } from '../../metrics.ts';
 import type { Continuation } from '../../turn/continuation.ts';
 import { Refusal, restartRequired } from '../../turn/refusal.ts';
-import type { PoolConfig } from '../../turn/settings.ts';
+import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
 import type { Upstream } from '../../upstream/upstreams.ts';
 import type { Health } from '../health/health.ts';
 import { type AccountLoad, AccountLoads, type Availability, availabilityOf, type QuotaView } from './account-load.ts';
 import type { CandidateIndex } from './candidate-index.ts';
 import { CandidateIndexes } from './candidate-indexes.ts';
 import { type Demand, type SelectedTurn, scopeOf } from './demand.ts';
+import { choiceIn, unavailableIn } from './index-choice.ts';
 import { Lease } from './lease.ts';
-import { hashOf } from './rendezvous.ts';
 import { type Choice, type Left, noCandidate, type UnavailableAccount, unavailableUntil, whyOf } from './selection-result.ts';
+import type { SharedCapacity } from './shared-capacity.ts';
 import type { Sources } from './sources.ts';
 
 export interface SelectionOptions {
@@ -26,6 +27,8 @@ export interface SelectionOptions {
   readonly quota: QuotaView;
   readonly admission: Admission;
   readonly upstream: (account: string) => Upstream | undefined;
+  /** Where several nodes share the capacity of the accounts. */
+  readonly shared?: SharedCapacity | undefined;
 }
 
 /** A turn that has its admission slot and needs an account. */
@@ -76,11 +79,14 @@ export class Selection {
       load?.readQuota(options.quota, options.clock.now());
       this.#changed(load, 'availability');
     });
+    options.shared?.onChange((account) => this.#capacityChanged(account));
   }
 
   /** Takes the accounts of a configuration. Attempts in flight stay counted; an account that may take more serves waiting turns. */
-  configure(accounts: Parameters<AccountLoads['configure']>[0]): void {
-    this.#loads.configure(accounts);
+  configure(accounts: readonly AccountConfig[]): void {
+    const { shared } = this.#options;
+    shared?.configure(accounts);
+    this.#loads.configure(accounts, ({ id, max_concurrent }) => shared?.capacityOf(id) ?? max_concurrent);
     this.#indexes.clear();
     this.#queue.serve(() => false);
   }
@@ -96,6 +102,11 @@ export class Selection {
    * @throws Refusal where no account can take the turn, or no more turns may wait
    */
   choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
+    const asking = this.#options.shared && this.#askFor(demand, tried);
+    return asking ? asking.then(() => this.#choose(demand, tried)) : this.#choose(demand, tried);
+  }
+
+  #choose(demand: Demand, tried: Tried): Lease | Promise<Lease | undefined> {
     try {
       return this.#tryChoose(demand, tried) ?? this.#wait(demand, tried);
     } catch (thrown) {
@@ -148,6 +159,15 @@ export class Selection {
   /** The number of attempts in flight at an account. */
   inFlight(account: string): number {
     return this.#loads.get(account)?.inFlight ?? 0;
+  }
+
+  /** A turn that belongs to an account does not leave it because this node has no slot there at the moment, if it can get one. */
+  #askFor({ hard, soft, affinity }: Demand, tried: Tried): Promise<void> | undefined {
+    const { shared } = this.#options;
+    shared?.check();
+    const home = hard ?? soft ?? affinity?.account;
+    const load = home === undefined || tried.has(home) ? undefined : this.#loads.get(home);
+    return load && load.inFlight >= load.capacity ? shared?.ask(load.id) : undefined;
   }
 
   /** Undefined where every account that could take the turn is at its `max_concurrent`. */
@@ -209,19 +229,40 @@ export class Selection {
       load,
       health,
       affinity: LOAD.has(choice.leftAffinity) ? undefined : affinity,
-      onReleased: (freed) => this.#changed(freed, 'capacity'),
+      onReleased: (freed) => this.#released(freed),
     });
     this.#loads.recordChange(load);
+    this.#options.shared?.used(id, load.inFlight);
     return lease;
   }
 
   #wait(demand: Demand, tried: Tried): Promise<Lease | undefined> {
     const { turn, deadline, onGone } = demand;
-    const { admission, counters } = this.#options;
+    const { admission, counters, shared } = this.#options;
     const serve = (): Lease | undefined => this.#tryChoose(demand, tried);
-    const waiting = this.#queue.wait({ tenant: turn.key, room: admission.room(turn.route.class), serve, deadline, onGone });
+    const waiting = this.#queue.wait({ tenant: turn.key, ...admission.accountWait(turn.route.class), serve, deadline, onGone });
     counters.add('account_waits');
-    return waiting;
+    return shared ? waiting.finally(shared.wanted(this.#atCapacity(demand, tried))) : waiting;
+  }
+
+  /** The accounts that the turn waits for. */
+  #atCapacity(demand: Demand, tried: Tried): readonly string[] {
+    if (demand.hard !== undefined) return [demand.hard];
+    const index = this.#indexFor(demand);
+    const waitsFor = index.candidates.filter((one) => index.availability(one) === 'at_max_concurrent' && !tried.has(one.load.id));
+    return waitsFor.map(({ load }) => load.id);
+  }
+
+  #released(load: AccountLoad): void {
+    this.#options.shared?.used(load.id, load.inFlight);
+    this.#changed(load, 'capacity');
+  }
+
+  #capacityChanged(account: string): void {
+    const load = this.#loads.get(account);
+    if (!load || !this.#options.shared) return;
+    load.capacity = this.#options.shared.capacityOf(account);
+    this.#changed(load, 'capacity');
   }
 
   /** Serves waiting turns: after a change of capacity only until the account is at its maximum again. */
@@ -245,31 +286,3 @@ export class Selection {
     return this.#indexes.get(turn.pool, scope);
   }
 }
-
-/** By affinity, else by strategy. An account over its bound passes the turn to what the strategy says next (Q11). */
-function choiceIn(index: CandidateIndex, { turn, affinity }: Demand, tried: Tried): Choice | undefined {
-  const last = affinity?.account;
-  const leftAffinity = last === undefined ? undefined : affinityIn(index, last, tried);
-  const byAffinity = affinity && last !== undefined ? { account: last, reason: affinity.reason, index, tried } : undefined;
-  if (leftAffinity === 'available') return byAffinity;
-  if (index.count('available', tried) === 0) return undefined;
-  const passesOn = leftAffinity === 'over_bound' && !index.weighsLoad;
-  const best = index.best(hashOf(turn.id), passesOn && last !== undefined ? new Set([...tried, last]) : tried);
-  // The strategy says the same account again, or no other one is available.
-  if (!best || best.load.id === last) return byAffinity;
-  return { account: best.load.id, reason: turn.pool.strategy, index, tried, leftAffinity };
-}
-
-function affinityIn(index: CandidateIndex, account: string, tried: Tried): Left {
-  const candidate = index.get(account);
-  if (!candidate) return 'not_a_source';
-  if (tried.has(account)) return 'tried';
-  const availability = index.availability(candidate);
-  return availability === 'available' && index.isOverBound(candidate) ? 'over_bound' : availability;
-}
-
-/** Called only where no untried candidate is available. */
-const unavailableIn = (index: CandidateIndex, tried: Tried): readonly UnavailableAccount[] =>
-  index.candidates
-    .filter(({ load }) => !tried.has(load.id))
-    .map((candidate) => ({ load: candidate.load, availability: index.availability(candidate) }));

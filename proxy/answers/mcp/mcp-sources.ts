@@ -24,7 +24,7 @@ export interface McpSources {
   readonly quota: () => readonly QuotaStatus[];
   readonly catalogs: () => readonly AccountCatalogStatus[];
   readonly models: Pick<ModelDirectory, 'models'>;
-  readonly limits: (key: KeyConfig) => readonly LimitState[];
+  readonly limits: (key: KeyConfig) => readonly LimitState[] | Promise<readonly LimitState[]>;
   readonly rules: readonly Rule[];
   readonly live: LiveModels;
   /** The account that a session of this key went to last. @param value of a continuity header */

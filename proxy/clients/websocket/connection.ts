@@ -6,7 +6,7 @@ import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Limits } from '../../turn/settings.ts';
-import type { Body } from '../../turn/turn.ts';
+import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { SocketSlot } from '../../upstream/socket-slot.ts';
 import { parseBody } from '../http/json-body.ts';
 
@@ -23,7 +23,13 @@ const FULL_BYTES = 1_048_576;
 const CONTROL_HEAD_BYTES = 6;
 
 /** A `response.create` frame; a refusal where its bytes are no JSON object. */
-export type Frame = { readonly json: Body; readonly bytes: number } | Refusal;
+export type Frame = { readonly json: Body; readonly bytes: number; readonly mode?: ModeDecision } | Refusal;
+
+/** The end of a connection, when its running turn has ended. */
+export interface Ending {
+  readonly code: number;
+  readonly reason: string;
+}
 
 /** How the connection was ended by a limit of its own. */
 export type BrokenLimit = 'idle' | 'frame_too_large';
@@ -38,6 +44,8 @@ export interface ConnectionOptions {
   readonly counters: Counters;
   /** The memory limit over the bodies of all clients. */
   readonly guard: MemoryGuard;
+  /** Reads a message that another node forwards; undefined where it is no frame. Without it messages are frames of the client itself. */
+  readonly read?: ((data: Buffer, connection: WebsocketConnection) => Frame | undefined) | undefined;
   /** Runs the turn of a frame. Never rejects. */
   readonly serve: (frame: Frame, connection: WebsocketConnection) => Promise<void>;
   /** Answers a frame that gets no turn. */
@@ -54,7 +62,8 @@ export class WebsocketConnection {
   #arriving = 0;
   #activeAt: number;
   #running = false;
-  #ending: { readonly code: number; readonly reason: string } | undefined;
+  #ending: Ending | undefined;
+  #forwarded: ((ending: Ending) => void) | undefined;
   #cancelIdle: () => void;
 
   constructor(options: ConnectionOptions) {
@@ -128,8 +137,33 @@ export class WebsocketConnection {
 
   /** Ends the connection when the running turn has ended. */
   closeAfterTurn(code: number, reason: string): void {
-    if (!this.#running) this.close(code, reason);
+    if (this.#forwarded) this.#forwarded({ code, reason });
+    else if (!this.#running) this.close(code, reason);
     else this.#ending ??= { code, reason };
+  }
+
+  /** Whether another node forwards it here: it has chosen this one for its session. */
+  get isFromNode(): boolean {
+    return this.#options.read !== undefined;
+  }
+
+  /**
+   * From now on its turns run at another node: frames are served as they come, those that wait included.
+   * @param end asks that node to end the connection when the running turn has ended
+   */
+  forward(end: (ending: Ending) => void): void {
+    this.#forwarded = end;
+    this.#upstreamSocket.close();
+    for (let next = this.#next(); next; next = this.#next()) void this.#options.serve(next, this);
+  }
+
+  /** Stops reading. */
+  pause(): void {
+    this.#options.ws.pause();
+  }
+
+  resume(): void {
+    this.#options.ws.resume();
   }
 
   terminate(): void {
@@ -161,15 +195,17 @@ export class WebsocketConnection {
   #frame(data: Buffer, isBinary: boolean): void {
     this.#releaseArriving();
     if (this.#ending && !this.#running) return;
-    const { clock, counters, limits, refuse } = this.#options;
+    const { clock, counters, limits, read, refuse, serve } = this.#options;
     if (isBinary) {
       counters.add('websocket_frames_invalid');
       this.close(CLOSE.unsupportedData, 'frames are text');
       return;
     }
     this.#activeAt = clock.now();
-    const frame = parsed(data);
+    const frame = read ? read(data, this) : parsed(data);
+    if (!frame) return;
     if (!(frame instanceof Refusal) && frame.json.type !== 'response.create') counters.add('websocket_frames_ignored');
+    else if (this.#forwarded) void serve(frame, this);
     else if (!this.#running) void this.#run(frame);
     else if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes + data.length > limits.request_body_bytes) {
       counters.add('websocket_frames_refused');

@@ -29,6 +29,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   readonly #log: TurnLog;
   readonly #setOver: () => void;
   #isOver = false;
+  #isDisowned = false;
   /** Taken along while there is no connection. */
   #socket: SocketSlot | undefined;
   #cancelWindow: () => void = () => undefined;
@@ -99,15 +100,25 @@ export class ResumableClient extends FrameClient implements Resumable {
     this.leave();
   }
 
+  disown(): void {
+    this.#isDisowned = true;
+    if (this.isDetached) this.cancel();
+    else this.#forget();
+  }
+
   protected override disconnected(connection: WebsocketConnection): void {
     this.#leaveConnection(connection);
     if (this.#isOver) return;
-    if (this.#log.isFull) {
+    if (!this.#isResumable) {
       this.cancel();
       return;
     }
     this.#options.counters.add('turns_detached');
     this.#startWindow();
+  }
+
+  get #isResumable(): boolean {
+    return !this.#isDisowned && !this.#log.isFull;
   }
 
   #leaveConnection(connection: WebsocketConnection): void {
@@ -120,7 +131,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   #finish(): void {
     this.#served();
     // A refusal must not meet the client again when it sends the turn in another way.
-    if (!this.output.isComplete || this.#log.isFull) this.#forget();
+    if (!this.output.isComplete || !this.#isResumable) this.#forget();
     else this.#startWindow();
   }
 

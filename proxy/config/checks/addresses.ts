@@ -65,4 +65,5 @@ function* listeners(data: unknown): Generator<Problem> {
   }
 }
 
-const overlap = (a = '', b = ''): boolean => a === b || [a, b].some((host) => host === '0.0.0.0' || host === '::');
+/** Whether two listeners of one port would meet. */
+export const overlap = (a = '', b = ''): boolean => a === b || [a, b].some((host) => host === '0.0.0.0' || host === '::');

@@ -6,6 +6,7 @@ import { checkHeaders } from './headers.ts';
 import { checkIds } from './ids.ts';
 import { checkKeys } from './keys.ts';
 import { checkLiterals } from './literals.ts';
+import { checkNode } from './node.ts';
 import { checkReferences } from './references.ts';
 import { checkRoutes } from './routes.ts';
 
@@ -15,6 +16,7 @@ export function runChecks(data: unknown, now: number): readonly Problem[] {
     ...checkIds(data),
     ...checkReferences(data),
     ...checkAddresses(data),
+    ...checkNode(data),
     ...checkHeaders(data),
     ...checkDropFields(data),
     ...checkRoutes(data),

@@ -52,6 +52,16 @@ export class Credentials implements AccountCredentials {
     return (await this.#oauth.get(account.id)?.reimported()) ?? false;
   }
 
+  /** Another process has stored tokens of the account. @returns whether they were new here */
+  async adopt(account: string): Promise<boolean> {
+    return (await this.#oauth.get(account)?.adopt()) ?? false;
+  }
+
+  /** When the account's tokens were obtained, Unix milliseconds; undefined for an account without a tokens file. */
+  loginAt(account: string): number | undefined {
+    return this.#oauth.get(account)?.loginAt;
+  }
+
   /** An operator logged the account in again, or had its login unlocked. Undefined for an account without a tokens file. */
   relogin(account: string): Promise<Relogin> | undefined {
     return this.#oauth.get(account)?.relogin();

@@ -1,5 +1,6 @@
 // One OAuth account: its current tokens, one refresh at a time, and no token used before it is durable (Q9).
 import { readFile } from 'node:fs/promises';
+import type { Lease } from '../../../store/store.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
@@ -29,6 +30,8 @@ const EARLY_MS = 300_000;
 const PAUSE_MS = 5_000;
 /** How long a turn waits for a refresh: the endpoint's 10 s, and the disk. The refresh itself goes on. */
 const WAIT_MS = 15_000;
+/** A node that sent a refresh token this long ago and stored no answer has died, and the token may be spent. Before, it may be paused. */
+const ABANDONED_MS = 120_000;
 
 export class OauthAccount {
   readonly #id: string;
@@ -40,6 +43,8 @@ export class OauthAccount {
   #retryAt = 0;
   /** Whether the last refresh failed. */
   #failing = false;
+  /** The exchange that failed here, and could not be cancelled in the store. */
+  #uncancelled: Lease | undefined;
   #flight: Promise<Renewal> | undefined;
   /** Imports and refreshes run one after another. */
   #last: Promise<unknown> = Promise.resolve();
@@ -74,12 +79,24 @@ export class OauthAccount {
     return this.#inTime(
       this.#inSequence(async () => {
         if (!(await this.#inFile())) return 'unreadable';
-        if (await this.#import()) return 'imported';
+        if (await this.#import({ by: 'operator' })) return 'imported';
         this.#refusedRefresh = undefined;
         this.#retryAt = 0;
+        await this.#tools.vault.cancel(this.#id);
         return 'unchanged';
       }),
     );
+  }
+
+  /** Takes over the tokens that another process has stored. */
+  adopt(): Promise<boolean> {
+    this.#tools.vault.announce(this.#id);
+    return this.#inSequence(() => this.#reread());
+  }
+
+  /** When the current tokens were obtained; Unix milliseconds. */
+  get loginAt(): number | undefined {
+    return this.#login?.tokens.at;
   }
 
   /** The current access token, which may have expired. */
@@ -130,39 +147,56 @@ export class OauthAccount {
   async #renewed(not: string | undefined): Promise<Renewal> {
     // An import that came first may have what is wanted here.
     if (this.#hasValid(not)) return 'renewed';
-    return this.#tools.vault.whileLeased(this.#id, async () => {
-      // The process that had the lease before may have stored new tokens.
-      if ((await this.#reread()) && this.#hasValid(not)) return 'renewed';
-      return this.#renewedAlone(not);
-    });
+    // The process that has the lease, or had it before, may have stored new tokens.
+    const found = async (): Promise<'renewed' | undefined> => {
+      await this.#reread();
+      return this.#hasValid(not) ? 'renewed' : undefined;
+    };
+    return this.#tools.vault.whileLeased<Renewal>(this.#id, (lease) => this.#renewedAlone(not, lease), found);
   }
 
-  async #renewedAlone(not: string | undefined): Promise<Renewal> {
+  async #renewedAlone(not: string | undefined, lease: Lease | undefined): Promise<Renewal> {
     for (let round = 0; round < 3; round++) {
-      const code = await this.#exchange();
+      const code = await this.#exchange(lease);
       if (code === 'renewed' || code === 'failed') return code;
+      if (code === 'replaced') {
+        if (this.#hasValid(not)) return 'renewed';
+        continue;
+      }
       // A refresh that lost the race finds the winner's tokens in the store, and an operator's new login in the file.
-      if (!((await this.#reread()) || (await this.#import()))) return this.#refused(code.refused);
+      if (!((await this.#reread()) || (await this.#import({ lease })))) return this.#refused(code.refused);
       if (this.#hasValid(not)) return 'renewed';
     }
     return this.#refused('refresh_token_reused');
   }
 
-  async #exchange(): Promise<'renewed' | 'failed' | { readonly refused: string }> {
+  /** `replaced`: the store has other tokens than those that were to be sent. */
+  async #exchange(lease: Lease | undefined): Promise<'renewed' | 'failed' | 'replaced' | { readonly refused: string }> {
     const { exchange, clock, vault, log } = this.#tools;
     const login = this.#login;
     const refresh = login?.tokens.refresh;
     if (!login || refresh === undefined || refresh === this.#refusedRefresh) return { refused: 'no_refresh_token' };
+    if (this.#uncancelled) await vault.cancel(this.#id, this.#uncancelled);
+    this.#uncancelled = undefined;
+    const begun = await vault.begin(this.#id, refresh, lease);
+    if (begun.kind === 'open') return clock.now() - begun.at < ABANDONED_MS ? this.#failed(undefined) : { refused: 'refresh_interrupted' };
+    if (begun.kind === 'changed') return (await this.#reread()) ? 'replaced' : this.#failed(undefined);
     const { token_url: url, client_id: clientId } = this.#config;
     const answer = await exchange({ url, clientId, tokens: { ...login.tokens, refresh }, now: clock.now() });
-    if (answer.kind === 'failed') return this.#failed(answer.status);
+    if (answer.kind === 'failed') {
+      await vault.cancel(this.#id, lease).catch(() => {
+        this.#uncancelled = lease;
+      });
+      return this.#failed(answer.status);
+    }
     if (answer.kind === 'refused') {
+      // In the store the exchange stays open: no other node sends the token again.
       this.#refusedRefresh = refresh;
       return { refused: answer.code };
     }
-    const next = { tokens: answer.tokens, imported: login.imported };
+    const next = { tokens: { ...answer.tokens, at: clock.now() }, imported: login.imported };
     // The old refresh token is spent: if the process dies now, the new one must be on disk.
-    await vault.save(this.#id, next);
+    if (!(await vault.complete(this.#id, next, lease))) return (await this.#reread()) ? 'replaced' : this.#failed(undefined);
     this.#login = next;
     this.#failing = false;
     log.info('credential_refreshed', { account: this.#id });
@@ -180,21 +214,32 @@ export class OauthAccount {
     const stored = await this.#tools.vault.find(this.#id);
     if (!stored || (stored.tokens.refresh === this.#login?.tokens.refresh && stored.tokens.access === this.access)) return false;
     this.#login = stored;
+    this.#retryAt = 0;
     return true;
   }
 
-  async #import(): Promise<boolean> {
+  /**
+   * @param by an operator's command imports a former login too
+   * @param lease of the refresh that looks for another login
+   * @returns whether the login is another one now
+   */
+  async #import({ by, lease }: { readonly by?: 'operator'; readonly lease?: Lease | undefined } = {}): Promise<boolean> {
     const { vault, log, onImported } = this.#tools;
     const tokens = await this.#inFile();
     if (!tokens) return false;
     const imported = vault.importOf(tokens);
     if (imported === this.#login?.imported) return false;
-    this.#login = { tokens, imported };
+    if (by !== 'operator' && (await vault.wasImported(this.#id, imported))) return false;
+    const login = { tokens, imported };
+    const stored = await vault.import(this.#id, login, lease).catch(() => 'failed');
+    if (stored === 'failed') log.warn('credential_import_failed', { account: this.#id });
+    if (stored === false) return this.#reread();
+    if (stored !== true) return false;
+    this.#login = login;
     this.#refusedRefresh = undefined;
     this.#retryAt = 0;
     log.info('credential_imported', { account: this.#id });
     onImported(this.#id);
-    await vault.save(this.#id, this.#login);
     return true;
   }
 

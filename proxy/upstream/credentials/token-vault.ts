@@ -1,11 +1,11 @@
 // Tokens in the store: encrypted, with a digest of the imported login that identifies a new login of the operator.
 
-import { randomUUID } from 'node:crypto';
-import type { CredentialRow, Store } from '../../../store/store.ts';
-import type { Clock } from '../../clock.ts';
+import type { CredentialRow, Lease, NewCredentialRow, Store } from '../../../store/store.ts';
+import { LATE } from '../../clock.ts';
 import type { Cipher } from '../../encryption/cipher.ts';
 import type { KeyedDigest } from '../../encryption/digest.ts';
 import type { StoreKey } from '../../encryption/store-key.ts';
+import type { ExclusiveTask, ExclusiveWork } from '../../exclusive-work.ts';
 import { type Tokens, tokensOf } from './tokens.ts';
 
 export interface StoredLogin {
@@ -16,18 +16,24 @@ export interface StoredLogin {
 
 /** Makes one refresh at a time hold over all processes on the store. */
 export interface RefreshLock {
-  readonly leases: Store['leases'];
-  readonly clock: Pick<Clock, 'after'>;
+  readonly exclusive: ExclusiveWork;
+  /** Whether nodes with files of their own use the store: then every write is guarded, and no refresh token is sent twice. */
+  readonly shared: boolean;
 }
 
-/** Longer than a refresh: the endpoint's 10 s, and the disk. After this time the refresh of a process that died is taken over. */
-const LEASE_MS = 30_000;
-const POLL_MS = 250;
+/**
+ * Whether a refresh token may be sent. `changed`: the store has others by now, or the lease was lost. `open`: it was sent before, at this
+ * time, and no answer to that is stored.
+ */
+export type Begun = { readonly kind: 'begun' | 'changed' } | { readonly kind: 'open'; readonly at: number };
+
 /** A turn waits 15 s for a refresh. */
-const MOST_POLLS = 48;
+const OTHER_PROCESS_MS = 12_000;
+
+const BEGUN: Begun = { kind: 'begun' };
+const CHANGED: Begun = { kind: 'changed' };
 
 export class TokenVault {
-  readonly #owner = randomUUID();
   readonly #lock: RefreshLock | undefined;
   readonly #store: Store['credentials'];
   readonly #cipher: Cipher;
@@ -50,27 +56,78 @@ export class TokenVault {
     return this.#opened(await this.#store.find(account));
   }
 
-  /** Durable once it resolves. */
-  save(account: string, { tokens, imported }: StoredLogin): Promise<void> {
-    const sealed = this.#cipher.seal(JSON.stringify(tokens), account);
-    return this.#store.save({ account, imported, sealed, updated_at: tokens.at });
+  /**
+   * Stores an imported login; durable once it resolves.
+   * @param lease where the caller has the account's lease
+   * @returns false where other nodes know it already: it is the current one or a former one, or the lease was lost
+   */
+  async import(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
+    const row = this.#rowOf(account, login);
+    if (!this.#lock?.shared) {
+      await this.#store.save(row);
+      return true;
+    }
+    if (!lease) return this.whileLeased(account, async (own) => own !== undefined && this.import(account, login, own));
+    if ((await this.#store.find(account))?.imported === login.imported) return false;
+    if (!(await this.#store.saveUnder(lease, row))) return false;
+    await this.#store.recordImport({ account, imported: login.imported, at: row.updated_at });
+    return true;
+  }
+
+  /** Whether a node has imported this login before: a file that another node's login has replaced must not bring it back. */
+  async wasImported(account: string, imported: string): Promise<boolean> {
+    return this.#lock?.shared === true && (await this.#store.wasImported(account, imported));
+  }
+
+  /** To be called before this refresh token is sent. */
+  async begin(account: string, refresh: string, lease: Lease | undefined): Promise<Begun> {
+    if (!this.#lock?.shared) return BEGUN;
+    const row = await this.#store.find(account);
+    if (!lease || !row || this.#opened(row)?.tokens.refresh !== refresh) return CHANGED;
+    if (row.exchange_token !== null) return { kind: 'open', at: row.exchange_at ?? 0 };
+    return (await this.#store.exchange.begin(row, lease)) ? BEGUN : CHANGED;
+  }
+
+  /** Replaces the tokens that were spent; durable once it resolves. @returns false where another login was imported meanwhile */
+  async complete(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
+    const row = this.#rowOf(account, login);
+    if (lease && this.#lock?.shared) return this.#store.exchange.complete(row, lease);
+    await this.#store.save(row);
+    return true;
+  }
+
+  /** The refresh token may be sent again. Without a lease: whoever sent it. */
+  async cancel(account: string, lease?: Lease): Promise<void> {
+    if (this.#lock?.shared) await this.#store.exchange.cancel(account, lease);
   }
 
   /**
-   * Runs a refresh while no other process refreshes the account, which may have stored new tokens meanwhile.
-   * @throws Error where another process does not end its refresh, StoreError where the store cannot be asked
+   * Runs work while no other process refreshes or imports the account, which may have stored new tokens meanwhile.
+   * @throws Error where another process does not end its refresh, or the store cannot be asked
    */
-  async whileLeased<Result>(account: string, refresh: () => Promise<Result>): Promise<Result> {
-    const lock = this.#lock;
-    if (!lock) return refresh();
-    const name = `refresh/${account}`;
-    for (let poll = 0; poll < MOST_POLLS; poll++) {
-      const lease = await lock.leases.acquire(name, this.#owner, LEASE_MS);
-      // A lease that cannot be released expires.
-      if (lease) return refresh().finally(() => lock.leases.release(lease).catch(() => undefined));
-      await new Promise<void>((resolve) => void lock.clock.after(POLL_MS, resolve));
-    }
-    throw new Error('another process refreshes the credential');
+  async whileLeased<Result>(
+    account: string,
+    work: (lease: Lease | undefined) => Promise<Result>,
+    found: ExclusiveTask<Result>['found'] = async () => undefined,
+  ): Promise<Result> {
+    if (!this.#lock) return (await found()) ?? work(undefined);
+    const result = await this.#lock.exclusive.run({
+      name: `refresh/${account}`,
+      waitMs: OTHER_PROCESS_MS,
+      found,
+      work: (held) => (held ? work(held.lease) : Promise.reject(new Error('the store does not answer'))),
+    });
+    if (result === LATE) throw new Error('another process refreshes the credential');
+    return result as Result;
+  }
+
+  /** Other processes have stored tokens of this account. */
+  announce(account: string): void {
+    this.#lock?.exclusive.announce(`refresh/${account}`);
+  }
+
+  #rowOf(account: string, { tokens, imported }: StoredLogin): NewCredentialRow {
+    return { account, imported, sealed: this.#cipher.seal(JSON.stringify(tokens), account), updated_at: tokens.at };
   }
 
   #opened(row: CredentialRow | undefined): StoredLogin | undefined {

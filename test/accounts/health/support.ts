@@ -3,10 +3,19 @@
 import type { Alternatives, AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
 import { AccountStates } from '../../../proxy/accounts/health/account-states.ts';
 import { Health } from '../../../proxy/accounts/health/health.ts';
+import type { ProbeClaims } from '../../../proxy/accounts/health/probe-claims.ts';
 import { RefusedCredentials } from '../../../proxy/accounts/health/refused-credentials.ts';
 import { type Clock, systemClock } from '../../../proxy/clock.ts';
 import type { Failure, FailureCause } from '../../../proxy/turn/failure.ts';
-import type { AccountStatePatch, AccountStateRow, CredentialRow, Store } from '../../../store/store.ts';
+import type {
+  AccountStateKey,
+  AccountStatePatch,
+  AccountStateRow,
+  CredentialRow,
+  Lease,
+  NewCredentialRow,
+  Store,
+} from '../../../store/store.ts';
 import { HandClock } from '../../models/support.ts';
 
 const STATUS: Readonly<Record<FailureCause, number>> = {
@@ -28,25 +37,37 @@ export const failure = (cause: FailureCause, fields: Partial<Failure> & { readon
   return { cause, status: STATUS[cause], error, retryAfterMs: undefined, resetsAt: undefined, answer: undefined, ...rest };
 };
 
+/** What health stores. */
+export interface HealthStore {
+  readonly accounts: Store['accounts'];
+  readonly credentials: Pick<Store['credentials'], 'load' | 'save'>;
+}
+
 /** The two tables of health; a second health over the same store is the next process. */
-export class MemoryStore implements Pick<Store, 'accounts' | 'credentials'> {
+export class MemoryStore implements HealthStore {
   readonly puts: AccountStatePatch[] = [];
   readonly rows = new Map<string, AccountStateRow>();
-  readonly #credentials = new Map<string, CredentialRow>();
+  readonly #credentials = new Map<string, NewCredentialRow>();
   readonly accounts = {
     patch: (patch: AccountStatePatch): void => {
       this.puts.push(patch);
       const key = `${patch.account}/${patch.model}`;
-      const initial = { health: 'active', cooldown_until: null, streak: 0, cause: null, windows: null } as const;
+      const initial = { health: 'active', cooldown_until: null, streak: 0, cause: null, windows: null, health_at: 0 } as const;
       this.rows.set(key, { ...initial, ...this.rows.get(key), ...patch });
     },
+    patchNow: (patch: AccountStatePatch): void => this.accounts.patch(patch),
+    patchUnder: async (_lease: Lease, patch: AccountStatePatch): Promise<boolean> => {
+      this.accounts.patch(patch);
+      return true;
+    },
     load: async (): Promise<readonly AccountStateRow[]> => [...this.rows.values()],
-    find: async (account: string, model: string): Promise<AccountStateRow | undefined> => this.rows.get(`${account}/${model}`),
+    find: async (keys: readonly AccountStateKey[]): Promise<readonly AccountStateRow[]> =>
+      keys.flatMap(({ account, model }) => this.rows.get(`${account}/${model}`) ?? []),
   };
   readonly credentials = {
-    save: async (row: CredentialRow): Promise<void> => void this.#credentials.set(row.account, row),
-    find: async (account: string): Promise<CredentialRow | undefined> => this.#credentials.get(account),
-    load: async (): Promise<readonly CredentialRow[]> => [...this.#credentials.values()],
+    save: async (row: NewCredentialRow): Promise<void> => void this.#credentials.set(row.account, row),
+    load: async (): Promise<readonly CredentialRow[]> =>
+      [...this.#credentials.values()].map((row) => ({ ...row, exchange_token: null, exchange_at: null })),
   };
 }
 
@@ -68,7 +89,12 @@ export async function healthOf({ clock = new HandClock(), store = new MemoryStor
 }
 
 /** The same over any store. */
-export async function healthOver(store: Pick<Store, 'accounts' | 'credentials'>, settings: HealthSettings, clock: Clock = systemClock) {
+export async function healthOver(
+  store: HealthStore,
+  settings: HealthSettings,
+  clock: Clock = systemClock,
+  claimsOf?: (states: AccountStates) => ProbeClaims,
+) {
   const { accounts = ['north', 'south'], bearers = {}, alternatives } = settings;
   const now = (): number => clock.now();
   const states = new AccountStates(store.accounts, now);
@@ -78,6 +104,7 @@ export async function healthOver(store: Pick<Store, 'accounts' | 'credentials'>,
     clock,
     states,
     credentials,
+    ...(claimsOf && { claims: claimsOf(states) }),
     alternatives: { existFor: () => true, modelsOf: () => ['model-a', 'model-b'], ...alternatives },
   });
   const config = (ids: readonly string[], secrets: Readonly<Record<string, string>>) => ({

@@ -37,6 +37,27 @@ test('turns wait in order for the first account below its maximum', async () => 
   assert.deepEqual([admission.status().stream?.waiting, counters.values.account_waits], [0, 2]);
 });
 
+test('waits for an account are measured apart from waits for a slot, those alone that got one', async () => {
+  const { leases, wait, admission, clock } = await full();
+  const [served, late] = [wait(), assert.rejects(wait())];
+  await clock.advance(3_000);
+  leases[0].end('completed');
+  await served;
+  await clock.advance(7_000);
+  await late;
+  const measured = (waitedFor: 'slot' | 'account') => {
+    const stream = new Map(admission.waits(waitedFor)).get('stream');
+    return [stream?.counts.reduce((sum, count) => sum + count, 0), stream?.sumMs];
+  };
+  assert.deepEqual(
+    [measured('account'), measured('slot')],
+    [
+      [1, 3_000],
+      [0, 0],
+    ],
+  );
+});
+
 test('a turn is not held up by an earlier one that cannot use the free account', async () => {
   const { leases, wait } = await full();
   const pinned = wait({ hard: 'north' });

@@ -8,6 +8,7 @@ import { type Relay, startNode } from './relay.ts';
 
 export const GATEWAY = 'poolgate';
 export const GATEWAY_V1 = 'poolgate /v1';
+export const GATEWAY_CHAT = 'poolgate chat';
 export const REFERENCE = 'http-proxy-3';
 
 /** What carries the load of one column, and on which surface of it. */

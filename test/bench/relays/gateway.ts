@@ -25,6 +25,9 @@ export interface Size {
   /** Settings of these names in the configuration. */
   readonly admission?: object;
   readonly guard?: object;
+  readonly store?: object;
+  readonly store_key?: object;
+  readonly node?: object;
 }
 
 export const USUAL: Size = { accounts: 2, keys: 2 };
@@ -74,9 +77,9 @@ export function writeConfig(stage: Stage, { accounts, keys, ...settings }: Size,
 export const GATEWAY_ENV = { BENCH_BEARER: 'bench-bearer' };
 
 /** Ready: it has read its accounts' catalogs and answers a turn. */
-export async function startGateway(stage: Stage, size: Size = USUAL): Promise<Relay> {
+export async function startGateway(stage: Stage, size: Size = USUAL, env: NodeJS.ProcessEnv = {}): Promise<Relay> {
   const program = ['--disable-warning=ExperimentalWarning', MAIN, 'serve', '--config', writeConfig(stage, size)];
-  const relay = await startNode(stage, program, GATEWAY_ENV);
+  const relay = await startNode(stage, program, { ...GATEWAY_ENV, ...env });
   for (let tries = 0; tries < 200; tries++) {
     if ((await firstStatus(relay.port, { path: '/backend-api/agent/responses', key: KEY })) === 200) return relay;
     await sleep(50);

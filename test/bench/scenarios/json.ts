@@ -6,11 +6,10 @@ import { type Contender, crewOf, GATEWAY, GATEWAY_V1, NATIVE_PATH, REFERENCE, st
 import { KEY, startGateway } from '../relays/gateway.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 import { startLoad } from '../streams.ts';
+import { warmUp } from '../warm.ts';
 import { requestOf, SHORT } from '../wire.ts';
 
 const CONNECTIONS = 64;
-/** A gateway runs for weeks: its code is compiled for good after some 60,000 turns. */
-const WARM_SECONDS = 15;
 
 /** The reference, carrying the stream that a turn on /v1 is collected from. */
 export const REFERENCE_STREAM = `${REFERENCE}, the stream`;
@@ -25,7 +24,7 @@ export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<
     return requests;
   };
   const inTurn = async (workers: readonly Contender[], rounds: number): Promise<void> => {
-    for (const contender of workers) await load(contender, WARM_SECONDS);
+    for (const contender of workers) await warmUp((seconds) => load(contender, seconds));
     const tell = ({ name }: Contender, microseconds: number): void => sheet.add('cpu per turn', name, microseconds);
     await costPerRequest(stage, { label: 'json', rounds, workers }, (contender) => load(contender, 1), tell);
   };

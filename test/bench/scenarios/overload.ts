@@ -22,6 +22,8 @@ const TURN_SECONDS = TURN.deltas / TURN.perSecond;
 const ADMISSION = { running: 64, waiting: 32, wait_ms: 10_000 };
 /** Turns a second. */
 const CARRIED = ADMISSION.running / TURN_SECONDS;
+/** As long as a refusal may take. A generator that is later has no core of its own: it times the machine. */
+const MOST_LATE_MS = 50;
 /** Under overload too, so that memory has grown to what that takes. */
 const WARM_SECONDS = 15;
 
@@ -55,6 +57,8 @@ export async function overload({ stage, effort, sheet }: Measurement): Promise<v
   if (unloaded.failed + unloaded.refused + overloaded.failed > 0) throw new Error('turns failed, or were refused without overload');
   // Less would mean that the gateway, or the machine, did not carry what its slots allow.
   if (accepted < CARRIED * effort.seconds * 15 * 0.8 || refused === 0) throw new Error(`${accepted} turns accepted, ${refused} refused`);
+  const late = Math.max(unloaded.lateP99, overloaded.lateP99);
+  if (late > MOST_LATE_MS) throw new Error(`nothing was measured: the load itself was ${late.toFixed(0)} ms late on this machine`);
   sheet.add('accepted p99', UNLOADED, unloaded.acceptedP99);
   sheet.add('accepted p99', OVERLOADED, overloaded.acceptedP99);
   sheet.add('refused p99', OVERLOADED, overloaded.refusedP99);

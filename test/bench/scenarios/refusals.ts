@@ -4,8 +4,9 @@ import { costPerRequest } from '../cost.ts';
 import { type Answered, loadJson } from '../json-load.ts';
 import { GATEWAY, NATIVE_PATH, startRefuser } from '../relays/crew.ts';
 import { CLOSED_KEY, firstStatus, KEY, LIMITED_KEY, startGateway, USUAL } from '../relays/gateway.ts';
-import { type Measurement, NotYet, type Scenario } from '../sheet.ts';
+import type { Measurement, Scenario } from '../sheet.ts';
 import { startLoad } from '../streams.ts';
+import { warmUp } from '../warm.ts';
 import { type Plan, requestOf } from '../wire.ts';
 
 export const NODE = 'node';
@@ -13,8 +14,6 @@ export const NODE = 'node';
 const NODE_PARSED = 'node, body parsed';
 
 const CONNECTIONS = 64;
-/** As for JSON turns: the gateway's code is compiled for good by then. */
-const WARM_SECONDS = 8;
 /** Of a body of ours that says no. */
 const BODY_BYTES = 140;
 
@@ -37,7 +36,7 @@ export async function guardRefusals({ stage, effort, sheet }: Measurement): Prom
   const request = requestOf({ path: NATIVE_PATH, key: KEY });
   const load = ({ relay: { port } }: (typeof contenders)[number], seconds: number): Promise<Answered> =>
     awake(stage, () => loadJson(stage, { port, request, connections: CONNECTIONS, seconds }));
-  for (const contender of contenders) await load(contender, WARM_SECONDS);
+  for (const contender of contenders) await warmUp(async (seconds) => (await load(contender, seconds)).requests);
   await costPerRequest(
     stage,
     { label: 'refuse-guard', rounds: effort.rounds, workers: contenders },
@@ -59,7 +58,7 @@ export function refusals(status: 401 | 429 | 503): Scenario {
     const gateway = await startGateway(stage);
     // The first may pass: it is the one that spends the limit.
     await firstStatus(gateway.port, post);
-    if ((await firstStatus(gateway.port, post)) !== status) throw new NotYet(`a refusal with ${status}`);
+    if ((await firstStatus(gateway.port, post)) !== status) throw new Error(`the gateway does not refuse with ${status}`);
     const contenders = [
       { name: GATEWAY, relay: gateway },
       { name: NODE, relay: await startRefuser(stage, status, BODY_BYTES, 'unread') },
@@ -71,7 +70,7 @@ export function refusals(status: 401 | 429 | 503): Scenario {
       if (refused < requests || requests === 0) throw new Error(`only ${refused} of ${requests} requests were refused`);
       return requests;
     };
-    for (const { relay } of contenders) await load(relay.port, WARM_SECONDS);
+    for (const { relay } of contenders) await warmUp((seconds) => load(relay.port, seconds));
     await costPerRequest(
       stage,
       { label: `refuse-${status}`, rounds: effort.rounds, workers: contenders },

@@ -34,6 +34,7 @@ async function rules(batch: ReturnType<typeof turns>): Promise<void> {
     const run = new RuleRun(chain, turn);
     const work = { body };
     await run.request(work);
+    await run.edit(work);
     run.attempt({ account: ACCOUNT, carrier: 'http', path: '/', headers: {}, body: { ...work.body } });
   }
 }

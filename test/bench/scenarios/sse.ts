@@ -1,8 +1,8 @@
 // Streams: processor time per event at a provider's pace and flat out, and how late a paced event arrives.
 import { cost } from '../cost.ts';
-import { type Contender, crewOf, GATEWAY } from '../relays/crew.ts';
-import { firstStatus, KEY } from '../relays/gateway.ts';
-import { alternate, type Measurement, NotYet } from '../sheet.ts';
+import { type Contender, crewOf, GATEWAY, GATEWAY_CHAT } from '../relays/crew.ts';
+import { KEY } from '../relays/gateway.ts';
+import { alternate, type Measurement } from '../sheet.ts';
 import { type Report, startLoad } from '../streams.ts';
 import { type Plan, requestOf } from '../wire.ts';
 
@@ -35,15 +35,16 @@ export async function flatStreams(measurement: Measurement): Promise<void> {
   });
 }
 
-/** The same stream, translated, next to the native one. */
+/** The same streams, translated, next to the native ones: at a provider's pace, and flat out. */
 export async function chatStreams(measurement: Measurement): Promise<void> {
   const { stage, effort, sheet } = measurement;
   const native = (await crewOf(stage)).find(({ name }) => name === GATEWAY) as Contender;
-  if ((await firstStatus(native.relay.port, { path: CHAT_PATH, key: KEY })) !== 200) throw new NotYet('Chat translation');
-  const both = [native, { ...native, name: 'poolgate chat', path: CHAT_PATH }];
+  const both = [native, { ...native, name: GATEWAY_CHAT, path: CHAT_PATH }];
   await alternate(effort.runs, both, async (contender) => {
-    const { used, report } = await streamed(measurement, contender, FLAT, 'chat');
-    sheet.add('cpu per translated event', contender.name, used / report.events);
+    const flat = await streamed(measurement, contender, FLAT, 'chat');
+    sheet.add('cpu per translated event', contender.name, flat.used / flat.report.events);
+    const paced = await streamed(measurement, contender, PACED, 'chat-paced');
+    sheet.add('cpu per paced translated event', contender.name, paced.used / paced.report.events);
   });
 }
 

@@ -1,7 +1,8 @@
-// Audio uploads of 100 MB: what each costs beside a bare proxy, and what is held of each while the account reads nothing.
+// Audio uploads of 100 MB: what each costs beside a bare proxy, its peak of memory, and what is held of each while the account reads nothing.
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { forgetPeak, peakBytes } from '../accounting.ts';
 import { Child } from '../children.ts';
 import { cost } from '../cost.ts';
 import { GATEWAY, REFERENCE, startReference } from '../relays/crew.ts';
@@ -31,10 +32,13 @@ export async function uploads({ stage, effort, sheet }: Measurement): Promise<vo
   ] as const;
   for (const [, relay] of contenders) await uploadTo(relay);
   await alternate(effort.runs, contenders, async ([name, relay]) => {
+    const before = await residentOf(relay);
+    forgetPeak(relay.child.pid);
     const microseconds = await cost(stage, relay, `upload-${name}`, async () => {
       for (let i = 0; i < UPLOADS; i++) await uploadTo(relay);
     });
     sheet.add('cpu per upload', name, microseconds / UPLOADS / 1_000);
+    sheet.add('peak of an upload', name, (peakBytes(relay.child.pid) - before) / 1_048_576);
   });
   await Promise.all(contenders.map(([, relay]) => relay.child.stop()));
 }

@@ -36,9 +36,31 @@ export async function startClients(
   };
 }
 
-/** The stage with a provider that speaks websocket. @returns also what stops it */
-export async function withWebsockets(stage: Stage): Promise<{ readonly stage: Stage; stop(): Promise<void> }> {
-  const child = new Child(stage.cores.pinned('upstream', [process.execPath, program('upstream')]));
+/** A node that owns the sessions that are forwarded to it. */
+export interface SessionOwner {
+  readonly url: string;
+  /** How many turns it has had. */
+  turns(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** @param path of its process @param frames of each turn's reply */
+export async function startOwner(stage: Stage, path: string, secret: string, frames: number): Promise<SessionOwner> {
+  const child = new Child(stage.cores.pinned('upstream', [process.execPath, program('owner'), path, secret, String(frames)]));
+  const [, port] = await child.line(/^ready (\d+)$/);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async turns() {
+      child.process.stdin?.write('\n');
+      return Number((await child.line(/^turns (\d+)$/))[1]);
+    },
+    stop: () => child.kill(),
+  };
+}
+
+/** The stage with a provider that speaks websocket. @param frames of a turn @returns also what stops it */
+export async function withWebsockets(stage: Stage, frames = 1): Promise<{ readonly stage: Stage; stop(): Promise<void> }> {
+  const child = new Child(stage.cores.pinned('upstream', [process.execPath, program('upstream'), String(frames)]));
   const [, port] = await child.line(/^ready (\d+)$/);
   return { stage: { ...stage, upstream: { port: Number(port) } }, stop: () => child.kill() };
 }

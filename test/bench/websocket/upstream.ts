@@ -1,14 +1,16 @@
-// A provider that speaks websocket: each frame is answered at once with one frame, the end of its turn. Prints `ready PORT`.
+// A provider that speaks websocket: each frame is answered at once with the frames of a turn. Prints `ready PORT`.
+//
+//   upstream [FRAMES]
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { sampleModels } from '../../../proxy/rehearsal/sample-models.ts';
 import { COMPLETED } from '../wire.ts';
+import { framesOf } from './frames.ts';
 
 const models = JSON.stringify({ models: sampleModels });
 const answer = JSON.stringify(COMPLETED);
-const ID = COMPLETED.id;
-const completed = JSON.stringify({ type: 'response.completed', sequence_number: 0, response: COMPLETED });
+const frames = framesOf(Number(process.argv[2] ?? 1));
 
 const server = createServer((request, response) => {
   request.resume();
@@ -16,8 +18,5 @@ const server = createServer((request, response) => {
   response.end(request.method === 'GET' ? models : answer);
 });
 const websockets = new WebSocketServer({ server, perMessageDeflate: false, clientTracking: false });
-let responses = 0;
-websockets.on('connection', (socket) => {
-  socket.on('message', () => socket.send(completed.replace(ID, `resp_${++responses}`)));
-});
+websockets.on('connection', (socket) => socket.on('message', () => frames(socket)));
 server.listen(0, '127.0.0.1', () => console.log(`ready ${(server.address() as AddressInfo).port}`));

@@ -200,7 +200,7 @@ test('[F7.5] an output whose scan fails is sent as it came, and counted', async 
   const outputs = [faulty];
   const work = { body: { input: [call(), output({ output: outputs })] } };
   const { turn } = await run([requestCompression], {}, ON);
-  await requestCompression.request?.(work, turn);
+  await requestCompression.edit?.(work, undefined, turn);
   assert.deepEqual(turn.noted.payload_compression, { outputs: 1, protected: 0, over_limit: 0, errors: 1, compressed: 0 });
   assert.ok(Object.is(work.body.input.at(-1)?.output, outputs));
 });

@@ -29,7 +29,7 @@ test('[F2.9] a list without images to change is not copied', async () => {
   const first = await run([liteRewrite], body, { model: { mode: LITE } });
   const list = first.body.input;
   const again = { body: first.body };
-  phase(liteRewrite, 'request')(again, first.turn);
+  phase(liteRewrite, 'edit')(again, undefined, first.turn);
   assert.equal(again.body.input, list);
 });
 

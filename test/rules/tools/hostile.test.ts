@@ -80,6 +80,7 @@ function survives(rule: Rule, body: JsonObject, answer: JsonObject, kind: RouteK
   try {
     const chain = chainOf([rule], turn);
     chain.request(work);
+    chain.edit(work);
     chain.answer(answer);
     chain.event({ type: 'response.completed', data: answer });
   } catch (thrown) {

@@ -95,7 +95,7 @@ export class Bench {
       compact: 'route',
       reserve_percent: 0,
     };
-    this.loaded = { config: { accounts: [this.account] } as unknown as LoadedConfig['config'], path: '', bearers: new Map() };
+    this.loaded = { config: { accounts: [this.account] } as unknown as LoadedConfig['config'], path: '', bearers: new Map(), storeUrl: '' };
   }
 
   static async open(test: TestContext, { login = {}, file, silence }: BenchOptions = {}): Promise<Bench> {

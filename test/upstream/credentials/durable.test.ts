@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { ExclusiveWork } from '../../../proxy/exclusive-work.ts';
 import type { RefreshLock } from '../../../proxy/upstream/credentials/token-vault.ts';
 import type { Store } from '../../../store/store.ts';
 import { ACCESS, Bench, KEY, REFRESH } from './bench.ts';
@@ -108,29 +109,26 @@ suite('of two processes on one store', () => {
 
   test('[Q34] both refresh at the same time: the second waits for the lease and takes over the tokens', async (context) => {
     const bench = await Bench.open(context);
-    const polls: (() => void)[] = [];
-    const after = (_ms: number, run: () => void) => {
-      polls.push(run);
-      return () => undefined;
-    };
-    const lock: RefreshLock = { leases: bench.store.leases, clock: { after } };
+    const lock = (owner: string): RefreshLock => ({
+      exclusive: new ExclusiveWork({ leases: bench.store.leases, clock: bench.clock, owner }),
+      shared: false,
+    });
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     const real = bench.exchange();
     const first = await bench.start({
-      lock,
+      lock: lock('first'),
       exchange: async (request) => {
         await answered;
         return real(request);
       },
     });
-    const second = await bench.start({ lock });
+    const second = await bench.start({ lock: lock('second') });
     const renewals = [first.unauthorized()];
     while (await bench.store.leases.acquire('refresh/north', 'probe', 0)) await new Promise(setImmediate);
     renewals.push(second.unauthorized());
-    while (polls.length === 0) await new Promise(setImmediate);
     answer();
     assert.equal(await renewals[0], 'renewed');
-    polls[0]?.();
+    bench.clock.advance(1_000);
     assert.equal(await renewals[1], 'renewed');
     assert.equal(bench.refreshes, 1);
     assert.equal(await second.bearer(), await first.bearer());

@@ -9,7 +9,9 @@ import { tool } from '../tool.ts';
 const AUDIT_ROW = object({
   id: text('Id of the audit row.'),
   at: time('When it happened.'),
-  actor: text('What made the change: file (config.yaml was saved), command, or another actor.'),
+  actor: text(
+    'What made the change: file (config.yaml was saved), command, or another actor; with several nodes of whose file, as in file@node-1.',
+  ),
   action: text('Such as key.create, key.change, mode.set, pool.change, account.change, credential.import.'),
   target: text('What was changed: the id of a key, Pool or account, or POOL/MODEL of a serving mode.'),
   pool: nullable(text('Id of the Pool that it concerns; null for a change of an account.')),

@@ -47,7 +47,7 @@ export const listKeys = tool({
     ...PAGE_ARGS,
   }),
   output: object({ keys: list('In configuration order.', KEY_ROW), ...NEXT_CURSOR }),
-  run({ id: named, pool, status, ...page }, view) {
+  async run({ id: named, pool, status, ...page }, view) {
     const found = view.keys.filter(
       (key) =>
         (named === undefined || key.id === named) &&
@@ -55,7 +55,7 @@ export const listKeys = tool({
         (status === undefined || statusOf(key, view) === status),
     );
     const { rows, next_cursor } = pageOf(found, page);
-    return { keys: rows.map((key) => shownKey(key, view)), next_cursor };
+    return { keys: await Promise.all(rows.map((key) => shownKey(key, view))), next_cursor };
   },
 });
 
@@ -63,7 +63,7 @@ function statusOf({ status, expires_at }: KeyConfig, { gateway }: OperatorView):
   return status === 'active' && expires_at !== undefined && gateway.now() >= expires_at ? 'expired' : status;
 }
 
-function shownKey(key: KeyConfig, view: OperatorView): ValueOf<typeof KEY_ROW> {
+async function shownKey(key: KeyConfig, view: OperatorView): Promise<ValueOf<typeof KEY_ROW>> {
   const { reasoning_effort: effort } = key;
   return {
     id: key.id,
@@ -77,7 +77,7 @@ function shownKey(key: KeyConfig, view: OperatorView): ValueOf<typeof KEY_ROW> {
         : { mode: 'allow_up_to', effort: effort.allow_up_to }
       : null,
     max_output_tokens: key.output_tokens?.max ?? null,
-    limits: view.gateway.limits(key).map((limit) => ({
+    limits: (await view.gateway.limits(key)).map((limit) => ({
       type: limit.limit_type,
       window: limit.limit_window,
       max: limit.max_value,

@@ -1,0 +1,39 @@
+// One timer for the end that comes first of many: of cooldowns, and of waits for other nodes' probes.
+import type { Clock } from '../../clock.ts';
+
+/** Node fires longer timers at once. */
+const LONGEST_TIMER_MS = 86_400_000;
+
+export class FirstEnd {
+  readonly #clock: Clock;
+  readonly #ended: () => void;
+  /** Unix milliseconds. */
+  #at = Number.POSITIVE_INFINITY;
+  #cancel: () => void = () => undefined;
+
+  constructor(clock: Clock, ended: () => void) {
+    this.#clock = clock;
+    this.#ended = ended;
+  }
+
+  /** Whether the first end has passed: a timer is late after a machine slept or its clock was set. */
+  get hasPassed(): boolean {
+    return this.#at !== Number.POSITIVE_INFINITY && this.#clock.now() >= this.#at;
+  }
+
+  /** @param ends Unix milliseconds */
+  set(ends: Iterable<number>): void {
+    this.#cancel();
+    this.#cancel = () => undefined;
+    this.#at = Number.POSITIVE_INFINITY;
+    for (const end of ends) this.#at = Math.min(this.#at, end);
+    if (this.#at === Number.POSITIVE_INFINITY) return;
+    const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, this.#at - this.#clock.now()));
+    this.#cancel = this.#clock.after(ms, this.#ended);
+  }
+
+  /** Sets no timer after this. */
+  stop(): void {
+    this.#cancel();
+  }
+}

@@ -1,0 +1,60 @@
+// The right to probe a failing account: with several nodes one of them has it, and the others wait for the result of its probe (Q34).
+import type { Clock } from '../../clock.ts';
+import type { ExclusiveWork } from '../../exclusive-work.ts';
+import type { AccountHealth, AttemptTicket, ProbeClaim } from './account-health.ts';
+import type { AccountStates } from './account-states.ts';
+import type { ResultTime } from './circuit-breaker.ts';
+import { adoptHealth } from './health-status.ts';
+
+export interface ProbeClaimsOptions {
+  readonly exclusive: Pick<ExclusiveWork, 'acquire'>;
+  readonly states: AccountStates;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export interface ProbeClaimContext {
+  readonly time: () => ResultTime;
+  /** Called when the set of turns that pass may have changed. */
+  readonly changed: () => void;
+}
+
+/** How long the probe of another node is waited for before the right is asked for again. The change feed ends the wait sooner. */
+const YIELD_MS = 5_000;
+
+export class ProbeClaims {
+  readonly #options: ProbeClaimsOptions;
+
+  constructor(options: ProbeClaimsOptions) {
+    this.#options = options;
+  }
+
+  /** Asks for the probe that the ticket has begun. */
+  ask(account: AccountHealth, ticket: AttemptTicket, context: ProbeClaimContext): ProbeClaim {
+    const claim: ProbeClaim = { granted: Promise.resolve(true), lease: undefined };
+    return Object.assign(claim, { granted: this.#isGranted(claim, account, ticket, context) });
+  }
+
+  async #isGranted(claim: ProbeClaim, account: AccountHealth, ticket: AttemptTicket, context: ProbeClaimContext): Promise<boolean> {
+    const { exclusive, states, clock } = this.#options;
+    const { id, model, probes = [] } = { ...ticket, id: account.id };
+    const isWhole = probes.includes(account.breaker);
+    const held = await exclusive.acquire(isWhole ? `probe/${id}` : `probe/${id}/${model}`);
+    // Nobody else can be asked either: the account would never come back while the store is gone.
+    if (held === 'unknown') return true;
+    ticket.probes = undefined;
+    if (held === 'elsewhere') {
+      for (const breaker of probes) breaker.yieldProbe(clock.now() + YIELD_MS);
+      context.changed();
+      return false;
+    }
+    // The feed may not have brought the result of an earlier probe yet.
+    await states.refresh([[id, ''] as const, [id, model] as const]).catch(() => undefined);
+    for (const breaker of probes) breaker.cancelProbe();
+    const adopted = adoptHealth(states.rows(id), account, context.time());
+    const passes = account.availability(model) === 'available';
+    if (passes && account.begin(ticket)) claim.lease = held;
+    else await held.release();
+    if (adopted.changed) context.changed();
+    return passes;
+  }
+}

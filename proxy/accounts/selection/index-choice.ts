@@ -1,0 +1,33 @@
+// The choice among the candidates of an index: by affinity, else by the Pool's strategy (Q7, Q11).
+import type { CandidateIndex } from './candidate-index.ts';
+import type { Demand } from './demand.ts';
+import { hashOf } from './rendezvous.ts';
+import type { Choice, Left, UnavailableAccount } from './selection-result.ts';
+
+/** By affinity, else by strategy. An account over its bound passes the turn to what the strategy says next (Q11). */
+export function choiceIn(index: CandidateIndex, { turn, affinity }: Demand, tried: ReadonlySet<string>): Choice | undefined {
+  const last = affinity?.account;
+  const leftAffinity = last === undefined ? undefined : affinityIn(index, last, tried);
+  const byAffinity = affinity && last !== undefined ? { account: last, reason: affinity.reason, index, tried } : undefined;
+  if (leftAffinity === 'available') return byAffinity;
+  if (index.count('available', tried) === 0) return undefined;
+  const passesOn = leftAffinity === 'over_bound' && !index.weighsLoad;
+  const best = index.best(hashOf(turn.id), passesOn && last !== undefined ? new Set([...tried, last]) : tried);
+  // The strategy says the same account again, or no other one is available.
+  if (!best || best.load.id === last) return byAffinity;
+  return { account: best.load.id, reason: turn.pool.strategy, index, tried, leftAffinity };
+}
+
+function affinityIn(index: CandidateIndex, account: string, tried: ReadonlySet<string>): Left {
+  const candidate = index.get(account);
+  if (!candidate) return 'not_a_source';
+  if (tried.has(account)) return 'tried';
+  const availability = index.availability(candidate);
+  return availability === 'available' && index.isOverBound(candidate) ? 'over_bound' : availability;
+}
+
+/** Called only where no untried candidate is available. */
+export const unavailableIn = (index: CandidateIndex, tried: ReadonlySet<string>): readonly UnavailableAccount[] =>
+  index.candidates
+    .filter(({ load }) => !tried.has(load.id))
+    .map((candidate) => ({ load: candidate.load, availability: index.availability(candidate) }));

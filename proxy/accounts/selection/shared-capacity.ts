@@ -1,0 +1,22 @@
+// How several nodes share the `max_concurrent` of accounts, as selection sees it; one node has all of it, and needs none of this (Q34).
+import type { AccountConfig } from '../../turn/settings.ts';
+
+export interface SharedCapacity {
+  /** Takes the accounts of a configuration. */
+  configure(accounts: readonly AccountConfig[]): void;
+  /** The turns that this node may have at the account at the same time. */
+  capacityOf(account: string): number;
+  /** Calls `listen` with an account whose capacity changed. */
+  onChange(listen: (account: string) => void): void;
+  /** Called before each choice: a node that may have lost its lease begins no turn until it knows. Costs one comparison. */
+  check(): void;
+  /** Reports the number of turns at the account after each change. */
+  used(account: string, inFlight: number): void;
+  /** A turn waits for one of these accounts. @returns the undo */
+  wanted(accounts: readonly string[]): () => void;
+  /**
+   * Asks for more of the account that a turn should go to. Resolves when the answer has come; undefined where the account was asked for
+   * a moment ago in vain.
+   */
+  ask(account: string): Promise<void> | undefined;
+}

@@ -1,0 +1,30 @@
+// Checks the section of this node: an internal listener needs other nodes, and a secret (Q34).
+import type { Problem } from '../finding.ts';
+import { overlap } from './addresses.ts';
+import { isMapping, mapping, text } from './rows.ts';
+
+/** The settings that other nodes need. */
+const OF_SEVERAL = ['listen', 'address', 'secret'] as const;
+
+export function* checkNode(data: unknown): Generator<Problem> {
+  const { node, store, listen, admin } = mapping(data);
+  if (!isMapping(node)) return;
+  const given = OF_SEVERAL.filter((name) => node[name] !== undefined);
+  if (!isMapping(store)) {
+    const message = 'several nodes need a PostgreSQL store; with SQLite there is one node, and it has only an id';
+    yield* given.map((name): Problem => ({ path: ['node', name], at: 'key', message }));
+    return;
+  }
+  if (node.listen === undefined) {
+    const message = 'this has no effect without node.listen';
+    yield* given.map((name): Problem => ({ path: ['node', name], at: 'key', message }));
+    return;
+  }
+  if (node.secret === undefined) yield { path: ['node'], at: 'first-key', message: "'secret' is missing; the internal listener needs it" };
+  const own = mapping(node.listen);
+  for (const [name, other] of Object.entries({ listen: mapping(listen), admin: mapping(admin) })) {
+    if (own.port !== undefined && own.port !== 0 && own.port === other.port && overlap(text(own.host), text(other.host))) {
+      yield { path: ['node', 'listen', 'port'], message: `this port is used by ${name}` };
+    }
+  }
+}

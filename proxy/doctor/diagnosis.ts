@@ -1,0 +1,25 @@
+// A diagnosis: what one check of `doctor` found, in a sentence for operators. It contains no secret.
+
+export type Level = 'ok' | 'warning' | 'problem';
+
+export type CheckName =
+  | 'configuration'
+  | 'node.js'
+  | 'gateway'
+  | 'memory'
+  | 'open files'
+  | 'files'
+  | 'store'
+  | 'dns'
+  | 'connection'
+  | 'certificate'
+  | 'clock';
+
+export interface Diagnosis {
+  readonly check: CheckName;
+  /** `problem`: the gateway does not work, will not, or exposes a secret. */
+  readonly level: Level;
+  readonly message: string;
+  /** What to do; absent where nothing has to be done. */
+  readonly advice?: string;
+}

@@ -1,0 +1,84 @@
+// The running gateway: whether it is ready, on this file, and logged in at its accounts. Without one: whether its ports are free.
+import { createServer } from 'node:net';
+import type { StatusReply } from '../admin/status-reply.ts';
+import type { Config } from '../config/config.ts';
+import { versionOf } from '../config/diff.ts';
+import type { Diagnosis } from './diagnosis.ts';
+
+/** What the admin listener answered, or why it could not be asked. */
+export type GatewayAnswer = { readonly status: StatusReply } | { readonly unavailable: string };
+
+const check = 'gateway';
+
+export async function gatewayDiagnoses(config: Config, answer: GatewayAnswer): Promise<readonly Diagnosis[]> {
+  return 'status' in answer ? runningDiagnoses(config, answer.status) : portDiagnoses(config, answer.unavailable);
+}
+
+function runningDiagnoses(config: Config, { ready, version, accounts }: StatusReply): readonly Diagnosis[] {
+  const found: Diagnosis[] = [];
+  if (ready) found.push({ check, level: 'ok', message: 'A gateway runs and takes traffic.' });
+  else
+    found.push({
+      check,
+      level: 'problem',
+      message: 'A gateway runs and takes no traffic.',
+      advice: 'Read its log; it is starting or stopping.',
+    });
+  if (version !== versionOf(config)) {
+    const message = 'The running gateway has another configuration than the file.';
+    found.push({ check, level: 'warning', message, advice: 'See `poolgate diff`, then run `poolgate reload`, or restart it.' });
+  }
+  for (const { account, status } of accounts) {
+    if (status !== 'reauth_required') continue;
+    const advice = `Log in again, or replace its credential; then run \`poolgate account relogin ${account}\`.`;
+    found.push({ check, level: 'problem', message: `The provider refuses the credential of account ${account}.`, advice });
+  }
+  return found;
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+async function portDiagnoses({ listen, admin, node }: Config, unavailable: string): Promise<readonly Diagnosis[]> {
+  const addresses: readonly Address[] = [listen, ...(admin === false ? [] : [admin]), ...(node.listen ? [node.listen] : [])];
+  const faults = await Promise.all(addresses.map(listenFault));
+  const found = addresses.flatMap((address, i): readonly Diagnosis[] => {
+    const fault = faults[i];
+    return fault === undefined ? [] : [faultDiagnosis(address, fault, { unavailable, asked: admin !== false && admin.port !== 0 })];
+  });
+  if (found.length > 0) return found;
+  return [{ check, level: 'ok', message: `No gateway runs; ${addresses.map(nameOf).join(' and ')} can be listened on.` }];
+}
+
+const nameOf = ({ host, port }: Address): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** The system's code of why the address cannot be listened on; undefined where it can. */
+function listenFault({ host, port }: Address): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const server = createServer();
+  server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown reason'));
+  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  return promise;
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  EACCES: 'Choose a port above 1023, or let the system give the process this one.',
+  EADDRNOTAVAIL: 'Set `host` to an address of this machine.',
+};
+
+function faultDiagnosis(
+  address: Address,
+  fault: string,
+  { unavailable, asked }: { readonly unavailable: string; readonly asked: boolean },
+): Diagnosis {
+  if (fault !== 'EADDRINUSE') {
+    const advice = ADVICE[fault] ?? 'Correct `host` and `port`.';
+    return { check, level: 'problem', message: `${nameOf(address)} cannot be listened on (${fault}).`, advice };
+  }
+  const message = `${nameOf(address)} is in use; ${/[.?]$/.test(unavailable) ? unavailable : `${unavailable}.`}`;
+  const advice = 'Find the program that has the port; stop it, or choose another port.';
+  // A gateway whose admin listener cannot be found may have the port.
+  return { check, level: asked ? 'problem' : 'warning', message, advice };
+}

@@ -1,0 +1,95 @@
+// The accounts over the network: names, connections, certificates and clocks.
+import type { Config } from '../config/config.ts';
+import { type Destination, destinations } from './destinations.ts';
+import type { Diagnosis } from './diagnosis.ts';
+import { type Certificate, type Reached, reach } from './reach.ts';
+
+/** At most, for each step; a lower `timeouts.upstream_connect_ms` is the gateway's own. */
+const DEADLINE_MS = 10_000;
+
+export async function networkDiagnoses(config: Pick<Config, 'accounts' | 'timeouts'>): Promise<readonly Diagnosis[]> {
+  const deadlineMs = Math.min(DEADLINE_MS, config.timeouts.upstream_connect_ms);
+  const asked = destinations(config);
+  if (asked.length === 0) return [{ check: 'connection', level: 'ok', message: 'All accounts are simulated: no address is asked.' }];
+  const reached = await Promise.all(asked.map(async (destination) => ({ destination, ...(await reach(destination.origin, deadlineMs)) })));
+  const found = reached.flatMap(({ destination, ...result }) => destinationDiagnoses(destination, result, deadlineMs));
+  return [...found, ...clockDiagnoses(reached.flatMap(({ clockAheadMs }) => clockAheadMs ?? []))];
+}
+
+function destinationDiagnoses(destination: Destination, reached: Reached, deadlineMs: number): readonly Diagnosis[] {
+  const { addresses, certificate, answerMs, failure } = reached;
+  const { hostname } = new URL(destination.origin);
+  const named = `${destination.origin} (${destination.users.join(', ')})`;
+  const found: Diagnosis[] = [];
+  if (addresses !== undefined)
+    found.push({ check: 'dns', level: 'ok', message: `${hostname} has ${addresses} ${addresses === 1 ? 'address' : 'addresses'}.` });
+  if (answerMs !== undefined)
+    found.push({ check: 'connection', level: 'ok', message: `${named} answers after ${Math.ceil(answerMs)} ms.` });
+  if (failure) found.push(failureDiagnosis(failure, { named, hostname, deadlineMs }));
+  if (certificate) found.push(certificateDiagnosis(certificate, { origin: destination.origin, now: Date.now() }));
+  return found;
+}
+
+function failureDiagnosis(
+  { step, code }: NonNullable<Reached['failure']>,
+  { named, hostname, deadlineMs }: { readonly named: string; readonly hostname: string; readonly deadlineMs: number },
+): Diagnosis {
+  const cause = code === 'late' ? `nothing for ${deadlineMs} ms` : code;
+  if (step === 'dns') {
+    const advice = 'Correct the address in config.yaml, or the name servers of this machine.';
+    return { check: 'dns', level: 'problem', message: `The host of ${named} has no address (${cause}).`, advice };
+  }
+  if (step === 'connection') {
+    const advice = `Look at firewalls and routes from this machine to ${hostname}, and at the provider.`;
+    return { check: 'connection', level: 'problem', message: `${named} cannot be connected to (${cause}).`, advice };
+  }
+  const message = `${named} accepts connections, and did not answer HEAD / (${cause}).`;
+  return { check: 'connection', level: 'warning', message, advice: 'Try a turn: some providers answer on their own paths alone.' };
+}
+
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 14;
+
+const FAULTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'has expired',
+  CERT_NOT_YET_VALID: 'is not valid yet, or the clock of this machine is wrong',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'is for another host',
+};
+
+function certificateDiagnosis(
+  { validTo, fault }: Certificate,
+  { origin, now }: { readonly origin: string; readonly now: number },
+): Diagnosis {
+  const check = 'certificate';
+  const days = Math.floor((validTo - now) / DAY_MS);
+  if (fault !== undefined) {
+    const advice = 'Tell the provider. For a certificate authority of your own set NODE_EXTRA_CA_CERTS where the gateway starts.';
+    return { check, level: 'problem', message: `The certificate of ${origin} ${FAULTS[fault] ?? `is not trusted (${fault})`}.`, advice };
+  }
+  const message = `The certificate of ${origin} is valid for ${days === 1 ? '1 more day' : `${days} more days`}.`;
+  if (days >= SOON_DAYS) return { check, level: 'ok', message };
+  return { check, level: 'warning', message, advice: 'Ask the provider when it will be renewed.' };
+}
+
+/** Half a second of rounding, and the way; NTP keeps a clock within less. */
+const OFF_MS = 5_000;
+/** Beyond it nodes refuse each other's requests (Q34), and cooldowns and quota end at a wrong time. */
+const WRONG_MS = 30_000;
+
+/** The median of the accounts: one of them may be wrong itself. */
+function clockDiagnoses(aheadMs: readonly number[]): readonly Diagnosis[] {
+  const check = 'clock';
+  const median = aheadMs.toSorted((a, b) => a - b)[Math.floor(aheadMs.length / 2)];
+  if (median === undefined) return [];
+  const seconds = Math.round(Math.abs(median) / 1000);
+  if (Math.abs(median) <= OFF_MS) return [{ check, level: 'ok', message: 'The clock agrees with that of the accounts.' }];
+  const message = `The clock of this machine is ${seconds} s ${median > 0 ? 'behind' : 'ahead of'} that of the accounts.`;
+  return [
+    {
+      check,
+      level: Math.abs(median) > WRONG_MS ? 'problem' : 'warning',
+      message,
+      advice: 'Let NTP set the clock, such as by chrony or systemd-timesyncd.',
+    },
+  ];
+}

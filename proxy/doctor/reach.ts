@@ -1,0 +1,92 @@
+// Reaches an origin as the gateway would, step by step: its host's name, the connection with its certificate, and an answer.
+import { lookup } from 'node:dns/promises';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { LATE, systemClock, withDeadline } from '../clock.ts';
+
+export interface Certificate {
+  /** Unix milliseconds. */
+  readonly validTo: number;
+  /** OpenSSL's or Node's code of why the gateway would refuse it; undefined for one that it accepts. */
+  readonly fault: string | undefined;
+}
+
+export interface Reached {
+  /** How many addresses the host's name has; undefined for an address, which needs no name. */
+  readonly addresses?: number;
+  /** Undefined for plain http. */
+  readonly certificate?: Certificate;
+  /** From the start of the connection to the answer. */
+  readonly answerMs?: number;
+  /** The clock of the origin minus the one of this machine, to half a second. */
+  readonly clockAheadMs?: number;
+  /** The step that failed, with the system's code or `late`. */
+  readonly failure?: { readonly step: 'dns' | 'connection' | 'answer'; readonly code: string };
+}
+
+/** @param deadlineMs for each of the three steps */
+export async function reach(origin: string, deadlineMs: number): Promise<Reached> {
+  const { hostname } = new URL(origin);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0) return ask(origin, deadlineMs);
+  try {
+    const found = await withDeadline(lookup(host, { all: true }), systemClock, deadlineMs);
+    if (found === LATE) return { failure: { step: 'dns', code: 'late' } };
+    return { addresses: found.length, ...(await ask(origin, deadlineMs)) };
+  } catch (thrown) {
+    return { failure: { step: 'dns', code: codeOf(thrown) } };
+  }
+}
+
+/**
+ * Asks for the head of `/`, without a credential. A certificate that the gateway would refuse is accepted, because nothing secret is sent
+ * and its dates are wanted.
+ */
+function ask(origin: string, deadlineMs: number): Promise<Reached> {
+  const { promise, resolve } = Promise.withResolvers<Reached>();
+  const began = performance.now();
+  const secure = origin.startsWith('https:');
+  const request = (secure ? httpsRequest : httpRequest)(`${origin}/`, { method: 'HEAD', agent: false, rejectUnauthorized: false });
+  let step: 'connection' | 'answer' = 'connection';
+  let certificate: { readonly certificate?: Certificate } = {};
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => request.destroy(Object.assign(new Error('late'), { code: 'late' })), deadlineMs);
+  };
+  const end = (reached: Reached): void => {
+    clearTimeout(timer);
+    resolve({ ...certificate, ...reached });
+    request.destroy();
+  };
+  wait();
+  request.on('socket', (socket) => {
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
+      step = 'answer';
+      if (socket instanceof TLSSocket) certificate = certificateOf(socket);
+      wait();
+    });
+  });
+  request.on('response', ({ headers }) => {
+    const answerMs = performance.now() - began;
+    const date = Date.parse(headers.date ?? '');
+    // The header has whole seconds, rounded down, and was written about half of the way ago.
+    const ahead = date + 500 - (Date.now() - answerMs / 2);
+    end({ answerMs, ...(Number.isNaN(date) ? {} : { clockAheadMs: ahead }) });
+  });
+  request.on('error', (error) => end({ failure: { step, code: codeOf(error) } }));
+  request.end();
+  return promise;
+}
+
+function certificateOf(socket: TLSSocket): { readonly certificate?: Certificate } {
+  const { valid_to } = socket.getPeerCertificate();
+  if (valid_to === undefined) return {};
+  // Typed as an Error; in fact the code of one.
+  const fault = socket.authorized ? undefined : String(socket.authorizationError);
+  return { certificate: { validTo: Date.parse(valid_to), fault } };
+}
+
+const codeOf = (thrown: unknown): string => (thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason');

@@ -1,0 +1,50 @@
+// What other processes on the store write reaches the memory of this one: the consumers of the change feed (Q34).
+import type { Change } from '../../store/store.ts';
+import type { Services } from './services.ts';
+
+/** Registers them. Those of an embedded store follow a gateway that runs on during a restart. */
+export function followOtherProcesses(services: Services): void {
+  const { capacity, catalog, changes, continuity, exclusive, store, usageRefresh } = services;
+  // Before account states: a refusal is of no account whose bearer has been replaced.
+  changes.on('credentials', (keys) => followCredentials(services, keys));
+  changes.on('account_state', async (keys) => {
+    await capacity.refresh(keys);
+    for (const [account] of keys) endFormerRefusal(services, String(account));
+    for (const [account] of keys) exclusive.announce(`usage/${account}`);
+  });
+  if (!store.shared) return;
+  changes.on('catalog', async (keys) => {
+    for (const [account] of keys) {
+      await catalog.refresh(String(account));
+      exclusive.announce(`catalog/${account}`);
+    }
+  });
+  changes.on('usage', (keys) =>
+    usageRefresh.changed(keys.map(([key_id, pool, day]) => ({ key_id: String(key_id), pool: String(pool), day: Number(day) }))),
+  );
+  changes.on('pins', (keys) => continuity.forget(keys.map(([hash]) => String(hash))));
+}
+
+async function followCredentials(services: Services, keys: readonly Change['key'][]): Promise<void> {
+  const { capacity, credentials, store } = services;
+  for (const key of keys) {
+    const account = String(key[0]);
+    const row = await store.credentials.find(account);
+    if (row?.sealed === null) capacity.adoptRefusal(row);
+    else if (store.shared) {
+      // Not awaited: a refresh of this process may be under way, and may wait for the next change.
+      void credentials.adopt(account).then(
+        () => endFormerRefusal(services, account),
+        () => undefined,
+      );
+    }
+  }
+}
+
+/** A refusal that is older than the account's login was of the login before: two nodes wrote at the same time. */
+function endFormerRefusal({ capacity, credentials }: Services, account: string): void {
+  const loginAt = credentials.loginAt(account);
+  if (loginAt === undefined) return;
+  const refused = capacity.states.rows(account).find(({ model, health }) => model === '' && health === 'reauth_required');
+  if (refused && refused.updated_at < loginAt) capacity.health.reset(account);
+}

@@ -1,0 +1,36 @@
+// A client that another node forwards, as its owner sees it: who it is, and what its messages say.
+import type { Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
+import type { ForwardedClient } from '../nodes/forwarded-client.ts';
+import { decodeMessage } from '../nodes/forwarded-frame.ts';
+import type { KeyConfig } from '../turn/settings.ts';
+import type { Headers } from '../turn/turn.ts';
+import type { Generation } from './generation.ts';
+
+/** A forwarded frame was encoded again, beside its mode. Few numbers are longer then than the client wrote them. */
+export const FORWARDED_SIZE = 2;
+
+export interface ForwardedArrival {
+  readonly path: string;
+  readonly query: string;
+  readonly headers: Headers;
+  readonly client: { keyOf(secret: string, generation: Generation): KeyConfig | undefined };
+}
+
+/** The other node has checked the secret of the key: here the id of the key stands for it. */
+export function forwardedArrival({ path, query, headers, key: id }: ForwardedClient): ForwardedArrival {
+  let known: { readonly generation: Generation; readonly key: KeyConfig | undefined } | undefined;
+  const keyOf = (secret: string, generation: Generation): KeyConfig | undefined => {
+    if (known?.generation !== generation) known = { generation, key: generation.config.keys.find((key) => key.id === secret) };
+    return known.key;
+  };
+  return { path, query, headers: { ...headers, authorization: `Bearer ${id}` }, client: { keyOf } };
+}
+
+/** The frame of a message; what is none ends the connection, or is ignored. */
+export function readForwarded(data: Buffer, connection: WebsocketConnection): Frame | undefined {
+  const message = decodeMessage(data);
+  if (message?.kind === 'frame') return message;
+  if (message?.kind === 'refusal') return message.refusal;
+  if (message) connection.closeAfterTurn(message.code, message.reason);
+  return undefined;
+}

@@ -1,0 +1,160 @@
+// Settlements that wait to be written: sent at once, many in one transaction, and again until the store has them (Q34).
+import { type LimitVerbs, type Settlement, StoreError, type UsageRow } from '../../store/store.ts';
+import { addUsage } from '../../store/usage-sums.ts';
+import { type Clock, withDeadline } from '../clock.ts';
+
+/** Written in one transaction. */
+const BATCH = 256;
+/** First and longest pause after a failure. */
+const PAUSE_MS = { first: 50, longest: 2_000 } as const;
+/** How often what is too old to count is deleted, by a process that settles. */
+const TIDY_MS = 60_000;
+/** A settlement is in the batch that is being written, or in the next one. */
+const BATCHES_AHEAD = 2;
+/** Settlements wait no longer than this for a read of usage. */
+const READ_MS = 2_000;
+
+export class Settlements {
+  readonly #limits: Pick<LimitVerbs, 'settle' | 'tidy'>;
+  readonly #clock: Clock;
+  /** Oldest first; the first of them may be in a transaction at this moment. */
+  #waiting: Settlement[] = [];
+  #work: Promise<void> | undefined;
+  #batch: Promise<void> | undefined;
+  /** The next batch waits for it. */
+  #reading: Promise<unknown> | undefined;
+  #endPause: () => void = () => undefined;
+  #closing = false;
+  #failing = false;
+  #tidiedAt = Number.NEGATIVE_INFINITY;
+  #rejected = 0;
+
+  constructor(limits: Pick<LimitVerbs, 'settle' | 'tidy'>, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Those that the store may not have yet. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Those that the store can never take. */
+  get rejected(): number {
+    return this.#rejected;
+  }
+
+  /** Never dropped: the turns that were granted are settled, however long the store is gone. */
+  add(settlement: Settlement): void {
+    this.#waiting.push(settlement);
+    this.#work ??= this.#write();
+  }
+
+  /** Whether a settlement of the key waits that is about to be written. */
+  isWriting(key: string): boolean {
+    return !this.#failing && this.#waiting.some((settlement) => settlement.key === key);
+  }
+
+  /** Resolves when the settlements that wait now are written, or could not be. */
+  async written(): Promise<void> {
+    for (let i = 0; i < BATCHES_AHEAD && this.#batch && !this.#failing; i++) await this.#batch;
+  }
+
+  /**
+   * Runs a read while no batch is written.
+   * @param read asks whether that still holds when it has its answer: settlements do not wait for ever
+   */
+  async whileStill(read: (isStill: () => boolean) => Promise<void>): Promise<void> {
+    let still = true;
+    const reading = (async () => {
+      await this.#reading;
+      await this.#batch?.catch(() => undefined);
+      await read(() => still);
+    })();
+    const bounded = withDeadline(
+      reading.catch(() => undefined),
+      this.#clock,
+      READ_MS,
+    ).then(() => {
+      still = false;
+      if (this.#reading === bounded) this.#reading = undefined;
+    });
+    this.#reading = bounded;
+    return reading;
+  }
+
+  /** A stored row of usage with what of it waits here; exact while no batch is written. */
+  withWaiting(row: UsageRow): UsageRow {
+    const sum = { ...row };
+    for (const { used } of this.#waiting) {
+      if (used && used.key_id === row.key_id && used.pool === row.pool && used.day === row.day) addUsage(sum, used);
+    }
+    return sum;
+  }
+
+  /** Writes what waits; what is left at the deadline is lost. */
+  async close(deadlineMs: number): Promise<void> {
+    this.#endPause();
+    const cancel = this.#clock.after(deadlineMs, () => {
+      this.#closing = true;
+      this.#endPause();
+    });
+    await this.#work;
+    cancel();
+  }
+
+  async #write(): Promise<void> {
+    for (let pause: number = PAUSE_MS.first; this.#waiting.length > 0 && !this.#closing; ) {
+      while (this.#reading) await this.#reading;
+      this.#batch = this.#settle(this.#waiting.slice(0, BATCH));
+      try {
+        await this.#batch;
+        this.#failing = false;
+        pause = PAUSE_MS.first;
+        this.#tidy();
+      } catch {
+        this.#failing = true;
+        await this.#pause(pause);
+        pause = Math.min(pause * 2, PAUSE_MS.longest);
+      }
+    }
+    this.#batch = undefined;
+    this.#work = undefined;
+  }
+
+  /** A batch with a settlement that the store cannot take is halved until that one is alone. */
+  async #settle(batch: readonly Settlement[]): Promise<void> {
+    try {
+      await this.#limits.settle(batch);
+    } catch (error) {
+      // Where only the answer was lost, the same settlements are written again: they count once.
+      if (!(error instanceof StoreError && error.code === 'bad_row')) throw error;
+      if (batch.length > 1) {
+        const middle = batch.length >> 1;
+        await this.#settle(batch.slice(0, middle));
+        await this.#settle(batch.slice(middle));
+        return;
+      }
+      this.#rejected += 1;
+    }
+    this.#waiting.splice(0, batch.length);
+  }
+
+  /** A failure leaves what is too old for the next time. */
+  #tidy(): void {
+    const now = this.#clock.now();
+    if (now - this.#tidiedAt < TIDY_MS) return;
+    this.#tidiedAt = now;
+    this.#limits.tidy().catch(() => undefined);
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(ms, resolve);
+    this.#endPause = () => {
+      cancel();
+      resolve();
+    };
+    return promise;
+  }
+}

@@ -1,0 +1,183 @@
+// Counts the limits of keys in the store, for all nodes together: one round trip reserves, and settlements are written behind (Q34).
+import { randomBytes } from 'node:crypto';
+import type { LimitBounds, LimitedTurn, LimitVerbs, Taken } from '../../store/store.ts';
+import type { Clock } from '../clock.ts';
+import type { Counters } from '../metrics.ts';
+import { Refusal } from '../turn/refusal.ts';
+import {
+  amountsWithin,
+  type Estimate,
+  type LimitCounts,
+  type LimitedKey,
+  type LimitState,
+  maxOf,
+  type Reserved,
+  refusalOf,
+  statesOf,
+} from './key-limits.ts';
+import type { KeyUse } from './key-use.ts';
+import type { Ledger } from './ledger.ts';
+import { type LimitSet, limitsOf } from './limit-kinds.ts';
+import { ReservationQueue } from './reservation-queue.ts';
+import type { Settlements } from './settlements.ts';
+import { useOfLedger, useOfStore } from './shared-use.ts';
+import type { Amounts } from './usage-totals.ts';
+
+/** The lease of this node: what turns reserve counts as long as it lasts. */
+export interface NodeLease {
+  /** Undefined while the node has none. */
+  readonly token: number | undefined;
+  /** Joins again: the store has no lease of this token any more. Resolves when it has, or cannot. */
+  lost(token: number): Promise<void>;
+}
+
+export interface SharedLimitsOptions {
+  readonly limits: Pick<LimitVerbs, 'take' | 'use'>;
+  readonly settlements: Settlements;
+  readonly node: NodeLease;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly counters: Counters;
+}
+
+/** Settlements that wait before turns of keys with limits are refused: running turns still add theirs, and admission limits their number. */
+export const MOST_SETTLEMENTS = 50_000;
+
+/** A reservation is tried again where the node had lost its lease, and where a settlement was on its way that may make room. */
+const TRIES = 3;
+
+interface Asked {
+  readonly key: string;
+  readonly set: LimitSet;
+  readonly amounts: Amounts;
+}
+
+/** What the store had of the key at a moment. */
+interface Snapshot {
+  readonly use: KeyUse;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+type Result =
+  | { readonly kind: 'granted'; readonly reserved: Reserved }
+  | (Snapshot & { readonly kind: 'refused'; readonly refusal: Refusal })
+  | { readonly kind: 'unavailable' };
+
+const UNAVAILABLE: Result = { kind: 'unavailable' };
+
+const CANNOT_CHECK = new Refusal('server_is_overloaded', {
+  message: 'The limits of this API key cannot be checked at the moment. Try again shortly.',
+  retryAfterMs: 5_000,
+});
+
+export class SharedLimits implements LimitCounts {
+  readonly #options: SharedLimitsOptions;
+  readonly #queue: ReservationQueue<Result>;
+  /** Begins the ids of this process's reservations. */
+  readonly #process = randomBytes(9).toString('base64url');
+  #reservations = 0;
+
+  constructor(options: SharedLimitsOptions) {
+    this.#options = options;
+    this.#queue = new ReservationQueue(options.clock);
+  }
+
+  async reserve(key: LimitedKey, estimate: () => Estimate): Promise<Reserved | Refusal> {
+    const set = limitsOf(key.limits);
+    const amounts = amountsWithin(set, estimate);
+    if (amounts instanceof Refusal) return amounts;
+    const asked = { key: key.id, set, amounts };
+    const result = await this.#queue.ask({
+      key: key.id,
+      ask: () => this.#ask(asked),
+      answeredBy: (other) => (other.kind === 'refused' ? refusedBy(asked, other) : other.kind === 'unavailable' ? other : undefined),
+      late: UNAVAILABLE,
+    });
+    if (result.kind === 'granted') return result.reserved;
+    if (result.kind === 'refused') return result.refusal;
+    this.#options.counters.add('limits_unavailable');
+    return CANNOT_CHECK;
+  }
+
+  async states(key: LimitedKey): Promise<readonly LimitState[]> {
+    const { clock, ledger, limits } = this.#options;
+    // Without the store, what this node knows.
+    const stored = await limits.use(key.id).catch(() => undefined);
+    const now = clock.now();
+    return statesOf(key, stored ? useOfStore(stored, now) : useOfLedger(key.id, ledger, now), now);
+  }
+
+  async #ask(asked: Asked): Promise<Result> {
+    const { settlements, clock, node } = this.#options;
+    const { key, set, amounts } = asked;
+    for (let i = 0; i < TRIES; i++) {
+      const at = clock.now();
+      const { token } = node;
+      if (token === undefined || settlements.waiting >= MOST_SETTLEMENTS) return UNAVAILABLE;
+      const turn = { grant: this.#nextGrant(), key, node: token, at, tokens: amounts.tokens, cost_nanos: amounts.costNanos };
+      const settling = settlements.isWriting(key);
+      const taken = await this.#take(turn, boundsOf(set));
+      if (taken?.outcome === 'granted') return { kind: 'granted', reserved: this.#reserved(turn, set, amounts) };
+      if (taken?.outcome === 'lost') await node.lost(token);
+      else if (taken?.outcome === 'refused') {
+        const refused = refusedBy(asked, { use: useOfStore(taken.use, at), at });
+        // A turn that ended here just now must not stand in the way of the next one of its client.
+        if (refused && !(settling && i === 0)) return refused;
+        await settlements.written();
+      } else return UNAVAILABLE;
+    }
+    return UNAVAILABLE;
+  }
+
+  /** Undefined where the store could not be reached. */
+  async #take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken | undefined> {
+    try {
+      const taken = await this.#options.limits.take(turn, bounds);
+      if (taken.outcome === 'unknown') this.#settle(turn, { used: undefined, minute: false, withdrawn: true });
+      return taken;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #reserved(turn: LimitedTurn, set: LimitSet, amounts: Amounts): Reserved {
+    const minute = set.minuteRequests || set.minuteTokens;
+    let settled = false;
+    return {
+      amounts,
+      settle: (used) => {
+        if (settled) return;
+        settled = true;
+        this.#settle(turn, { used: used && this.#options.ledger.count(turn.key, used.pool, used.totals), minute });
+      },
+    };
+  }
+
+  #settle({ grant, key }: LimitedTurn, end: Omit<Parameters<Settlements['add']>[0], 'grant' | 'key' | 'at'>): void {
+    const { settlements, clock } = this.#options;
+    settlements.add({ grant, key, at: clock.now(), ...end });
+  }
+
+  #nextGrant(): string {
+    this.#reservations += 1;
+    return `${this.#process}${this.#reservations}`;
+  }
+}
+
+/** Undefined where there was room. */
+function refusedBy({ set, amounts }: Asked, { use, at }: Snapshot): Result | undefined {
+  const refusal = refusalOf(set.limits, use, amounts, at);
+  return refusal && { kind: 'refused', refusal, use, at };
+}
+
+/** Cached by the object of the configuration: every turn asks. */
+const bounds = new WeakMap<LimitSet, LimitBounds>();
+
+function boundsOf(set: LimitSet): LimitBounds {
+  const known = bounds.get(set);
+  if (known) return known;
+  const made = Object.fromEntries(set.limits.map((limit) => [limit.name.replace(/^usd/, 'nanos'), maxOf(limit)]));
+  bounds.set(set, made);
+  return made;
+}

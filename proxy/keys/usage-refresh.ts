@@ -1,0 +1,66 @@
+// Usage that other nodes have settled reaches the ledger: what changed is gathered for a moment, and read together (Q34).
+import type { Store, UsageKey } from '../../store/store.ts';
+import type { Clock } from '../clock.ts';
+import type { Ledger } from './ledger.ts';
+import type { Settlements } from './settlements.ts';
+
+export interface UsageRefreshOptions {
+  readonly store: Pick<Store['usage'], 'read'>;
+  /** Usage of keys with limits, which is written beside the store's queue. */
+  readonly settlements: Pick<Settlements, 'whileStill' | 'withWaiting'> | undefined;
+  readonly ledger: Ledger;
+  readonly clock: Pick<Clock, 'after'>;
+}
+
+/** Every node writes the usage of busy keys ten times a second; each read also writes what waits here. */
+const GATHER_MS = 250;
+const AGAIN_MS = 1_000;
+
+export class UsageRefresh {
+  readonly #options: UsageRefreshOptions;
+  readonly #changed = new Map<string, UsageKey>();
+  #cancel: (() => void) | undefined;
+  #stopped = false;
+
+  constructor(options: UsageRefreshOptions) {
+    this.#options = options;
+  }
+
+  /** Other nodes have added to these. */
+  changed(keys: readonly UsageKey[]): void {
+    for (const key of keys) this.#changed.set(`${key.key_id}\n${key.pool}\n${key.day}`, key);
+    this.#readIn(GATHER_MS);
+  }
+
+  /** Sets no timer after this. */
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel?.();
+  }
+
+  #readIn(ms: number): void {
+    if (!this.#stopped) this.#cancel ??= this.#options.clock.after(ms, () => void this.#read());
+  }
+
+  async #read(): Promise<void> {
+    const keys = [...this.#changed];
+    this.#changed.clear();
+    const adopted = await this.#adopt(keys.map(([, key]) => key)).catch(() => false);
+    if (!adopted) for (const [name, key] of keys) this.#changed.set(name, key);
+    this.#cancel = undefined;
+    if (this.#changed.size > 0) this.#readIn(adopted ? GATHER_MS : AGAIN_MS);
+  }
+
+  /** @returns false where the rows came too late to be exact */
+  async #adopt(keys: readonly UsageKey[]): Promise<boolean> {
+    const { store, settlements, ledger } = this.#options;
+    let adopted = false;
+    const read = (isStill: () => boolean): Promise<void> =>
+      store.read(keys, (rows) => {
+        adopted = isStill();
+        if (adopted) ledger.adopt(settlements ? rows.map((row) => settlements.withWaiting(row)) : rows);
+      });
+    await (settlements ? settlements.whileStill(read) : read(() => true));
+    return adopted;
+  }
+}

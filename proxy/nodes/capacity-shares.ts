@@ -1,0 +1,236 @@
+// This node's slots of the accounts: turns use them without a round trip, more are asked for ahead, and what others lack goes back (Q34).
+import type { SlotVerbs } from '../../store/store.ts';
+import type { Clock } from '../clock.ts';
+import type { Counters } from '../metrics.ts';
+import type { AccountConfig } from '../turn/settings.ts';
+import type { Membership } from './membership.ts';
+import { ASK_AGAIN_MS, type ClaimKind, Share } from './share.ts';
+
+export interface CapacitySharesOptions {
+  readonly slots: SlotVerbs;
+  readonly membership: Pick<Membership, 'token' | 'standing' | 'lost' | 'listen' | 'nodes'>;
+  readonly clock: Clock;
+  readonly counters: Counters;
+}
+
+/** Claimed in one transaction. */
+const BATCH = 256;
+/** A turn that could go to more accounts waits for any, but asks for these many. */
+const MOST_ASKED = 32;
+
+export class CapacityShares {
+  readonly #options: CapacitySharesOptions;
+  readonly #shares = new Map<string, Share>();
+  /** What to claim next. */
+  readonly #due = new Map<string, ClaimKind>();
+  #listen: (account: string) => void = () => undefined;
+  #claiming: Promise<void> | undefined;
+  /** The lease may be lost: no turn begins until the store has answered. */
+  #suspended = false;
+  #stopped = false;
+  #askAgain: (() => void) | undefined;
+  /** Turns that could wait for more accounts than they ask for: each begins with another one. */
+  #turns = 0;
+
+  constructor(options: CapacitySharesOptions) {
+    this.#options = options;
+    options.membership.listen({
+      renewed: () => void this.#renewed(),
+      joined: () => this.#joined(),
+      reached: () => this.check(),
+    });
+  }
+
+  /** Claims an even part of every account. */
+  start(): Promise<void> {
+    for (const account of this.#shares.keys()) this.#due.set(account, 'ask');
+    return this.#claim();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#askAgain?.();
+  }
+
+  configure(accounts: readonly AccountConfig[]): void {
+    const most = new Map(accounts.map(({ id, max_concurrent }) => [id, max_concurrent]));
+    for (const id of most.keys()) if (!this.#shares.has(id)) this.#shares.set(id, new Share(0));
+    for (const [id, share] of this.#shares) {
+      const next = most.get(id) ?? 0;
+      if (next !== share.most) this.#due.set(id, next > share.most ? 'ask' : 'yield');
+      share.most = next;
+    }
+    void this.#claim();
+  }
+
+  capacityOf(account: string): number {
+    return this.#suspended ? 0 : (this.#shares.get(account)?.allowed ?? 0);
+  }
+
+  onChange(listen: (account: string) => void): void {
+    this.#listen = listen;
+  }
+
+  check(): void {
+    const suspended = this.#options.membership.standing() === 'unsure';
+    if (suspended === this.#suspended) return;
+    this.#suspended = suspended;
+    for (const account of this.#shares.keys()) this.#listen(account);
+  }
+
+  used(account: string, inFlight: number): void {
+    const share = this.#shares.get(account);
+    if (!share) return;
+    share.used(inFlight);
+    this.#review(account, share);
+  }
+
+  wanted(accounts: readonly string[]): () => void {
+    const first = accounts.length > MOST_ASKED ? this.#turns++ % accounts.length : 0;
+    const asked = [...accounts.slice(first), ...accounts.slice(0, first)].slice(0, MOST_ASKED).flatMap((account) => {
+      const share = this.#shares.get(account);
+      return share ? [[account, share] as const] : [];
+    });
+    for (const [account, share] of asked) {
+      share.waiting += 1;
+      this.#review(account, share);
+    }
+    this.#planToAskAgain();
+    return () => {
+      for (const [account, share] of asked) {
+        share.waiting -= 1;
+        this.#review(account, share);
+      }
+    };
+  }
+
+  ask(account: string): Promise<void> | undefined {
+    const share = this.#shares.get(account);
+    if (!share?.lacks(this.#options.clock.now())) return undefined;
+    const answered = this.wanted([account]);
+    return this.#claim().then(answered);
+  }
+
+  /** Other nodes are short of these accounts, or have given slots of them back. */
+  changed(accounts: readonly string[]): void {
+    const now = this.#options.clock.now();
+    const nodes = this.#livingNodes();
+    for (const account of accounts) {
+      const share = this.#shares.get(account);
+      if (share) this.#plan(account, share.dueAfterOthers(nodes, now));
+    }
+    void this.#claim();
+  }
+
+  /** Nodes came or went. */
+  nodesChanged(): void {
+    const nodes = this.#livingNodes();
+    for (const [account, share] of this.#shares) this.#plan(account, share.dueAmong(nodes));
+    void this.#claim();
+  }
+
+  /** By account, what this node holds. */
+  held(): readonly (readonly [account: string, slots: number])[] {
+    return [...this.#shares].map(([account, { held }]) => [account, held]);
+  }
+
+  #review(account: string, share: Share): void {
+    this.#plan(account, share.due(this.#options.clock.now()));
+    if (this.#due.size > 0) void this.#claim();
+  }
+
+  /** What is planned already is claimed with the numbers of that moment. */
+  #plan(account: string, kind: ClaimKind | undefined): void {
+    if (kind !== undefined && !this.#due.has(account)) this.#due.set(account, kind);
+  }
+
+  #livingNodes(): number {
+    const { membership, clock } = this.#options;
+    const now = clock.now();
+    return Math.max(1, membership.nodes.filter(({ expires_at }) => expires_at > now).length);
+  }
+
+  /** For what the change feed missed. */
+  async #renewed(): Promise<void> {
+    this.check();
+    this.nodesChanged();
+    const { slots, membership } = this.#options;
+    if (membership.token !== undefined) this.changed(await slots.short(membership.token).catch(() => []));
+  }
+
+  #joined(): void {
+    for (const [account, share] of this.#shares) {
+      share.forget();
+      this.#due.set(account, 'ask');
+    }
+    this.#suspended = false;
+    for (const account of this.#shares.keys()) this.#listen(account);
+    void this.#claim();
+  }
+
+  /** One transaction at a time. */
+  #claim(): Promise<void> {
+    this.#claiming ??= this.#claimDue().finally(() => {
+      this.#claiming = undefined;
+      this.#planToAskAgain();
+    });
+    return this.#claiming;
+  }
+
+  async #claimDue(): Promise<void> {
+    while (this.#due.size > 0 && !this.#stopped) {
+      const { token } = this.#options.membership;
+      // The accounts stay due: they are claimed when the node has joined.
+      if (token === undefined || !(await this.#claimOnce(token))) return;
+    }
+  }
+
+  /** @returns whether the store answered */
+  async #claimOnce(token: number): Promise<boolean> {
+    const { slots, membership, clock, counters } = this.#options;
+    const batch = [...this.#due].slice(0, BATCH).flatMap(([account, kind]) => {
+      this.#due.delete(account);
+      const share = this.#shares.get(account);
+      return share ? [{ account, share, before: { allowed: share.allowed }, claim: share.claim(account, kind) }] : [];
+    });
+    for (const { account, share, before } of batch) if (share.allowed !== before.allowed) this.#listen(account);
+    counters.add('slot_claims');
+    try {
+      const grants = await slots.claim(
+        token,
+        batch.map(({ claim }) => claim),
+      );
+      if (membership.token !== token) return true;
+      if (!grants) {
+        await membership.lost(token);
+        return membership.token !== token;
+      }
+      const granted = new Map(grants.map((grant) => [grant.account, grant]));
+      for (const { account, share, claim } of batch) {
+        const grant = granted.get(account);
+        if (grant) share.granted(grant, claim, clock.now());
+        if (share.most === 0 && share.held === 0) this.#shares.delete(account);
+        this.#listen(account);
+        this.#review(account, share);
+      }
+      return true;
+    } catch {
+      if (membership.token !== token) return false;
+      for (const { account, share, before } of batch) {
+        share.failed(before, clock.now());
+        this.#listen(account);
+      }
+      return false;
+    }
+  }
+
+  #planToAskAgain(): void {
+    const isShort = (share: Share): boolean => share.waiting > 0;
+    if (this.#stopped || this.#askAgain || ![...this.#shares.values()].some(isShort)) return;
+    this.#askAgain = this.#options.clock.after(ASK_AGAIN_MS, () => {
+      this.#askAgain = undefined;
+      for (const [account, share] of this.#shares) if (isShort(share)) this.#due.set(account, 'ask');
+      void this.#claim();
+    });
+  }
+}

@@ -1,0 +1,35 @@
+// The client whose websocket one node forwards to another: what the owner has to know of it to serve it as its own.
+import { isObject, type Json } from '../turn/json.ts';
+import type { Headers } from '../turn/turn.ts';
+
+export interface ForwardedClient {
+  /** The id of the key that opened the connection, and of its Pool. The node that forwards has checked the secret, which stays there. */
+  readonly key: string;
+  readonly pool: string;
+  /** Of the client's upgrade. */
+  readonly path: string;
+  readonly query: string;
+  /** Those that a turn or an account reads. */
+  readonly headers: Headers;
+  /** Of its first frame. */
+  readonly turn_id: string;
+}
+
+/** As the value of a header. */
+export const encodeClient = (client: ForwardedClient): string => Buffer.from(JSON.stringify(client)).toString('base64url');
+
+/** Undefined for a text that no node of this version writes. */
+export function decodeClient(text: string): ForwardedClient | undefined {
+  let decoded: unknown;
+  try {
+    decoded = JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+  if (!isObject(decoded)) return undefined;
+  const { key, pool, path, query, headers, turn_id } = decoded;
+  if (!areTexts(key, pool, path, query, turn_id) || !isObject(headers) || !areTexts(...Object.values(headers))) return undefined;
+  return decoded as unknown as ForwardedClient;
+}
+
+const areTexts = (...values: readonly (Json | undefined)[]): boolean => values.every((value) => typeof value === 'string');

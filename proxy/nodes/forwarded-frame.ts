@@ -1,0 +1,48 @@
+// What travels from the node of a client to the owner of its session: frames with their captured serving mode, refusals, and the end.
+import { isObject, type JsonObject } from '../turn/json.ts';
+import { ERRORS, type ErrorCode, Refusal } from '../turn/refusal.ts';
+import type { Body, ModeDecision } from '../turn/turn.ts';
+
+export type ForwardedMessage =
+  /** A `response.create` frame, and its size as the client sent it. Without a mode where its model had none at the client's node. */
+  | { readonly kind: 'frame'; readonly json: Body; readonly bytes: number; readonly mode?: ModeDecision }
+  /** The client's node refuses a frame: the owner answers in the order of the client's frames. */
+  | { readonly kind: 'refusal'; readonly refusal: Refusal }
+  /** The connection ends when the running turn has ended. */
+  | { readonly kind: 'end'; readonly code: number; readonly reason: string };
+
+export function encodeMessage(message: ForwardedMessage): string {
+  if (message.kind !== 'refusal') return JSON.stringify(message);
+  const { status, error } = message.refusal;
+  return JSON.stringify({ kind: message.kind, status, error });
+}
+
+/** Undefined for a text that no node of this version writes. */
+export function decodeMessage(data: Buffer): ForwardedMessage | undefined {
+  let message: unknown;
+  try {
+    message = JSON.parse(data.toString());
+  } catch {
+    return undefined;
+  }
+  if (!isObject(message)) return undefined;
+  switch (message.kind) {
+    case 'frame':
+      return isObject(message.json) && typeof message.bytes === 'number' ? (message as unknown as ForwardedMessage) : undefined;
+    case 'refusal': {
+      const refusal = refusalIn(message);
+      return refusal && { kind: 'refusal', refusal };
+    }
+    case 'end':
+      return typeof message.code === 'number' && typeof message.reason === 'string' ? (message as unknown as ForwardedMessage) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function refusalIn({ status, error }: JsonObject): Refusal | undefined {
+  if (typeof status !== 'number' || !isObject(error)) return undefined;
+  const { code, message, param } = error;
+  if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code) || typeof message !== 'string') return undefined;
+  return new Refusal(code as ErrorCode, { status, message, ...(typeof param === 'string' ? { param } : {}) });
+}

@@ -1,0 +1,109 @@
+// The internal listener: takes the websockets that other nodes forward to this one, each with a signed request; anything else is refused.
+import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Counters } from '../metrics.ts';
+import type { Limits, Timeouts } from '../turn/settings.ts';
+import { decodeClient, type ForwardedClient } from './forwarded-client.ts';
+import { HOP_HEADER, type HopSignature } from './hop-signature.ts';
+
+/** A signed request of another node to take over the websocket of its client. */
+export interface Hop {
+  readonly client: ForwardedClient;
+  readonly request: IncomingMessage;
+  readonly socket: Socket;
+  readonly head: Buffer;
+  /** Headers of the answer that accepts it. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Why a node does not take a client: it has no turn for it, or serves no new clients. */
+export type HopRefusal = 404 | 503;
+
+export interface HopListenerOptions {
+  /** The path of this process. A process that had its address before had another one. */
+  readonly path: string;
+  readonly signature: HopSignature;
+  readonly counters: Counters;
+  readonly limits: Limits;
+  readonly timeouts: Timeouts;
+  /** Takes the websocket, or says why not. */
+  readonly accept: (hop: Hop) => HopRefusal | undefined;
+}
+
+/** The client's headers are encoded in one of the request's. */
+const ENCODED = 1.5;
+const OWN_HEADER_BYTES = 4_096;
+/** An answer is all that a refused node waits for. */
+const LINGER_MS = 1_000;
+
+/** The path under which a process takes clients. @param owner as its sessions name it */
+export const hopPath = (owner: string): string => `/sessions/${encodeURIComponent(owner)}`;
+
+export class HopListener {
+  readonly #options: HopListenerOptions;
+  readonly #server: Server;
+
+  constructor(options: HopListenerOptions) {
+    const { limits, timeouts, counters } = options;
+    this.#options = options;
+    this.#server = createServer({
+      maxHeaderSize: Math.ceil(limits.header_bytes * ENCODED) + OWN_HEADER_BYTES,
+      headersTimeout: timeouts.client_header_ms,
+      requestTimeout: timeouts.client_header_ms,
+      connectionsCheckingInterval: LINGER_MS,
+      noDelay: true,
+    });
+    this.#server.maxConnections = limits.connections;
+    this.#server.on('drop', () => counters.add('hops_refused'));
+    this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+    this.#server.on('request', ({ socket }) => this.#refuse(socket, 401));
+    this.#server.on('connect', (_request, socket) => this.#refuse(socket as Socket, 401));
+    this.#server.on('clientError', (_error, socket) => this.#refuse(socket as Socket, 400));
+  }
+
+  /** Resolves with the address once connections are accepted. */
+  listen(host: string, port: number): Promise<AddressInfo> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', reject);
+        resolve(this.#server.address() as AddressInfo);
+      });
+    });
+  }
+
+  /** Ends all connections that are no websockets yet. */
+  close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    return closed;
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const { method = '', url = '', headers } = request;
+    const { accept, path, signature } = this.#options;
+    const accepted = signature.accept(method, url, headers);
+    const client = accepted && decodeClient(accepted.client);
+    if (!accepted || !client || headers.upgrade?.toLowerCase() !== 'websocket') this.#refuse(socket, 401);
+    else if (url !== path) answer(socket, 404);
+    else {
+      const refused = accept({ client, request, socket, head, headers: { [HOP_HEADER.signature]: accepted.answer } });
+      if (refused) answer(socket, refused);
+    }
+  }
+
+  /** What no other node sends. */
+  #refuse(socket: Socket, status: 400 | 401): void {
+    this.#options.counters.add('hops_refused');
+    answer(socket, status);
+  }
+}
+
+/** Without a body: nodes read the status alone. */
+function answer(socket: Socket, status: number): void {
+  socket.on('error', () => undefined);
+  if (socket.writable) socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+  socket.resume();
+  const cut = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(cut));
+}

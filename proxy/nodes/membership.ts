@@ -1,0 +1,228 @@
+// This process among the nodes of the store: it joins with a lease on its name, renews it, and finds out when it has lost it (Q34).
+import type { KnownNode, NewNode, NodeRow, NodeVerbs } from '../../store/store.ts';
+import { type Clock, withDeadline } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { Counters } from '../metrics.ts';
+
+export interface MembershipOptions {
+  readonly nodes: NodeVerbs;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly counters: Counters;
+  /** This node as it is now: a reload changes its digest. */
+  readonly self: () => Omit<NewNode, 'address'>;
+}
+
+/**
+ * `member`: the lease lasts. `unsure`: it has expired by this node's clock, and the store has not been asked since: the process may have
+ * been paused. `cut_off`: it has expired, and the store cannot be reached.
+ */
+export type Standing = 'member' | 'unsure' | 'cut_off';
+
+/** What others do when the membership changes. */
+export interface MembershipListener {
+  /** The lease was renewed, and the list of nodes read. */
+  renewed(): void;
+  /** A new lease: under it the node holds nothing yet but what its running turns reserved. */
+  joined(): void;
+  /** The store cannot be reached, or was reached again. */
+  reached(reachable: boolean): void;
+}
+
+const LEASE_MS = 30_000;
+const RENEW_MS = 5_000;
+/** While the store cannot be reached, or another process has the name. */
+const RETRY_MS = 1_000;
+/** An answer that the store could not be reached says nothing any more after this time. */
+const UNREACHABLE_MS = RENEW_MS + RETRY_MS;
+const LEAVE_MS = 2_000;
+
+/** Another process has the node's name. The message is for the operator. */
+export class NodeNameTaken extends Error {
+  override readonly name = 'NodeNameTaken';
+}
+
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #listeners: MembershipListener[] = [];
+  #address: string | null = null;
+  #lease: { readonly token: number; readonly until: number } | undefined;
+  /** The token of the last lease, which may be lost: running turns reserved under it. */
+  #lastToken: number | undefined;
+  /** When the store could not be reached last; undefined while it can. */
+  #unreachableAt: number | undefined;
+  #nodes: readonly KnownNode[] = [];
+  #joining: Promise<void> | undefined;
+  #renewing: Promise<void> | undefined;
+  #stopped = false;
+  #cancel: () => void = () => undefined;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+  }
+
+  /** The token of the last lease; undefined before the node has joined, and while another process has its name. */
+  get token(): number | undefined {
+    return this.#lease?.token;
+  }
+
+  /** The living nodes and those that died within a day, by name, as they were read last. */
+  get nodes(): readonly KnownNode[] {
+    return this.#nodes;
+  }
+
+  listen(listener: MembershipListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Costs one comparison while the lease lasts. A node that is unsure asks the store at once. */
+  standing(): Standing {
+    const now = this.#options.clock.now();
+    if (this.#lease && now < this.#lease.until) return 'member';
+    if (this.#unreachableAt !== undefined && now - this.#unreachableAt < UNREACHABLE_MS) return 'cut_off';
+    void this.#renew();
+    return 'unsure';
+  }
+
+  /**
+   * Joins, and renews from then on. Waits for the lease of a process that died with this name; a lease that is renewed meanwhile shows
+   * that the other process lives.
+   * @param address of the internal listener; null without one
+   * @throws NodeNameTaken, StoreError
+   */
+  async start(address: string | null): Promise<void> {
+    this.#address = address;
+    const { log, nodes } = this.#options;
+    this.#joined(await this.#first());
+    this.#nodes = await nodes.known();
+    log.info('node_joined', { node: this.#self().id, token: this.token, nodes: this.#nodes.length });
+    this.#schedule(RENEW_MS);
+  }
+
+  /** The first lease. */
+  async #first(): Promise<NodeRow> {
+    const { clock, log, nodes } = this.#options;
+    // The timers of the clock do not keep the process alive.
+    const alive = setInterval(() => undefined, LEASE_MS);
+    try {
+      for (let lastSeen: number | undefined; ; ) {
+        const answer = await nodes.join(this.#self(), LEASE_MS);
+        if ('joined' in answer) return answer.joined;
+        const { id, expires_at } = answer.taken;
+        if (lastSeen === undefined) log.warn('node_name_in_use', { node: id, until: expires_at });
+        else if (expires_at > lastSeen) throw new NodeNameTaken(takenMessage(answer.taken));
+        lastSeen = expires_at;
+        await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
+      }
+    } finally {
+      clearInterval(alive);
+    }
+  }
+
+  /** The store has no lease of this token: joins again. Resolves when that was tried. */
+  async lost(token: number): Promise<void> {
+    if (this.token === token) await this.#rejoin();
+  }
+
+  /** Tells the store what this node is now, without waiting for the next renewal. */
+  publish(): Promise<void> {
+    return this.#renew();
+  }
+
+  /** Reads the nodes again: one has joined or left, or an operator asks. A failure leaves the list as it was. */
+  async readNodes(): Promise<void> {
+    try {
+      this.#nodes = await this.#options.nodes.known();
+    } catch {
+      // The renewal finds out whether the store can be reached.
+    }
+  }
+
+  /** Ends the lease. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel();
+    const { nodes, clock } = this.#options;
+    if (this.token !== undefined)
+      await withDeadline(
+        nodes.leave(this.token).catch(() => undefined),
+        clock,
+        LEAVE_MS,
+      );
+  }
+
+  #self(): NewNode {
+    return { ...this.#options.self(), address: this.#address };
+  }
+
+  #schedule(ms: number): void {
+    if (this.#stopped) return;
+    this.#cancel();
+    this.#cancel = this.#options.clock.after(ms, () => void this.#renew());
+  }
+
+  /** One at a time. */
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#renewNow().finally(() => (this.#renewing = undefined));
+    return this.#renewing;
+  }
+
+  async #renewNow(): Promise<void> {
+    const { nodes } = this.#options;
+    const { token } = this;
+    try {
+      const until = token === undefined ? undefined : await nodes.renew({ ...this.#self(), token }, LEASE_MS);
+      if (until === undefined) await this.#rejoin();
+      else if (token !== undefined) this.#lease = { token, until };
+      this.#nodes = await nodes.known();
+      this.#reached(true);
+    } catch {
+      this.#reached(false);
+    }
+    if (this.#stopped) return;
+    const renewed = this.#unreachableAt === undefined && this.token !== undefined;
+    if (renewed) for (const listener of this.#listeners) listener.renewed();
+    this.#schedule(renewed ? RENEW_MS : RETRY_MS);
+  }
+
+  #rejoin(): Promise<void> {
+    this.#joining ??= this.#rejoinNow().finally(() => (this.#joining = undefined));
+    return this.#joining;
+  }
+
+  async #rejoinNow(): Promise<void> {
+    const { nodes, log, counters } = this.#options;
+    try {
+      const answer = await nodes.join(this.#self(), LEASE_MS, this.#lastToken);
+      if ('taken' in answer) {
+        if (this.#lease) log.error('node_name_taken', { node: answer.taken.id, address: answer.taken.address });
+        this.#lease = undefined;
+        return;
+      }
+      counters.add('node_leases_lost');
+      log.warn('node_lease_lost', { node: answer.joined.id, token: answer.joined.token });
+      this.#joined(answer.joined);
+      for (const listener of this.#listeners) listener.joined();
+    } catch {
+      this.#reached(false);
+    }
+  }
+
+  #joined({ token, expires_at }: NodeRow): void {
+    this.#lease = { token, until: expires_at };
+    this.#lastToken = token;
+  }
+
+  #reached(reachable: boolean): void {
+    const before = this.#unreachableAt === undefined;
+    this.#unreachableAt = reachable ? undefined : this.#options.clock.now();
+    if (before === reachable) return;
+    for (const listener of this.#listeners) listener.reached(reachable);
+  }
+}
+
+function takenMessage({ id, address, started_at, version }: NodeRow): string {
+  const place = address === null ? '' : ` at ${address}`;
+  const since = new Date(started_at).toISOString();
+  return `a node named ${id} is running already${place} (poolgate ${version}, since ${since}): give this process another node.id`;
+}

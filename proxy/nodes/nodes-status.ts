@@ -1,0 +1,75 @@
+// The nodes on the store as operators see them: who lives, with which program and configuration, and what each holds (Q34).
+import type { DatabaseStats, KnownNode } from '../../store/store.ts';
+import type { CapacityShares } from './capacity-shares.ts';
+import type { Membership, Standing } from './membership.ts';
+
+export interface NodeStatus {
+  readonly node: string;
+  /** Of its internal listener; null without one. */
+  readonly address: string | null;
+  /** Of the program. */
+  readonly version: string;
+  /** The digest of what its configuration has in common with the others. */
+  readonly config: string;
+  readonly state: 'this' | 'alive' | 'dead';
+  /** Whether its configuration differs from that of this node. */
+  readonly differs: boolean;
+  /** ISO 8601. */
+  readonly started_at: string;
+  /** Unix milliseconds. */
+  readonly lease_until: number;
+  /** Slots of accounts. */
+  readonly slots: number;
+  readonly leases: number;
+}
+
+/** The nodes as they were read last, a few seconds ago at most while the store can be reached. */
+export interface NodesStatus {
+  readonly nodes: readonly NodeStatus[];
+  /** This node's own. */
+  readonly standing: Standing;
+  readonly store: 'reachable' | 'unreachable';
+  /** Whether changes of other nodes arrive at once. */
+  readonly feed: 'connected' | 'polling';
+  readonly settlements_waiting: number;
+  /** By account, the slots of this node. */
+  readonly slots: Readonly<Record<string, number>>;
+}
+
+export interface NodesStatusOptions {
+  readonly membership: Pick<Membership, 'nodes' | 'standing' | 'token'>;
+  readonly shares: Pick<CapacityShares, 'held'>;
+  readonly database: DatabaseStats | undefined;
+  readonly settlementsWaiting: number;
+  /** Of this node's configuration as it is now. */
+  readonly digest: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+export function nodesStatus({ membership, shares, database, settlementsWaiting, digest, now }: NodesStatusOptions): NodesStatus {
+  const statusOf = ({ id, token, address, version, config_digest, started_at, expires_at, slots, leases }: KnownNode): NodeStatus => {
+    const own = token === membership.token;
+    const config = own ? digest : config_digest;
+    return {
+      node: id,
+      address,
+      version,
+      config,
+      state: own ? 'this' : expires_at > now ? 'alive' : 'dead',
+      differs: config !== digest,
+      started_at: new Date(started_at).toISOString(),
+      lease_until: expires_at,
+      slots,
+      leases,
+    };
+  };
+  return {
+    nodes: membership.nodes.map(statusOf),
+    standing: membership.standing(),
+    store: database?.reachable ? 'reachable' : 'unreachable',
+    feed: database?.feed_connected ? 'connected' : 'polling',
+    settlements_waiting: settlementsWaiting,
+    slots: Object.fromEntries(shares.held()),
+  };
+}

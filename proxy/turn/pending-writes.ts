@@ -1,0 +1,30 @@
+// What must be in the store before a turn's terminal event leaves, as far as it is not there yet (Q34).
+import { type Clock, LATE, withDeadline } from '../clock.ts';
+import type { Counters } from '../metrics.ts';
+
+/** After this time the terminal event leaves all the same. */
+const MOST_WAIT_MS = 50;
+
+export class PendingWrites {
+  /** Writes are stored in order: with the last one all are. */
+  #last: Promise<void> | undefined;
+  #wait: Promise<void> | undefined;
+
+  add(write: Promise<void>): void {
+    const stored: Promise<void> = write
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#last === stored) this.#last = undefined;
+      });
+    this.#last = stored;
+  }
+
+  /** Resolves when all is stored, and late in any case; undefined where nothing is missing. All callers wait for the same moment. */
+  whenStored(clock: Pick<Clock, 'after'>, counters: Counters): Promise<void> | undefined {
+    if (this.#wait || !this.#last) return this.#wait;
+    this.#wait = withDeadline(this.#last, clock, MOST_WAIT_MS).then((result) => {
+      if (result === LATE) counters.add('pins_late');
+    });
+    return this.#wait;
+  }
+}

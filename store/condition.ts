@@ -1,0 +1,10 @@
+// What an engine's inspection found about its database, in a sentence for operators.
+
+export interface StoreCondition {
+  /** `problem`: the gateway does not work with it, or will not. */
+  readonly level: 'ok' | 'warning' | 'problem';
+  /** Without data of rows. */
+  readonly message: string;
+  /** What to do; absent where nothing has to be done. */
+  readonly advice?: string;
+}

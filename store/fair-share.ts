@@ -1,0 +1,39 @@
+// Shares units among sharers: none gets more than it wants, and what one does not want is shared among the others.
+
+export interface Sharer {
+  readonly wanted: number;
+  readonly held: number;
+  /** When `held` changed last; Unix milliseconds. */
+  readonly since: number;
+}
+
+/** How long a sharer keeps a unit that others wait for: a hand-over after every short turn would cost more than it shares. */
+const TENURE_MS = 1_000;
+
+/**
+ * The share of one of the sharers (max-min fairness in whole numbers). What is left over goes round: with fewer units than sharers each
+ * one has a unit for some time.
+ */
+export function fairShare(units: number, sharers: readonly Sharer[], of: Sharer, now: number): number {
+  const level = levelOf(units, sharers);
+  if (of.wanted <= level) return of.wanted;
+  const left = units - sharers.reduce((sum, { wanted }) => sum + Math.min(wanted, level), 0);
+  const order = (sharer: Sharer): number => {
+    if (sharer.held <= level) return 1;
+    return now - sharer.since < TENURE_MS ? 0 : 2;
+  };
+  const queue = sharers.filter(({ wanted }) => wanted > level).sort((a, b) => order(a) - order(b) || a.since - b.since);
+  return queue.indexOf(of) < left ? level + 1 : level;
+}
+
+/** The most that every sharer can have, as far as it wants it. */
+function levelOf(units: number, sharers: readonly Sharer[]): number {
+  const wants = sharers.map(({ wanted }) => wanted).sort((a, b) => a - b);
+  let left = units;
+  for (const [i, wanted] of wants.entries()) {
+    const share = Math.floor(left / (wants.length - i));
+    if (wanted > share) return share;
+    left -= wanted;
+  }
+  return units;
+}

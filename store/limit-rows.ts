@@ -1,0 +1,86 @@
+// What the limits of keys over all nodes are counted in: reservations, settlements, and the use of a key (Q34). Times are Unix milliseconds.
+import type { UsageRow } from './rows.ts';
+
+/** What a turn reserves. Times are Unix milliseconds. */
+export interface LimitedTurn {
+  /** Unique. A second reservation with the same id reserves nothing again, and is granted. */
+  readonly grant: string;
+  readonly key: string;
+  /** The token of its node: the reservation counts until it is settled, as long as the lease of the node lasts. */
+  readonly node: number;
+  readonly at: number;
+  readonly tokens: number;
+  readonly cost_nanos: number;
+}
+
+/** The most that a key may use, the turn itself included; what is absent is not limited. */
+export interface LimitBounds {
+  readonly concurrent?: number;
+  readonly requests_per_minute?: number;
+  readonly requests_per_day?: number;
+  readonly tokens_per_minute?: number;
+  readonly tokens_per_day?: number;
+  readonly tokens_per_week?: number;
+  readonly nanos_per_day?: number;
+  readonly nanos_per_week?: number;
+}
+
+export interface UsedAmounts {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly cost_nanos: number;
+}
+
+/** The use of one key by all nodes. */
+export interface StoredUse {
+  /** Of the turns that have reserved and have not been settled. */
+  readonly running: UsedAmounts;
+  /** The last minute, by slots of `SLOT_MS`, oldest first. Requests count from their reservation, tokens from their settlement. */
+  readonly minute: readonly (Omit<UsedAmounts, 'cost_nanos'> & { readonly slot: number })[];
+  /** The settled use of the last seven UTC days, oldest first. */
+  readonly days: readonly (UsedAmounts & { readonly day: number })[];
+}
+
+export type Taken =
+  | { readonly outcome: 'granted' }
+  /** Nothing was reserved. */
+  | { readonly outcome: 'refused'; readonly use: StoredUse }
+  /** The node's lease has expired: nothing was reserved, and what the node holds counts no more. */
+  | { readonly outcome: 'lost' }
+  /** The answer was lost: the reservation may have been made, and is to be withdrawn. */
+  | { readonly outcome: 'unknown' };
+
+/** The end of a reservation. */
+export interface Settlement {
+  readonly grant: string;
+  readonly key: string;
+  /** Undefined for a turn that was never sent to an account: it used nothing. */
+  readonly used: UsageRow | undefined;
+  readonly at: number;
+  /** Whether the key has a limit of a minute. */
+  readonly minute: boolean;
+  /** The answer to the reservation was lost: it is withdrawn where it was made, and refused where it still comes. */
+  readonly withdrawn?: true;
+}
+
+/**
+ * The width of the slots of the last minute. Slots are named by their end, and an amount counts for a minute from there: up to a slot
+ * longer than its own minute, and never shorter. A key has at most 241 slots at a time.
+ */
+const SLOT_MS = 250;
+
+export const slotOf = (at: number): number => Math.ceil(at / SLOT_MS) * SLOT_MS;
+
+/** Slots that count at `at` are greater than this. */
+export const slotsAfter = (at: number): number => at - 60_000;
+
+export const DAY_MS = 86_400_000;
+
+/** The first of the seven UTC days that end with the one of `at`. */
+export const weekStart = (at: number): number => at - (at % DAY_MS) - 6 * DAY_MS;
+
+/** Older slots are deleted with the next settlement of their key. */
+export const SLOTS_KEPT_MS = 120_000;
+
+/** Reservations that were never settled, because their node ended: they count nowhere. */
+export const GRANTS_KEPT_MS = 8 * DAY_MS;

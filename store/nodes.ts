@@ -1,0 +1,86 @@
+// The nodes on the database: each has a lease on its name, with a token that fences what it writes, and tells the others where and what it is.
+import { type Driver, increment } from './driver.ts';
+import { select, where } from './query.ts';
+import type { NodeRow } from './rows.ts';
+import { nodes } from './tables.ts';
+
+/** What a node holds beside its name. */
+export interface KnownNode extends NodeRow {
+  /** Slots of accounts. */
+  readonly slots: number;
+  /** Leases of its process on other names. */
+  readonly leases: number;
+}
+
+export type NewNode = Omit<NodeRow, 'token' | 'expires_at'>;
+
+export type Joined = { readonly joined: NodeRow } | { readonly taken: NodeRow };
+
+export interface NodeVerbs {
+  /**
+   * Takes a lease on the node's name. Where another process has one that has not expired: its row, and nothing changes.
+   * @param former the token of this process's own lost lease: what running turns reserved under it counts again, under the new one
+   */
+  join(node: NewNode, ttlMs: number, former?: number): Promise<Joined>;
+  /** When the lease now expires; undefined where it was lost: it had expired, or another process has the name. */
+  renew(node: Pick<NodeRow, 'id' | 'token' | 'config_digest'>, ttlMs: number): Promise<number | undefined>;
+  /** Ends the lease: what the node held is free. Other processes hear of it, and of one that joins, through `changes`. */
+  leave(token: number): Promise<void>;
+  /** The nodes whose lease has not expired, by name. */
+  list(): Promise<readonly NodeRow[]>;
+  /** Also those that ended without leaving, for a day; with what they hold. */
+  known(): Promise<readonly KnownNode[]>;
+}
+
+/** How long a node that ended without leaving is remembered. */
+export const DEAD_NODES_KEPT_MS = 86_400_000;
+
+/** The expiry time of a node that left: it is not among those that died. */
+const LEFT = 0;
+
+/** The owner of a lease is the id of a node, a slash, and a random part of its process. */
+const KNOWN = `
+  SELECT id, token, address, version, config_digest, started_at, expires_at,
+    (SELECT coalesce(sum(held), 0) FROM slots WHERE slots.node = nodes.token) AS slots,
+    (SELECT count(*) FROM leases
+      WHERE substr(leases.owner, 1, length(nodes.id) + 1) = nodes.id || '/' AND leases.expires_at > $1) AS leases
+  FROM nodes WHERE expires_at > $2 ORDER BY id`;
+
+/** @param clock Unix milliseconds of this process: leases are compared by the clock that all nodes share */
+export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
+  const ahead = (): number => driver.now() - clock();
+  const here = <Row extends NodeRow>(row: Row): Row => ({ ...row, expires_at: row.expires_at - ahead() });
+  return {
+    join: (node, ttlMs, former) =>
+      driver.update<Joined>(async (transaction) => {
+        // The lock that this takes lets one process join at a time.
+        const token = await increment(transaction, 'lease_token');
+        const now = driver.now();
+        const [other] = await select(transaction, nodes, { where: [where('id = ?', node.id), where('expires_at > ?', now)] });
+        if (other) return { result: { taken: here(other) }, batch: new Map() };
+        if (former !== undefined) await transaction.run('UPDATE key_grants SET node = $1 WHERE node = $2', [token, former]);
+        const row = { ...node, token, expires_at: now + ttlMs };
+        return { result: { joined: here(row) }, batch: new Map([[nodes, [row]]]) };
+      }),
+    async renew({ id, token, config_digest }, ttlMs) {
+      const expires_at = clock() + ttlMs;
+      const now = driver.now();
+      const sql = 'UPDATE nodes SET expires_at = $1, config_digest = $2 WHERE id = $3 AND token = $4 AND expires_at > $5';
+      return (await driver.run(sql, [now + ttlMs, config_digest, id, token, now])) === 1 ? expires_at : undefined;
+    },
+    leave: (token) =>
+      driver.update(async (transaction) => {
+        const left = await select(transaction, nodes, { where: [where('token = ?', token)] });
+        await transaction.run('DELETE FROM slots WHERE node = $1', [token]);
+        return { result: undefined, batch: new Map(left.length > 0 ? [[nodes, left.map((row) => ({ ...row, expires_at: LEFT }))]] : []) };
+      }),
+    async list() {
+      return (await select(driver, nodes, { where: [where('expires_at > ?', driver.now())], order: 'id' })).map(here);
+    },
+    async known() {
+      const now = driver.now();
+      const records = await driver.query(KNOWN, [now, Math.max(LEFT, now - DEAD_NODES_KEPT_MS)]);
+      return records.map((record) => here({ ...nodes.decode(record), slots: Number(record.slots), leases: Number(record.leases) }));
+    },
+  };
+}

@@ -1,0 +1,10 @@
+// What an operator's log learns of the store: an event and safe fields.
+
+export type Notice = (event: StoreEvent, fields?: Readonly<Record<string, string | number>>) => void;
+
+export type StoreEvent =
+  | 'store_clock_differs' // the machine's clock and the database's differ by more than a second
+  | 'store_unreachable' // statements of turns fail at once until it is back; what is queued waits
+  | 'store_reachable'
+  | 'store_feed_lost' // changes of other nodes are polled until it is back
+  | 'store_feed_connected';

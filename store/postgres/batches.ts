@@ -1,0 +1,126 @@
+// Writes batches of rows, each once: also one that is written again because the answer to its commit was lost.
+import { randomUUID } from 'node:crypto';
+import { changeRows } from '../changes.ts';
+import { type Batch, type Guard, lost } from '../driver.ts';
+import { changes, type Table } from '../tables.ts';
+import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
+import { type Insertion, insertionOf } from './insertion.ts';
+
+export interface RecordOptions {
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  /** Names this process in the change records. */
+  readonly writer: string;
+}
+
+export interface BatchOptions extends RecordOptions {
+  /** Whether a batch that may be committed already is recognised, or written again. */
+  readonly repeated: 'once' | 'again';
+}
+
+/** What a transaction does before its rows. */
+interface Checks {
+  /** Undefined for a batch that may be written twice. */
+  readonly number: number | undefined;
+  readonly guard: Guard | undefined;
+}
+
+/** Writes nothing where this batch or a later one is committed already; waits for one that is about to be. */
+const ONCE =
+  'INSERT INTO written_batches (process, batch, at) VALUES ($1, $2, $3) ' +
+  'ON CONFLICT (process) DO UPDATE SET batch = excluded.batch, at = excluded.at WHERE written_batches.batch < excluded.batch';
+
+/** The lock that this takes makes the order of versions the order of commits. */
+const NEXT_VERSION: Insertion = { sql: "UPDATE counters SET value = value + 1 WHERE name = 'version'", values: [] };
+const CURRENT_VERSION = "(SELECT value FROM counters WHERE name = 'version')";
+
+/** Notifications reach the other processes when the transaction is committed. */
+const NOTIFY = "SELECT pg_notify('poolgate.' || current_schema(), $1)";
+
+export const COMMIT: Insertion = { sql: 'COMMIT', values: [] };
+
+/** A process that could not write for so long does not come back. */
+const REMEMBERED_MS = 8 * 86_400_000;
+
+export class BatchWriter {
+  readonly #connections: Connections;
+  readonly #options: BatchOptions;
+  readonly #process = randomUUID();
+  #last: Batch | undefined;
+  #number = 0;
+
+  constructor(connections: Connections, options: BatchOptions) {
+    this.#connections = connections;
+    this.#options = options;
+  }
+
+  /** Deletes what is known of the batches of processes that ended long ago. */
+  async forget(): Promise<void> {
+    const before = this.#options.clock() - REMEMBERED_MS;
+    await this.#connections.use((connection) => connection.run('DELETE FROM written_batches WHERE at < $1', [before]));
+  }
+
+  /** One batch at a time. The same batch again is the repetition of a write that failed. */
+  write(batch: Batch, guard?: Guard): Promise<void> {
+    if (batch !== this.#last) {
+      this.#last = batch;
+      this.#number++;
+    }
+    const number = this.#number;
+    const insertions = insertionsOf(batch, this.#options);
+    // Rows that a second write ignores need no number, and one statement is a transaction already.
+    const once = this.#options.repeated === 'once' && [...batch.keys()].some(({ onConflict }) => onConflict !== 'keep');
+    return this.#connections.use(async (connection) => {
+      if (!once && !guard && insertions.length === 1) await sendAll(connection, insertions);
+      else await this.#transaction(connection, insertions, { number: once ? number : undefined, guard });
+    });
+  }
+
+  /** Everything that locks rows of others is sent at once, with the commit: the locks never wait for this process. */
+  async #transaction(connection: Connection, insertions: readonly Insertion[], { number, guard }: Checks): Promise<void> {
+    const begun = connection.script('BEGIN');
+    // It fails as the statements behind it do.
+    begun.catch(() => undefined);
+    try {
+      if (number !== undefined) {
+        const [, first] = await Promise.all([begun, connection.run(ONCE, [this.#process, number, this.#options.clock()])]);
+        if (first === 0) return await connection.script('ROLLBACK');
+      }
+      if (guard && (await connection.query(`${guard.sql} FOR UPDATE`, guard.values)).length === 0) throw lost();
+      await Promise.all([begun, sendAll(connection, [...insertions, COMMIT])]);
+    } catch (error) {
+      await connection.script('ROLLBACK').catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** @throws StoreError of the first that failed: those after it fail because of it */
+export async function sendAll(connection: Connection, statements: readonly Insertion[]): Promise<void> {
+  const results = await Promise.allSettled(statements.map(({ sql, values }) => connection.send(sql, values)));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+/**
+ * The lock of the version is taken after all untracked rows. Each table's rows are in the order of their keys, and batches with tracked
+ * rows follow one another from that lock on: no two batches wait for each other.
+ */
+export function insertionsOf(batch: Batch, { clock, writer }: RecordOptions): readonly Insertion[] {
+  const tables = [...batch].toSorted(([one], [other]) => (one.name < other.name ? -1 : 1));
+  const rowsOf = (tracked: boolean): readonly Insertion[] =>
+    tables.flatMap(([table, rows]) => (table.tracked === tracked ? slicesOf(table, rows).map((slice) => insertionOf(table, slice)) : []));
+  const recorded = changeRows(batch, { version: 0, writer, at: clock() });
+  if (recorded.length === 0) return rowsOf(false);
+  const record = insertionOf(changes, recorded, { version: CURRENT_VERSION });
+  return [...rowsOf(false), NEXT_VERSION, ...rowsOf(true), record, { sql: NOTIFY, values: [writer] }];
+}
+
+/** Patches with the same fields fit into one statement. */
+function slicesOf(table: Table, rows: readonly object[]): readonly (readonly object[])[] {
+  if (table.onConflict === 'keep') return [rows];
+  const sorted = rows.toSorted((one, other) => (table.identity(one) < table.identity(other) ? -1 : 1));
+  if (table.onConflict !== 'patch') return [sorted];
+  const fieldsIn = (row: object): string => table.fields.flatMap((field) => (field.of(row) === undefined ? [] : [field.column])).join();
+  return [...Map.groupBy(sorted, fieldsIn).values()];
+}

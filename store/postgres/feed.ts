@@ -1,0 +1,146 @@
+// The feed: a connection of its own that listens for the notifications of other processes. While it is down, changes are polled.
+import pg from 'pg';
+import type { Notice } from '../notice.ts';
+import { type DatabaseClock, READ_CLOCK } from './database-clock.ts';
+import type { Outage } from './outage.ts';
+
+export interface FeedOptions {
+  readonly url: string;
+  /** Names this process: its own notifications are ignored. */
+  readonly writer: string;
+  /** Measured with every check of the connection. */
+  readonly clock: DatabaseClock;
+  /** Hears of a lost connection. */
+  readonly outage: Outage;
+  readonly notice: Notice;
+}
+
+export interface FeedStats {
+  readonly connected: boolean;
+  /** How often the connection was lost. */
+  readonly losses: number;
+}
+
+const CONNECT_MS = 2_000;
+/** A connection whose other end is gone is found by a statement without an answer. */
+const CHECK_MS = 5_000;
+const ANSWER_MS = 2_000;
+/** Pauses between attempts to connect. */
+const PAUSES_MS = { first: 100, longest: 5_000 } as const;
+/** Many commits in this time make one call. */
+const SPACING_MS = 50;
+
+const NOTHING = (): void => undefined;
+
+/** The library's types do not have it. */
+type Client = pg.Client & { unref?(): void };
+
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #wake: () => void;
+  #closed = false;
+  #endPause = NOTHING;
+  #connected = false;
+  #losses = 0;
+  #waking: NodeJS.Timeout | undefined;
+  #lastWake = 0;
+
+  /** @param wake called when other processes may have written: after notifications, and when the connection is there again */
+  constructor(options: FeedOptions, wake: () => void) {
+    this.#options = options;
+    this.#wake = wake;
+    void this.#follow();
+  }
+
+  get stats(): FeedStats {
+    return { connected: this.#connected, losses: this.#losses };
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#waking);
+    this.#endPause();
+  }
+
+  async #follow(): Promise<void> {
+    let pause: number = PAUSES_MS.first;
+    while (!this.#closed) {
+      const client: Client = new pg.Client({
+        connectionString: this.#options.url,
+        application_name: 'poolgate feed',
+        connectionTimeoutMillis: CONNECT_MS,
+        query_timeout: ANSWER_MS,
+        keepAlive: true,
+      });
+      client.on('error', () => undefined);
+      client.on('notification', ({ payload }) => this.#notified(payload));
+      try {
+        await this.#listen(client);
+        pause = PAUSES_MS.first;
+        await this.#watch(client);
+      } catch {
+        // The next attempt follows.
+      }
+      void client.end().catch(() => undefined);
+      if (this.#connected) this.#lost();
+      await this.#pause(pause);
+      pause = Math.min(pause * 2, PAUSES_MS.longest);
+    }
+  }
+
+  async #listen(client: Client): Promise<void> {
+    await client.connect();
+    client.unref?.();
+    // The name of a channel is no value: it cannot be bound.
+    const { rows } = await client.query<{ channel: string }>("SELECT quote_ident('poolgate.' || current_schema()) AS channel");
+    await client.query(`LISTEN ${rows[0]?.channel}`);
+    this.#connected = true;
+    if (this.#losses > 0) this.#options.notice('store_feed_connected');
+    this.#notified(undefined);
+  }
+
+  /** Rejects when the connection has ended, or does not answer. */
+  async #watch(client: Client): Promise<void> {
+    const end = (): void => this.#endPause();
+    client.once('end', end);
+    try {
+      while (!this.#closed) {
+        await this.#options.clock.measure(async () => Number((await client.query<{ now: string }>(READ_CLOCK)).rows[0]?.now));
+        await this.#pause(CHECK_MS);
+      }
+    } finally {
+      client.off('end', end);
+    }
+  }
+
+  #lost(): void {
+    this.#connected = false;
+    if (this.#closed) return;
+    this.#losses++;
+    this.#options.outage.suspect();
+    this.#options.notice('store_feed_lost');
+  }
+
+  #notified(writer: string | undefined): void {
+    if (writer === this.#options.writer || this.#waking || this.#closed) return;
+    const wait = Math.max(0, this.#lastWake + SPACING_MS - performance.now());
+    this.#waking = setTimeout(() => {
+      this.#waking = undefined;
+      this.#lastWake = performance.now();
+      this.#wake();
+    }, wait).unref();
+  }
+
+  /** Does not keep the process alive. */
+  async #pause(ms: number): Promise<void> {
+    if (this.#closed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#endPause = NOTHING;
+  }
+}

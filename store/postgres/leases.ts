@@ -1,0 +1,36 @@
+// Leases in one statement each. A token comes from a sequence; a lease that was released stays as an expired row until it is purged.
+import type { LeaseVerbs } from '../lease-verbs.ts';
+import type { Connections } from './connections.ts';
+
+/** A held lease costs a read and no write. The token is drawn again where another process was faster: it is the greatest by then. */
+const ACQUIRE = `
+  INSERT INTO leases (name, owner, token, expires_at)
+  SELECT $1::text, $2::text, nextval('lease_tokens'), $3::bigint
+  WHERE NOT EXISTS (SELECT 1 FROM leases WHERE name = $4 AND expires_at > $5)
+  ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, token = nextval('lease_tokens'), expires_at = excluded.expires_at
+  WHERE leases.expires_at <= $6
+  RETURNING token
+`;
+const RENEW = 'UPDATE leases SET expires_at = $1 WHERE name = $2 AND token = $3 AND expires_at > $4';
+const RELEASE = 'UPDATE leases SET expires_at = 0 WHERE name = $1 AND token = $2';
+
+/** @param now Unix milliseconds by the database's clock; the expiry times that callers get are by their own */
+export function leasesOf(connections: Connections, clock: () => number, now: () => number): LeaseVerbs {
+  return {
+    async acquire(name, owner, ttlMs) {
+      const expires_at = clock() + ttlMs;
+      const at = now();
+      const rows = await connections.use((connection) => connection.query(ACQUIRE, [name, owner, at + ttlMs, name, at, at]));
+      return rows[0] && { name, owner, token: Number(rows[0].token), expires_at };
+    },
+    async renew(lease, ttlMs) {
+      const expires_at = clock() + ttlMs;
+      const at = now();
+      const renewed = await connections.use((connection) => connection.run(RENEW, [at + ttlMs, lease.name, lease.token, at]));
+      return renewed === 1 ? { ...lease, expires_at } : undefined;
+    },
+    async release({ name, token }) {
+      await connections.use((connection) => connection.run(RELEASE, [name, token]));
+    },
+  };
+}

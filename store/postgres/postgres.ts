@@ -1,0 +1,81 @@
+// The PostgreSQL engine: pools of connections for turns, for the writer and for operators, and the feed; several nodes share one database.
+import type { DatabaseStats, Driver } from '../driver.ts';
+import type { Notice } from '../notice.ts';
+import { BatchWriter } from './batches.ts';
+import { Connections } from './connections.ts';
+import { DatabaseClock, READ_CLOCK } from './database-clock.ts';
+import { Feed } from './feed.ts';
+import { leasesOf } from './leases.ts';
+import { takeLimits } from './limits.ts';
+import { Outage } from './outage.ts';
+import { serialised, updated } from './transactions.ts';
+import { upgrade } from './upgrade.ts';
+
+export interface PostgresOptions {
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  /** Names this process in the change records. */
+  readonly writer: string;
+  readonly notice: Notice;
+  /** Most of them at once, at least 8. */
+  readonly connections: number;
+}
+
+/** Beside the feed and these two kinds of connections, all are for turns. */
+const TURNS = { waitMs: 1_000, deadlineMs: 2_000 } as const;
+const FEEDS = 1;
+
+/** Containers that start together: the database is a few seconds later. */
+const PATIENCE_MS = 10_000;
+/** One for pins, one for all other rows. */
+const WRITER = { most: 2, waitMs: 2_000, deadlineMs: 5_000 } as const;
+const OPERATORS = { most: 2, waitMs: 5_000, deadlineMs: 30_000 } as const;
+
+/** Opens the database and migrates it. @param url a secret: no message has its password */
+export async function openPostgres(url: string, { clock, writer, notice, connections }: PostgresOptions): Promise<Driver> {
+  await upgrade(url, { clock, patienceMs: PATIENCE_MS });
+  const time = new DatabaseClock(clock, notice);
+  const outage = new Outage({ url, notice });
+  const turns = new Connections({ url, ...TURNS, most: connections - WRITER.most - OPERATORS.most - FEEDS, outage });
+  const writing = new Connections({ url, ...WRITER });
+  const operators = new Connections({ url, ...OPERATORS, outage });
+  const pools = [turns, writing, operators];
+  const batches = new BatchWriter(writing, { clock, writer, repeated: 'once' });
+  const besides = new BatchWriter(writing, { clock, writer, repeated: 'again' });
+  let feed: Feed | undefined;
+  await batches.forget();
+  await turns.use((connection) => time.measure(async () => Number((await connection.query(READ_CLOCK, []))[0]?.now)));
+  return {
+    shared: true,
+    now: () => time.now(),
+    query: (sql, values) => turns.use((connection) => connection.query(sql, values)),
+    run: (sql, values) => turns.use((connection) => connection.run(sql, values)),
+    transaction: (work) => serialised(turns, work),
+    browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
+    update: (work) => updated(turns, { clock, writer }, work),
+    takeLimits: (turn, bounds) => takeLimits(turns, turn, bounds),
+    maintain: (sql, values) => operators.use((connection) => connection.run(sql, values)),
+    write: (batch, guard) => outage.watch(() => batches.write(batch, guard)),
+    writeBeside: (batch) => outage.watch(() => besides.write(batch)),
+    leases: leasesOf(turns, clock, () => time.now()),
+    listen(wake) {
+      feed = new Feed({ url, writer, clock: time, outage, notice }, wake);
+    },
+    stats(): DatabaseStats {
+      const all = pools.map(({ stats }) => stats);
+      return {
+        reachable: !outage.lasts,
+        feed_connected: feed?.stats.connected ?? false,
+        feed_losses: feed?.stats.losses ?? 0,
+        connections: all.reduce((sum, { open }) => sum + open, 0),
+        waiting: all.reduce((sum, { waiting }) => sum + waiting, 0),
+        clock_difference_ms: time.differenceMs,
+      };
+    },
+    async close() {
+      feed?.close();
+      outage.close();
+      await Promise.all(pools.map((pool) => pool.close()));
+    },
+  };
+}

@@ -1,0 +1,143 @@
+// Inspects a SQLite file for operators: integrity, schema version, sizes, and the disk that it is on. It is opened for reading only.
+import { constants } from 'node:fs';
+import { access, stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { StoreCondition } from '../condition.ts';
+import { StoreError } from '../errors.ts';
+import { schemaCondition } from '../migrations.ts';
+import { Connection } from './connection.ts';
+
+export async function inspectSqlite(path: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
+  const size = await sizeOf(path);
+  const disk = await diskConditions(await nearestFolder(path));
+  if (size === undefined) return [{ level: 'ok', message: `${path} does not exist; the first start creates it.` }, ...disk];
+  return [...(await contentConditions(path, deadlineMs)), ...(await sizeConditions(path, size)), ...disk];
+}
+
+/** SQLite's own list ends there. */
+const MOST_FAULTS = 20;
+
+async function contentConditions(path: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
+  let connection: Connection | undefined;
+  try {
+    // Without a log of writes no process has the database open, and SQLite would create one.
+    const isOpen = (await sizeOf(`${path}-wal`)) !== undefined;
+    connection = await Connection.openReadOnly(path, isOpen ? 'shared' : 'immutable');
+    return [...(await versionConditions(connection, path)), await integrityCondition(connection, path, deadlineMs)];
+  } catch (thrown) {
+    if (thrown instanceof StoreError) return [unreadable(path, thrown)];
+    throw thrown;
+  } finally {
+    await connection?.close();
+  }
+}
+
+async function integrityCondition(connection: Connection, path: string, deadlineMs: number): Promise<StoreCondition> {
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    connection.interrupt();
+  }, deadlineMs);
+  try {
+    const rows = await connection.query(`PRAGMA integrity_check(${MOST_FAULTS})`, []);
+    const faults = rows.map((row) => String(row.integrity_check)).filter((text) => text !== 'ok');
+    if (faults.length === 0) return { level: 'ok', message: `${path} passes SQLite's integrity check.` };
+    return damaged(path, `SQLite's integrity check finds ${faults.length === MOST_FAULTS ? 'at least ' : ''}${faults.length} faults`);
+  } catch (thrown) {
+    if (!late) throw thrown;
+    return {
+      level: 'warning',
+      message: `${path}: the integrity check did not end within ${deadlineMs / 1000} s.`,
+      advice: `Run it on a copy: sqlite3 ${path} ".backup copy.db", then sqlite3 copy.db "PRAGMA integrity_check".`,
+    };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function versionConditions(connection: Connection, path: string): Promise<readonly StoreCondition[]> {
+  const tables = await connection.query("SELECT name FROM sqlite_master WHERE name = 'schema_version'", []);
+  if (tables.length === 0) return [{ level: 'ok', message: `${path} has no tables; the next start creates them.` }];
+  const condition = await schemaCondition(connection, path);
+  return condition ? [condition] : [];
+}
+
+function unreadable(path: string, { code, message }: StoreError): StoreCondition {
+  if (code === 'corrupt') return damaged(path, 'it is not a SQLite database, or a damaged one');
+  if (code === 'locked') {
+    return {
+      level: 'problem',
+      message: `${path} is locked by another process.`,
+      advice: 'Find that process, such as `sqlite3`, and end it.',
+    };
+  }
+  return { level: 'problem', message: `${path} cannot be read (${message}).`, advice: 'Run doctor as the user of the gateway.' };
+}
+
+const damaged = (path: string, how: string): StoreCondition => ({
+  level: 'problem',
+  message: `${path} is damaged: ${how}.`,
+  advice: `Stop the gateway and restore a backup, or keep what can be read: sqlite3 ${path} ".recover" | sqlite3 new.db.`,
+});
+
+/** The gateway lets the log of writes grow to 64 MiB; a reader that never ends keeps it from being emptied. */
+const LARGE_LOG_BYTES = 256 << 20;
+
+async function sizeConditions(path: string, size: number): Promise<readonly StoreCondition[]> {
+  const log = (await sizeOf(`${path}-wal`)) ?? 0;
+  const sizes = `${path} has ${mebibytes(size)}, and its log of writes ${mebibytes(log)}`;
+  const writable = await access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  return [
+    log <= LARGE_LOG_BYTES
+      ? { level: 'ok', message: `${sizes}.` }
+      : {
+          level: 'warning',
+          message: `${sizes}: SQLite could not empty it.`,
+          advice: 'End other programs that read the database; the log is emptied then.',
+        },
+    ...(writable
+      ? []
+      : [{ level: 'problem', message: `${path} cannot be written.`, advice: 'Give the file to the user of the gateway.' } as const]),
+  ];
+}
+
+const SCARCE_BYTES = 100 << 20;
+const LOW_BYTES = 1 << 30;
+
+/** Types of file systems over a network, as Linux reports them: NFS, SMB, CIFS, SMB2. WAL needs memory that processes share. */
+const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42]);
+
+async function diskConditions(folder: string): Promise<readonly StoreCondition[]> {
+  const { bavail, bsize, type } = await statfs(folder);
+  const remote: StoreCondition = {
+    level: 'warning',
+    message: `${folder} is on a network file system, on which SQLite can damage the database.`,
+    advice: 'Put the store on a local disk.',
+  };
+  return [freeSpaceCondition(folder, bavail * bsize), ...(NETWORK_FILE_SYSTEMS.has(type >>> 0) ? [remote] : [])];
+}
+
+export function freeSpaceCondition(folder: string, bytes: number): StoreCondition {
+  const message = `${folder} has ${mebibytes(bytes)} of free disk.`;
+  if (bytes >= LOW_BYTES) return { level: 'ok', message };
+  return { level: bytes < SCARCE_BYTES ? 'problem' : 'warning', message, advice: 'Free some, or lower retention.requests_days.' };
+}
+
+const mebibytes = (bytes: number): string => `${Math.ceil(bytes / (1 << 20))} MiB`;
+
+/** Undefined for a file that does not exist. */
+const sizeOf = (path: string): Promise<number | undefined> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
+
+/** The folder of a file, or the nearest one that exists. */
+async function nearestFolder(path: string): Promise<string> {
+  const folder = dirname(path);
+  if (folder === path || (await sizeOf(folder)) !== undefined) return folder;
+  return nearestFolder(folder);
+}

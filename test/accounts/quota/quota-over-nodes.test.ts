@@ -1,0 +1,89 @@
+// The quota of accounts over nodes: the newest statement holds, whoever heard it, and a node that overwrote it hears of it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Quota } from '../../../proxy/accounts/quota/quota.ts';
+import type { QuotaStatement } from '../../../proxy/accounts/quota/quota-statement.ts';
+import { account, HandClock } from '../../models/support.ts';
+
+/** Two nodes over one column, which each write replaces as a whole. */
+function world() {
+  const clock = new HandClock();
+  const stored = new Map<string, object>();
+  const writes: string[] = [];
+  const node = (name: string): Quota => {
+    const quota = new Quota({
+      clock,
+      shared: true,
+      load: (id) => stored.get(id) ?? null,
+      save: (id, written) => {
+        writes.push(name);
+        stored.set(id, JSON.parse(JSON.stringify(written)));
+      },
+    });
+    quota.configure([account('north')]);
+    return quota;
+  };
+  return { clock, stored, writes, one: node('one'), other: node('other') };
+}
+
+const HOUR_S = 3_600;
+
+const says = (clock: HandClock, used: number, reached: boolean | undefined = false): QuotaStatement => ({
+  source: 'headers',
+  windows: [{ seconds: 18_000, used, resetsAt: Math.floor(clock.now() / 1000) + HOUR_S }],
+  reached,
+});
+
+test('[Q34] what another node heard later replaces what this one heard, and never the other way round', async () => {
+  const { clock, one, other } = world();
+  one.record('north', says(clock, 30));
+  await clock.advance(10_000);
+  other.record('north', says(clock, 60));
+  await clock.advance(10_000);
+  one.refresh('north');
+  assert.equal(one.remaining('north', clock.now()), 0.4);
+  one.record('north', says(clock, 70));
+  one.refresh('north');
+  assert.equal(one.remaining('north', clock.now()), 0.3, 'its own statement is newer');
+});
+
+test('[Q34] an exhaustion that another node overwrote in the same moment is stored again', async () => {
+  const { clock, one, other, writes } = world();
+  one.recordRefusal('north', Math.floor(clock.now() / 1000) + HOUR_S);
+  other.record('north', says(clock, 100));
+  assert.deepEqual(writes, ['one', 'other'], 'the other one did not know of it');
+  one.refresh('north');
+  assert.deepEqual(writes, ['one', 'other', 'one']);
+  other.refresh('north');
+  one.refresh('north');
+  assert.deepEqual(writes.length, 3, 'both agree, and nobody writes again');
+  for (const node of [one, other]) assert.ok(node.exhausted('north', clock.now()));
+});
+
+test('[Q34] a recovery that one node heard of ends the exhaustion at the other one, and is not undone by it', async () => {
+  const { clock, one, other } = world();
+  one.recordRefusal('north', Math.floor(clock.now() / 1000) + HOUR_S);
+  other.refresh('north');
+  assert.ok(other.exhausted('north', clock.now()));
+  const recovered: string[] = [];
+  one.onRecovery((id) => recovered.push(id));
+  await clock.advance(120_000);
+  other.record('north', says(clock, 5));
+  assert.equal(other.exhausted('north', clock.now()), undefined);
+  one.refresh('north');
+  assert.equal(one.exhausted('north', clock.now()), undefined);
+  assert.deepEqual(recovered, ['north']);
+  other.refresh('north');
+  assert.equal(other.exhausted('north', clock.now()), undefined);
+});
+
+test('[Q34] unchanged evidence is stored again before another node would read the account for it', async () => {
+  const { clock, one, other, writes } = world();
+  for (let minute = 0; minute < 10; minute++) {
+    one.record('north', { ...says(clock, 30), windows: [{ seconds: 18_000, used: 30, resetsAt: 9_999_999_999 }] });
+    await clock.advance(60_000);
+  }
+  assert.ok(writes.length >= 4 && writes.length <= 6, `${writes.length} writes`);
+  other.refresh('north');
+  assert.ok(other.age('north') < 4 * 60_000);
+});

@@ -1,0 +1,101 @@
+// Random turns on every path, with random ends: what the gateway counts is what the accounts delivered, and at rest nothing stays reserved.
+// POOLGATE_SEED=4,5 runs other seeds.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Dice } from '../rules/dialect/bodies.ts';
+import { until } from '../support/until.ts';
+import { assertBalanced, assertStored, sampled, type ToldLimit, usedOf } from './accounting/balance.ts';
+import { sumOf } from './accounting/books.ts';
+import { visit } from './accounting/client.ts';
+import { paused } from './accounting/deliveries.ts';
+import { DOORS, type DoorName, inputEstimate } from './accounting/doors.ts';
+import { randomTurn } from './accounting/random-turns.ts';
+import { Stage, secretOf } from './accounting/stage.ts';
+import { reservedOutput, Turns } from './accounting/turns.ts';
+import { anchoredCompaction, detachedTurn, FATES, prewarm } from './accounting/websocket-turns.ts';
+
+const SEEDS = (process.env.POOLGATE_SEED ?? '1,2,3').split(',').map(Number);
+const ROUNDS = 4;
+const HOUR_MS = 3_600_000;
+const NAMES = Object.keys(DOORS) as DoorName[];
+
+/** While a turn runs its limits count what it has reserved (Q19). */
+async function assertReserved(turns: Turns): Promise<void> {
+  const { stage, dice } = turns;
+  const door = DOORS['native, streamed'];
+  const { planned, asked, key } = turns.plan(door, 'limited', (id) => [paused(dice, id).whole]);
+  const visiting = visit(stage, planned, { door, key, sent: door.send(asked) });
+  await until('the turn', () => planned.arrived > 0 || undefined);
+  const { json } = await stage.gate.send('/v1/usage', { headers: { authorization: `Bearer ${secretOf(key)}` } });
+  const own = turns.entries.filter((entry) => entry.key === key);
+  const reserved = inputEstimate(asked.prompt) + reservedOutput(asked);
+  for (const limit of json.limits as readonly ToldLimit[]) {
+    const settled = limit.limit_type === 'concurrent' ? 0 : usedOf(own, limit, stage.clock.now());
+    if (limit.limit_type === 'usd') continue;
+    assert.equal(limit.current_value - settled, limit.limit_type === 'tokens' ? reserved : 1, JSON.stringify(limit));
+  }
+  await until(
+    'the pause',
+    () => stage.gate.upstream.release(planned.account) ?? (stage.gate.accounts().every(({ inFlight }) => inFlight === 0) || undefined),
+  );
+  await visiting;
+  await turns.settle();
+}
+
+/** Refusals before dispatch count nothing. */
+async function assertUncounted({ stage: { gate } }: Turns): Promise<void> {
+  const authorization = `Bearer ${secretOf('limited')}`;
+  const rows = [
+    ['/v1/responses', { model: 'model-a' }, 'Bearer pg-of-nobody', 401],
+    ['/v1/responses', { model: 'of no catalog', input: 'x' }, authorization, 400],
+    ['/v1/responses', '{', authorization, 400],
+    ['/v1/embeddings', {}, authorization, 404],
+    ['/v1/chat/completions', { model: 'model-a', messages: [], n: 2 }, authorization, 400],
+  ] as const;
+  for (const [path, body, key, status] of rows) {
+    assert.equal((await gate.send(path, { body, headers: { authorization: key } })).status, status, JSON.stringify(body));
+  }
+}
+
+/** The seed has drawn what the test is for. */
+async function assertEveryKind({ stage, entries, attempts }: Turns): Promise<void> {
+  const page = await (await fetch(`${stage.gate.adminUrl}/metrics`)).text();
+  assert.ok(sampled(page, 'turns_ended_total', { code: 'rate_limit_exceeded' }) > 0, 'a limit refused a turn');
+  assert.ok(attempts > entries.length, 'a turn failed over');
+  const { cached_input_tokens, cost_nanos, held_tokens, unknown } = sumOf(entries);
+  assert.ok(Math.min(cached_input_tokens, cost_nanos, held_tokens, unknown) > 0, 'cached tokens, costs, unknown usage');
+  assert.ok(entries.some(({ estimated }) => estimated) && new Set(entries.map(({ day }) => day)).size > 1, 'estimates, and several days');
+}
+
+for (const seed of SEEDS) {
+  test(`[D5] [Q18] [Q19] seed ${seed}: totals by key, Pool and day are what the accounts delivered, and nothing stays reserved`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'poolgate-books-'));
+    const stage = await Stage.open(`sqlite:${join(folder, 'store.db')}`);
+    try {
+      const turns = new Turns(stage, new Dice(seed));
+      for (let round = 0; round < ROUNDS; round++) {
+        await Promise.all(NAMES.map((name) => randomTurn(turns, name)));
+        await turns.settle();
+        for (const fate of FATES) await detachedTurn(turns, turns.dice.pick(['open', 'limited', 'guest']), fate);
+        await prewarm(turns, turns.dice.pick(['open', 'limited']));
+        await anchoredCompaction(turns, turns.dice.pick(['open', 'limited']));
+        await assertReserved(turns);
+        await assertUncounted(turns);
+        await assertBalanced(turns);
+        stage.gate.heal();
+        stage.gate.stopUsageReads();
+        await stage.clock.advance(Math.floor(turns.dice.roll() * 16 + 1) * HOUR_MS);
+      }
+      await assertEveryKind(turns);
+      // What was settled lasts; counters of the process begin at 0.
+      await stage.restart();
+      await assertStored(turns);
+    } finally {
+      await stage.gate.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}

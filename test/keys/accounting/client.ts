@@ -1,0 +1,70 @@
+// The client of a planned turn: it takes the whole reply, or leaves at the point that the plan says.
+import { until } from '../../support/until.ts';
+import { connect } from '../../support/websocket.ts';
+import { type Leaving, lastWord } from './deliveries.ts';
+import type { Door, Sent } from './doors.ts';
+import { type KeyName, type Planned, type Stage, secretOf } from './stage.ts';
+
+export interface Visit {
+  readonly door: Pick<Door, 'path' | 'carrier'>;
+  readonly key: KeyName;
+  readonly sent: Sent;
+  /** Undefined: the client stays to the end. */
+  readonly leaves?: Leaving | undefined;
+}
+
+/** Resolves when the client has the whole reply, or has left. */
+export function visit(stage: Stage, planned: Planned, { door, ...visit }: Visit): Promise<void> {
+  return door.carrier === 'http' ? overHttp(stage, planned, { door, ...visit }) : overWebsocket(stage, planned, { door, ...visit });
+}
+
+/** A turn that is refused, or whose retries run out, never gets to its last attempt. */
+const lastAttempt = (planned: Planned, isOver: () => boolean): Promise<true> =>
+  until(`the last attempt of turn ${planned.id}`, () => planned.arrived === planned.attempts.length || isOver() || undefined);
+
+async function overHttp({ gate }: Stage, planned: Planned, { door, key, sent, leaves }: Visit): Promise<void> {
+  const leaving = new AbortController();
+  let over = false;
+  const { body, headers = {} } = sent;
+  const answering = gate
+    .fetch(door.path, { body, headers: { ...headers, authorization: `Bearer ${secretOf(key)}` }, signal: leaving.signal })
+    .then((response) => taken(response, leaves === 'after output' ? lastWord(planned.id) : undefined))
+    // A reply that breaks off, and a client that leaves.
+    .catch(() => undefined)
+    .finally(() => {
+      over = true;
+    });
+  if (leaves === 'at once') await lastAttempt(planned, () => over);
+  else await answering;
+  leaving.abort();
+  await answering;
+}
+
+/** Resolves at the end of the body, or when it has this text. */
+async function taken(response: Response, end: string | undefined): Promise<void> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (end !== undefined && text.includes(end)) return;
+  }
+}
+
+async function overWebsocket(stage: Stage, planned: Planned, { door, key, sent, leaves }: Visit): Promise<void> {
+  using socket = await connect(stage.gate, door.path, { key: secretOf(key) });
+  socket.send(JSON.stringify(sent.body));
+  let over = false;
+  const ended = socket
+    .rest()
+    // The connection closes where a reply breaks off.
+    .catch(() => undefined)
+    .finally(() => {
+      over = true;
+    });
+  if (leaves === undefined) await ended;
+  else if (leaves === 'at once') await lastAttempt(planned, () => over);
+  else {
+    const word = lastWord(planned.id);
+    await until(`the output of turn ${planned.id}`, () => over || JSON.stringify(socket.frames).includes(word) || undefined);
+  }
+}

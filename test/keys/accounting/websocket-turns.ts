@@ -1,0 +1,85 @@
+// What native and public websockets alone have: turns whose client comes back for them or does not, prewarms, and anchored compactions.
+import assert from 'node:assert/strict';
+import { userMessage } from '../../support/native-frames.ts';
+import { until } from '../../support/until.ts';
+import { connect, type TestSocket } from '../../support/websocket.ts';
+import { compactionReply, type Delivery, ending, lastWord, paused, prewarmed, responseId } from './deliveries.ts';
+import { DOORS } from './doors.ts';
+import { type KeyName, secretOf } from './stage.ts';
+import type { Turn, Turns } from './turns.ts';
+
+/** What becomes of a turn whose client lost its websocket: it ends alone, with its client back, after its time, or for an edited turn. */
+export const FATES = ['alone', 'resumed', 'expired', 'replaced'] as const;
+
+/** As `timeouts.websocket_resume_ms`. */
+const RESUME_MS = 30_000;
+
+const NATIVE = DOORS['native websocket'];
+const PUBLIC = DOORS['public websocket'];
+
+const frameOf = ({ planned, door, asked }: Turn): string =>
+  JSON.stringify({ ...(door.send(asked).body as object), client_metadata: { turn_id: `turn_${planned.id}`, session_id: 'session' } });
+
+export async function detachedTurn(turns: Turns, key: KeyName, fate: (typeof FATES)[number]): Promise<void> {
+  const { stage, dice } = turns;
+  const { gate, clock } = stage;
+  const ends = fate === 'alone' || fate === 'resumed' ? 'whole' : 'broken';
+  const turn = turns.plan(NATIVE, key, (id) => [paused(dice, id)[ends]]);
+  const open = (): Promise<TestSocket> =>
+    connect(gate, NATIVE.path, { key: secretOf(key), headers: { 'x-agent-window-id': `window-${turn.planned.id}:0` } });
+  const socket = await open();
+  socket.send(frameOf(turn));
+  await until('the output', () => JSON.stringify(socket.frames).includes(lastWord(turn.planned.id)) || undefined);
+  const detached = gate.count('turns_detached');
+  socket.terminate();
+  await until('the turn without its client', () => gate.count('turns_detached') > detached || undefined);
+  if (fate === 'alone') gate.upstream.release(turn.planned.account);
+  else if (fate === 'expired') await clock.advance(RESUME_MS);
+  else {
+    using back = await open();
+    const next = fate === 'resumed' ? turn : turns.plan(NATIVE, key, (id) => [ending(dice, 'events', { id, endsCleanly: false })]);
+    back.send(frameOf(next));
+    const resumed = gate.count('turns_resumed');
+    if (fate === 'resumed') {
+      await until('the turn with its client', () => gate.count('turns_resumed') > resumed || undefined);
+      gate.upstream.release(turn.planned.account);
+    }
+    // The connection closes where the reply breaks off.
+    await back.rest().catch(() => undefined);
+  }
+  await turns.settle();
+}
+
+export async function prewarm(turns: Turns, key: KeyName): Promise<void> {
+  const turn = turns.plan(NATIVE, key, (id) => [prewarmed(turns.dice, id)]);
+  using socket = await connect(turns.stage.gate, NATIVE.path, { key: secretOf(key) });
+  const frames = await socket.turn({ ...(NATIVE.send(turn.asked).body as object), generate: false });
+  assert.equal(frames.at(-1)?.type, 'response.completed');
+  await turns.settle();
+}
+
+/** A turn, and the compaction of its conversation over the same websocket. */
+export async function anchoredCompaction(turns: Turns, key: KeyName): Promise<void> {
+  const { stage, dice } = turns;
+  const first = turns.plan(PUBLIC, key, (id) => [paused(dice, id).whole]);
+  using socket = await connect(stage.gate, PUBLIC.path, { key: secretOf(key) });
+  socket.send(JSON.stringify(PUBLIC.send(first.asked).body));
+  await until('the output', () => JSON.stringify(socket.frames).includes(lastWord(first.planned.id)) || undefined);
+  stage.gate.upstream.release(first.planned.account);
+  await socket.rest();
+  const tokens = { input: 700, cached: 300, output: 24 };
+  const usage = { input_tokens: tokens.input, input_tokens_details: { cached_tokens: tokens.cached }, output_tokens: tokens.output };
+  const { model } = first.asked;
+  const compacted = (id: number): Delivery => ({
+    script: (request) => compactionReply(request, id, usage),
+    settled: { as: 'stated', tokens },
+  });
+  const second = turns.plan(PUBLIC, key, (id) => [compacted(id)], model);
+  const frames = await socket.turn({
+    model,
+    previous_response_id: responseId(first.planned.id),
+    input: [userMessage(second.asked.prompt.text), { type: 'compaction_trigger' }],
+  });
+  assert.equal(frames.at(-1)?.type, 'response.completed', JSON.stringify(frames));
+  await turns.settle();
+}

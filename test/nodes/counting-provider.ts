@@ -1,0 +1,65 @@
+// An account that counts the turns that it has at the same time, and ends each when it is told to, or after a time of its own.
+import { type Crude, crudeHead, startCrude } from '../support/crude.ts';
+import { until } from '../support/until.ts';
+
+const HEAD = crudeHead(200, { 'content-type': 'text/event-stream', connection: 'close' });
+const COMPLETED = {
+  type: 'response.completed',
+  sequence_number: 0,
+  response: { id: 'resp_1', object: 'response', status: 'completed', output: [], usage: { input_tokens: 1, output_tokens: 1 } },
+};
+const BODY = `event: response.completed\ndata: ${JSON.stringify(COMPLETED)}\n\n`;
+
+export class CountingProvider {
+  readonly crude: Crude;
+  /** Most turns at the same time. */
+  peak = 0;
+  /** How long the n-th turn takes; undefined: until it is ended. */
+  lasts: (turn: number) => number | undefined = () => undefined;
+  readonly #running = new Set<() => void>();
+  #turns = 0;
+
+  private constructor(crude: Crude) {
+    this.crude = crude;
+  }
+
+  static async start(): Promise<CountingProvider> {
+    const crude = await startCrude((socket) => provider.#begin(socket));
+    const provider: CountingProvider = new CountingProvider(crude);
+    return provider;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Turns so far. */
+  get turns(): number {
+    return this.#turns;
+  }
+
+  /** Ends the oldest turns. */
+  end(count = this.#running.size): void {
+    for (const end of [...this.#running].slice(0, count)) end();
+  }
+
+  async has(count: number): Promise<void> {
+    await until(`${count} turns at the provider (${this.running} are there)`, () => (this.running === count ? true : undefined), 10_000);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.crude[Symbol.asyncDispose]();
+  }
+
+  #begin(socket: Parameters<Parameters<typeof startCrude>[0]>[0]): void {
+    const end = (): void => {
+      if (this.#running.delete(end)) socket.end(HEAD + BODY);
+    };
+    socket.once('close', () => this.#running.delete(end));
+    this.#running.add(end);
+    this.peak = Math.max(this.peak, this.#running.size);
+    this.#turns += 1;
+    const ms = this.lasts(this.#turns);
+    if (ms !== undefined) setTimeout(end, ms);
+  }
+}

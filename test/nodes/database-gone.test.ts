@@ -1,0 +1,156 @@
+// The database goes away and comes back: what nodes serve meanwhile, what waits, and what is counted once afterwards.
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { test } from 'node:test';
+import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { freshDatabase, postgres } from '../support/postgres.ts';
+import { Link } from '../support/postgres-link.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
+import { until } from '../support/until.ts';
+
+const NATIVE = '/backend-api/agent/responses';
+const FREE_KEY = 'pg-key-without-limits';
+
+const limited = (gate: TestGateway): Promise<Reply> => gate.send(NATIVE, { body: turnBody('hi') });
+const free = (gate: TestGateway): Promise<Reply> =>
+  gate.send(NATIVE, { body: turnBody('hi'), headers: { authorization: `Bearer ${FREE_KEY}` } });
+
+interface StartOptions {
+  readonly edit?: (draft: Draft) => void;
+  readonly store?: string;
+}
+
+const start = async ({ edit = () => undefined, store }: StartOptions = {}): Promise<TestGateway> =>
+  startGateway({
+    store: store ?? (await freshDatabase()),
+    upstream: { accounts: ['north'], strict: false },
+    config: (draft) => {
+      draft.keys[0].limits = { requests_per_day: 100, concurrent: 10 };
+      draft.keys.push({ id: 'free', pool: 'team', secret_sha256: [hash('sha256', FREE_KEY, 'hex')] });
+      edit(draft);
+    },
+  });
+
+/** Without the database, from `act` on until it returns. */
+async function without(act: () => Promise<void>): Promise<void> {
+  const server = await postgres();
+  await server.end('SIGQUIT');
+  try {
+    await act();
+  } finally {
+    await server.run();
+  }
+}
+
+const readiness = async (gate: TestGateway): Promise<number> => (await fetch(`${gate.adminUrl}/readyz`)).status;
+
+test('[Q34] while the database is gone keys with limits get 503 at once, and all others are served', async () => {
+  await using gate = await start();
+  assert.equal((await limited(gate)).status, 200);
+  await without(async () => {
+    for (let i = 0; i < 5; i++) {
+      const began = performance.now();
+      const { status, headers, json } = await limited(gate);
+      assert.deepEqual(
+        [status, json.error.code, json.error.type, headers.get('retry-after')],
+        [503, 'server_is_overloaded', 'server_error', '5'],
+      );
+      assert.match(json.error.message, /limits of this API key cannot be checked/);
+      assert.ok(performance.now() - began < 1_500, `it took ${performance.now() - began} ms`);
+    }
+    assert.ok(gate.count('limits_unavailable') >= 5);
+    for (let i = 0; i < 5; i++) assert.equal((await free(gate)).status, 200);
+    assert.equal((await gate.send('/v1/models')).status, 200);
+    const usage = await gate.send('/v1/usage');
+    assert.equal(usage.status, 200);
+    assert.deepEqual(usage.json.limits[0].current_value, 1, 'what this node knows');
+    assert.equal(await readiness(gate), 200);
+  });
+  await until('the limits', async () => ((await limited(gate)).status === 200 ? true : undefined), 15_000);
+  assert.equal((await limited(gate)).status, 200);
+});
+
+test('[Q34] behind a network that drops everything a turn waits for 2 s at most, and those after it not at all', async (context) => {
+  const direct = await freshDatabase();
+  const link = await Link.open(direct);
+  context.after(() => link.close());
+  await using gate = await start({ store: link.url(direct) });
+  assert.equal((await limited(gate)).status, 200);
+  link.stop();
+  const began = performance.now();
+  assert.deepEqual(
+    (await Promise.all([limited(gate), limited(gate)])).map(({ status }) => status),
+    [503, 503],
+  );
+  assert.ok(performance.now() - began < 5_000, `it took ${performance.now() - began} ms`);
+  const times: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    const asked = performance.now();
+    assert.equal((await limited(gate)).status, 503);
+    times.push(performance.now() - asked);
+  }
+  assert.ok((times.sort((a, b) => a - b)[5] as number) < 100, `${times}`);
+  assert.equal((await free(gate)).status, 200);
+  link.resume();
+  await until('the limits', async () => ((await limited(gate)).status === 200 ? true : undefined), 20_000);
+  await until('all reservations to be given back', async () => {
+    const { limits } = (await gate.send('/v1/usage')).json;
+    return limits[1].current_value === 0 ? true : undefined;
+  });
+});
+
+test('[Q34] settlements wait for the database and are written once when it is back', async () => {
+  await using gate = await start();
+  gate.upstream.always('north', 'stall before headers');
+  const running = Array.from({ length: 6 }, () => limited(gate));
+  await gate.upstream.stalled('north', 6);
+  await without(async () => {
+    gate.upstream.always('north', 'steady');
+    gate.upstream.release();
+    for (const reply of running) assert.equal((await reply).status, 200);
+    await until('six settlements to wait', () => (gate.settlements === 6 ? true : undefined));
+    for (let i = 0; i < 3; i++) assert.equal((await limited(gate)).status, 503);
+    assert.equal(gate.settlements, 6, 'a refused turn leaves none');
+    const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+    assert.match(metrics, /^poolgate_settlements_waiting 6$/m);
+  });
+  await until('them to be written', () => (gate.settlements === 0 ? true : undefined), 15_000);
+  const { limits, request_count } = (await gate.send('/v1/usage')).json;
+  assert.deepEqual([limits[0].current_value, limits[1].current_value, request_count], [6, 0, 6]);
+  assert.deepEqual(
+    (await gate.usageRows()).map(({ key_id, requests }) => [key_id, requests]),
+    [['ci', 6]],
+  );
+});
+
+test('[Q34] a node goes on with the slots that it has, and never with more', async () => {
+  await using gate = await start({
+    edit: (draft) => {
+      draft.accounts[0].max_concurrent = 3;
+    },
+  });
+  assert.equal((await free(gate)).status, 200);
+  await without(async () => {
+    gate.upstream.always('north', 'stall before headers');
+    const running = Array.from({ length: 5 }, () => free(gate));
+    await gate.upstream.stalled('north', 3);
+    await until('two turns to wait', () => (gate.admission('stream').waiting === 2 ? true : undefined));
+    gate.upstream.always('north', 'steady');
+    gate.upstream.release();
+    for (const reply of running) assert.equal((await reply).status, 200);
+  });
+});
+
+test('[Q34] with ready_without_store: false the node is not ready while the database is gone', async () => {
+  await using gate = await start({
+    edit: (draft) => {
+      draft.node = { ...draft.node, ready_without_store: false };
+    },
+  });
+  assert.equal(await readiness(gate), 200);
+  await without(async () => {
+    await until('the node to notice', async () => ((await readiness(gate)) === 503 ? true : undefined), 15_000);
+    assert.equal((await free(gate)).status, 200);
+  });
+  await until('the node to be ready again', async () => ((await readiness(gate)) === 200 ? true : undefined), 15_000);
+});

@@ -1,0 +1,276 @@
+// A forwarded websocket is one of the client's own: its limits, its pings, its end with the key or with either node (Q34, Q28, LI1, LI2).
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { test } from 'node:test';
+import { decodeClient } from '../../proxy/nodes/forwarded-client.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { KEY, NODE_SECRET, type TestGateway } from '../support/gateway.ts';
+import { dropped, interrupted, openSession, QUESTION, SESSION, wholeTurn } from '../support/interrupted-turns.ts';
+import { turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
+import { type NodesOptions, startNodes } from '../support/nodes.ts';
+import { ManualClock } from '../support/rehearsal-clock.ts';
+import { replyEvents } from '../support/rehearsal-replies.ts';
+import { TcpRelay } from '../support/tcp-relay.ts';
+import { until } from '../support/until.ts';
+import type { TestSocket } from '../support/websocket.ts';
+
+/** A client at `b` whose interrupted turn still runs at `a`, five frames into it. */
+async function forwarded(options: NodesOptions = {}) {
+  const nodes = await startNodes(['a', 'b'], options);
+  const { a, b } = nodes;
+  await dropped(a, await interrupted(a, 4));
+  const socket = await openSession(b);
+  socket.send(turnFrame('t1', QUESTION));
+  await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
+  const stack = new AsyncDisposableStack();
+  stack.use(nodes);
+  stack.use(socket);
+  return { a, b, nodes, socket, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** The rest of that turn. */
+async function completed(a: TestGateway, socket: TestSocket): Promise<void> {
+  a.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+}
+
+const errorOf = ([frame]: readonly JsonObject[]): unknown => [frame?.status, (frame?.error as JsonObject | undefined)?.code];
+
+const reasonsOf = async (gate: TestGateway): Promise<readonly unknown[]> =>
+  (await gate.rows()).flatMap(({ reason_class, status, code }) => (reason_class ? [[reason_class, status, code]] : []));
+
+test('[Q28] frames behind the running turn of a forwarded websocket wait at the owner in order, eight at most', async () => {
+  await using at = await forwarded();
+  const { a, b, socket } = at;
+  for (let i = 0; i < 9; i++) socket.send(turnFrame(`more ${i}`, [userMessage(`turn ${i}`)]));
+  await until('the refusal', () => (socket.frames.some(({ status }) => status === 429) ? true : undefined));
+  a.upstream.release('north');
+  for (let i = 0; i < 10; i++) await socket.rest();
+  const texts = a.upstream.turns().map(({ json }) => /turn \d/.exec(JSON.stringify(json))?.[0]);
+  assert.deepEqual(texts, [undefined, ...Array.from({ length: 8 }, (_, i) => `turn ${i}`)]);
+  assert.deepEqual([a.count('websocket_frames_refused'), b.count('websocket_frames_refused')], [1, 0]);
+});
+
+test('[Q28] frames that come before the owner has answered are forwarded in their order', async () => {
+  await using nodes = await startNodes(['a', 'b']);
+  const { a, b } = nodes;
+  await dropped(a, await interrupted(a, 4));
+  using socket = await openSession(b);
+  socket.send(turnFrame('t1', QUESTION));
+  for (let i = 0; i < 5; i++) socket.send(turnFrame(`more ${i}`, [userMessage(`turn ${i}`)]));
+  a.upstream.release('north');
+  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+  for (let i = 0; i < 5; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  const texts = a.upstream.turns().map(({ json }) => /turn \d/.exec(JSON.stringify(json))?.[0]);
+  assert.deepEqual(texts, [undefined, ...Array.from({ length: 5 }, (_, i) => `turn ${i}`)]);
+  assert.equal((await a.rows()).length, 6);
+});
+
+test('[Q28] malformed JSON on a forwarded websocket gets its error frame after the running turn, and other types are ignored', async () => {
+  await using at = await forwarded();
+  const { a, b, socket } = at;
+  socket.send('{"type": "response.cancel"}');
+  socket.send('{"type": "response.create"');
+  await completed(a, socket);
+  assert.deepEqual(errorOf(await socket.rest()), [400, 'invalid_request']);
+  assert.equal(b.count('websocket_frames_ignored'), 1);
+  assert.deepEqual(
+    (await a.rows()).map(({ status, key_id }) => [status, key_id]),
+    [
+      [200, 'ci'],
+      [400, 'ci'],
+    ],
+  );
+});
+
+for (const [what, code, send] of [
+  ['a binary frame', 1003, (socket: TestSocket) => socket.sendBytes(Buffer.from('{}'))],
+  ['invalid UTF-8', 1007, (socket: TestSocket) => socket.sendBytes(Buffer.from([0x22, 0xc3, 0x28, 0x22]), { binary: false })],
+  ['a frame over the limit', 1009, (socket: TestSocket) => socket.send(turnFrame('t2', [userMessage('x'.repeat(25_000))]))],
+] as const) {
+  test(`[LI2] [RM4] ${what} closes a forwarded websocket with ${code}, and detaches its turn`, async () => {
+    await using at = await forwarded({
+      config: (draft) => {
+        draft.limits = { request_body_bytes: 20_000 };
+      },
+    });
+    const { a, b, socket } = at;
+    send(socket);
+    assert.equal((await socket.closed).code, code);
+    await until('the turn without its client', () => (a.count('turns_detached') === 2 ? true : undefined));
+    const reasons = code === 1009 ? [['max_frame_size_exceeded', 413, 'request_too_large']] : [];
+    assert.deepEqual(await reasonsOf(b), reasons);
+  });
+}
+
+test('[LI1] [RM4] a forwarded websocket is idle when no frame came for the window of the owner, and leaves one row', async () => {
+  const clock = new ManualClock(Date.now());
+  await using at = await forwarded({
+    clocks: { a: clock, b: clock },
+    config: (draft) => {
+      draft.timeouts.websocket_idle_timeout_ms = 60_000;
+    },
+  });
+  const { a, b, socket } = at;
+  clock.advance(59_000);
+  await socket.ping();
+  clock.advance(59_000);
+  await socket.ping();
+  assert.ok(socket.isOpen, 'a turn runs');
+  await completed(a, socket);
+  clock.advance(59_000);
+  await socket.ping();
+  socket.send(turnFrame('t2', [userMessage('more')]));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  clock.advance(59_000);
+  await socket.ping();
+  clock.advance(1_000);
+  assert.deepEqual(await socket.closed, { code: 1001, reason: 'idle' });
+  assert.deepEqual([a.count('websocket_idle_timeouts'), b.count('websocket_idle_timeouts')], [1, 0]);
+  await b.flush();
+  assert.deepEqual(await reasonsOf(a), [['timeout', 408, 'request_timeout']]);
+});
+
+for (const [where, other] of [
+  ['b', 'a'],
+  ['a', 'b'],
+] as const) {
+  test(`[Q28] a key that is revoked at ${where} ends the forwarded websocket with 1008 when its running turn has ended`, async () => {
+    await using at = await forwarded();
+    const { a, socket, nodes } = at;
+    await nodes[where].reconfigure((draft) => {
+      draft.keys[0].status = 'revoked';
+    });
+    assert.equal(nodes[other].config.keys[0]?.status, 'active');
+    await completed(a, socket);
+    assert.equal((await socket.closed).code, 1008);
+  });
+
+  test(`[Q28] when ${where} stops, the running turn of a forwarded websocket ends, and the websocket with 1001`, async () => {
+    await using at = await forwarded({
+      config: (draft) => {
+        draft.timeouts.drain_ms = 60_000;
+      },
+    });
+    const { a, b, socket, nodes } = at;
+    const stopping = nodes[where].stop();
+    if (where === 'b') {
+      // A new turn meanwhile.
+      socket.send(turnFrame('t2', [userMessage('more')]));
+      await until('the frame', () => (b.count('drain_refused') === 1 ? true : undefined));
+    }
+    await completed(a, socket);
+    if (where === 'b') assert.deepEqual(errorOf(await socket.rest()), [503, 'server_is_overloaded']);
+    assert.deepEqual(await socket.closed, { code: 1001, reason: 'the gateway stops' });
+    await stopping;
+    assert.equal(a.upstream.turns().length, 1);
+  });
+}
+
+test('[Q34] a node that stops takes no clients of other nodes, and leaves no session', async () => {
+  await using nodes = await startNodes(['a', 'b'], {
+    config: (draft) => {
+      draft.timeouts.drain_ms = 60_000;
+    },
+  });
+  const { a, b } = nodes;
+  const busy = await interrupted(a, 4);
+  const stopping = a.stop();
+  using socket = await openSession(b);
+  socket.send(turnFrame('t1', QUESTION));
+  assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  assert.deepEqual([b.count('websockets_forwarded'), a.count('hops_refused')], [0, 0]);
+  b.upstream.release('north');
+  await busy.closed;
+  await stopping;
+  const owners = (await nodes.owned()).map(({ owner }) => owner.split('/')[0]);
+  assert.deepEqual(owners, ['b']);
+});
+
+test('[Q34] a forwarded client that does not read holds a bounded part of its reply at both nodes, and gets all of it in the end', async () => {
+  await using at = await forwarded();
+  const { a, b, socket } = at;
+  await completed(a, socket);
+  const words = 'word '.repeat(400_000);
+  a.upstream.next(
+    'north',
+    replyEvents([
+      { type: 'response.created', response: { id: 'resp_long' } },
+      ...Array.from({ length: 20 }, (_, i) => ({ type: 'response.output_text.delta', output_index: 0, delta: `${i} ${words}` })),
+      { type: 'response.completed', response: { id: 'resp_long', status: 'completed', output: [] } },
+    ]),
+  );
+  socket.pause();
+  socket.send(turnFrame('t2', [userMessage('much')]));
+  await until('held replies', () => (a.heldBytes > 1_048_576 && b.heldBytes > 1_048_576 ? true : undefined));
+  const held = [a.heldBytes, b.heldBytes];
+  await Promise.all([a.flush(), b.flush()]);
+  for (const [i, node] of [a, b].entries()) assert.ok(node.heldBytes <= (held[i] ?? 0) + 2_500_000, `${node.heldBytes} bytes are held`);
+  socket.resume();
+  const frames = await socket.rest();
+  assert.equal(typesOf(frames).filter((type) => type === 'response.output_text.delta').length, 20);
+});
+
+test('[Q34] a forwarded client that leaves while it does not read detaches its turn at once', async () => {
+  await using at = await forwarded();
+  const { a, b, socket } = at;
+  await completed(a, socket);
+  const words = 'word '.repeat(400_000);
+  a.upstream.next(
+    'north',
+    replyEvents([
+      { type: 'response.created', response: { id: 'resp_long' } },
+      ...Array.from({ length: 20 }, (_, i) => ({ type: 'response.output_text.delta', output_index: 0, delta: `${i} ${words}` })),
+    ]),
+  );
+  socket.pause();
+  socket.send(turnFrame('t2', [userMessage('much')]));
+  await until('held replies', () => (a.heldBytes > 1_048_576 && b.heldBytes > 1_048_576 ? true : undefined));
+  socket.terminate();
+  // More was sent than is kept: without its client the turn is of no use.
+  await until('its row', async () => ((await a.rows()).at(-1)?.outcome === 'client_gone' ? true : undefined));
+});
+
+test('[Q34] a client that sends more than the owner takes is not read for a while, and loses nothing', async () => {
+  await using nodes = await startNodes(['a', 'b']);
+  const { a, b } = nodes;
+  await dropped(a, await interrupted(a, 4));
+  await using network = await TcpRelay.start((await nodes.owned())[0]?.address ?? '');
+  await nodes.moveOwners(network.url);
+  using socket = await openSession(b);
+  socket.send(turnFrame('t1', QUESTION));
+  await until('the replay', () => (socket.frames.length >= 5 ? true : undefined));
+  network.freeze();
+  const long = 'word '.repeat(800_000);
+  for (let i = 0; i < 7; i++) socket.send(turnFrame(`more ${i}`, [userMessage(`turn ${i} ${long}`)]));
+  let held = 0;
+  let unchanged = 0;
+  await until('a standstill', () => {
+    unchanged = b.heldBytes === held ? unchanged + 1 : 0;
+    held = b.heldBytes;
+    return held > 0 && unchanged > 40 ? true : undefined;
+  });
+  assert.ok(held > 1_048_576 && held < 6_000_000, `${held} bytes are held`);
+  network.thaw();
+  a.upstream.release('north');
+  for (let i = 0; i < 8; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+  const texts = a.upstream.turns().map(({ json }) => /turn \d/.exec(JSON.stringify(json))?.[0]);
+  assert.deepEqual(texts, [undefined, ...Array.from({ length: 7 }, (_, i) => `turn ${i}`)]);
+});
+
+test('[S4] [Q34] the secret of a forwarded client does not travel between nodes, and neither do headers that nobody reads', async () => {
+  await using nodes = await startNodes(['a', 'b']);
+  const { a, b } = nodes;
+  await dropped(a, await interrupted(a, 4));
+  await using network = await TcpRelay.start((await nodes.owned())[0]?.address ?? '');
+  await nodes.moveOwners(network.url);
+  using socket = await openSession(b, { ...SESSION, cookie: 'a=b', 'x-unread': 'c', 'x-agent-read': 'd' });
+  socket.send(turnFrame('t1', QUESTION));
+  await completed(a, socket);
+  const text = Buffer.concat(network.received).toString('latin1');
+  const [, client = ''] = /x-poolgate-client: (\S+)/.exec(text) ?? [];
+  const { headers, ...rest } = decodeClient(client) ?? { headers: {} };
+  assert.deepEqual(rest, { key: 'ci', pool: 'team', path: '/backend-api/agent/responses', query: '', turn_id: 't1' });
+  assert.deepEqual(headers, { ...SESSION, 'x-agent-read': 'd' });
+  for (const secret of [KEY, hash('sha256', KEY, 'hex'), NODE_SECRET]) assert.ok(!text.includes(secret));
+});

@@ -1,0 +1,76 @@
+// A store that does not take a pin in time: the turn ends all the same, after 50 ms, and what it showed before was not held back.
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
+import { idOf } from '../support/continuity.ts';
+import { turn } from '../support/convergence.ts';
+import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { connect } from '../support/websocket.ts';
+
+suite('a store that is slow with pins', () => {
+  let gate: TestGateway;
+  let holder: pg.Client;
+
+  before(async () => {
+    const store = await freshDatabase();
+    gate = await startGateway({ store, upstream: { strict: false } });
+    holder = new pg.Client({ connectionString: store });
+    await holder.connect();
+  });
+  after(async () => {
+    await holder.end();
+    await gate.close();
+  });
+
+  /** Runs while no pin can be written. */
+  async function whileHeld<Result>(act: () => Promise<Result>): Promise<Result> {
+    await holder.query('BEGIN; LOCK TABLE pins IN ACCESS EXCLUSIVE MODE');
+    try {
+      return await act();
+    } finally {
+      await holder.query('ROLLBACK');
+    }
+  }
+
+  const collected = (): Promise<Reply> => turn(gate);
+  const streamed = (): Promise<Reply> => gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello', stream: true } });
+
+  for (const [kind, send] of Object.entries({ collected, streamed })) {
+    test(`[Q34] a ${kind} turn ends after 50 ms, and is counted`, async () => {
+      const late = gate.count('pins_late');
+      const began = performance.now();
+      const reply = await whileHeld(send);
+      const ms = performance.now() - began;
+      assert.equal(reply.status, 200, reply.text);
+      assert.equal(gate.count('pins_late'), late + 1);
+      assert.ok(ms >= 50 && ms < 2_000, `${ms} ms`);
+      // The pin was not lost.
+      await gate.flush();
+      await turn(gate, { previous_response_id: idOf(reply) });
+    });
+  }
+
+  test('[Q34] a turn over a websocket ends after 50 ms, and the events before its end were not held back', async () => {
+    const late = gate.count('pins_late');
+    using socket = await connect(gate);
+    gate.upstream.next('north', 'stall after 6 events');
+    await whileHeld(async () => {
+      const body = { model: 'model-a', input: [{ type: 'message', role: 'user', content: 'hello' }], store: false, stream: true };
+      socket.send({ type: 'response.create', ...body });
+      await gate.upstream.stalled('north');
+      while ((await socket.next()).type !== 'response.output_item.added');
+      gate.upstream.release();
+      const frames = await socket.rest();
+      assert.equal(frames.at(-1)?.type, 'response.completed');
+    });
+    // Stored while the turn ran, or waited for at its end: the lock held all the time.
+    assert.equal(gate.count('pins_late'), late + 1);
+  });
+
+  test('[Q34] a turn whose pin is stored in time is not counted', async () => {
+    const late = gate.count('pins_late');
+    for (const send of [collected, streamed]) assert.equal((await send()).status, 200);
+    assert.equal(gate.count('pins_late'), late);
+  });
+});

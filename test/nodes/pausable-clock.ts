@@ -1,0 +1,31 @@
+// A node's own clock: set ahead at will, and paused as a process is that gets SIGSTOP: no timer runs until it goes on.
+import { ShiftedClock } from '../support/shifted-clock.ts';
+
+export class PausableClock extends ShiftedClock {
+  #paused: (() => void)[] | undefined;
+
+  override after(ms: number, run: () => void): () => void {
+    let cancelled = false;
+    const cancel = super.after(ms, () => {
+      const due = (): void => {
+        if (!cancelled) run();
+      };
+      if (this.#paused) this.#paused.push(due);
+      else due();
+    });
+    return () => {
+      cancelled = true;
+      cancel();
+    };
+  }
+
+  pause(): void {
+    this.#paused = [];
+  }
+
+  resume(): void {
+    const due = this.#paused ?? [];
+    this.#paused = undefined;
+    for (const run of due) run();
+  }
+}

@@ -1,0 +1,115 @@
+// The slots of one account on one node: when more are asked for, when some go back, and what is kept while the store is asked.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Share } from '../../proxy/nodes/share.ts';
+import type { SlotGrant } from '../../store/store.ts';
+
+const grant = (held: number, given: Partial<SlotGrant> = {}): SlotGrant => ({
+  account: 'north',
+  held,
+  allowed: held,
+  contended: false,
+  ...given,
+});
+
+/** An account with ten slots, of which the node has four. */
+function share(given: Partial<SlotGrant> = {}): Share {
+  const made = new Share(10);
+  made.granted(grant(4, given), made.claim('north', 'ask'), 0);
+  return made;
+}
+
+test('more are asked for when the last slot is taken, and again when the demand grows or a second has passed', () => {
+  const one = share();
+  one.used(3);
+  assert.equal(one.due(10), undefined);
+  one.used(4);
+  assert.equal(one.due(10), 'ask');
+  one.granted(grant(4), one.claim('north', 'ask'), 10);
+  assert.equal(one.due(20), undefined);
+  one.waiting = 1;
+  assert.equal(one.due(20), 'ask');
+  one.granted(grant(4), one.claim('north', 'ask'), 20);
+  one.waiting = 6;
+  assert.equal(one.due(30), undefined, 'the store has it that the node is short');
+  one.waiting = 7;
+  assert.equal(one.due(1_020), 'ask');
+});
+
+test('an ask keeps what the node has; a yield keeps what its turns use, and begins none until the answer has come', () => {
+  const one = share();
+  one.used(1);
+  assert.deepEqual(one.claim('north', 'ask'), { account: 'north', most: 10, kept: 4, wanted: 1 });
+  assert.equal(one.allowed, 4);
+  assert.deepEqual(one.claim('north', 'yield'), { account: 'north', most: 10, kept: 1, wanted: 1 });
+  assert.equal(one.allowed, 1);
+  one.granted(grant(3), { account: 'north', most: 10, kept: 1, wanted: 1 }, 0);
+  assert.equal(one.allowed, 3);
+});
+
+test('what is above the share goes back as turns end, and all that is idle when the demand falls', () => {
+  const one = share();
+  one.used(4);
+  one.granted(grant(4, { allowed: 2, contended: true }), one.claim('north', 'ask'), 0);
+  assert.equal(one.due(10), undefined);
+  one.used(3);
+  assert.equal(one.due(10), 'trim');
+  const trim = one.claim('north', 'trim');
+  assert.equal(trim.kept, 3);
+  one.granted(grant(3, { allowed: 2, contended: true }), trim, 10);
+  one.used(2);
+  one.granted(grant(2, { contended: true }), one.claim('north', 'trim'), 10);
+  one.used(1);
+  assert.equal(one.due(20), 'yield');
+  one.granted(grant(2, { contended: true }), one.claim('north', 'yield'), 20);
+  assert.equal(one.due(30), undefined, 'the demand is what it was');
+  assert.equal(one.due(1_020), 'ask', 'what is fair changes with time');
+});
+
+test('a node that is not short any more says so: others give way to it', () => {
+  const one = share();
+  one.used(4);
+  one.waiting = 3;
+  one.granted(grant(4), one.claim('north', 'ask'), 0);
+  assert.equal(one.isShort, true);
+  one.waiting = 0;
+  assert.equal(one.due(10), 'ask');
+});
+
+test('without an answer the node goes on with what it had, and gives up what it does not use with its next claim', () => {
+  const one = share();
+  one.used(1);
+  const before = { allowed: one.allowed };
+  one.claim('north', 'yield');
+  one.failed(before, 0);
+  assert.equal(one.allowed, 4);
+  assert.equal(one.dueAmong(1), 'yield');
+  assert.deepEqual(one.claim('north', 'ask'), { account: 'north', most: 10, kept: 1, wanted: 1 });
+  one.granted(grant(4), { account: 'north', most: 10, kept: 1, wanted: 1 }, 0);
+  assert.equal(one.claim('north', 'ask').kept, 4);
+});
+
+test('a smaller max_concurrent holds also while the store does not answer', () => {
+  const one = share();
+  const before = { allowed: one.allowed };
+  one.most = 2;
+  one.claim('north', 'yield');
+  one.failed(before, 0);
+  assert.equal(one.allowed, 2);
+});
+
+test('under a new lease a node has nothing, and keeps what its turns use', () => {
+  const one = share();
+  one.used(3);
+  one.forget();
+  assert.deepEqual([one.held, one.allowed], [0, 0]);
+  assert.deepEqual(one.claim('north', 'ask'), { account: 'north', most: 10, kept: 3, wanted: 3 });
+});
+
+test('an even part is asked for when nodes leave, and what exceeds it goes back when they join', () => {
+  const one = share();
+  assert.equal(one.dueAmong(2), 'ask');
+  assert.equal(one.dueAmong(3), 'yield');
+  one.used(3);
+  assert.equal(one.dueAmong(3), undefined, 'its turns need it');
+});

@@ -1,0 +1,33 @@
+// Three gateways over one PostgreSQL and the same accounts, for tests of what is counted over all nodes.
+import type { Clock } from '../../proxy/clock.ts';
+import { type GatewayOptions, startGateway, type TestGateway } from '../support/gateway.ts';
+import { freshDatabase } from '../support/postgres.ts';
+
+export interface Nodes extends AsyncDisposable {
+  readonly all: readonly [TestGateway, TestGateway, TestGateway];
+  /** URL of their database. */
+  readonly store: string;
+}
+
+export interface NodesOptions extends Pick<GatewayOptions, 'clock' | 'config' | 'upstream'> {
+  /** The nodes' own clocks. */
+  readonly clocks?: readonly Clock[];
+}
+
+export async function threeNodes({ clocks = [], clock, ...options }: NodesOptions = {}): Promise<Nodes> {
+  const store = await freshDatabase();
+  const clockOf = (node: number): Pick<GatewayOptions, 'clock'> => {
+    const own = clocks[node] ?? clock;
+    return own ? { clock: own } : {};
+  };
+  const first = await startGateway({ upstream: { accounts: ['north'], strict: false }, ...options, ...clockOf(0), store });
+  const [second, third] = [await first.twin(clockOf(1)), await first.twin(clockOf(2))];
+  return {
+    all: [first, second, third],
+    store,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([second.stop(), third.stop()]);
+      await first.close();
+    },
+  };
+}

@@ -1,0 +1,109 @@
+// Pins over nodes: stored at once, told where they moved, and never hidden by what memory believes.
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { KeyedDigest } from '../../proxy/encryption/digest.ts';
+import { PinCache } from '../../proxy/sessions/pin-cache.ts';
+import { responseIdIn } from '../../proxy/sessions/response-id.ts';
+import { ReplyEvent } from '../../proxy/turn/reply-event.ts';
+import { openStore, type Store } from '../../store/store.ts';
+import { folder } from '../store/adapters.ts';
+
+const digest = new KeyedDigest(Buffer.alloc(32, 7));
+
+/** Two nodes on one store; what one of them moves the other one hears when it is told. */
+async function bench(context: TestContext) {
+  const clock = { now: () => 1_000, after: () => () => undefined };
+  const url = `sqlite:${await folder(context)}/pins.db`;
+  const stores: readonly [Store, Store] = [await openStore(url, { clock: clock.now }), await openStore(url, { clock: clock.now })];
+  for (const store of stores) context.after(() => store.close());
+  const [one, other] = stores.map((store) => new PinCache({ store: store.pins, shared: store.pins, digest, clock })) as [
+    PinCache,
+    PinCache,
+  ];
+  let cursor = await stores[1].changes.cursor();
+  /** The number of pins that the other node is told of. */
+  const tell = async (): Promise<number> => {
+    const told = await stores[1].changes.since(cursor);
+    cursor = told.cursor;
+    other.forget(told.changes.map(({ key: [hash] }) => String(hash)));
+    return told.changes.length;
+  };
+  return { one, other, tell };
+}
+
+suite('[Q34] a pin', () => {
+  test('is stored when its write resolves, with all before it, and found by another node', async (context) => {
+    const { one, other } = await bench(context);
+    const state = one.name('turn_state', 'team', '', 'state');
+    const response = one.name('response', 'team', '', 'resp_1');
+    void one.learn(state, 'north');
+    await one.learn(response, 'north');
+    assert.deepEqual([(await other.find(state))?.account, (await other.find(response))?.account], ['north', 'north']);
+  });
+
+  test('that is known already is not written again', async (context) => {
+    const { one } = await bench(context);
+    const response = one.name('response', 'team', '', 'resp_1');
+    assert(one.learn(response, 'north') instanceof Promise);
+    assert.equal(one.learn(response, 'north'), undefined);
+  });
+
+  test('of a session that this node did not find is found as soon as another node has it', async (context) => {
+    const { one, other } = await bench(context);
+    const session = one.name('header', 'team', 'ci', 'thread-1');
+    assert.equal(await other.find(session), undefined);
+    await one.learn(session, 'north');
+    assert.equal((await other.find(session))?.account, 'north');
+  });
+
+  test('of a session that another node moved, or began at the same time, is asked for again', async (context) => {
+    const { one, other, tell } = await bench(context);
+    const session = one.name('header', 'team', 'ci', 'thread-1');
+    await Promise.all([other.learn(session, 'north'), one.find(session)]);
+    await one.learn(session, 'south');
+    assert.equal((await other.find(session))?.account, 'north', 'it was not told yet');
+    assert.equal(await tell(), 1);
+    assert.equal((await other.find(session))?.account, 'south');
+    await one.learn(session, 'east');
+    assert.equal(await tell(), 1);
+    assert.equal((await other.find(session))?.account, 'east');
+  });
+
+  test('of a conversation is told only where it moved, and one of a response never', async (context) => {
+    const { one, other, tell } = await bench(context);
+    const cached = one.name('cache_key', 'team', 'ci', 'key');
+    await one.learn(cached, 'north');
+    await one.learn(one.name('response', 'team', '', 'resp_1'), 'north');
+    assert.equal(await tell(), 0);
+    assert.equal((await other.find(cached))?.account, 'north');
+    await one.learn(cached, 'south');
+    assert.equal(await tell(), 1);
+    assert.equal((await other.find(cached))?.account, 'south');
+  });
+});
+
+suite('[Q34] the id of a response', () => {
+  const idIn = (data: string, prefix = 'event: response.created\ndata: '): string | undefined => {
+    const event = new ReplyEvent();
+    event.bytes = Buffer.from(`padding${prefix}${data}\n\n`);
+    event.start = 'padding'.length;
+    event.end = event.bytes.length;
+    return responseIdIn(event);
+  };
+
+  test('is read from the head of its first event', () => {
+    assert.equal(idIn('{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response"}}'), 'resp_1');
+    assert.equal(idIn('{ "response" : { "id" : "resp_2" } }', ''), 'resp_2');
+  });
+
+  test('is left to the last event where it does not come first', () => {
+    for (const data of [
+      '{"type":"response.created","response":{"object":"response","id":"resp_1"}}',
+      '{"type":"response.created","response":{"id":7}}',
+      '{"type":"response.created","response":{"id":"resp_\\u0031"}}',
+      `{"type":"response.created","note":"${'x'.repeat(600)}","response":{"id":"resp_1"}}`,
+    ]) {
+      assert.equal(idIn(data), undefined, data.slice(0, 80));
+    }
+  });
+});

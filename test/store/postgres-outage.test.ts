@@ -1,0 +1,217 @@
+// The database goes away and comes back: what waits, what fails at once, and that nothing is lost or written twice.
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ChangeFeed } from '../../store/change-feed.ts';
+import { openStore, type Store, type StoreOptions } from '../../store/store.ts';
+import { freshDatabase, postgres } from '../support/postgres.ts';
+import { Link } from '../support/postgres-link.ts';
+import { until } from '../support/until.ts';
+import { auditEntry, credentialRow, fileRow, requestRow, usageRow } from './samples.ts';
+
+const clock = () => 5_000;
+
+const opened = async (context: TestContext, url: string, options: Partial<StoreOptions> = {}): Promise<Store> => {
+  const store = await openStore(url, { clock, ...options });
+  context.after(() => store.close(100));
+  return store;
+};
+
+const linked = async (context: TestContext): Promise<{ readonly url: string; readonly link: Link }> => {
+  const url = await freshDatabase();
+  const link = await Link.open(url);
+  context.after(() => link.close());
+  return { url, link };
+};
+
+/** How long a read took to fail. */
+async function failure(store: Store): Promise<number> {
+  const start = performance.now();
+  await assert.rejects(store.credentials.find('north'), { code: 'unreachable' });
+  return performance.now() - start;
+}
+
+const back = (store: Store): Promise<unknown> =>
+  until('the database', () =>
+    store.credentials.find('north').then(
+      () => true,
+      () => undefined,
+    ),
+  );
+
+suite('[Q34] a database that does not answer', () => {
+  test('makes reads fail within 2 s, then at once; what is queued waits and is written when it answers again', async (context) => {
+    const { url, link } = await linked(context);
+    const notices: string[] = [];
+    const store = await opened(context, link.url(url), { notice: (event) => void notices.push(event) });
+    await store.credentials.find('north');
+    link.stop();
+    store.usage.add(usageRow());
+    const saved = store.files.save(fileRow());
+    assert.ok((await failure(store)) < 2_200);
+    await until('the outage', () => (store.database()?.reachable === false ? true : undefined));
+    for (let n = 0; n < 50; n++) assert.ok((await failure(store)) < 100);
+    await assert.rejects(store.requests.list({}), { code: 'unreachable' }, 'operators too');
+    await assert.rejects(store.leases.acquire('name', 'owner', 1_000), { code: 'unreachable' });
+    assert.equal(store.stats().queued, 2);
+    link.resume();
+    await saved;
+    await back(store);
+    assert.deepEqual(await store.usage.load(0), [usageRow()]);
+    assert.deepEqual(notices, ['store_unreachable', 'store_reachable']);
+  });
+
+  test('does not wait for connections that were cut: the next statement has a new one', async (context) => {
+    const { url, link } = await linked(context);
+    const store = await opened(context, link.url(url));
+    for (let n = 0; n < 5; n++) {
+      await Promise.all(Array.from({ length: 6 }, () => store.credentials.find('north')));
+      link.cut();
+      await until('the cut', () => (store.database()?.connections === 0 ? true : undefined));
+      await store.credentials.find('north');
+    }
+    assert.equal(store.database()?.reachable, true);
+  });
+
+  test('holds no more log rows than the bound, and all others', async (context) => {
+    const { url, link } = await linked(context);
+    const store = await opened(context, link.url(url), { queueRows: 20 });
+    link.stop();
+    for (let n = 0; n < 50; n++) store.requests.append(requestRow({ id: `r${n}` }));
+    for (let n = 0; n < 50; n++) store.usage.add(usageRow({ key_id: `k${n}` }));
+    assert.equal(store.stats().dropped, 30);
+    link.resume();
+    assert.equal(await store.flush(15_000), true);
+    assert.equal((await store.usage.load(0)).length, 50);
+  });
+});
+
+suite('[Q34] the feed', () => {
+  /** A feed that polls only when it is woken. */
+  async function follower(context: TestContext, store: Store) {
+    const feed = new ChangeFeed({ changes: store.changes, after: () => () => undefined });
+    const seen: string[] = [];
+    feed.on('usage', (keys) => void seen.push(...keys.map(String)));
+    await feed.start();
+    context.after(() => feed.stop());
+    await until('the feed', () => (store.database()?.feed_connected ? true : undefined));
+    return seen;
+  }
+
+  test('tells of the changes of other processes within a second, and not of its own', async (context) => {
+    const url = await freshDatabase();
+    const [one, other] = [await opened(context, url), await opened(context, url)];
+    const [seenByOne, seenByOther] = [await follower(context, one), await follower(context, other)];
+    for (let n = 0; n < 5; n++) {
+      const start = performance.now();
+      one.usage.add(usageRow({ key_id: `key-${n}` }));
+      await until('the change', () => (seenByOther.length > n ? true : undefined));
+      assert.ok(performance.now() - start < 1_000);
+    }
+    assert.deepEqual(
+      seenByOther.map((key) => key.split(',')[0]),
+      ['key-0', 'key-1', 'key-2', 'key-3', 'key-4'],
+    );
+    assert.deepEqual(seenByOne, []);
+  });
+
+  test('is there again after a cut, with what was changed meanwhile', async (context) => {
+    const { url, link } = await linked(context);
+    const notices: string[] = [];
+    const reader = await opened(context, link.url(url), { notice: (event) => void notices.push(event) });
+    const writer = await opened(context, url);
+    const seen = await follower(context, reader);
+    for (let n = 0; n < 3; n++) {
+      link.cut();
+      writer.usage.add(usageRow({ key_id: `key-${n}` }));
+      await writer.flush();
+      await until('the change', () => (seen.some((key) => key.startsWith(`key-${n},`)) ? true : undefined));
+      await until('the feed', () => {
+        const { feed_connected, feed_losses } = reader.database() ?? {};
+        return feed_connected && feed_losses === n + 1 ? true : undefined;
+      });
+    }
+    assert.deepEqual(
+      notices.filter((event) => event.startsWith('store_feed')),
+      Array.from({ length: 3 }, () => ['store_feed_lost', 'store_feed_connected']).flat(),
+    );
+  });
+
+  test('notices a connection whose other end is silent', { timeout: 30_000 }, async (context) => {
+    const { url, link } = await linked(context);
+    const reader = await opened(context, link.url(url));
+    await follower(context, reader);
+    link.stop();
+    await until('the loss', () => (reader.database()?.feed_connected ? undefined : true), 15_000);
+    link.resume();
+    await until('the feed', () => (reader.database()?.feed_connected ? true : undefined), 15_000);
+  });
+});
+
+test('[Q34] a node that starts before its database waits for it', async (context) => {
+  const url = await freshDatabase();
+  const server = await postgres();
+  await server.end('SIGINT');
+  const opening = opened(context, url);
+  await sleep(400);
+  await server.run();
+  await (await opening).audit.record(auditEntry());
+});
+
+test('[Q34] PostgreSQL that is restarted and killed under load loses and doubles nothing', { timeout: 60_000 }, async (context) => {
+  const url = await freshDatabase();
+  const server = await postgres();
+  const nodes = [await opened(context, url), await opened(context, url)];
+  let stopping = false;
+  const made = { usage: 0, audit: 0, files: 0, tokens: [0, 0] };
+  const load = nodes.flatMap((store, node) => {
+    const running = async (act: (n: number) => void | Promise<void>): Promise<void> => {
+      for (let n = 1; !stopping; n++) {
+        await act(n);
+        await sleep(3);
+      }
+    };
+    return [
+      running(() => {
+        made.usage++;
+        store.usage.add(usageRow());
+      }),
+      running(async (n) => {
+        await store.audit.record(auditEntry({ at: n, actor: `node-${node}` }));
+        made.audit++;
+      }),
+      running(async (n) => {
+        await store.files.save(fileRow({ id: `file-${node}-${n}` }));
+        made.files++;
+      }),
+      running(async (n) => {
+        await store.credentials.save(credentialRow({ account: `account-${node}`, sealed: `token-${n}`, updated_at: n }));
+        made.tokens[node] = n;
+      }),
+    ];
+  });
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGINT', 'SIGQUIT'] as const) {
+    await sleep(300);
+    await server.end(signal);
+    await sleep(100);
+    await server.run();
+  }
+  await sleep(300);
+  stopping = true;
+  await Promise.all(load);
+  for (const store of nodes) assert.equal(await store.flush(20_000), true);
+  const [store] = nodes as [Store, Store];
+  await back(store);
+  assert.equal((await store.usage.load(0))[0]?.requests, made.usage);
+  assert.equal((await server.query(url, 'SELECT count(*) AS count FROM audit'))[0]?.count, String(made.audit));
+  assert.equal((await server.query(url, 'SELECT count(*) AS count FROM files'))[0]?.count, String(made.files));
+  for (const node of [0, 1]) assert.equal((await store.credentials.find(`account-${node}`))?.sealed, `token-${made.tokens[node]}`);
+  assert.ok(
+    nodes.some((one) => one.stats().failures > 0),
+    'the server was missed',
+  );
+  assert.deepEqual(
+    nodes.map((one) => one.stats().dropped + one.stats().rejected),
+    [0, 0],
+  );
+});

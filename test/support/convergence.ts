@@ -1,0 +1,77 @@
+// Nodes for tests of what one node learns from another: gateways of one process on one PostgreSQL, with the accounts north and south.
+import assert from 'node:assert/strict';
+import { type Clock, systemClock } from '../../proxy/clock.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { type Draft, type GatewayOptions, type Reply, startGateway, type TestGateway } from './gateway.ts';
+import { postgres } from './postgres.ts';
+import { until } from './until.ts';
+
+export interface Nodes extends AsyncDisposable {
+  readonly all: readonly TestGateway[];
+  /** Every ordered pair of two nodes. */
+  readonly pairs: readonly (readonly [TestGateway, TestGateway])[];
+}
+
+export interface NodesOptions extends GatewayOptions {
+  /** Edits the file of one node, numbered from 1. */
+  readonly file?: (draft: Draft, number: number) => void;
+}
+
+/** Starts them at the same time, on an empty database. */
+export async function startNodes(count: number, { file, ...options }: NodesOptions = {}): Promise<Nodes> {
+  const server = await postgres();
+  const settings = server.settings(await server.fresh());
+  // It brings the accounts, and nothing of it stays.
+  const { config: _, ...first } = options;
+  const base = await startGateway({ ...first, store: 'sqlite::memory:' });
+  await base.stop();
+  base.upstream.clear();
+  const node = (number: number): Promise<TestGateway> =>
+    base.twin({
+      config: (draft) => {
+        Object.assign(draft, settings, { node: { id: `own-${number}` } });
+        options.config?.(draft);
+        file?.(draft, number);
+      },
+      ...(options.clock ? { clock: options.clock } : {}),
+    });
+  const all = await Promise.all(Array.from({ length: count }, (_, i) => node(i + 1)));
+  return {
+    all,
+    pairs: all.flatMap((one) => all.filter((other) => other !== one).map((other) => [one, other] as const)),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(all.map((node) => node.stop()));
+      await base.upstream.close();
+    },
+  };
+}
+
+/** Gives each node another first account: a turn that goes to the first account of another node goes there for its pin. */
+export function firstAccountOfItsOwn(draft: Draft, number: number): void {
+  const { assignments } = draft.pools[0];
+  draft.pools[0].assignments = ['north', 'south', 'east'].map((_, i, all) => ({ account: all[(i + number - 1) % all.length] }));
+  assert.equal(assignments.length, 3);
+}
+
+/** What one node knows reaches the other one, before a poll without the feed would bring it. How fast, `npm run bench` measures. */
+export const converged = <T>(what: string, probe: () => Promise<T | undefined> | T | undefined): Promise<T> => until(what, probe);
+
+/** The machine's clock, with more patience for pins than 50 ms: on a busy machine the store takes longer. Pauses for files end at once. */
+export const PATIENT: Clock = {
+  now: systemClock.now,
+  after: (ms, run) => systemClock.after(ms === 50 ? 5_000 : ms === 250 ? 0 : ms, run),
+};
+
+/** A turn that does not stream. */
+export async function turn(node: TestGateway, body: JsonObject = {}, headers: Record<string, string> = {}): Promise<Reply> {
+  const reply = await node.send('/v1/responses', { headers, body: { model: 'model-a', input: 'hello', ...body } });
+  assert.equal(reply.status, 200, reply.text);
+  return reply;
+}
+
+/** The accounts that turns went to since the last look, in order. */
+export function went({ upstream }: TestGateway): readonly string[] {
+  const accounts = upstream.turns().map(({ account }) => account);
+  upstream.clear();
+  return accounts;
+}

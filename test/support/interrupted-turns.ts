@@ -1,0 +1,66 @@
+// Turns of native websocket clients that are interrupted: how they come to stand still, and what their clients see of them.
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import type { TestGateway } from './gateway.ts';
+import { NATIVE_SOCKET, turnFrame, typesOf, userMessage } from './native-frames.ts';
+import type { Script } from './rehearsal.ts';
+import { until } from './until.ts';
+import { connect, type TestSocket } from './websocket.ts';
+
+export const SESSION = { 'x-agent-window-id': 'thread-1:0' };
+const DONE = 'response.output_item.done';
+
+export const openSession = (gate: TestGateway, session: Readonly<Record<string, string>> = SESSION): Promise<TestSocket> =>
+  connect(gate, NATIVE_SOCKET, { headers: session });
+
+export const QUESTION = [userMessage('first'), userMessage('second')];
+
+/** The finished items of such a turn. */
+export const items = (count: number): readonly JsonObject[] =>
+  Array.from({ length: count }, (_, i) => ({
+    type: 'function_call',
+    id: `fc_${i}`,
+    call_id: `call_${i}`,
+    name: 'run',
+    arguments: `{"step":${i}}`,
+    status: 'completed',
+  }));
+
+/** The events of its account. */
+export function replyOf(count: number): readonly JsonObject[] {
+  const events: JsonObject[] = [
+    { type: 'agent.rate_limits', plan_type: 'plus', rate_limits: {} },
+    { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } },
+  ];
+  for (const [i, item] of items(count).entries()) {
+    events.push({ type: 'response.output_item.added', output_index: i, item: { ...item, arguments: '' } });
+    events.push({ type: 'response.function_call_arguments.delta', output_index: i, delta: item.arguments ?? '' });
+    events.push({ type: DONE, output_index: i, item });
+  }
+  events.push({ type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: items(count), usage: null } });
+  return events;
+}
+
+/** Its reply stands still after `at` events. */
+export const scriptOf = (count: number, at: number): Script => [
+  { kind: 'reply', status: 200, headers: {}, body: { events: [...replyOf(count)] } },
+  { kind: 'stall', at: { events: at } },
+];
+
+/** A turn that stands still after `at` events of its account, and the frames that its client got by then. */
+export async function interrupted(gate: TestGateway, at: number, frame = turnFrame('t1', QUESTION)): Promise<TestSocket> {
+  gate.upstream.next('north', scriptOf(2, at));
+  const socket = await openSession(gate);
+  socket.send(frame);
+  await gate.upstream.stalled('north');
+  // One event of ours beside those of the account.
+  await until('the frames so far', () => (socket.frames.length >= at + 1 ? true : undefined));
+  return socket;
+}
+
+export async function dropped(gate: TestGateway, socket: Pick<TestSocket, 'terminate'>): Promise<void> {
+  const detached = gate.count('turns_detached');
+  socket.terminate();
+  await until('the turn without its client', () => (gate.count('turns_detached') > detached ? true : undefined));
+}
+
+export const wholeTurn = ['agent.response.metadata', ...typesOf(replyOf(2))];

@@ -1,0 +1,100 @@
+// A network between a store and its PostgreSQL: a proxy on a port of its own, whose connections a test cuts or stops.
+import { once } from 'node:events';
+import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
+
+/** What the server answers to a COMMIT that succeeded. */
+const COMMITTED = Buffer.from('COMMIT\0');
+
+export class Link {
+  readonly #server: Server;
+  readonly #pairs = new Set<readonly [Socket, Socket]>();
+  #stopped = false;
+  /** Connections that are cut when their next commit is answered: the answer is lost. */
+  lostCommits = 0;
+  /** How long bytes are on their way, in each direction. */
+  delayMs = 0;
+  /** How often a client sent something after an answer. */
+  roundTrips = 0;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** @param to URL of a database on a socket */
+  static async open(to: string): Promise<Link> {
+    const path = `${new URL(to).searchParams.get('host')}/.s.PGSQL.5432`;
+    const server = createServer({ noDelay: true }, (client) => link.#connect(client, path));
+    const link = new Link(server);
+    server.listen(0, '127.0.0.1').unref();
+    await once(server, 'listening');
+    return link;
+  }
+
+  /** The URL by way of this network. */
+  url(to: string): string {
+    const url = new URL(to);
+    url.host = `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    url.searchParams.delete('host');
+    return url.href;
+  }
+
+  get connections(): number {
+    return this.#pairs.size;
+  }
+
+  /** Ends all connections; later ones go through. */
+  cut(): void {
+    for (const [client, server] of this.#pairs) {
+      client.destroy();
+      server.destroy();
+    }
+  }
+
+  /** Nothing passes in either direction, as behind a firewall that drops packets: connections stay, new ones are never answered. */
+  stop(): void {
+    this.#stopped = true;
+    for (const sockets of this.#pairs) for (const socket of sockets) socket.pause();
+  }
+
+  resume(): void {
+    this.#stopped = false;
+    for (const sockets of this.#pairs) for (const socket of sockets) socket.resume();
+  }
+
+  close(): void {
+    this.#server.close();
+    this.cut();
+  }
+
+  #connect(client: Socket, path: string): void {
+    const server = dial(path);
+    const pair = [client, server] as const;
+    this.#pairs.add(pair);
+    const pass = (to: Socket, bytes: Buffer): void => {
+      if (this.delayMs === 0) to.write(bytes);
+      else setTimeout(() => to.write(bytes), this.delayMs);
+    };
+    let answered = true;
+    client.on('data', (bytes) => {
+      if (answered) this.roundTrips++;
+      answered = false;
+      pass(server, bytes);
+    });
+    server.on('data', (bytes) => {
+      if (this.lostCommits > 0 && bytes.includes(COMMITTED)) {
+        this.lostCommits--;
+        client.destroy();
+        return;
+      }
+      answered = true;
+      pass(client, bytes);
+    });
+    const over = (): void => {
+      this.#pairs.delete(pair);
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of pair) socket.on('error', over).on('close', over);
+    if (this.#stopped) this.stop();
+  }
+}

