@@ -82,7 +82,7 @@ async function reread(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
 /** With another log-in where the provider has spent the token, the accounts serve again; a refresh that hangs ends first. */
 async function recovers(lane: Lane, stage: Stage): Promise<void> {
   const served = async (): Promise<true | undefined> => {
-    for (let i = 0; i < 4; i++) await lane.restore();
+    await lane.heal();
     const { kind } = await runCall(lane, native, { said: 'spoilt', patienceMs: TOKEN_MS });
     if (kind === 'whole') return true;
     for (const account of lane.accounts) await logIn(stage, account);

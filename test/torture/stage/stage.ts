@@ -33,6 +33,8 @@ export class Stage {
   readonly upstream: Upstream;
   readonly lanes: readonly Lane[];
   readonly notes = new Map<string, Note>();
+  /** Lines of the stderr of all its processes, until they are taken. */
+  readonly #written: string[] = [];
   /** Undefined where the store is on the machine's own. */
   readonly disk: SmallDisk | undefined;
   #program: GatewayProcess | undefined;
@@ -89,7 +91,12 @@ export class Stage {
 
   /** Starts the gateway, or starts it again over the same store; resolves when it is ready. @throws Error with what it wrote, where it ends */
   async start(): Promise<void> {
-    this.#program = await GatewayProcess.start(this.configPath, { TORTURE_BEARER: BEARER }, this.disk?.inside);
+    this.#program = await GatewayProcess.start({
+      config: this.configPath,
+      env: { TORTURE_BEARER: BEARER },
+      inside: this.disk?.inside,
+      written: this.#written,
+    });
     const ready = async (): Promise<true | undefined> => ((await this.admin('/readyz')).status === 200 ? true : undefined);
     await until('the gateway to be ready', ready, READY_MS);
   }
@@ -99,6 +106,11 @@ export class Stage {
     await this.admin('/requests?limit=1');
     const [row] = await this.database.all('SELECT count(*) AS count FROM requests');
     return Number(row?.count ?? 0);
+  }
+
+  /** What the gateway's processes wrote to stderr since it was last taken. */
+  takeWritten(): readonly string[] {
+    return this.#written.splice(0);
   }
 
   note(name: string, note: Note): void {
