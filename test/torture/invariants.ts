@@ -21,7 +21,8 @@ export async function brokenInvariants(
   stage: Stage,
   { logged: forgiven = [], unequalRows = false }: Allowances = {},
 ): Promise<readonly string[]> {
-  if (!stage.program.isRunning) return [`the gateway ended: ${JSON.stringify(await stage.program.ended)} ${stage.takeWritten().join('\n')}`];
+  if (!stage.program.isRunning)
+    return [`the gateway ended: ${JSON.stringify(await stage.program.ended)} ${stage.takeWritten().join('\n')}`];
   const checks: readonly Check[] = [
     becomesQuiet,
     servesAllCalls,

@@ -18,10 +18,13 @@ export const hostileAnswers: Attack = {
   sample: 120,
   async cases(_stage, random) {
     const http = DISPATCHED_CALLS.flatMap((call) =>
-      Array.from({ length: call.exchanges }, (_, exchange): Target => ({
-        name: `${call.name} ${exchange}`,
-        run: (lane, answer) => runCall(lane, call, { plan: { exchange, answer }, said: 'spoilt' }),
-      })),
+      Array.from(
+        { length: call.exchanges },
+        (_, exchange): Target => ({
+          name: `${call.name} ${exchange}`,
+          run: (lane, answer) => runCall(lane, call, { plan: { exchange, answer }, said: 'spoilt' }),
+        }),
+      ),
     );
     const sockets = SOCKET_CALLS.map(
       (call): Target => ({

@@ -58,7 +58,10 @@ function* leavingCases(call: HttpCall, { exchange, bytes }: Target, random: Seed
   for (const number of permutation(bytes * 2, random)) {
     const how = number % 2 === 0 ? 'cut' : 'reset';
     const at = Math.floor(number / 2);
-    yield { name: `${call.name} ${exchange}:${how} behind ${at} of the request`, run: (lane) => left(lane, call, { exchange, answer: leaving(at, how) }) };
+    yield {
+      name: `${call.name} ${exchange}:${how} behind ${at} of the request`,
+      run: (lane) => left(lane, call, { exchange, answer: leaving(at, how) }),
+    };
   }
 }
 
@@ -86,11 +89,7 @@ async function left(lane: Lane, call: HttpCall, plan: Plan): Promise<void> {
 /** Faults that change what the reply says. */
 export const SPOILING: ReadonlySet<WireFault['kind']> = new Set(['corrupt', 'drop', 'surplus']);
 
-async function broken(
-  lane: Lane,
-  call: HttpCall,
-  plan: { readonly exchange: number; readonly fault: WireFault },
-): Promise<void> {
+async function broken(lane: Lane, call: HttpCall, plan: { readonly exchange: number; readonly fault: WireFault }): Promise<void> {
   await lane.restore();
   const { kind } = plan.fault;
   const said = SPOILING.has(kind) ? 'spoilt' : 'as ever';

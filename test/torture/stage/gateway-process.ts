@@ -65,7 +65,8 @@ export class GatewayProcess {
     const urls = await until(
       'the gateway to serve',
       () => {
-        if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}: ${[...written.splice(from), rest].join('\n')}`);
+        if (child.exitCode !== null)
+          throw new Error(`the gateway ended with ${child.exitCode}: ${[...written.splice(from), rest].join('\n')}`);
         const [, main, admin] = /poolgate serves (http:\/\/[^,\s]+), admin (\S+)/.exec(out) ?? [];
         return main !== undefined && admin !== undefined ? ([main, admin] as const) : undefined;
       },
