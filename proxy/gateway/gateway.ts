@@ -89,6 +89,7 @@ export class Gateway {
       nodes: this.#hop?.sessions,
       overload: this.services.guard,
       counters,
+      bodies: this.services.bodies,
       uploads: this.services.uploads,
       clock: this.services.clock,
       heartbeat,

@@ -20,6 +20,7 @@ import { Ledger } from '../keys/ledger.ts';
 import { LocalLimits } from '../keys/local-limits.ts';
 import { UsageRefresh } from '../keys/usage-refresh.ts';
 import type { Log } from '../log.ts';
+import { MemoryGuard } from '../memory-guard.ts';
 import { Counters } from '../metrics.ts';
 import { Catalog } from '../models/catalog.ts';
 import type { CatalogAnswer } from '../models/catalog-refresh.ts';
@@ -59,6 +60,10 @@ export class Services {
   readonly counters = new Counters();
   readonly turnMetrics = new TurnMetrics();
   readonly retryBudgets = new RetryBudgets();
+  /** Bytes of request bodies and frames that are being read. */
+  readonly bodies = new MemoryGuard();
+  /** Bytes that turns hold of their replies. */
+  readonly replies = new MemoryGuard();
   /** What is held of uploads that stream through. */
   readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;

@@ -2,6 +2,7 @@
 import type { Attack } from './attack.ts';
 import { clientBytes } from './attacks/client-bytes.ts';
 import { clientFrames } from './attacks/client-frames.ts';
+import { clientLeaves } from './attacks/client-leaves.ts';
 import { clock } from './attacks/clock.ts';
 import { cost } from './attacks/cost.ts';
 import { descriptors } from './attacks/descriptors.ts';
@@ -21,6 +22,7 @@ export const ATTACKS: readonly Attack[] = [
   clientFrames,
   framing,
   clientBytes,
+  clientLeaves,
   json,
   providerEvents,
   providerBytes,

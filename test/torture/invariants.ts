@@ -14,6 +14,9 @@ const MOST_LINES = 5;
 /** Idle connections that are kept for each account. */
 const IDLE_SOCKETS = 24;
 
+/** Gauges of what the gateway holds for those that it serves. */
+const HELD = ['websockets_open', 'websocket_bytes_held', 'body_bytes_held', 'reply_bytes_held', 'upload_bytes_held'] as const;
+
 type Check = (stage: Stage) => Promise<readonly string[]>;
 
 /** @returns what does not hold, in words */
@@ -50,7 +53,7 @@ async function becomesQuiet(stage: Stage): Promise<readonly string[]> {
   const isQuiet = async (): Promise<true | undefined> => {
     const { accounts, admission } = await stage.adminJson('/status');
     const metrics = await (await stage.admin('/metrics')).text();
-    const gauges = ['websockets_open', 'websocket_bytes_held', 'upload_bytes_held'].map((name) => [name, gauge(metrics, name)] as const);
+    const gauges = HELD.map((name) => [name, gauge(metrics, name)] as const);
     const busy = [
       ...accounts.filter(({ inFlight }: { inFlight: number }) => inFlight > 0).map((one: { account: string }) => one.account),
       ...Object.entries<{ running: number; waiting: number }>(admission).flatMap(([name, { running, waiting }]) =>
