@@ -138,7 +138,14 @@ export class Services {
     this.guard = new OverloadGuard({ load, counters, limits, running: () => this.capacity.admission.running });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
-    this.continuity = new Continuity({ store: store.pins, shared: store.shared, key, clock });
+    this.continuity = new Continuity({
+      store: store.pins,
+      shared: store.shared,
+      key,
+      clock,
+      counters,
+      capacity: loaded().config.limits.pins_in_memory,
+    });
     this.files = new Files(store.files, clock);
     this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });

@@ -1,5 +1,6 @@
 // THE ORDER of the attacks, by their stage: those that leave the gateway alone come before those that change its whole process.
 import type { Attack } from './attack.ts';
+import { clientBodies } from './attacks/client-bodies.ts';
 import { clientBytes } from './attacks/client-bytes.ts';
 import { clientFrames } from './attacks/client-frames.ts';
 import { clientLeaves } from './attacks/client-leaves.ts';
@@ -9,6 +10,7 @@ import { descriptors } from './attacks/descriptors.ts';
 import { framing } from './attacks/framing.ts';
 import { hostileAnswers } from './attacks/hostile-answers.ts';
 import { hostileEvents } from './attacks/hostile-events.ts';
+import { hostileFrames } from './attacks/hostile-frames.ts';
 import { json } from './attacks/json.ts';
 import { kill } from './attacks/kill.ts';
 import { ownCalls } from './attacks/own-calls.ts';
@@ -22,6 +24,7 @@ export const ATTACKS: readonly Attack[] = [
   clientFrames,
   framing,
   clientBytes,
+  clientBodies,
   clientLeaves,
   json,
   providerEvents,
@@ -29,6 +32,7 @@ export const ATTACKS: readonly Attack[] = [
   providerSockets,
   hostileAnswers,
   hostileEvents,
+  hostileFrames,
   clock,
   descriptors,
   ownCalls,

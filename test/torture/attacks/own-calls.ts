@@ -1,4 +1,4 @@
-// What the gateway asks accounts for by itself, broken at every byte or answered as no honest provider does: catalogs and tokens.
+// What the gateway asks accounts for by itself, broken at every byte or answered as no honest provider does: catalogs, tokens and usage.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
 import { type Attack, type Case, permutation, pick } from '../attack.ts';
@@ -12,14 +12,17 @@ import type { Stage } from '../stage/stage.ts';
 import type { OwnCall, Plan } from '../wire/exchanges.ts';
 import { WIRE_FAULTS } from '../wire/faulty-writer.ts';
 
+/** What each case attacks. */
+const OWN: readonly OwnCall[] = ['token', 'token', 'catalog', 'usage'];
+
 const QUICK_FAULTS = ['cut', 'reset', 'corrupt', 'part'] as const;
 
 /** Of the catalog: 14 KB with its head. */
-const BYTES: Readonly<Record<'catalog' | 'token', number>> = { catalog: 14_000, token: 450 };
+const BYTES: Readonly<Record<OwnCall, number>> = { catalog: 14_000, token: 450, usage: 700 };
 
 export const ownCalls: Attack = {
   name: 'own-calls',
-  title: 'catalogs and tokens broken at each byte, or answered falsely',
+  title: 'catalogs, tokens and usage broken at each byte, or answered falsely',
   stage: 'logins',
   lanes: 1,
   sample: 12,
@@ -32,7 +35,7 @@ export const ownCalls: Attack = {
 
 function* casesOf(random: SeededRandom): Generator<Case> {
   for (const number of permutation(1_000_000, random)) {
-    const own: OwnCall = random.next() < 0.6 ? 'token' : 'catalog';
+    const own = pick(OWN, random);
     if (random.next() < 0.3) {
       const { name, answer } = pick(HOSTILE_ANSWERS, random);
       yield caseOf(`${number}:${own}:${name}`, own, { exchange: own, answer });
@@ -48,8 +51,11 @@ function* casesOf(random: SeededRandom): Generator<Case> {
 
 const caseOf = (name: string, own: OwnCall, plan: Plan): Case => ({
   name,
-  run: (lane, stage) => (own === 'token' ? refreshed(lane, stage, plan) : reread(lane, stage, plan)),
+  run: (lane, stage) => RUNS[own](lane, stage, plan),
 });
+
+const USAGE = '/backend-api/meter/usage';
+const STALE_MS = 6 * 60_000;
 
 /** The gateway waits so long for a token. */
 const TOKEN_MS = 15_000;
@@ -78,6 +84,24 @@ async function reread(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   lane.exchanges.next();
   await recovers(lane, stage);
 }
+
+/** Usage that is read again: evidence is stale after five minutes. What a read brings is bounded by what is believed of it. */
+async function remeasured(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
+  const before = lane.exchanges.own.length;
+  const isRead = (): true | undefined => lane.exchanges.own.slice(before).some(({ path }) => path === USAGE) || undefined;
+  lane.exchanges.next(plan);
+  await stage.program.shiftClock(STALE_MS);
+  await stage.admin('/reload', 'POST');
+  await until('a usage read', isRead, TOKEN_MS);
+  lane.exchanges.next();
+  await recovers(lane, stage);
+}
+
+const RUNS: Readonly<Record<OwnCall, (lane: Lane, stage: Stage, plan: Plan) => Promise<void>>> = {
+  token: refreshed,
+  catalog: reread,
+  usage: remeasured,
+};
 
 /** With another log-in where the provider has spent the token, the accounts serve again; a refresh that hangs ends first. */
 async function recovers(lane: Lane, stage: Stage): Promise<void> {
