@@ -13,6 +13,7 @@ import { hostileEvents } from './attacks/hostile-events.ts';
 import { hostileFrames } from './attacks/hostile-frames.ts';
 import { json } from './attacks/json.ts';
 import { kill } from './attacks/kill.ts';
+import { memory } from './attacks/memory.ts';
 import { ownCalls } from './attacks/own-calls.ts';
 import { providerBytes } from './attacks/provider-bytes.ts';
 import { providerEvents } from './attacks/provider-events.ts';
@@ -21,6 +22,7 @@ import { store } from './attacks/store.ts';
 
 export const ATTACKS: readonly Attack[] = [
   cost,
+  memory,
   clientFrames,
   framing,
   clientBytes,

@@ -1,11 +1,11 @@
 // THE LIST of content codings that a client states wrongly, or that hide something: of bodies that are no stream, of bombs, of codings in codings.
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
 /** What the gateway decodes (Q2). */
 export const CODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   gzip: (bytes) => gzipSync(bytes),
   deflate: (bytes) => deflateSync(bytes),
-  br: (bytes) => brotliCompressSync(bytes),
+  br: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
   zstd: (bytes) => zstdCompressSync(bytes),
 };
 
@@ -15,11 +15,22 @@ export interface HostileCoding {
   readonly body: (plain: Buffer) => Buffer;
 }
 
-const BOMB = 64 << 20;
+/** Twice what a decoded body may have. */
+const BOMB = 8 << 20;
 const NOISE = Buffer.from('noise that belongs to no stream');
 
-const ofEach = (coding: string, code: (bytes: Buffer) => Buffer): readonly HostileCoding[] =>
-  Object.entries<HostileCoding['body']>({
+/** Made when it is first asked for: that takes a while. */
+function made(of: () => Buffer): () => Buffer {
+  let bytes: Buffer | undefined;
+  return () => {
+    bytes ??= of();
+    return bytes;
+  };
+}
+
+function ofEach(coding: string, code: (bytes: Buffer) => Buffer): readonly HostileCoding[] {
+  const bomb = made(() => code(Buffer.alloc(BOMB)));
+  return Object.entries<HostileCoding['body']>({
     'as ever': code,
     'that is none': (plain) => plain,
     'of nothing': () => Buffer.alloc(0),
@@ -30,11 +41,12 @@ const ofEach = (coding: string, code: (bytes: Buffer) => Buffer): readonly Hosti
     'and another behind it': (plain) => Buffer.concat([code(plain), code(plain)]),
     'in two members': (plain) => Buffer.concat([code(plain.subarray(0, 9)), code(plain.subarray(9))]),
     'behind 2,000 empty members': (plain) => Buffer.concat([...Array.from({ length: 2_000 }, () => code(Buffer.alloc(0))), code(plain)]),
-    'of 64 MiB of zeros': () => code(Buffer.alloc(BOMB)),
-    'of 64 MiB of zeros, twice': () => code(code(Buffer.alloc(BOMB))),
+    'of 8 MiB of zeros': bomb,
+    'of 8 MiB of zeros, twice': () => code(bomb()),
     'of spaces and a body': (plain) => code(Buffer.concat([Buffer.alloc(3_000_000, ' '), plain])),
     'of bytes that are no UTF-8': () => code(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])),
   }).map(([name, body]) => ({ name: `${coding} ${name}`, coding, body }));
+}
 
 const gzip = (bytes: Buffer): Buffer => gzipSync(bytes);
 
