@@ -19,6 +19,8 @@ import type { Stage } from '../stage/stage.ts';
 
 /** Of one request or reply; below every limit of the stage. */
 const BYTES = 100_000;
+/** Of a body that streams: what is on its way does not grow with it. */
+const STREAMED_BYTES = 800_000;
 /** Sent at the same time: one alone is less than what the process takes anyway. */
 const AT_ONCE = 6;
 /** Copies, the objects around pieces, and what the process takes meanwhile. */
@@ -38,8 +40,11 @@ export const memory: Attack = {
   },
 };
 
-/** Sends so many bytes in pieces, and does not end; resolves when the gateway gives up. */
-type Hold = (lane: Lane) => Promise<unknown>;
+interface Hold {
+  readonly bytes: number;
+  /** Sends so many bytes in pieces, and does not end; resolves when the gateway gives up. */
+  send(lane: Lane): Promise<unknown>;
+}
 
 function* casesOf(random: SeededRandom): Generator<Case> {
   const all = Object.entries(HOLDS);
@@ -49,7 +54,7 @@ function* casesOf(random: SeededRandom): Generator<Case> {
   }
 }
 
-async function held(stage: Stage, name: string, hold: Hold): Promise<void> {
+async function held(stage: Stage, name: string, { bytes, send }: Hold): Promise<void> {
   const lanes = stage.lanes.slice(0, AT_ONCE);
   await Promise.all(lanes.map((lane) => lane.heal()));
   const sizeOf = async (): Promise<number> => {
@@ -59,7 +64,7 @@ async function held(stage: Stage, name: string, hold: Hold): Promise<void> {
   const before = await sizeOf();
   let most = before;
   const work = { isOver: false };
-  const holding = Promise.allSettled(lanes.map(hold)).finally(() => {
+  const holding = Promise.allSettled(lanes.map(send)).finally(() => {
     work.isOver = true;
   });
   while (!work.isOver) {
@@ -68,7 +73,7 @@ async function held(stage: Stage, name: string, hold: Hold): Promise<void> {
   }
   const [failed] = (await holding).filter(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
-  const times = (most - before) / (BYTES * AT_ONCE);
+  const times = (most - before) / (bytes * AT_ONCE);
   stage.note('most memory by the bytes that are held', { value: times, of: name });
   expect(times <= MOST_TIMES, () => `${times.toFixed(1)} times the bytes are in memory`);
 }
@@ -77,42 +82,44 @@ async function held(stage: Stage, name: string, hold: Hold): Promise<void> {
 const inChunks = (text: string): string => [...text].map((letter) => `1\r\n${letter}\r\n`).join('');
 
 /** A request whose body is in chunks; the client sends no more, and waits. */
-const endlessRequest =
-  ({ surface, path, headers }: HttpCall, begin: string): Hold =>
-  (lane) => {
+const endlessRequest = ({ surface, path, headers }: HttpCall, begin: string, bytes = BYTES): Hold => ({
+  bytes,
+  send: (lane) => {
     const authorization = `Bearer ${surface === 'operator' ? OPERATOR_TOKEN : lane.keyFor('spoilt')}`;
     const lines = Object.entries({ host: 'gateway', authorization, ...headers, 'transfer-encoding': 'chunked' }).map(
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     const head = `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
     return rawCall(lane.url, {
-      pieces: [Buffer.from(head + inChunks(begin + 'a'.repeat(BYTES - begin.length)))],
+      pieces: [Buffer.from(head + inChunks(begin + 'a'.repeat(bytes - begin.length)))],
       leaves: 'never',
       answers: 1,
     });
-  };
+  },
+});
 
 /** A message in fragments of one byte, without its last one. */
-const endlessMessage =
-  (path: string): Hold =>
-  (lane) => {
-    const fragments = [...`{"a":"${'a'.repeat(BYTES)}`]
-      .slice(0, MOST_FRAGMENTS)
-      .map((letter, i) => frameBytes({ first: i === 0 ? 1 : 0, payload: Buffer.from(letter) }));
+const endlessMessage = (path: string): Hold => ({
+  bytes: BYTES,
+  send: (lane) => {
+    const fragments = [...`{"a":"${'a'.repeat(BYTES)}`].map((letter, i) =>
+      frameBytes({ first: i === 0 ? 1 : 0, payload: Buffer.from(letter) }),
+    );
     const leavesWhen = new Promise((resolve) => setTimeout(resolve, 700));
     const pieces = [upgradeRequest(path, lane.keyFor('spoilt')), Buffer.concat(fragments)];
     return rawCall(lane.url, { pieces, leaves: 'reset', leavesWhen, answers: Number.POSITIVE_INFINITY, isOver: () => false });
-  };
-const MOST_FRAGMENTS = 120_000;
+  },
+});
 
 /** A reply of events, or of one body, in chunks of one byte that do not end. */
-const endlessReply =
-  (call: HttpCall, type: string, text: string): Hold =>
-  (lane) => {
+const endlessReply = (call: HttpCall, type: string, text: string): Hold => ({
+  bytes: BYTES,
+  send: (lane) => {
     const head = crudeHead(200, { 'content-type': type, 'transfer-encoding': 'chunked' });
     const bytes = Buffer.from(head + inChunks(text));
     return runCall(lane, call, { plan: { exchange: 0, answer: (_, gateway) => void gateway.write(bytes) }, said: 'spoilt' });
-  };
+  },
+});
 
 const EVENTS = 'text/event-stream';
 const FILE = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
@@ -121,15 +128,22 @@ const repeated = (text: string): string => text.repeat(BYTES / text.length);
 
 const HOLDS: Readonly<Record<string, Hold>> = {
   ...Object.fromEntries(
-    ['native', 'public', 'chat', 'compact', 'native image', 'file', 'analytics', 'mcp'].map((name) => [
+    ['native', 'public', 'chat', 'compact', 'native image', 'file', 'mcp'].map((name) => [
       `a body of ${name}`,
       endlessRequest(callNamed(name), '{"a":"'),
     ]),
   ),
   ...Object.fromEntries(
-    ['public image edit', 'public file', 'transcribe', 'public transcription'].map((name) => [
+    ['public image edit', 'public file'].map((name) => [
       `a form of ${name}`,
       endlessRequest({ ...callNamed(name), headers: { 'content-type': FORM_TYPE } }, FILE),
+    ]),
+  ),
+  'an upload of analytics': endlessRequest(callNamed('analytics'), '', STREAMED_BYTES),
+  ...Object.fromEntries(
+    ['transcribe', 'public transcription'].map((name) => [
+      `an upload of ${name}`,
+      endlessRequest({ ...callNamed(name), headers: { 'content-type': FORM_TYPE } }, FILE, STREAMED_BYTES),
     ]),
   ),
   ...Object.fromEntries([NATIVE_SOCKET, PUBLIC_SOCKET].map((path) => [`a message to ${path}`, endlessMessage(path)])),
