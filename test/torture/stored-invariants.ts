@@ -57,6 +57,7 @@ export async function usageAsRows(stage: Stage): Promise<readonly string[]> {
   const wrong: string[] = [];
   for (const { key_id, input, output } of rows) {
     const own = settled.find((row) => row.key_id === key_id);
+    if (own?.held !== 0) wrong.push(`${own?.held} tokens of ${key_id} are still held`);
     if (own?.input !== input || own?.output !== output)
       wrong.push(`usage of ${key_id}: ${own?.input},${own?.output}; its rows: ${input},${output}`);
   }

@@ -25,6 +25,8 @@ const STREAMED_BYTES = 800_000;
 const AT_ONCE = 6;
 /** Copies, the objects around pieces, and what the process takes meanwhile. */
 const MOST_TIMES = 24;
+/** Each measurement stops the gateway for a while. */
+const HELD_PATIENCE_MS = 30_000;
 /** Between two measurements, each of which stops the gateway. */
 const PAUSE_MS = 100;
 
@@ -94,6 +96,7 @@ const endlessRequest = ({ surface, path, headers }: HttpCall, begin: string, byt
       pieces: [Buffer.from(head + inChunks(begin + 'a'.repeat(bytes - begin.length)))],
       leaves: 'never',
       answers: 1,
+      patienceMs: HELD_PATIENCE_MS,
     });
   },
 });
@@ -107,7 +110,7 @@ const endlessMessage = (path: string): Hold => ({
     );
     const leavesWhen = new Promise((resolve) => setTimeout(resolve, 700));
     const pieces = [upgradeRequest(path, lane.keyFor('spoilt')), Buffer.concat(fragments)];
-    return rawCall(lane.url, { pieces, leaves: 'reset', leavesWhen, answers: Number.POSITIVE_INFINITY, isOver: () => false });
+    return rawCall(lane.url, { pieces, leaves: 'reset', leavesWhen, answers: Number.POSITIVE_INFINITY, isOver: () => false, patienceMs: HELD_PATIENCE_MS });
   },
 });
 
@@ -117,7 +120,7 @@ const endlessReply = (call: HttpCall, type: string, text: string): Hold => ({
   send: (lane) => {
     const head = crudeHead(200, { 'content-type': type, 'transfer-encoding': 'chunked' });
     const bytes = Buffer.from(head + inChunks(text));
-    return runCall(lane, call, { plan: { exchange: 0, answer: (_, gateway) => void gateway.write(bytes) }, said: 'spoilt' });
+    return runCall(lane, call, { plan: { exchange: 0, answer: (_, gateway) => void gateway.write(bytes) }, said: 'spoilt', patienceMs: HELD_PATIENCE_MS });
   },
 });
 
