@@ -106,6 +106,9 @@ export class Services {
       read: (account) => this.#readCatalog(account),
       store: { load: () => store.catalog.load(), save: (row) => store.catalog.put(row) },
       sharing: exclusive && new SharedReads({ exclusive, ...store.catalog }),
+      observe: ({ account, failure, failureStatus }) => {
+        if (failure) log.warn('catalog_read_failed', { account, failure, status: failureStatus });
+      },
     });
     const ledger = new Ledger(store.usage, clock, store);
     this.node = store.shared ? new NodeServices({ store, clock, counters, log, loaded }) : undefined;

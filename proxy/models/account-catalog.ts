@@ -61,6 +61,11 @@ export class AccountCatalog {
     return this.#config.visible;
   }
 
+  /** Whether the last read failed. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
   /** By exposed id, in the provider's order. */
   get models(): ReadonlyMap<string, CatalogEntry> {
     return this.#models;

@@ -23,6 +23,11 @@ export class AccountCatalogs {
     return [...this.#accounts.values()].filter((account) => account.visible);
   }
 
+  /** The accounts to read whose last read failed. */
+  failed(): readonly AccountCatalog[] {
+    return this.visible().filter((account) => account.hasFailed);
+  }
+
   status(): readonly AccountCatalogStatus[] {
     return [...this.#accounts.values()].map((account) => account.status());
   }

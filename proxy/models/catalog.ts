@@ -1,4 +1,5 @@
-// Schedules the reads of the accounts' catalogs: at the start, every 30 minutes, on reload, and for an unknown model (Q12).
+// Schedules the reads of the accounts' catalogs: at the start, every 30 minutes, on reload, and for an unknown model (Q12). Failed reads
+// are repeated before that: without entries an account serves no model.
 import type { CatalogRow } from '../../store/rows.ts';
 import { type Clock, withDeadline } from '../clock.ts';
 import type { AccountConfig } from '../turn/settings.ts';
@@ -20,12 +21,14 @@ export interface CatalogOptions {
   readonly clock: Clock;
   /** With several nodes. */
   readonly sharing?: SharedReads | undefined;
-  /** Called after every read, good or failed, for the log and the metrics. */
+  /** Called after every read of this process, good or failed. */
   readonly observe?: (status: AccountCatalogStatus) => void;
 }
 
 const REFRESH_INTERVAL_MS = 30 * 60_000;
 const DISCOVERY_INTERVAL_MS = 60_000;
+/** Failed reads are repeated after this time; it doubles with each failed repetition. */
+const RETRY_MS = 60_000;
 /** Entries that another node has read within this time need no read at the start, or none of the interval. */
 const START_AGE_MS = 60_000;
 const SCHEDULED_AGE_MS = REFRESH_INTERVAL_MS / 2;
@@ -39,6 +42,8 @@ export class Catalog {
   #refresh: CatalogRefresh | undefined;
   #discoveredAt = Number.NEGATIVE_INFINITY;
   #cancelNext: () => void = () => undefined;
+  #retry: CatalogRefresh | undefined;
+  #cancelRetry: () => void = () => undefined;
   readonly #discoveries = new Set<() => void>();
   readonly #ready = Promise.withResolvers<void>();
   #isReady = false;
@@ -108,6 +113,7 @@ export class Catalog {
   /** Ends all timers and reads; pending discoveries resolve. */
   stop(): void {
     this.#cancelNext();
+    this.#endRetries();
     this.#refresh?.cancel();
     this.#refresh = undefined;
     this.#checkDiscoveries();
@@ -123,16 +129,40 @@ export class Catalog {
   #beginRefresh(maxAgeMs: number): CatalogRefresh {
     const { clock } = this.#options;
     this.#refresh?.cancel();
-    const since = clock.now() - maxAgeMs;
-    const refresh = new CatalogRefresh(this.accounts.visible(), (account, of) => this.#readAccount(account, of, since));
+    this.#endRetries();
+    const refresh = this.#read(this.accounts.visible(), maxAgeMs);
     this.#refresh = refresh;
     this.#cancelNext();
     this.#cancelNext = clock.after(REFRESH_INTERVAL_MS, () => void this.#beginRefresh(SCHEDULED_AGE_MS));
     void refresh.done.then(() => {
       if (this.#refresh === refresh) this.#refresh = undefined;
       this.#checkDiscoveries();
+      if (!refresh.isCancelled) this.#retryLater(RETRY_MS);
     });
     return refresh;
+  }
+
+  /** @param maxAgeMs as of `#beginRefresh` */
+  #read(accounts: readonly AccountCatalog[], maxAgeMs: number): CatalogRefresh {
+    const since = this.#options.clock.now() - maxAgeMs;
+    return new CatalogRefresh(accounts, (account, of) => this.#readAccount(account, of, since));
+  }
+
+  /** Reads the accounts again whose last read failed, until none is left or a refresh reads all. A discovery does not wait for it. */
+  #retryLater(ms: number): void {
+    if (this.accounts.failed().length === 0) return;
+    this.#cancelRetry = this.#options.clock.after(ms, () => {
+      const retry = this.#read(this.accounts.failed(), ms);
+      this.#retry = retry;
+      void retry.done.then(() => {
+        if (!retry.isCancelled) this.#retryLater(Math.min(ms * 2, REFRESH_INTERVAL_MS));
+      });
+    });
+  }
+
+  #endRetries(): void {
+    this.#cancelRetry();
+    this.#retry?.cancel();
   }
 
   /** Resolves when no refresh is running; one that a reload cancelled is followed by the reload's. */

@@ -112,7 +112,7 @@ for (const [name, answer, failure, failureStatus] of FAILURES) {
     );
     assert.equal(catalog.accounts.version, version);
     answers.set('a', good('model-b'));
-    await clock.advance(30 * 60_000);
+    await clock.advance(60_000);
     assert.deepEqual(
       [known('a'), catalog.accounts.status()[0]?.stale, catalog.accounts.status()[0]?.failure],
       [['model-b'], false, undefined],
@@ -123,6 +123,34 @@ for (const [name, answer, failure, failureStatus] of FAILURES) {
     );
   });
 }
+
+test('failed reads are repeated alone, after a minute and then after twice the time, until the account answers', async () => {
+  const { clock, answers, reads, known } = await started([account('a'), account('b')], { a: new Error('reset'), b: good('model-b') });
+  const repeated = async (minutes: number): Promise<readonly string[]> => {
+    reads.length = 0;
+    await clock.advance(minutes * 60_000);
+    return [...reads];
+  };
+  assert.deepEqual([await repeated(0.9), await repeated(0.1)].flat(), ['a']);
+  assert.deepEqual([await repeated(1.9), await repeated(0.1)].flat(), ['a']);
+  answers.set('a', good('model-a'));
+  assert.deepEqual(await repeated(4), ['a']);
+  assert.deepEqual(known('a'), ['model-a']);
+  // 30 minutes after the start.
+  assert.deepEqual([...(await repeated(22.9)), ...(await repeated(0.1))], ['a', 'b']);
+});
+
+test('a reload ends the repetitions of a failed read and begins others', async () => {
+  const { catalog, clock, reads } = await started([account('a')], { a: new Error('reset') });
+  await clock.advance(30_000);
+  await catalog.reload([account('a')]);
+  await clock.advance(59_000);
+  assert.equal(reads.length, 2);
+  await clock.advance(1_000);
+  assert.equal(reads.length, 3);
+  catalog.stop();
+  assert.equal(clock.pending, 0);
+});
 
 test('an answer after its deadline is ignored', async () => {
   const { clock, catalog, hanging, known } = setUp();

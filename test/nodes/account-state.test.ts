@@ -77,3 +77,22 @@ suite('account state over nodes', () => {
     assert.deepEqual(went(other), ['south']);
   });
 });
+
+test('[Q34] a node whose file has an account no more leaves its state to the nodes that have it', async () => {
+  await using own = await startNodes(2);
+  const [one, other] = own.all as [TestGateway, TestGateway];
+  one.upstream.next('north', 'refuse 429 rate_limit_exceeded retry 3600');
+  await turn(one);
+  await converged('the cooldown', () => other.account('north').models['model-a']?.until);
+  await other.reconfigure((draft) => {
+    draft.accounts = draft.accounts.filter(({ id }: { id: string }) => id !== 'north');
+    draft.pools[0].assignments = [{ account: 'south' }];
+  });
+  await turn(other);
+  await other.flush();
+  await one.poll();
+  const later = await one.twin();
+  const until = [one, later].map((node) => node.account('north').models['model-a']?.until);
+  await later.stop();
+  assert.ok(until.every(Boolean), `the cooldown holds: ${until}`);
+});

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { NodeStatus } from '../../proxy/nodes/nodes-status.ts';
-import { bearerOf } from '../support/gateway.ts';
-import { type NodeProcess, type NodeProcesses, type NodeReply, startNodeProcesses } from '../support/node-processes.ts';
+import { bearerOf, type Reply } from '../support/gateway.ts';
+import { type NodeProcess, type NodeProcesses, startNodeProcesses } from '../support/node-processes.ts';
 import { until } from '../support/until.ts';
 
 const TOKENS = '/oauth/token';
@@ -22,8 +22,11 @@ let cluster: NodeProcesses;
 let nodes: readonly NodeProcess[];
 const node = (i: number): NodeProcess => nodes[i % nodes.length] as NodeProcess;
 
-const turn = (at: NodeProcess, key: string, more: object = {}): Promise<NodeReply> =>
-  at.send('/v1/responses', { model: 'model-a', input: 'hello', ...more }, { authorization: `Bearer ${secretOf(key)}` });
+const turn = (at: NodeProcess, key: string, more: object = {}): Promise<Reply> =>
+  at.send('/v1/responses', {
+    body: { model: 'model-a', input: 'hello', ...more },
+    headers: { authorization: `Bearer ${secretOf(key)}` },
+  });
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'poolgate-nodes-'));
@@ -59,7 +62,7 @@ after(async () => {
 
 beforeEach(() => cluster.upstream.clear());
 
-const statusesOf = (replies: readonly NodeReply[]): Readonly<Record<number, number>> =>
+const statusesOf = (replies: readonly Reply[]): Readonly<Record<number, number>> =>
   Object.fromEntries([...Map.groupBy(replies, ({ status }) => status)].map(([status, all]) => [status, all.length]));
 
 describe('[Q34] three nodes', () => {

@@ -37,7 +37,7 @@ test('[Q34] a process that starts again after it was killed waits for its former
   killed.signal('SIGKILL');
   await killed.ended;
   await using again = await ServeProcess.start(here.draft);
-  await until('it to wait', () => again.logged.includes('node_name_in_use') || undefined, 15_000);
+  await until('it to wait', () => again.log.includes('node_name_in_use') || undefined, 15_000);
   // As when 30 s have passed.
   await (await postgres()).query(here.url, `UPDATE nodes SET expires_at = ${Date.now() - 1}`);
   assert.match(await again.line(), /^poolgate serves /);
@@ -51,5 +51,5 @@ test('[Q34] a process that ends in order gives its name back at once', async () 
   assert.equal((await first.ended).code, 0);
   await using second = await ServeProcess.start(here.draft);
   await second.line();
-  assert.doesNotMatch(second.logged, /node_name_in_use/);
+  assert.doesNotMatch(second.log, /node_name_in_use/);
 });

@@ -85,6 +85,14 @@ test('[MC7] a retired model leaves both lists and is unknown to turns; a failed 
   assert.ok((await backendModels(own)).has('model-b'), 'stale');
   await reread(own, { north: replyBytes('<html>', { headers: { 'content-type': 'text/html' } }) });
   assert.ok((await publicModels(own)).has('model-b'), 'stale');
+  const failures = own.logged.map((line) => JSON.parse(line)).filter(({ event }) => event === 'catalog_read_failed');
+  assert.deepEqual(
+    failures.map(({ account, failure, status }) => [account, failure, status]),
+    [
+      ['north', 'status', 503],
+      ['north', 'malformed', 200],
+    ],
+  );
   await reread(own, { north: catalogAnswer({ models: [modelEntry({ slug: 'model-a' })] }) });
   assert.deepEqual([[...(await backendModels(own)).keys()], [...(await publicModels(own)).keys()]], [['model-a'], ['model-a']]);
   own.upstream.nextOn('north', BACKEND_MODELS, catalogAnswer({ models: [modelEntry({ slug: 'model-a' })] }));

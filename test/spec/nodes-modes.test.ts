@@ -4,22 +4,11 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { Draft, TestGateway } from '../support/gateway.ts';
 import { dropped, interrupted, openSession, QUESTION, SESSION, wholeTurn } from '../support/interrupted-turns.ts';
-import { turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
+import { frameDialect, LITE_MARKER, turnFrame, typesOf, userMessage } from '../support/native-frames.ts';
 import { startNodes } from '../support/nodes.ts';
-import type { Arrival } from '../support/rehearsal.ts';
 import type { TestSocket } from '../support/websocket.ts';
 
-const MARKER = 'ws_request_header_x_internal_agent_responses_lite';
-
-/** The mode in which a turn reached its account; its body and its marker agree. */
-function dialectOf(turn: Arrival): string {
-  const { input, client_metadata } = turn.json as { readonly input: readonly JsonObject[]; readonly client_metadata?: JsonObject };
-  const shape = input[0]?.type === 'additional_tools' ? 'lite' : 'full';
-  assert.equal(client_metadata?.[MARKER], shape === 'lite' ? 'true' : undefined);
-  return shape;
-}
-
-const dialects = (gate: TestGateway): readonly string[] => gate.upstream.turns().map(dialectOf);
+const dialects = (gate: TestGateway): readonly string[] => gate.upstream.turns().map(frameDialect);
 
 const modes = async (gate: TestGateway): Promise<unknown> =>
   (await gate.rows()).map(({ configured_mode, effective_mode, mode_source }) => [configured_mode, effective_mode, mode_source]);
@@ -86,7 +75,7 @@ for (const [before, after] of [
     socket.send(turnFrame('t2', [userMessage('edited')]));
     assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
     assert.deepEqual(
-      a.upstream.turns().map((turn) => [turn.account, dialectOf(turn)]),
+      a.upstream.turns().map((turn) => [turn.account, frameDialect(turn)]),
       [
         ['north', after],
         ['north', before],
@@ -124,7 +113,7 @@ test('[F2.4] [Q34] the markers of a forwarded client are removed in Full, and de
   await dropped(a, await interrupted(a, 4));
   using socket = await openSession(b, { ...SESSION, 'x-internal-agent-responses-lite': 'true' });
   const { client_metadata, ...frame } = turnFrame('t2', [userMessage('edited')]);
-  socket.send({ ...frame, client_metadata: { ...(client_metadata as JsonObject), [MARKER]: 'true' } });
+  socket.send({ ...frame, client_metadata: { ...(client_metadata as JsonObject), [LITE_MARKER]: 'true' } });
   assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
   assert.deepEqual(dialects(a), ['full', 'full']);
   const upgrades = a.upstream.upgrades();

@@ -36,6 +36,10 @@ export async function startNodes(count: number, { file, ...options }: NodesOptio
       ...(options.clock ? { clock: options.clock } : {}),
     });
   const all = await Promise.all(Array.from({ length: count }, (_, i) => node(i + 1)));
+  for (const node of all) {
+    const unread = node.catalogs().filter(({ stale }) => stale);
+    assert.deepEqual(unread, [], node.logged.join(''));
+  }
   return {
     all,
     pairs: all.flatMap((one) => all.filter((other) => other !== one).map((other) => [one, other] as const)),

@@ -42,6 +42,35 @@ export interface Reply {
   readonly json: any;
 }
 
+export interface RequestOptions {
+  /** POST where there is a body. */
+  readonly method?: string;
+  /** What is neither text nor bytes goes out as JSON. */
+  readonly body?: unknown;
+  /** `authorization` among them is another key than the test key. */
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+/** A request with the test key. */
+export function fetchFrom(url: string, path: string, { method, body, headers = {}, signal }: RequestOptions = {}): Promise<Response> {
+  const text = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+  return fetch(url + path, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: { authorization: `Bearer ${KEY}`, ...type, ...headers },
+    ...(text === undefined ? {} : { body: text }),
+    ...(signal ? { signal } : {}),
+  });
+}
+
+/** The whole answer of such a request. */
+export async function sendTo(url: string, path: string, init: RequestOptions = {}): Promise<Reply> {
+  const response = await fetchFrom(url, path, init);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: jsonOrUndefined(text) };
+}
+
 export class TestGateway extends Probes {
   readonly upstream: Upstream;
   readonly url: string;
@@ -59,27 +88,12 @@ export class TestGateway extends Probes {
     this.#draft = parts.draft;
   }
 
-  /** A request with the test key. A body that is no string goes out as JSON. */
-  async fetch(
-    path: string,
-    init: { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal } = {},
-  ): Promise<Response> {
-    const { body, headers = {}, method = body === undefined ? 'GET' : 'POST', signal } = init;
-    const text = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-    return fetch(this.url + path, {
-      method,
-      headers: { authorization: `Bearer ${KEY}`, ...type, ...headers },
-      ...(text === undefined ? {} : { body: text }),
-      ...(signal ? { signal } : {}),
-    });
+  fetch(path: string, init: RequestOptions = {}): Promise<Response> {
+    return fetchFrom(this.url, path, init);
   }
 
-  /** The whole answer of such a request. */
-  async send(path: string, init: Parameters<TestGateway['fetch']>[1] = {}): Promise<Reply> {
-    const response = await this.fetch(path, init);
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: jsonOrUndefined(text) };
+  send(path: string, init: RequestOptions = {}): Promise<Reply> {
+    return sendTo(this.url, path, init);
   }
 
   /** Edits the running configuration, as an operator's saved file would. */

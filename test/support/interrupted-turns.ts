@@ -6,10 +6,19 @@ import type { Script } from './rehearsal.ts';
 import { until } from './until.ts';
 import { connect, type TestSocket } from './websocket.ts';
 
-export const SESSION = { 'x-agent-window-id': 'thread-1:0' };
+/** The headers that name a client's session. */
+export type Session = Readonly<Record<string, string>>;
+
+export const SESSION: Session = { 'x-agent-window-id': 'thread-1:0' };
 const DONE = 'response.output_item.done';
 
-export const openSession = (gate: TestGateway, session: Readonly<Record<string, string>> = SESSION): Promise<TestSocket> =>
+/** A gateway of this process, or a process of its own. */
+export interface Interruptible {
+  readonly url: string;
+  count(name: 'turns_detached'): number | Promise<number>;
+}
+
+export const openSession = (gate: Pick<Interruptible, 'url'>, session: Session = SESSION): Promise<TestSocket> =>
   connect(gate, NATIVE_SOCKET, { headers: session });
 
 export const QUESTION = [userMessage('first'), userMessage('second')];
@@ -47,9 +56,13 @@ export const scriptOf = (count: number, at: number): Script => [
 ];
 
 /** A turn that stands still after `at` events of its account, and the frames that its client got by then. */
-export async function interrupted(gate: TestGateway, at: number, frame = turnFrame('t1', QUESTION)): Promise<TestSocket> {
+export async function interrupted(
+  gate: Pick<TestGateway, 'url' | 'upstream'>,
+  at: number,
+  { frame = turnFrame('t1', QUESTION), session = SESSION }: { readonly frame?: JsonObject; readonly session?: Session } = {},
+): Promise<TestSocket> {
   gate.upstream.next('north', scriptOf(2, at));
-  const socket = await openSession(gate);
+  const socket = await openSession(gate, session);
   socket.send(frame);
   await gate.upstream.stalled('north');
   // One event of ours beside those of the account.
@@ -57,10 +70,10 @@ export async function interrupted(gate: TestGateway, at: number, frame = turnFra
   return socket;
 }
 
-export async function dropped(gate: TestGateway, socket: Pick<TestSocket, 'terminate'>): Promise<void> {
-  const detached = gate.count('turns_detached');
+export async function dropped(gate: Interruptible, socket: Pick<TestSocket, 'terminate'>): Promise<void> {
+  const detached = await gate.count('turns_detached');
   socket.terminate();
-  await until('the turn without its client', () => (gate.count('turns_detached') > detached ? true : undefined));
+  await until('the turn without its client', async () => (await gate.count('turns_detached')) > detached || undefined);
 }
 
 export const wholeTurn = ['agent.response.metadata', ...typesOf(replyOf(2))];

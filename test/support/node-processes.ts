@@ -1,5 +1,6 @@
 // Several nodes as operators run them: processes of their own over one fresh database, with the accounts of one upstream in the test.
-import { bearerOf, type Draft, draftFor, KEY } from './gateway.ts';
+import type { CounterName } from '../../proxy/metrics.ts';
+import { bearerOf, type Draft, draftFor, type Reply, type RequestOptions, sendTo } from './gateway.ts';
 import { freshDatabase } from './postgres.ts';
 import { ServeProcess } from './process.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
@@ -9,13 +10,8 @@ export interface NodeProcessesOptions {
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration that all nodes have. */
   readonly config?: (draft: Draft) => void;
-}
-
-export interface NodeReply {
-  readonly status: number;
-  readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
-  readonly json: any;
+  /** Edits the file of one node, numbered from 1. */
+  readonly file?: (draft: Draft, number: number) => void;
 }
 
 /** Of a start on a busy machine. */
@@ -23,19 +19,21 @@ const READY_MS = 60_000;
 
 export class NodeProcess {
   readonly id: string;
-  readonly #start: () => Promise<ServeProcess>;
+  readonly #draft: Draft;
+  readonly #secrets: Readonly<Record<string, string>>;
   #process: ServeProcess | undefined;
   url = '';
   adminUrl = '';
 
-  constructor(id: string, start: () => Promise<ServeProcess>) {
-    this.id = id;
-    this.#start = start;
+  constructor(draft: Draft, secrets: Readonly<Record<string, string>>) {
+    this.id = draft.node.id;
+    this.#draft = draft;
+    this.#secrets = secrets;
   }
 
   /** Resolves when it is ready; also after it ended. */
   async start(): Promise<void> {
-    const started = await this.#start();
+    const started = await ServeProcess.start(this.#draft, this.#secrets);
     this.#process = started;
     const { main, admin } = await started.addresses();
     this.url = main;
@@ -43,20 +41,29 @@ export class NodeProcess {
     await until(`${this.id} to be ready`, async () => ((await fetch(`${admin}/readyz`)).ok ? true : undefined), READY_MS);
   }
 
-  /** With the tests' key; `authorization` among the headers is another one. */
-  async send(path: string, body?: object, headers: Readonly<Record<string, string>> = {}): Promise<NodeReply> {
-    const response = await fetch(this.url + path, {
-      method: body ? 'POST' : 'GET',
-      headers: { authorization: `Bearer ${KEY}`, ...(body ? { 'content-type': 'application/json' } : {}), ...headers },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, json: text.startsWith('{') ? JSON.parse(text) : text };
+  send(path: string, init: RequestOptions = {}): Promise<Reply> {
+    return sendTo(this.url, path, init);
   }
 
   /** The reply of `/status`. */
-  async status(): Promise<NodeReply['json']> {
+  async status(): Promise<Reply['json']> {
     return (await fetch(`${this.adminUrl}/status`)).json();
+  }
+
+  /** A counter of `/metrics`. */
+  async count(name: CounterName): Promise<number> {
+    const metrics = await (await fetch(`${this.adminUrl}/metrics`)).text();
+    const value = new RegExp(`^poolgate_${name}_total (\\d+)$`, 'm').exec(metrics)?.[1];
+    if (value === undefined) throw new Error(`no counter ${name}`);
+    return Number(value);
+  }
+
+  /** Saves an edited file, and reloads it. */
+  async reconfigure(edit: (draft: Draft) => void): Promise<void> {
+    edit(this.#draft);
+    await this.#process?.save(this.#draft);
+    const answer = await fetch(`${this.adminUrl}/reload`, { method: 'POST', headers: { 'x-poolgate-command': '1' } });
+    if (!answer.ok) throw new Error(`${this.id} refused the file: ${await answer.text()}`);
   }
 
   get log(): string {
@@ -100,9 +107,11 @@ export async function startNodeProcesses(ids: readonly string[], options: NodePr
     ...Object.fromEntries(names.map((id) => [`BEARER_${id.toUpperCase()}`, bearerOf(id)])),
     NODE_SECRET: 'secret-of-the-nodes',
   };
-  const nodes = ids.map((id) => {
+  const nodes = ids.map((id, i) => {
     const node = { id, listen: { host: '127.0.0.1', port: 0 }, secret: { env: 'NODE_SECRET' } };
-    return new NodeProcess(id, () => ServeProcess.start({ ...draft, node }, secrets));
+    const its = { ...structuredClone(draft), node };
+    options.file?.(its, i + 1);
+    return new NodeProcess(its, secrets);
   });
   const end = async (): Promise<void> => {
     await Promise.all(nodes.map((node) => node.end('SIGKILL')));

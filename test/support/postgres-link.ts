@@ -4,6 +4,8 @@ import { type AddressInfo, createServer, connect as dial, type Server, type Sock
 
 /** What the server answers to a COMMIT that succeeded. */
 const COMMITTED = Buffer.from('COMMIT\0');
+/** How a client begins to listen for notifications. */
+const LISTEN = Buffer.from('LISTEN ');
 
 export class Link {
   readonly #server: Server;
@@ -11,6 +13,8 @@ export class Link {
   #stopped = false;
   /** Connections that are cut when their next commit is answered: the answer is lost. */
   lostCommits = 0;
+  /** Connections that listen for notifications are cut. */
+  refusesFeeds = false;
   /** How long bytes are on their way, in each direction. */
   delayMs = 0;
   /** How often a client sent something after an answer. */
@@ -76,6 +80,10 @@ export class Link {
     };
     let answered = true;
     client.on('data', (bytes) => {
+      if (this.refusesFeeds && bytes.includes(LISTEN)) {
+        client.destroy();
+        return;
+      }
       if (answered) this.roundTrips++;
       answered = false;
       pass(server, bytes);

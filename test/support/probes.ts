@@ -7,6 +7,7 @@ import type { ClassStatus } from '../../proxy/admission/admission.ts';
 import type { Config } from '../../proxy/config/config.ts';
 import type { Gateway } from '../../proxy/gateway/gateway.ts';
 import type { CounterName } from '../../proxy/metrics.ts';
+import type { AccountCatalogStatus } from '../../proxy/models/account-catalog.ts';
 import type { AdmissionClass } from '../../proxy/turn/settings.ts';
 import type { AttemptRow, AuditRow, RequestRow, SessionOwner, UsageRow } from '../../store/store.ts';
 
@@ -53,6 +54,11 @@ export class Probes {
 
   account(id: string): AccountStatus {
     return this.accounts().find(({ account }) => account === id) ?? assert.fail(`no account ${id}`);
+  }
+
+  /** What was read of each account's models. */
+  catalogs(): readonly AccountCatalogStatus[] {
+    return this.gateway.services.catalog.accounts.status();
   }
 
   /** What is known of an account's quota. */

@@ -42,15 +42,10 @@ export class ServeProcess {
   static async start(file: string | Draft, secrets: Readonly<Record<string, string>> = {}): Promise<ServeProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'poolgate-serve-'));
     const path = join(folder, 'config.yaml');
-    await writeFile(path, typeof file === 'string' ? file : stringify(file));
+    await writeFile(path, textOf(file));
     const env = { ...process.env, BEARER_NORTH: bearerOf('north'), ...secrets };
     const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'serve', '--config', path], { cwd: ROOT, env });
     return new ServeProcess(folder, child);
-  }
-
-  /** What it has logged so far. */
-  get logged(): string {
-    return this.#err;
   }
 
   /** The start-up line, once connections are accepted. */
@@ -72,6 +67,11 @@ export class ServeProcess {
     return this.#err;
   }
 
+  /** Replaces its file. */
+  async save(file: string | Draft): Promise<void> {
+    await writeFile(join(this.folder, 'config.yaml'), textOf(file));
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
@@ -82,6 +82,8 @@ export class ServeProcess {
     await rm(this.folder, { recursive: true });
   }
 }
+
+const textOf = (file: string | Draft): string => (typeof file === 'string' ? file : stringify(file));
 
 /** A file with one account, which is one of the test's upstream, and the tests' key. */
 export const draftAt = (upstream: Upstream, more: Draft = {}, account = 'north'): Draft => ({
