@@ -110,7 +110,14 @@ const endlessMessage = (path: string): Hold => ({
     );
     const leavesWhen = new Promise((resolve) => setTimeout(resolve, 700));
     const pieces = [upgradeRequest(path, lane.keyFor('spoilt')), Buffer.concat(fragments)];
-    return rawCall(lane.url, { pieces, leaves: 'reset', leavesWhen, answers: Number.POSITIVE_INFINITY, isOver: () => false, patienceMs: HELD_PATIENCE_MS });
+    return rawCall(lane.url, {
+      pieces,
+      leaves: 'reset',
+      leavesWhen,
+      answers: Number.POSITIVE_INFINITY,
+      isOver: () => false,
+      patienceMs: HELD_PATIENCE_MS,
+    });
   },
 });
 
@@ -120,7 +127,11 @@ const endlessReply = (call: HttpCall, type: string, text: string): Hold => ({
   send: (lane) => {
     const head = crudeHead(200, { 'content-type': type, 'transfer-encoding': 'chunked' });
     const bytes = Buffer.from(head + inChunks(text));
-    return runCall(lane, call, { plan: { exchange: 0, answer: (_, gateway) => void gateway.write(bytes) }, said: 'spoilt', patienceMs: HELD_PATIENCE_MS });
+    return runCall(lane, call, {
+      plan: { exchange: 0, answer: (_, gateway) => void gateway.write(bytes) },
+      said: 'spoilt',
+      patienceMs: HELD_PATIENCE_MS,
+    });
   },
 });
 
