@@ -106,7 +106,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     let arrived = 0;
     let ended = false;
     let done = false;
-    const idle = setTimeout(() => fail(new Refusal('request_timeout'), 'body_timeouts'), timeouts.client_body_idle_ms);
+    const idle = setTimeout(() => silent(), timeouts.client_body_idle_ms);
 
     const settle = (): boolean => {
       if (done) return false;
@@ -124,6 +124,11 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       if (!settle()) return;
       if (counter) counters.add(counter);
       reject(refusal);
+    };
+    const silent = (): void => {
+      // Nothing is asked of the client while the decoder works: on a busy machine it may have to wait for a thread.
+      if (decoder && (request.complete || decoder.writableLength > 0)) idle.refresh();
+      else fail(new Refusal('request_timeout'), 'body_timeouts');
     };
     const garbled = (): void => fail(new Refusal('invalid_request', { message: 'The request body could not be decoded.' }));
     const cutShort = (): void => fail(new Refusal('invalid_request', { message: 'The request body ended early.' }));
