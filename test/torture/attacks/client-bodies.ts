@@ -1,7 +1,7 @@
 // Forms and compressed bodies of clients that are none: each of a list, and each body with a byte changed, left out, put in, or cut off there.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { BOUNDARY, FORM_TYPE } from '../../support/form.ts';
-import { type Attack, type Case, interleaved, permutation, pick } from '../attack.ts';
+import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
 import { callNamed, HTTP_CALLS } from '../calls/http-calls.ts';
 import { runCall } from '../calls/run-call.ts';
@@ -11,6 +11,9 @@ import { expect, shown } from '../finding.ts';
 import type { Lane } from '../stage/lane.ts';
 
 const SPOILS = ['cut', 'corrupt', 'drop', 'surplus'] as const;
+const TAKES_BYTE: ReadonlySet<string> = new Set(['corrupt', 'surplus']);
+/** NUL, control characters, what ends or parts something, and bytes past ASCII. */
+const BYTES = [0, 10, 13, 30, 34, 45, 59, 92, 127, 128, 255];
 
 /** What a body may be told that is none. */
 const STATUSES: ReadonlySet<number> = new Set([200, 400, 404, 408, 413, 415, 422]);
@@ -49,8 +52,12 @@ function* formCases(random: SeededRandom): Generator<Case> {
   for (const number of permutation(FORMS.length * HOSTILE_FORMS.length, random)) {
     const call = FORMS[number % FORMS.length] as HttpCall;
     const { name, type, body } = HOSTILE_FORMS[Math.floor(number / FORMS.length)] as HostileForm;
-    const bytes = Buffer.from(body(partsOf(call.body, BOUNDARY)), 'latin1');
-    yield caseOf(`${call.name}:${name}`, { ...call, headers: { 'content-type': type }, body: bytes });
+    const hostile = (): HttpCall => ({
+      ...call,
+      headers: { 'content-type': type },
+      body: Buffer.from(body(partsOf(call.body, BOUNDARY)), 'latin1'),
+    });
+    yield { name: `${call.name}:${name}`, run: (lane) => sent(lane, hostile()) };
   }
 }
 
@@ -58,28 +65,41 @@ function* codingCases(random: SeededRandom): Generator<Case> {
   for (const number of permutation(CODED.length * HOSTILE_CODINGS.length, random)) {
     const call = CODED[number % CODED.length] as HttpCall;
     const { name, coding, body } = HOSTILE_CODINGS[Math.floor(number / CODED.length)] as HostileCoding;
-    yield caseOf(`${call.name}:${name}`, withCoding(call, { coding, body: body(call.body) }));
+    yield { name: `${call.name}:${name}`, run: (lane) => sent(lane, withCoding(call, { coding, body: body(call.body) })) };
   }
 }
 
+/** A byte of the list may change or join each byte of the body. */
 function* spoiltCases(call: HttpCall, random: SeededRandom): Generator<Case> {
-  const { body } = call;
-  for (const number of permutation(body.length * SPOILS.length, random)) {
+  for (const number of permutation(call.body.length * SPOILS.length * BYTES.length, random)) {
     const how = SPOILS[number % SPOILS.length] as (typeof SPOILS)[number];
-    const at = Math.floor(number / SPOILS.length);
-    const byte = Buffer.of(pick([0, 10, 13, 34, 45, 59, Math.floor(random.between(0, 256))], random));
-    const [before, after] = [body.subarray(0, at), body.subarray(at)];
-    const spoilt = {
-      cut: before,
-      corrupt: Buffer.concat([before, byte, after.subarray(1)]),
-      drop: Buffer.concat([before, after.subarray(1)]),
-      surplus: Buffer.concat([before, byte, after]),
-    }[how];
-    yield caseOf(`${call.name}:${how}:${at}:${byte[0]}`, { ...call, body: spoilt });
+    const rest = Math.floor(number / SPOILS.length);
+    const byte = BYTES[rest % BYTES.length] as number;
+    const at = Math.floor(rest / BYTES.length);
+    if (!TAKES_BYTE.has(how) && byte !== BYTES[0]) continue;
+    yield { name: `${call.name}:${how}:${at}:${byte}`, run: (lane) => sent(lane, { ...call, body: spoilt(call.body, { how, at, byte }) }) };
   }
 }
 
-const caseOf = (name: string, call: HttpCall): Case => ({ name, run: (lane) => sent(lane, call) });
+interface Spoil {
+  readonly how: (typeof SPOILS)[number];
+  readonly at: number;
+  readonly byte: number;
+}
+
+function spoilt(body: Buffer, { how, at, byte }: Spoil): Buffer {
+  const [before, after] = [body.subarray(0, at), body.subarray(at)];
+  switch (how) {
+    case 'cut':
+      return before;
+    case 'drop':
+      return Buffer.concat([before, after.subarray(1)]);
+    case 'corrupt':
+      return Buffer.concat([before, Buffer.of(byte), after.subarray(1)]);
+    case 'surplus':
+      return Buffer.concat([before, Buffer.of(byte), after]);
+  }
+}
 
 async function sent(lane: Lane, call: HttpCall): Promise<void> {
   await lane.restore();

@@ -1,21 +1,28 @@
-// What comes in the smallest pieces and does not end: bodies, frames and replies may take some times their bytes in memory, and no more. The worst
-// is printed.
+// What comes in the smallest pieces and does not end, and what is not read at the other side: bodies, frames and replies may take some times their
+// bytes in memory, and no more. The worst is printed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
+import { file, model } from '../../support/audio.ts';
 import { crudeHead } from '../../support/crude.ts';
-import { BOUNDARY, FORM_TYPE } from '../../support/form.ts';
+import { BOUNDARY, FORM_TYPE, formOf } from '../../support/form.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
+import { requestOf } from '../calls/call.ts';
 import { callNamed } from '../calls/http-calls.ts';
 import { runCall } from '../calls/run-call.ts';
-import { frameBytes } from '../client/frames.ts';
+import { SOCKET_CALLS } from '../calls/socket-calls.ts';
+import { frameBytes, text } from '../client/frames.ts';
 import { rawCall } from '../client/raw-call.ts';
 import { upgradeRequest } from '../client/upgrade.ts';
+import { repeat } from '../corpus/hostile-answers.ts';
+import { serverText } from '../corpus/server-frames.ts';
 import { expect } from '../finding.ts';
 import type { Lane } from '../stage/lane.ts';
 import { OPERATOR_TOKEN } from '../stage/settings.ts';
 import type { Stage } from '../stage/stage.ts';
+import type { HandAnswer } from '../wire/exchanges.ts';
+import { handSocket } from '../wire/hand-socket.ts';
 
 /** Of one request or reply; below every limit of the stage. */
 const BYTES = 100_000;
@@ -32,7 +39,7 @@ const PAUSE_MS = 100;
 
 export const memory: Attack = {
   name: 'memory',
-  title: 'memory for what comes in the smallest pieces',
+  title: 'memory for what comes in the smallest pieces, or is not read',
   stage: 'ordinary',
   lanes: 1,
   once: true,
@@ -135,6 +142,44 @@ const endlessReply = (call: HttpCall, type: string, text: string): Hold => ({
   },
 });
 
+/** Far more than the sockets on its way take. */
+const UNREAD_BYTES = 24 << 20;
+/** What is held of it while its reader takes nothing. */
+const UNREAD_HELD_BYTES = 300_000;
+const UNREAD_MS = 1_500;
+/** Below the limits of the stage. */
+const LARGE_UPLOAD = 4_000_000;
+
+/** A client that reads nothing of a long reply, and leaves. */
+const unreadReply = (pieces: (lane: Lane) => readonly Buffer[], answer: HandAnswer): Hold => ({
+  bytes: UNREAD_HELD_BYTES,
+  send: (lane) => {
+    lane.exchanges.next({ exchange: 0, answer });
+    const leavesWhen = sleep(UNREAD_MS);
+    return rawCall(lane.url, { pieces: pieces(lane), leaves: 'reset', leavesWhen, answers: 1, isReading: false });
+  },
+});
+
+const streamOf: HandAnswer = (_writer, gateway) => {
+  gateway.write(crudeHead(200, { 'content-type': EVENTS }));
+  repeat(gateway, Buffer.from(`data: ${DELTA}\n\n`.repeat(200)), UNREAD_BYTES);
+};
+
+const framesOf = handSocket(Buffer.alloc(0), {
+  ends: false,
+  more: (gateway) => repeat(gateway, Buffer.concat(Array.from({ length: 200 }, () => serverText(JSON.parse(DELTA)))), UNREAD_BYTES),
+});
+
+/** An upload to an account that reads nothing of it. */
+const unreadUpload = (call: HttpCall, body: Buffer): Hold => ({
+  bytes: UNREAD_HELD_BYTES,
+  send: (lane) => {
+    lane.exchanges.next({ exchange: 0, answer: (_, gateway) => void gateway.pause() });
+    const pieces = [requestOf({ ...call, body }, { key: lane.keyFor('spoilt'), operatorToken: OPERATOR_TOKEN })];
+    return rawCall(lane.url, { pieces, leaves: 'reset', leavesWhen: sleep(UNREAD_MS), answers: 1 });
+  },
+});
+
 const EVENTS = 'text/event-stream';
 const FILE = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
 const DELTA = '{"type":"response.output_text.delta","sequence_number":0,"delta":"a"}';
@@ -160,6 +205,27 @@ const HOLDS: Readonly<Record<string, Hold>> = {
       endlessRequest({ ...callNamed(name), headers: { 'content-type': FORM_TYPE } }, FILE, STREAMED_BYTES),
     ]),
   ),
+  ...Object.fromEntries(
+    ['native events', 'public events', 'chat chunks'].map((name) => {
+      const request = (lane: Lane): readonly Buffer[] => [
+        requestOf(callNamed(name), { key: lane.keyFor('spoilt'), operatorToken: OPERATOR_TOKEN }),
+      ];
+      return [`an unread reply of ${name}`, unreadReply(request, streamOf)];
+    }),
+  ),
+  ...Object.fromEntries(
+    SOCKET_CALLS.filter(({ frames }) => frames.length === 1).map(({ name, path, frames: [first] }) => {
+      const frame = text(JSON.stringify({ type: 'response.create', ...first?.(undefined) }));
+      return [`an unread reply of ${name}`, unreadReply((lane) => [upgradeRequest(path, lane.keyFor('spoilt')), frame], framesOf)];
+    }),
+  ),
+  ...Object.fromEntries(
+    ['transcribe', 'public transcription'].map((name) => {
+      const body = formOf([model, file(Buffer.alloc(LARGE_UPLOAD, 'a'))]);
+      return [`an unread upload of ${name}`, unreadUpload(callNamed(name), body)];
+    }),
+  ),
+  'an unread upload of analytics': unreadUpload(callNamed('analytics'), Buffer.alloc(LARGE_UPLOAD, ' ')),
   ...Object.fromEntries([NATIVE_SOCKET, PUBLIC_SOCKET].map((path) => [`a message to ${path}`, endlessMessage(path)])),
   ...Object.fromEntries(
     ['native', 'native events', 'public', 'public events', 'chat chunks'].flatMap((name) => {

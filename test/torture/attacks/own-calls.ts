@@ -55,7 +55,8 @@ const caseOf = (name: string, own: OwnCall, plan: Plan): Case => ({
 });
 
 const USAGE = '/backend-api/meter/usage';
-const STALE_MS = 6 * 60_000;
+/** The interval of an account whose reads fail. */
+const STALE_MS = 41 * 60_000;
 
 /** The gateway waits so long for a token. */
 const TOKEN_MS = 15_000;
@@ -85,7 +86,7 @@ async function reread(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   await recovers(lane, stage);
 }
 
-/** Usage that is read again: evidence is stale after five minutes. What a read brings is bounded by what is believed of it. */
+/** Usage that is read again: evidence is stale. What a read brings is bounded by what is believed of it. */
 async function remeasured(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   const before = lane.exchanges.own.length;
   const isRead = (): true | undefined => lane.exchanges.own.slice(before).some(({ path }) => path === USAGE) || undefined;

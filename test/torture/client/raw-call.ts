@@ -18,6 +18,8 @@ export interface RawRequest {
   readonly untilClosed?: boolean;
   /** In the place of whole answers: whether these bytes are all that the client waits for. */
   readonly isOver?: (bytes: Buffer) => boolean;
+  /** False: it takes nothing of what is sent to it. */
+  readonly isReading?: boolean;
   readonly methods?: readonly string[];
   readonly patienceMs?: number;
 }
@@ -32,7 +34,7 @@ export interface Seen extends Read {
 
 export async function rawCall(
   url: string,
-  { pieces, leaves, leavesWhen, answers, untilClosed, isOver, methods, patienceMs = PATIENCE_MS }: RawRequest,
+  { pieces, leaves, leavesWhen, answers, untilClosed, isOver, isReading = true, methods, patienceMs = PATIENCE_MS }: RawRequest,
 ): Promise<Seen> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
@@ -42,19 +44,20 @@ export async function rawCall(
   let isLate = false;
   const over = Promise.withResolvers<void>();
   const read = (): Read => readAnswers(Buffer.concat(chunks), methods);
-  socket.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (isOver) {
-      if (isOver(Buffer.concat(chunks))) over.resolve();
-      return;
-    }
-    // A long answer is not read again with each of its chunks.
-    if (untilClosed || (bytes < wholeAt && !chunk.subarray(-5).equals(LAST_CHUNK))) return;
-    const seen = read();
-    if (seen.fault !== undefined || seen.answers.filter(({ isWhole }) => isWhole).length >= answers) over.resolve();
-    wholeAt = seen.wholeAt;
-  });
+  if (isReading)
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (isOver) {
+        if (isOver(Buffer.concat(chunks))) over.resolve();
+        return;
+      }
+      // A long answer is not read again with each of its chunks.
+      if (untilClosed || (bytes < wholeAt && !chunk.subarray(-5).equals(LAST_CHUNK))) return;
+      const seen = read();
+      if (seen.fault !== undefined || seen.answers.filter(({ isWhole }) => isWhole).length >= answers) over.resolve();
+      wholeAt = seen.wholeAt;
+    });
   socket.on('end', () => {
     ended ??= 'fin';
     over.resolve();

@@ -39,7 +39,8 @@ const endless =
     repeat(gateway, chunk, ENDLESS_BYTES);
   };
 
-function repeat(gateway: Socket, chunk: Buffer, left: number): void {
+/** Sends the same bytes until the gateway closes the connection, as fast as it reads. */
+export function repeat(gateway: Socket, chunk: Buffer, left: number): void {
   if (gateway.destroyed || left <= 0) return;
   const next = (): void => repeat(gateway, chunk, left - chunk.length);
   if (gateway.write(chunk)) setImmediate(next);

@@ -31,12 +31,15 @@ export class Load {
   #stopped = false;
   readonly #working: Promise<unknown>;
   readonly #random: SeededRandom;
+  readonly #sockets: readonly SocketCall[];
   #calls = 0;
   readonly #found: { at: number; message: string }[] = [];
   readonly #told = new Map<string, number>();
 
-  constructor(stage: Stage, random: SeededRandom) {
+  /** @param sockets the calls on websockets among them */
+  constructor(stage: Stage, random: SeededRandom, sockets: readonly SocketCall[] = SOCKET_CALLS) {
     this.#random = random;
+    this.#sockets = sockets;
     this.#working = Promise.all(stage.lanes.slice(0, LOAD_LANES).map((lane) => this.#work(lane)));
   }
 
@@ -56,7 +59,7 @@ export class Load {
     while (!this.#stopped) {
       this.#calls += 1;
       try {
-        if (this.#random.next() < SOCKETS) await framed(lane, pick(SOCKET_CALLS, this.#random));
+        if (this.#random.next() < SOCKETS) await framed(lane, pick(this.#sockets, this.#random));
         else await this.#ask(lane, pick(CALLS, this.#random));
       } catch (thrown) {
         this.#found.push({ at: performance.now(), message: thrown instanceof Error ? thrown.message : String(thrown) });

@@ -1,0 +1,13 @@
+// THE LIST of cases that have found something: the short run has each of them, beside those that its seed chooses.
+import type { FixedCase } from './torture.ts';
+
+export const FIXED_CASES: readonly FixedCase[] = [
+  // Each byte of a body was kept as an object of its own: 200 times its bytes were in memory.
+  { attack: 'memory', case: 'a body of native' },
+  // The gateway sent a file's type as it came: the request failed, and its account was blamed.
+  { attack: 'client-bodies', case: 'public file:corrupt:104:0' },
+  // A body that had arrived was told to have stalled while its decoder waited for a thread.
+  { attack: 'client-bodies', case: 'chat:deflate of 8 MiB of zeros' },
+  // Each event that was no JSON cost an error with its stack.
+  { attack: 'cost', case: 'native:reply of empty events' },
+];
