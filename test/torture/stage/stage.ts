@@ -1,8 +1,9 @@
 // The stage of an attack: the provider in this process, a wire to each of its accounts, and the gateway in a process of its own.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
+import type { Draft } from '../../support/gateway.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 import { until } from '../../support/until.ts';
 import { Database } from './database.ts';
@@ -99,6 +100,15 @@ export class Stage {
     });
     const ready = async (): Promise<true | undefined> => ((await this.admin('/readyz')).status === 200 ? true : undefined);
     await until('the gateway to be ready', ready, READY_MS);
+  }
+
+  /** Changes a setting that no attack minds, and reloads the file. */
+  async reconfigure(): Promise<void> {
+    const draft = parse(readFileSync(this.configPath, 'utf8')) as Draft;
+    draft.retention = { requests_days: draft.retention?.requests_days === 30 ? 31 : 30 };
+    writeFileSync(this.configPath, stringify(draft, { aliasDuplicateObjects: false }));
+    const { status } = await this.admin('/reload', 'POST');
+    if (status !== 200) throw new Error(`the reload was answered ${status}`);
   }
 
   /** Turns that left a row so far, in all processes on this store. */
