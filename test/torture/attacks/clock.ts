@@ -19,7 +19,7 @@ export const clock: Attack = {
   title: 'the wall clock jumps under load',
   stage: 'ordinary',
   lanes: 1,
-  sample: 2,
+  sample: 1,
   // Old rows are purged.
   allows: { unequalRows: true },
   async cases(_stage, random) {

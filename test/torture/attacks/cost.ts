@@ -31,7 +31,7 @@ export const cost: Attack = {
   stage: 'ordinary',
   lanes: 1,
   once: true,
-  sample: 6,
+  sample: 5,
   async cases(_stage, random) {
     return casesOf(random);
   },

@@ -15,7 +15,7 @@ export const hostileAnswers: Attack = {
   stage: 'ordinary',
   // Answers without end take what the provider can send.
   lanes: 4,
-  sample: 120,
+  sample: 80,
   async cases(_stage, random) {
     const http = DISPATCHED_CALLS.flatMap((call) =>
       Array.from(

@@ -43,7 +43,7 @@ export const memory: Attack = {
   stage: 'ordinary',
   lanes: 1,
   once: true,
-  sample: 2,
+  sample: 1,
   async cases(_stage, random) {
     return casesOf(random);
   },

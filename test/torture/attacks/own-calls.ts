@@ -25,7 +25,7 @@ export const ownCalls: Attack = {
   title: 'catalogs, tokens and usage broken at each byte, or answered falsely',
   stage: 'logins',
   lanes: 1,
-  sample: 12,
+  sample: 8,
   // A refused log-in is one.
   allows: { logged: ['credential_refused'] },
   async cases(_stage, random) {

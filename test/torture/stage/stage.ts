@@ -105,7 +105,7 @@ export class Stage {
   /** Changes a setting that no attack minds, and reloads the file. */
   async reconfigure(): Promise<void> {
     const draft = parse(readFileSync(this.configPath, 'utf8')) as Draft;
-    draft.retention = { requests_days: draft.retention?.requests_days === 30 ? 31 : 30 };
+    draft.retention = { requests_days: draft.retention?.requests_days === 31 ? 30 : 31 };
     writeFileSync(this.configPath, stringify(draft, { aliasDuplicateObjects: false }));
     const { status } = await this.admin('/reload', 'POST');
     if (status !== 200) throw new Error(`the reload was answered ${status}`);
