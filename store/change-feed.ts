@@ -1,4 +1,4 @@
-// The change feed: asks the store what other processes wrote, at intervals and whenever it tells, and passes the keys to the caches of
+// The change feed: asks the store what other processes wrote, at intervals and when it is notified, and passes the keys to the caches of
 // those tables.
 import type { Change, ChangesVerbs, TrackedTable } from './changes.ts';
 
@@ -13,7 +13,7 @@ export interface ChangeFeedOptions {
 
 /** One read of one row while nothing changes. After a failure the next read follows as soon. */
 const INTERVAL_MS = 1_000;
-/** Of a store that tells: for what it missed, and while its feed is down (Q34). */
+/** Of a store that notifies: for what was missed, and while its feed is down (Q34). */
 const SAFETY_INTERVAL_MS = 10_000;
 
 const NOTHING = (): void => undefined;

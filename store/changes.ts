@@ -5,7 +5,7 @@ import type { Batch, Driver } from './driver.ts';
 import type { ChangeRow } from './rows.ts';
 import { type Table, changes as table } from './tables.ts';
 
-/** Tables that processes have copies of. Of pins the moved ones are told; others are looked up when they are needed. */
+/** Tables that processes have copies of. Of pins, moves alone are recorded; others are looked up when they are needed. */
 export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'nodes' | 'pins' | 'slots' | 'usage';
 
 export interface Change {
@@ -30,7 +30,7 @@ export interface ChangesVerbs {
   cursor(): Promise<number>;
   /** What other processes wrote after the cursor; costs one read of one row where nothing changed. */
   since(cursor: number): Promise<Changes>;
-  /** Calls `wake` soon after other processes wrote, on an engine that tells. Once for a store. */
+  /** Calls `wake` soon after other processes wrote, on an engine that notifies. Once for a store. */
   listen?(wake: () => void): void;
 }
 

@@ -1,4 +1,4 @@
-// The nodes on the database: each has a lease on its name, with a token that fences what it writes, and tells the others where and what it is.
+// The nodes on the database: each has a lease on its name, with a token that fences what it writes, and publishes its address and its version.
 import { type Driver, increment } from './driver.ts';
 import { select, where } from './query.ts';
 import type { NodeRow } from './rows.ts';

@@ -78,7 +78,7 @@ export interface Store {
     put(row: PinRow): void;
     /** Durable once it resolves, and all earlier ones too. */
     save(row: PinRow): Promise<void>;
-    /** The same for a value that other processes may have at another account: they are told. */
+    /** The same for a value that other processes may have at another account: they are notified. */
     move(row: PinRow): Promise<void>;
     /** Those that have not expired, latest expiry first, at most `limit`. */
     load(limit: number): Promise<readonly PinRow[]>;

@@ -19,7 +19,7 @@ export async function requestsAnswer(gateway: AdminTarget, query: URLSearchParam
   const now = gateway.now();
   // Rows wait in the queue for up to 100 ms, and the caller may ask as soon as a turn has ended.
   await store.flush();
-  // One row more than asked for tells whether rows were left off.
+  // One row more than was asked for shows whether rows were left off.
   const rows = await store.requests.list({ ...filter, limit: filter.limit + 1 });
   return adminJson(200, { now, rows: rows.slice(0, filter.limit), more: rows.length > filter.limit } satisfies RequestsReply);
 }

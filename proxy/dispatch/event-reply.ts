@@ -1,6 +1,6 @@
 // A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
 import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode } from '../turn/failure.ts';
-import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
+import { type HeldBytes, TooMuchHeld } from '../turn/held-bytes.ts';
 import type { JsonObject } from '../turn/json.ts';
 import { type ErrorBody, Refusal, RelayedRefusal, refusalOf } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
@@ -9,9 +9,10 @@ import type { Event, Head, OutcomeKind } from '../turn/turn.ts';
 import type { EventReader } from '../upstream/carrier.ts';
 import type { Sink } from './client.ts';
 import { collectedError } from './client-error.ts';
+import { EventRelay } from './event-relay.ts';
 import { HeldHead } from './hold.ts';
 import { OutputFlow } from './output-flow.ts';
-import type { CloseReply, ReplyContext, Verdict } from './reply-context.ts';
+import { type CloseReply, eventsEnding, type ReplyContext, type Verdict } from './reply-context.ts';
 
 /** A reply with a terminal event is complete: an account that keeps it open for longer is not waited for. */
 const LINGER_MS = 1_000;
@@ -26,8 +27,9 @@ export class EventReply implements EventReader {
   readonly #held: HeldHead;
   /** The kind of end that the terminal event announced. */
   #end: ReplyEnd | undefined;
-  /** What the account did wrong: a failure that was passed on, or a reply that broke off. */
+  /** Of a reply that broke off. */
   #failure: Failure | undefined;
+  readonly #relay: EventRelay;
   readonly #flow: OutputFlow;
   #cancelTimer: () => void;
 
@@ -38,6 +40,7 @@ export class EventReply implements EventReader {
     this.#sink = sink;
     this.memory = turn.held;
     this.#held = new HeldHead(turn.held);
+    this.#relay = new EventRelay(sink, context, (end) => this.#ends(end));
     this.#flow = new OutputFlow(sink, { sending: context.sending, guarded: (work) => this.#guarded(work) });
     if (turn.client === 'websocket') head.holds = (type) => this.#held.has(type);
     this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
@@ -85,7 +88,7 @@ export class EventReply implements EventReader {
   }
 
   #take(event: ReplyEvent): void {
-    if (event.type === '') this.#allowParsing(event);
+    if (event.type === '') this.memory.allowParsing(event);
     event.completeType();
     const end = endOf(event.type);
     const data = this.#observed(event) ?? this.#required(event, end);
@@ -101,12 +104,12 @@ export class EventReply implements EventReader {
     if (this.#state === 'held') {
       if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return;
       if (end === 'failed') {
-        this.#takeRefusal(event, data ?? this.#json(event));
+        this.#takeRefusal(event, data ?? this.memory.json(event));
         return;
       }
       this.#commit();
     }
-    this.#relay(event, data);
+    this.#relay.event(event, data);
   }
 
   /** Observers read events as they come: before commit, and whatever the client gets in the end. */
@@ -114,17 +117,17 @@ export class EventReply implements EventReader {
     const { observers, counters } = this.#context;
     if (!observers.wants(event.type)) return undefined;
     counters.add('events_parsed');
-    const data = this.#json(event);
+    const data = this.memory.json(event);
     if (data) observers.event(event.type, data);
     return data;
   }
 
   /** The data of an event that must be read, whatever rules and observers want. */
   #required(event: ReplyEvent, end: ReplyEnd | undefined): JsonObject | undefined {
-    if (this.#sink.objectsOnly) return this.#json(event);
+    if (this.#sink.objectsOnly) return this.memory.json(event);
     if (end === undefined || !this.#endsWithEvent) return undefined;
     this.#context.counters.add('events_parsed');
-    return this.#json(event);
+    return this.memory.json(event);
   }
 
   /** Whether the client learns from the terminal event alone that its reply is over: without one that it can read it would wait on. */
@@ -155,10 +158,10 @@ export class EventReply implements EventReader {
     }
     if (refusalEvent && this.#held.release().some((held) => held.event.hasData)) this.#sink.renumber();
     // Made before commit: the error may repeat the prompt, and the turn releases the prompt at commit.
-    const shown = data && this.#failureEvent(data);
+    const shown = data && this.#relay.failureEvent(data);
     this.#head.refuses = true;
     this.#commit();
-    this.#relay(event, data, shown, replacement);
+    this.#relay.event(event, data, { shown, replacement });
   }
 
   /** On a websocket the refusal is an error frame, which has a status, and the connection goes on (Q2). */
@@ -185,42 +188,7 @@ export class EventReply implements EventReader {
     this.#context.committed(this.#held);
     this.#sink.open(this.#head.status, this.#head.headers);
     for (const event of first) this.#sink.event(event);
-    for (const { event, data } of this.#held.release()) this.#relay(event, data);
-  }
-
-  /**
-   * @param failure the event as the client may see it, where that has been made already
-   * @param replacement the event that a client gets in its place; rules read the account's event all the same
-   */
-  #relay(event: ReplyEvent, known: JsonObject | undefined, failure?: JsonObject, replacement?: Event): void {
-    const { turn, counters, countOutput } = this.#context;
-    const sink = this.#sink;
-    if (sink.drops.has(event.type)) return;
-    const end = endOf(event.type);
-    if (end !== undefined) this.#ends(end);
-    countOutput(event);
-    // The sink keeps it until the reply is over.
-    if (end !== undefined && sink.collects) this.memory.hold(event.length);
-    if (end !== 'failed' && !turn.rules.wants(event.type) && !sink.wants.has(event.type)) {
-      sink.raw(event);
-      return;
-    }
-    if (!known) counters.add('events_parsed');
-    const data = known ?? this.#json(event);
-    if (!data) {
-      sink.raw(event);
-      return;
-    }
-    const shown = end === 'failed' ? (failure ?? this.#failureEvent(data)) : data;
-    const given: Event = { type: event.type, data: shown, size: event.length };
-    const mapped = turn.rules.event(given);
-    if (replacement) sink.event(replacement);
-    else if (Array.isArray(mapped)) {
-      // An event without a number leaves no gap.
-      if (mapped.length > 1 || data.sequence_number !== undefined) sink.renumber();
-      for (const one of mapped as readonly Event[]) sink.event(one);
-    } else if (mapped === given && given.data === data && !sink.wants.has(event.type)) sink.raw(event);
-    else sink.event(mapped as Event);
+    for (const { event, data } of this.#held.release()) this.#relay.event(event, data);
   }
 
   #ends(end: ReplyEnd): void {
@@ -231,13 +199,6 @@ export class EventReply implements EventReader {
     if (stored) this.#flow.withhold(stored);
     // Most replies end with the read that brought their terminal event.
     queueMicrotask(() => this.#state === 'over' || this.#linger());
-  }
-
-  /** A failure event as its client may see it. A sink that collects gets it as sent, since the client gets an answer of ours. */
-  #failureEvent(data: JsonObject): JsonObject {
-    const { turn, known } = this.#context;
-    this.#failure = inBandFailure(data, turn.now());
-    return this.#sink.collects ? data : turn.surface.failureEvent(data, this.#failure, known);
   }
 
   #linger(): void {
@@ -260,7 +221,7 @@ export class EventReply implements EventReader {
     if (this.#state === 'over') return;
     const { turn } = this.#context;
     const sink = this.#sink;
-    const failure = this.#failure;
+    const failure = this.#failure ?? this.#relay.failure;
     const outcome = { kind, shown: sink.shown };
     try {
       sink.conclude(outcome, () => collectedError(failure ?? carrierFailure('network'), turn, this.#context.known));
@@ -269,21 +230,9 @@ export class EventReply implements EventReader {
       this.#settle({ kind: 'refused', refusal: refusalOf(thrown), outcome: kind === 'cut' ? kind : 'failed', failure });
       return;
     }
-    const ending = { outcome, status: this.#statusOf(kind), code: this.#codeOf(kind) };
+    const ending = eventsEnding(this.#context, outcome, this.#head.status, failure);
     const close: CloseReply = (closing) => (how === 'cut' ? sink.cut() : sink.close(closing, outcome));
     this.#settle({ kind: 'done', ending, close, failure });
-  }
-
-  /** The status for the row: on a websocket an error frame has one of its own. */
-  #statusOf(kind: OutcomeKind): number {
-    const stated = kind === 'failed' && this.#context.turn.client === 'websocket' ? this.#failure?.status : undefined;
-    return stated ?? this.#head.status;
-  }
-
-  /** The code for the row. */
-  #codeOf(kind: OutcomeKind): string | null {
-    if (kind === 'failed') return this.#failure ? loggedCode(this.#failure.error.code) : 'upstream_error';
-    return kind === 'cut' ? this.#context.turn.surface.brokenReplyCode : null;
   }
 
   #guarded(work: () => void): void {
@@ -307,16 +256,6 @@ export class EventReply implements EventReader {
     sending().abort();
     if (this.shown) this.#finish('cut', turn.surface.brokenReply);
     else this.#settle({ kind: 'refused', refusal: refusalOf(thrown) });
-  }
-
-  #json(event: ReplyEvent): JsonObject | undefined {
-    this.#allowParsing(event);
-    return event.json();
-  }
-
-  /** @throws TooMuchHeld */
-  #allowParsing(event: ReplyEvent): void {
-    this.memory.allow(PARSED_COPIES * event.length);
   }
 
   #settle(verdict: Verdict): void {

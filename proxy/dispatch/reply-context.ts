@@ -1,13 +1,13 @@
 // What a reply needs of its attempt, and how an attempt ends.
 import type { Counters } from '../metrics.ts';
-import type { Failure } from '../turn/failure.ts';
+import { type Failure, loggedCode } from '../turn/failure.ts';
 import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { HeldEvents } from '../turn/reply-observer.ts';
 import type { Confidential } from '../turn/sanitise.ts';
-import type { Event, OutcomeKind } from '../turn/turn.ts';
+import type { Event, Outcome, OutcomeKind } from '../turn/turn.ts';
 import type { Ending } from '../turn/turn-result.ts';
 import type { Sending } from '../upstream/carrier.ts';
 import type { AttemptObservers } from './reply-observers.ts';
@@ -49,3 +49,16 @@ export type Verdict =
   | { readonly kind: 'gone'; readonly shown: boolean };
 
 export const failureOf = (verdict: Verdict): Failure | undefined => ('failure' in verdict ? verdict.failure : undefined);
+
+/** The ending of a reply of events, as its row has it. @param failure what the account reported, or how the reply broke off */
+export function eventsEnding({ turn }: ReplyContext, outcome: Outcome, status: number, failure: Failure | undefined): Ending {
+  const failed = outcome.kind === 'failed';
+  // On a websocket an error frame has a status of its own.
+  const stated = failed && turn.client === 'websocket' ? failure?.status : undefined;
+  const code = failure ? loggedCode(failure.error.code) : 'upstream_error';
+  return {
+    outcome,
+    status: stated ?? status,
+    code: failed ? code : outcome.kind === 'cut' ? turn.surface.brokenReplyCode : null,
+  };
+}

@@ -16,7 +16,7 @@ export interface ForwardedArrival {
   readonly client: { keyOf(secret: string, generation: Generation): KeyConfig | undefined };
 }
 
-/** The other node has checked the secret of the key: here the id of the key stands for it. */
+/** The other node has checked the secret of the key: here the id of the key identifies it. */
 export function forwardedArrival({ path, query, headers, key: id }: ForwardedClient): ForwardedArrival {
   let known: { readonly generation: Generation; readonly key: KeyConfig | undefined } | undefined;
   const keyOf = (secret: string, generation: Generation): KeyConfig | undefined => {

@@ -124,7 +124,7 @@ export class Membership {
     if (this.token === token) await this.#rejoin();
   }
 
-  /** Tells the store what this node is now, without waiting for the next renewal. */
+  /** Stores what this node is now, without waiting for the next renewal. */
   publish(): Promise<void> {
     return this.#renew();
   }

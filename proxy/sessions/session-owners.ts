@@ -132,7 +132,7 @@ export class SessionOwners {
     const { owner, store } = this.#options;
     const renewed = await this.#inTime(store.renew(owner, LEASE_MS));
     const missing = held.filter(([, { name }]) => !renewed.has(name));
-    // Where nobody else has taken such a session, it is leased again.
+    // Where no other node has taken such a session, it is leased again.
     await Promise.all(missing.map(([session]) => this.#claim(session, undefined)));
   }
 

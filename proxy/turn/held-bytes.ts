@@ -1,6 +1,8 @@
 // What one turn holds of its reply, against a limit of its own and one over all turns.
 import type { MemoryGuard } from '../memory-guard.ts';
 import type { Counters } from '../metrics.ts';
+import type { JsonObject } from './json.ts';
+import type { ReplyEvent } from './reply-event.ts';
 import type { Limits } from './settings.ts';
 
 /** Beside its bytes a parsed event or answer is in memory as text, as an object, and as what is written of it. */
@@ -38,6 +40,17 @@ export class HeldBytes {
   /** Checks the limit of the turn for bytes that are needed for a moment: only one turn at a time works. @throws TooMuchHeld */
   allow(bytes: number): void {
     if (this.#bytes + bytes > this.#limits.upstream_event_bytes) throw new TooMuchHeld();
+  }
+
+  /** Checks the limit of the turn for parsing this event. @throws TooMuchHeld */
+  allowParsing(event: ReplyEvent): void {
+    this.allow(PARSED_COPIES * event.length);
+  }
+
+  /** The data of an event as a JSON object; undefined where it is none. @throws TooMuchHeld */
+  json(event: ReplyEvent): JsonObject | undefined {
+    this.allowParsing(event);
+    return event.json();
   }
 
   release(bytes: number): void {

@@ -9,7 +9,7 @@ export interface Cores {
   readonly description: string;
   /** A command, bound to the core of its part. */
   pinned(part: Part, command: readonly string[]): readonly string[];
-  /** Commands that keep the cores of upstream and load busy for as long as nobody else wants them. */
+  /** Commands that keep the cores of upstream and load busy for as long as no other process wants them. */
   readonly wakers: readonly (readonly string[])[];
 }
 

@@ -1,4 +1,4 @@
-// What every measurement stands on: the upstream, the generators compiled for this machine, a directory that goes at the end.
+// What every measurement needs: the upstream, the generators compiled for this machine, a directory that goes at the end.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

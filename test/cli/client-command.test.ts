@@ -33,7 +33,7 @@ for (const { name, language, api } of CLIENTS) {
   });
 }
 
-test('client takes --model, and without a key a placeholder stands for the model', async (context) => {
+test('client takes --model, and without a key a placeholder is printed for the model', async (context) => {
   const path = fileWith(context, SMALL);
   assert.match((await poolgate(['client', 'codex', '--model', 'model-x', '--config', path])).out, /^model = "model-x"$/m);
   const { out, err } = await poolgate(['client', 'codex', '--config', path]);

@@ -34,7 +34,7 @@ for (const [what, bytes] of Object.entries({
   });
 }
 
-test('a switch of protocols that nobody asked for is 502: its length would frame bytes that never come', async () => {
+test('an unexpected switch of protocols is 502: its length would frame bytes that never come', async () => {
   const raw = (_request: IncomingMessage, response: ServerResponse): void => {
     response.socket?.write('HTTP/1.1 101 Switching Protocols\r\ncontent-length: 2\r\n\r\n{}');
   };

@@ -127,12 +127,12 @@ describe('a client that leaves', () => {
         const row = await until('the row', async () => (await gate.rows())[known]);
         assert.deepEqual([row.status, row.outcome, row.code, row.account, row.retries], [499, 'client_gone', null, 'NORTH', 0]);
         assert.equal(gate.count('client_gone'), gone + 1);
-        assert.equal(gate.upstream.turns().length, 1, 'nobody else is asked');
+        assert.equal(gate.upstream.turns().length, 1, 'no other account is asked');
       });
     }
   }
 
-  test('while its reader stands still takes its turn with it too', async () => {
+  test('while its reader does not read ends its turn too', async () => {
     gate.upstream.next('north', [
       replyEvents([created, ...Array.from({ length: 2_000 }, () => ({ ...delta, delta: 'x'.repeat(65_536) }))]),
     ]);
@@ -163,7 +163,7 @@ describe('a client that leaves', () => {
 describe('a provider that is slow', () => {
   const slow = (timeouts: Readonly<Record<string, number>>) => (draft: Draft) => void Object.assign(draft.timeouts, timeouts);
 
-  test('to answer at all is 504 after its time, and nobody else is asked: the work may have run', async () => {
+  test('to answer at all is 504 after its time, and no other account is asked: the work may have run', async () => {
     await using gate = await startGateway({ config: slow({ upstream_first_byte_ms: 100 }) });
     for (const account of ['north', 'south']) gate.upstream.always(account, 'stall before headers');
     for (const [path, body] of SURFACES) {
@@ -286,7 +286,7 @@ describe('a provider that is slow', () => {
 });
 
 describe('a public stream that is idle', () => {
-  test('bears a comment every 15 s, and none while it is busy or over', async () => {
+  test('has a comment every 15 s, and none while it is busy or over', async () => {
     const clock = new HandClock();
     await using gate = await startGateway({ clock, upstream: only });
     gate.upstream.next('north', [
@@ -307,7 +307,7 @@ describe('a public stream that is idle', () => {
     await clock.advance(10_000);
     gate.upstream.release();
     await client.until(() => client.pending.includes('"sequence_number":2'), 'the next event');
-    // The silence begins anew with every write.
+    // Every write restarts the time.
     await clock.advance(14_999);
     assert.equal(comments(), 3);
     await clock.advance(1);
@@ -319,7 +319,7 @@ describe('a public stream that is idle', () => {
     assert.equal(client.pending, '');
   });
 
-  test('natively bears none: nothing is added to a native stream', async () => {
+  test('has none natively: nothing is added to a native stream', async () => {
     const clock = new HandClock();
     await using gate = await startGateway({ clock, upstream: only });
     gate.upstream.next('north', [replyEvents([created, delta, completed]), { kind: 'stall', at: { events: 2 } }]);

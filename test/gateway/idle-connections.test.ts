@@ -1,4 +1,4 @@
-// Client connections between requests: kept for the pauses of a session, told so, and closed when nobody comes back.
+// Client connections between requests: kept for the pauses of a session, announced as such, and closed when no request follows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway } from '../support/gateway.ts';

@@ -1,4 +1,4 @@
-// Cost follows interest: an event that nobody wants is never parsed, and what came in one piece leaves in one.
+// Cost follows interest: an event that no rule wants is never parsed, and what came in one piece leaves in one.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -27,7 +27,7 @@ const COMPLETED = sse('response.completed', '{"type":"response.completed","seque
 const BROKEN = sse('response.output_text.delta', '{"type":"response.output_text.delta","delta":"half a str');
 const GARBAGE = sse('response.output_text.delta', '{"type":"response.output_text.delta",]]]\x01\u00e9');
 
-test('events that nobody wants pass byte for byte though they are no JSON, and only the terminal one is parsed', async () => {
+test('events that no rule wants pass byte for byte though they are no JSON, and only the terminal one is parsed', async () => {
   const text = CREATED + BROKEN + GARBAGE + BROKEN + COMPLETED;
   gate.upstream.next('north', replyBytes(text));
   const parsed = await parsedIn(async () => {
@@ -51,7 +51,7 @@ test('a thousand deltas cost no parse, whatever their number', async () => {
   assert.equal(await parsedIn(() => gate.send(NATIVE, { body: turnBody('hello') })), 1);
 });
 
-test('a collected answer parses nothing but what the answer needs: rules that edit events which nobody gets do not count', async () => {
+test('a collected answer parses nothing but what the answer needs: rules that edit events which no client gets do not count', async () => {
   gate.upstream.next('north', replyBytes(CREATED + BROKEN.repeat(100) + COMPLETED));
   const parsed = await parsedIn(async () => {
     const { status } = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hello' } });

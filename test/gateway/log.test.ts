@@ -1,4 +1,4 @@
-// The operator log: metadata only, also of what nobody foresaw.
+// The operator log: metadata only, also of unforeseen errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBody } from '../../proxy/clients/http/json-body.ts';

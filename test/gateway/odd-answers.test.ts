@@ -42,7 +42,7 @@ describe('bytes that are strange', () => {
   const json = { 'content-type': 'application/json' };
   /** What a native and a public turn make of each: a status and a code, or a status alone for what passes. */
   const ANSWERS: Readonly<Record<string, readonly [string | Buffer, readonly unknown[], readonly unknown[]]>> = {
-    'JSON that is gzipped though nobody asked for it': [
+    'JSON that is gzipped without being asked for': [
       Buffer.concat([Buffer.from(crudeHead(200, { ...json, 'content-encoding': 'gzip', 'content-length': gzipped.length })), gzipped]),
       [502, 'upstream_error'],
       [502, 'upstream_error'],
@@ -79,8 +79,8 @@ describe('bytes that are strange', () => {
       [200],
       [200],
     ],
-    '100 that nobody asked for': [CONTINUE + crudeAnswer(200, RESPONSE), [200], [200]],
-    '100 that nobody asked for before a stream': [CONTINUE + crudeAnswer(200, STREAM, event), [200], [200]],
+    'an unexpected 100': [CONTINUE + crudeAnswer(200, RESPONSE), [200], [200]],
+    'an unexpected 100 before a stream': [CONTINUE + crudeAnswer(200, STREAM, event), [200], [200]],
     '100 before a refusal': [CONTINUE + crudeAnswer(422, '{"error":{"code":"bad_request"}}'), [422], [422]],
     'sixteen interim answers': [(CONTINUE + EARLY_HINTS).repeat(8) + crudeAnswer(200, RESPONSE), [200], [200]],
     'interim answers without end': [CONTINUE.repeat(17) + crudeAnswer(200, RESPONSE), [502, 'upstream_error'], [502, 'upstream_error']],

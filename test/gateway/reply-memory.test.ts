@@ -87,7 +87,7 @@ describe('a reply of one turn', () => {
     await nothingIsHeld();
   });
 
-  test('with an event that nobody reads has room for the event and its pieces', async () => {
+  test('with an event that no rule reads has room for the event and its pieces', async () => {
     const large = (bytes: number): string => sse({ type: 'response.output_text.delta', delta: 'x'.repeat(bytes) });
     answer = (socket) => void socket.end(HEAD + DELTA + large(450_000) + completed(10));
     assert.ok((await gate.send(NATIVE, { body: turnBody('hello') })).text.endsWith(completed(10)));

@@ -257,7 +257,7 @@ const withoutTurnStates = (frames: readonly JsonObject[]): readonly JsonObject[]
     (frame) => JSON.parse(JSON.stringify(frame, (name, value) => (name === 'x-agent-turn-state' ? undefined : value))) as JsonObject,
   );
 
-test('a client that leaves while the reply stands still, at any byte, ends the turn and the upstream websocket', async () => {
+test('a client that leaves while the reply is stalled, at any byte, ends the turn and the upstream websocket', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });
   let turns = 0;
   for (const surface of Object.keys(PATHS) as Surface[]) {

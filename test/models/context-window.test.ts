@@ -41,7 +41,7 @@ const CASES: readonly Case[] = [
     gives: [400000, 400000, 95, 360000, 380000],
   },
   {
-    title: '[MC4] an override stands where the entry says nothing',
+    title: '[MC4] an override applies where the entry says nothing',
     entry: {},
     config: { context_window: 50 },
     gives: [50, 50, 95, 45, 47],

@@ -258,7 +258,7 @@ test('[Q34] a client that sends more than the owner takes is not read for a whil
   assert.deepEqual(texts, [undefined, ...Array.from({ length: 7 }, (_, i) => `turn ${i}`)]);
 });
 
-test('[S4] [Q34] the secret of a forwarded client does not travel between nodes, and neither do headers that nobody reads', async () => {
+test('[S4] [Q34] the secret of a forwarded client does not travel between nodes, and neither do headers that no node reads', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   await dropped(a, await interrupted(a, 4));

@@ -10,7 +10,7 @@ import { connect, type TestSocket } from '../support/websocket.ts';
 
 type Items = readonly JsonObject[];
 
-/** Where a client loses its websocket: the account's reply stands still there. */
+/** Where a client loses its websocket: the account's reply stalls there. */
 interface Cut {
   /** Resolves when the client has seen what it can of the reply. */
   reached(socket: TestSocket): Promise<void>;

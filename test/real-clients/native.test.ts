@@ -27,7 +27,7 @@ for (const session of recordedSessions().filter((one) => !hasWebsockets(one))) {
       assert.equal(reply.status, answer.status, reply.text);
 
       if (answer.body) {
-        // Entries pass through; what the gateway sets itself stands in them beside it.
+        // Entries pass through; the gateway adds what it sets itself.
         assert.deepEqual(
           reply.json.models.map(({ slug }: { slug: string }) => slug),
           answer.body.models.map(({ slug }) => slug),

@@ -149,7 +149,7 @@ suite('[Q34] the sessions of a node', () => {
     }
   });
 
-  test('that the store forgot are claimed again, and keep their turns where nobody else has them', async () => {
+  test('that the store forgot are claimed again, and keep their turns where no other node has them', async () => {
     const { owners, store, running, disowned, period } = bench();
     running.add('s');
     await owners.claim('s');

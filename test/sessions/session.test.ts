@@ -1,4 +1,4 @@
-// Which session a turn belongs to, and which turn state it bears.
+// Which session a turn belongs to, and which turn state it has.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sessionOf } from '../../proxy/sessions/session.ts';
@@ -33,7 +33,7 @@ test('[F8.1] a window belongs to its thread: the part before the last colon', ()
   assert.equal(named('01a1-9e2a:17'), '01a1-9e2a');
   assert.equal(named('a:b:2'), 'a:b');
   assert.equal(named('no colon'), 'no colon');
-  // Nobody's thread: the next header says more.
+  // The thread of no client: the next header says more.
   assert.equal(named(':3'), 'second');
   assert.equal(sessionOf({ 'session-id': 'a:b' }, wire), 'a:b');
 });
@@ -42,7 +42,7 @@ test('[F8.1] a blank header is absent: else all who send one would share a sessi
   assert.equal(sessionOf({ 'x-agent-window-id': ' ', 'x-agent-session-id': '', session_id: 'third' }, wire), 'third');
 });
 
-test('[F8.1] the vendor word of the deployment stands where the contract has the neutral one', () => {
+test('[F8.1] the vendor word of the deployment replaces the neutral one of the contract', () => {
   const vendor = { ...wire, agent: 'acme' };
   assert.equal(sessionOf({ 'x-acme-window-id': 't:1', 'x-agent-window-id': 'u:1' }, vendor), 't');
   assert.equal(sessionOf({ 'x-agent-window-id': 'u:1' }, vendor), undefined);

@@ -189,7 +189,7 @@ test("an operator's token opens no runtime row, and a Pool key opens nothing on 
   assert.equal(gate.upstream.requests().length, 0);
 });
 
-test('a key stands for its Pool: its turns reach every account of it, and none outside, whatever fails [S1]', async () => {
+test('a key belongs to its Pool: its turns reach every account of it, and none outside, whatever fails [S1]', async () => {
   gate.upstream.clear();
   const turn = { model: 'model-a', input: 'hello', stream: true };
   for (const account of ['north', 'south', 'west']) gate.upstream.next(account, 'stall before headers');
@@ -214,7 +214,7 @@ test('a key stands for its Pool: its turns reach every account of it, and none o
   gate.upstream.clear();
   for (const account of ['north', 'south']) gate.upstream.always(account, 'refuse 503');
   assert.equal((await gate.send('/v1/responses', { body: turn })).status, 502);
-  assert.deepEqual(gate.upstream.turns('west').length, 0, 'nobody outside the Pool is asked, even when all inside fail');
+  assert.deepEqual(gate.upstream.turns('west').length, 0, 'no account outside the Pool is asked, even when all inside fail');
   gate.upstream.clear();
 });
 

@@ -26,7 +26,7 @@ beforeEach(() => {
 /** A turn whose client leaves when `leave` is called. */
 function leaving(path = NATIVE, body = turnOn(path, 'hi')): { readonly leave: () => void } {
   const left = new AbortController();
-  // Its stream breaks off for it as well: nobody listens any more.
+  // Its stream breaks off for it as well: the reader is gone.
   void gate.send(path, { body, signal: left.signal }).catch(() => undefined);
   return { leave: () => left.abort() };
 }
@@ -93,7 +93,7 @@ test('a probe whose client leaves frees its slot for the next', async () => {
     const { leave } = leaving();
     await gate.upstream.stalled('north');
     assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 200);
-    assert.equal(gate.upstream.turns('south').length, 1, 'nobody else is admitted meanwhile');
+    assert.equal(gate.upstream.turns('south').length, 1, 'no other turn is admitted meanwhile');
     leave();
     await until('the probe to be over', () => (gate.account('north').inFlight === 0 ? true : undefined));
   }

@@ -35,7 +35,7 @@ beforeEach(async () => {
   await assigned({});
 });
 
-/** Where the configuration's part of UA1 stands for north. */
+/** The configuration's part of UA1 for north. */
 function assigned({
   visible = true,
   ...assignment
@@ -178,7 +178,7 @@ test('[UA2] accounts that are all out of quota keep their models in the lists, a
     assert.deepEqual([status, json.error.code, headers.get('x-should-retry')], [429, 'usage_limit_reached', 'false']);
     assert.ok(Math.abs(json.error.resets_at - soonest) <= 2, `${json.error.resets_at} is about ${soonest}`);
     assert.equal(json.error.plan_type, undefined);
-    assert.equal(upstream.turns().length, attempts, 'the second turn reaches nobody');
+    assert.equal(upstream.turns().length, attempts, 'the second turn reaches no account');
   }
   assert.ok((await spent.send('/v1/models')).json.data.some(({ id }: JsonObject) => id === 'model-a'));
   upstream.clear();

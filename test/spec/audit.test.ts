@@ -77,7 +77,7 @@ test('[S9] key, token and mode commands leave rows of their own, in the Pool tha
   }
 });
 
-test('[S9] a saved file is audited field by field, by whoever made the gateway read it; addresses and credentials only as changed', async () => {
+test('[S9] a saved file is audited field by field, with the actor that made the gateway read it; addresses and credentials only as changed', async () => {
   await using program = await startProgram();
   await settled(program, () =>
     program.save((draft) => {
@@ -165,7 +165,7 @@ test('[S9] changes that were made while nothing ran are audited field by field a
   for (const known of [secret.trim(), digest, 'elsewhere.example', 'BEARER_NORTH']) assert.ok(!stored.includes(known), known);
 });
 
-test('[S9] whoever makes the gateway read its file is the actor', async (context) => {
+test('[S9] the actor is what made the gateway read its file', async (context) => {
   const path = fileWith(context, `${SMALL}listen: { port: 0 }\nadmin: false\nstore: "sqlite::memory:"\n`);
   const { loaded } = await loadConfig(path);
   const gateway = await Gateway.open({ loaded, log: new Log('error') });

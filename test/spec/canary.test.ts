@@ -467,7 +467,7 @@ async function ask(request: Request, index: number): Promise<Answered> {
 }
 
 for (const [index, { route, request, failure, script }] of CASES.entries()) {
-  test(`${route}, ${failure}: no error repeats what is nobody else's business [S4]`, async () => {
+  test(`${route}, ${failure}: no error repeats what is confidential [S4]`, async () => {
     const account = accountOf(index);
     gate.upstream.always(account, script(account));
     const { status, text, headers } = await ask(request, index);

@@ -1,4 +1,4 @@
-// The two model lists over the wire: what stands in them, for whom, and under which ETag.
+// The two model lists over the wire: what is in them, for whom, and under which ETag.
 
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -250,7 +250,7 @@ test('[A1] x-models-etag of a native turn, streamed or not, is the ETag of the l
   assert.equal(forKey.headers.get('x-models-etag'), (await gate.send(BACKEND_MODELS, as('two-models'))).headers.get('etag'));
 });
 
-test('[F1.5] a model that its account calls otherwise stands under the exposed id, and goes out under the other', async () => {
+test('[F1.5] a model with another name at its account is listed under the exposed id, and goes out under the other', async () => {
   assert.deepEqual((await backend()).get('outer'), { ...modelEntry({ slug: 'inner', ...windowOf(50_000) }), slug: 'outer' });
   gate.upstream.clear();
   const { text } = await gate.send('/v1/responses', { body: { model: 'outer', input: 'hi', stream: true } });

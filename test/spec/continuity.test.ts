@@ -159,7 +159,7 @@ describe('turn state', () => {
     assert.deepEqual(arrived(), [['south', undefined, undefined]]);
   });
 
-  test('of unknown making, or another Pool’s, goes to nobody', async () => {
+  test('of unknown making, or another Pool’s, goes to no account', async () => {
     const state = stateOf(await stage.turn({ key: OTHER_POOL }));
     stage.gate.upstream.clear();
     await stage.turn({ headers: { [STATE]: state }, body: { client_metadata: { [STATE]: 'TS-unknown' } } });

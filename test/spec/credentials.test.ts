@@ -109,7 +109,7 @@ describe('an OAuth account', () => {
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await turn()).status));
     assert.deepEqual(new Set(statuses), new Set([200]));
     assert.equal(refreshes(), 1);
-    assert.equal(gate.upstream.turns('south').length, 0, 'nobody had to go elsewhere');
+    assert.equal(gate.upstream.turns('south').length, 0, 'no turn had to go elsewhere');
   });
 
   test('is refreshed before its token ends, and no turn waits for that', async () => {
@@ -213,7 +213,7 @@ describe('an OAuth account', () => {
     assert.deepEqual([went(), refreshes()], [['north', 'north', 'north'], 1]);
   });
 
-  test('whose token ended while nobody came is refreshed before the first turn', async () => {
+  test('whose token expired between turns is refreshed before the next turn', async () => {
     gate.upstream.loginOf('north').expire();
     await turn();
     clock.setAhead(2 * 3_600_000);

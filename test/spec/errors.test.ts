@@ -102,7 +102,7 @@ const CASES: Partial<Record<ErrorCode, readonly Case[]>> = {
   ],
   invalid_model: [
     { when: 'no model is named', ask: post({ input: 'hello' }), param: 'model' },
-    { when: 'nobody knows the model', ask: post({ model: 'nobody-knows', input: 'hello' }), param: 'model' },
+    { when: 'the model is unknown', ask: post({ model: 'nobody-knows', input: 'hello' }), param: 'model' },
   ],
   unsupported_parameter: [
     { when: 'the response would run in the background', ask: post({ ...TURN, background: true }), param: 'background' },
@@ -269,7 +269,7 @@ describe('what a provider says in a refusal', () => {
     });
   });
 
-  test('is bounded and made of identifiers where it stands for one', async () => {
+  test('is bounded and made of identifiers where it names one', async () => {
     const error = { message: 'a'.repeat(50_000), code: 'not an identifier', param: 'no path at all', type: 7 };
     shared.upstream.next('north', replyJson({ error }, { status: 400 }));
     const { json } = await shared.send(PUBLIC, { body: TURN });
@@ -335,7 +335,7 @@ test('/v1 makes a list of a text input first [F1.6]', async () => {
   assert.ok(JSON.stringify(sent.input).includes('hello'));
 });
 
-test('what nobody foresaw is a fixed 500, told to operators by its place and not by its words', async () => {
+test('an unforeseen error is a fixed 500, logged with its place and without its words', async () => {
   await using broken = await startGateway();
   broken.breakPart('model list', new TypeError('canary: pg-test-key and a prompt'));
   const { status, json, headers } = await broken.send('/v1/models');

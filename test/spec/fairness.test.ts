@@ -36,7 +36,7 @@ const oneSlot = (draft: Draft): void => {
 const ask = (gate: TestGateway, key: string, text: string, path = NATIVE): Promise<Reply> =>
   gate.send(path, { body: turnBody(text), headers: { authorization: `Bearer secret-of-${key}` } });
 
-/** Turns that queue behind one that stands still, each named by its key and a number, in order of arrival. */
+/** Turns that queue behind one that is stalled, each named by its key and a number, in order of arrival. */
 async function queued(gate: TestGateway, keys: readonly string[], path?: string): Promise<readonly Promise<Reply>[]> {
   const counts = new Map<string, number>();
   const replies: Promise<Reply>[] = [];

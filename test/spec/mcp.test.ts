@@ -47,7 +47,7 @@ test('[G1] initialize negotiates the revision that the client knows, and tells w
   assert.match(unknown.json.result.protocolVersion, /^2025-/, 'an unknown revision gets the newest of that handshake');
 });
 
-test('[G1] no request needs another one before it: each stands alone', async () => {
+test('[G1] no request needs another one before it', async () => {
   assert.deepEqual(
     (await rpc(gate, 'tools/list')).result.tools.map(({ name }: { name: string }) => name),
     TOOL_NAMES,

@@ -68,7 +68,7 @@ for (const [name, setting] of [
         assert.deepEqual(await stage.labels({ headers }), [null, null, null], '[MC7]');
       }
       assert.equal(stage.gate.upstream.turns().length, 0);
-      assert.equal(await stage.shown('model-a'), undefined, '[MC7] a pair without a mode stands in no list');
+      assert.equal(await stage.shown('model-a'), undefined, '[MC7] a pair without a mode is in no list');
       assert.deepEqual((await stage.gate.send('/v1/models')).json.data, []);
     }
   });

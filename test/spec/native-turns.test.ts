@@ -23,7 +23,7 @@ const FOLDER = new URL('../fixtures/native/', import.meta.url);
 const DOORS = ['/backend-api/agent/responses', '/backend-api/agent/v1/responses'] as const;
 const MARKER = 'x-internal-agent-responses-lite';
 
-/** Removed by F8.1, or written anew for each hop. The turn state goes back to the account that issued it, and none did here. */
+/** Removed by F8.1, or written again for each hop. The turn state goes back to the account that issued it, and none did here. */
 const NOT_FORWARDED = new Set(['session-id', MARKER, 'x-agent-turn-state']);
 
 const recorded = readdirSync(FOLDER)

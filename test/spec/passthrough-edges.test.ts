@@ -37,7 +37,7 @@ test('HEAD is no method of theirs', async () => {
   assert.equal(bench.seen.length, 0);
 });
 
-test('an answer without content passes without one, and a 304 that nobody asked for is no answer', async () => {
+test('an answer without content passes without one, and an unexpected 304 is no answer', async () => {
   const lean = (_request: IncomingMessage, response: ServerResponse): void => {
     response.socket?.write('HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n');
   };
@@ -68,7 +68,7 @@ for (const [count, status] of [
   });
 }
 
-test('a client that leaves before its answer is not served by another account, and blames nobody', async () => {
+test('a client that leaves before its answer is not served by another account, and no account fails', async () => {
   const asked: IncomingMessage[] = [];
   await using bench = await control({ raw: (request) => void asked.push(request) }, supported);
   using client = await RawClient.connect(bench.gate.url);
@@ -174,7 +174,7 @@ test('a slow reader holds its account back, whatever the size of the answer, and
   await client.until(() => client.pending.includes('\r\n\r\n'), 'the head');
   client.socket.pause();
   let before = -1;
-  // Until the account stands still, for longer than a silent one would be borne.
+  // Until the account is stalled, for longer than its silence may last.
   await until('a standstill', async () => {
     await new Promise((resolve) => setTimeout(resolve, 700));
     const still = written === before;

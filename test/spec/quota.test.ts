@@ -145,7 +145,7 @@ describe('an account out of quota', () => {
     assert.deepEqual(asked(gate), ['north', 'south', 'north']);
   });
 
-  test('is back before its time where nobody else could take the turn, and its usage read has said so since', async () => {
+  test('is back before its time where no other account could take the turn, and its usage read has said so since', async () => {
     await using here = await world(['north']);
     const { gate, clock } = here;
     gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 604800');
@@ -283,7 +283,7 @@ describe('reserve_percent', () => {
     assert.deepEqual(asked(gate), ['north']);
   });
 
-  test('a turn that only the reserve could serve is told when that window starts anew', async () => {
+  test('a turn that only the reserve could serve is told when that window starts again', async () => {
     await using here = await world([{ id: 'north', quota: quota(85) }], reserving);
     const { gate, clock } = here;
     const refused = await ask(gate);

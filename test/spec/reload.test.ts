@@ -1,4 +1,4 @@
-// A running gateway follows its file: however it is saved, whoever asks, and whatever is under way meanwhile.
+// A running gateway follows its file: however it is saved, whatever starts the reload, and whatever is under way meanwhile.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -222,7 +222,7 @@ test('how long a client may take for its headers changes with a reload, as every
   assert.equal((await client.answer()).status, 408);
 });
 
-test('keys, tokens and modes: a running gateway picks the commands up, and a secret is shown once and stands unroutable', async () => {
+test('keys, tokens and modes: a running gateway picks the commands up, and a secret is shown once and stored nowhere', async () => {
   await using program = await startProgram();
   const served = (key: string) => program.status('/v1/models', { key });
   const becomes = (key: string, status: number) =>

@@ -46,7 +46,7 @@ const raw =
     client.write(bytes);
     return (await client.answer()).headers['x-request-id'];
   };
-/** Leaves as soon as the account stands still. */
+/** Leaves as soon as the account is stalled. */
 const leaving =
   (script: string): Ending['ask'] =>
   async (gate) => {
@@ -159,7 +159,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
     ask: send(PUBLIC, { body: 'a'.repeat(50_001) }),
     row: { ...refused, ...TEAM, ...rowOf(413, 'request_too_large'), endpoint: PUBLIC, method: 'POST' },
   },
-  'a model that nobody knows': {
+  'an unknown model': {
     ask: send(PUBLIC, { body: { ...TURN, model: 'secret-model' } }),
     row: { ...refused, ...TEAM, ...rowOf(400, 'invalid_model'), endpoint: PUBLIC, method: 'POST' },
   },

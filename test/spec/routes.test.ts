@@ -76,7 +76,7 @@ test('[S3] [S6] a path beside every path of the table is in no row, whatever the
   assert.deepEqual(gate.upstream.requests(), []);
 });
 
-test('[S8] every row of the shipped table bears one of the four statuses', () => {
+test('[S8] every row of the shipped table has one of the four statuses', () => {
   assert.equal(rows.length, 54);
   for (const { method, path, status } of rows) assert.ok(STATUSES.includes(status), `${method} ${path}`);
   assert.deepEqual(new Set(rows.map(({ status }) => status)), new Set(STATUSES));

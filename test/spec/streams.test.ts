@@ -237,7 +237,7 @@ describe('public streams', () => {
   });
 
   for (const newline of ['\r\n', '\r']) {
-    test(`framed by ${JSON.stringify(newline)} are numbered anew without losing an event [F1.8]`, async () => {
+    test(`framed by ${JSON.stringify(newline)} are numbered again without losing an event [F1.8]`, async () => {
       gate.upstream.next('north', replyBytes(framed([created(0), quotaNumbered(1), delta(2, 'é\n'), completed(3)], newline)));
       const { text } = await gate.send(PUBLIC, { body: TURN });
       assert.deepEqual(typesOf(text), ['response.created', 'response.output_text.delta', 'response.completed', '[DONE]']);
@@ -271,7 +271,7 @@ describe('public streams', () => {
         assert.equal(first?.event, 'error');
         assert.deepEqual(first?.data, { type: 'error', sequence_number: 0, ...shown, error });
         assert.deepEqual(rest, []);
-        assert.equal(gate.upstream.turns().length, 1, 'the request is to blame: nobody else is asked');
+        assert.equal(gate.upstream.turns().length, 1, 'the request is at fault: no other account is asked');
         const row = (await gate.rows()).at(-1);
         assert.deepEqual([row?.status, row?.outcome, row?.code], [200, 'failed', 'invalid_prompt']);
       }

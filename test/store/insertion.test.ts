@@ -8,7 +8,7 @@ import { requestRow, usageRow } from './samples.ts';
 
 const clock = () => 5_000;
 
-test('what rows have in common is bound once, what differs stands in the text', () => {
+test('what rows have in common is bound once, what differs is in the text', () => {
   const { sql, values } = insertionOf(requests, [
     requestRow({ id: 'a', status: 200, code: null, why: null, payload_compression: null }),
     requestRow({ id: 'b', status: 429, code: 'rate_limit_exceeded', why: null, payload_compression: null }),

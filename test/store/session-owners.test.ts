@@ -47,7 +47,7 @@ for (const adapter of adapters) {
       assert.deepEqual([...(await one.sessionOwners.renew('a', TTL))], []);
     });
 
-    test('an expired lease that nobody has taken is renewed', async (context) => {
+    test('an expired lease that no other node has taken is renewed', async (context) => {
       const { claim, one, time } = await openTwo(context);
       await claim('a');
       time.now += 10 * TTL;

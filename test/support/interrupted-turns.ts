@@ -1,4 +1,4 @@
-// Turns of native websocket clients that are interrupted: how they come to stand still, and what their clients see of them.
+// Turns of native websocket clients that are interrupted: how they come to stall, and what their clients see of them.
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { TestGateway } from './gateway.ts';
 import { NATIVE_SOCKET, turnFrame, typesOf, userMessage } from './native-frames.ts';
@@ -49,13 +49,13 @@ export function replyOf(count: number): readonly JsonObject[] {
   return events;
 }
 
-/** Its reply stands still after `at` events. */
+/** Its reply stalls after `at` events. */
 export const scriptOf = (count: number, at: number): Script => [
   { kind: 'reply', status: 200, headers: {}, body: { events: [...replyOf(count)] } },
   { kind: 'stall', at: { events: at } },
 ];
 
-/** A turn that stands still after `at` events of its account, and the frames that its client got by then. */
+/** A turn that stalls after `at` events of its account, and the frames that its client got by then. */
 export async function interrupted(
   gate: Pick<TestGateway, 'url' | 'upstream'>,
   at: number,

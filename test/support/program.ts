@@ -22,7 +22,7 @@ export interface ProgramOptions {
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is written. */
   readonly config?: (draft: Draft) => void;
-  /** Where the file stands, in a folder of the test's own; `config.yaml` there unless told. Gets the text. */
+  /** Where the file is, in a folder of the test's own; `config.yaml` there unless told. Gets the text. */
   readonly place?: (folder: string, text: string) => string;
 }
 
@@ -78,7 +78,7 @@ export class Program {
     this.url = await until('the program to serve', started, 20_000);
   }
 
-  /** Saves the file as it stands in the draft, whole and at once. */
+  /** Saves the draft as the file, whole and at once. */
   save(edit: (draft: Draft) => void = () => undefined): void {
     edit(this.draft);
     writeFileSync(this.path, stringify(this.draft));
@@ -164,7 +164,7 @@ export async function startProgram({ upstream: accounts, config, place }: Progra
   return program;
 }
 
-/** Ports that the system gives nobody by itself: those of its own choice lie above 32768 on Linux, above 49152 elsewhere. */
+/** Ports that the system assigns to no process by itself: those of its own choice lie above 32768 on Linux, above 49152 elsewhere. */
 const PORTS = { first: 10_000, count: 20_000, perProcess: 16 };
 
 let handedOut = 0;

@@ -1,4 +1,4 @@
-// A clock for the tests' upstream: its time stands still until a test moves it.
+// A clock for the tests' upstream: its time passes only when a test advances it.
 import type { Clock } from '../../proxy/clock.ts';
 
 interface Timer {

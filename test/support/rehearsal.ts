@@ -131,7 +131,7 @@ export class Upstream {
     return this.provider.reconnect(account);
   }
 
-  /** Forgets what arrived and what was scripted, and releases what stands still. */
+  /** Forgets what arrived and what was scripted, and releases what is stalled. */
   clear(): void {
     this.inbox.clear();
     this.release();

@@ -1,4 +1,4 @@
-// Waits for what nobody announces: asks again and again, and gives up with words.
+// Waits for a condition without an event: asks again until a deadline, and fails with the name of the condition.
 import { setTimeout } from 'node:timers/promises';
 
 const PATIENCE_MS = 5_000;

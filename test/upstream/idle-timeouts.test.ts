@@ -47,7 +47,7 @@ test('what falls silent is told after the longest silence and a thirty-second of
   pass(10 * LONGEST_MS);
   silence.forget(chatty);
   assert.deepEqual(told, ['quiet', 'late']);
-  // With nobody left the timer ends, and begins anew with the next.
+  // Without a waiter the timer ends; the next waiter starts it again.
   pass(2 * LONGEST_MS);
   silence.watch(quiet);
   pass(2 * LONGEST_MS);

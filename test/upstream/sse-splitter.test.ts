@@ -88,7 +88,7 @@ test('mixed line endings in one stream are understood', () => {
   );
 });
 
-test('a byte run that ends in no event is given to nobody, and is bounded', () => {
+test('bytes that end in no event are not delivered, and are bounded', () => {
   assert.deepEqual(split([Buffer.from('data: {"type":"a"}\n')]), []);
   assert.throws(() => split([Buffer.alloc(600, 'x'), Buffer.alloc(600, 'x')], 1_000), TooMuchHeld);
 });

@@ -1,5 +1,4 @@
 // One OAuth account: its current tokens, one refresh at a time, and no token used before it is durable (Q9).
-import { readFile } from 'node:fs/promises';
 import type { Lease } from '../../../store/store.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
@@ -7,7 +6,8 @@ import type { OauthCredential } from '../../turn/settings.ts';
 import { CredentialUnavailable, type Renewal } from '../account-credentials.ts';
 import type { Exchange } from './token-endpoint.ts';
 import type { StoredLogin, TokenVault } from './token-vault.ts';
-import { type Tokens, tokensIn } from './tokens.ts';
+import { isDue, type Tokens } from './tokens.ts';
+import { tokensInFile } from './tokens-file.ts';
 
 export interface OauthTools {
   readonly vault: TokenVault;
@@ -25,7 +25,6 @@ export interface OauthTools {
 /** What another login by hand found: other tokens in the file, the known ones, none, or no time to look. */
 export type Relogin = 'imported' | 'unchanged' | 'unreadable' | 'failed';
 
-const EARLY_MS = 300_000;
 /** The pause after a failed refresh: shorter than any cooldown, so that a probe tries it again. */
 const PAUSE_MS = 5_000;
 /** How long a turn waits for a refresh: the endpoint's 10 s, and the disk. The refresh itself goes on. */
@@ -245,14 +244,9 @@ export class OauthAccount {
 
   async #inFile(): Promise<Tokens | undefined> {
     const { clock, log } = this.#tools;
-    try {
-      const tokens = tokensIn(JSON.parse(await readFile(this.#config.file, 'utf8')), clock.now());
-      if (tokens) return tokens;
-    } catch {
-      // The file may be missing or half written; the parser's message would quote it.
-    }
-    log.warn('credential_file_unreadable', { account: this.#id });
-    return undefined;
+    const tokens = await tokensInFile(this.#config.file, clock.now());
+    if (!tokens) log.warn('credential_file_unreadable', { account: this.#id });
+    return tokens;
   }
 
   #failed(status: number | undefined): 'failed' {
@@ -281,9 +275,4 @@ export class OauthAccount {
     this.#last = mine.catch(() => undefined);
     return mine;
   }
-}
-
-/** Due five minutes before expiry, or after half of a shorter life, so that a short-lived token is not always due. */
-function isDue({ at, expiresAt }: Tokens, now: number): boolean {
-  return expiresAt !== undefined && now >= expiresAt - Math.min(EARLY_MS, (expiresAt - at) / 2);
 }

@@ -96,7 +96,7 @@ export class TokenVault {
     return true;
   }
 
-  /** The refresh token may be sent again. Without a lease: whoever sent it. */
+  /** The refresh token may be sent again. Without a lease: whichever process sent it. */
   async cancel(account: string, lease?: Lease): Promise<void> {
     if (this.#lock?.shared) await this.#store.exchange.cancel(account, lease);
   }

@@ -15,6 +15,8 @@ export interface Tokens {
   readonly expiresAt: number | undefined;
 }
 
+const EARLY_MS = 300_000;
+
 type Members = Readonly<Record<string, unknown>>;
 
 /**
@@ -59,6 +61,11 @@ export function tokensOf(text: string): Tokens | undefined {
     at: typeof at === 'number' ? at : 0,
     expiresAt: typeof expiresAt === 'number' ? expiresAt : undefined,
   };
+}
+
+/** Due five minutes before expiry, or after half of a shorter life, so that a short-lived token is not always due. */
+export function isDue({ at, expiresAt }: Tokens, now: number): boolean {
+  return expiresAt !== undefined && now >= expiresAt - Math.min(EARLY_MS, (expiresAt - at) / 2);
 }
 
 function texts(members: Members): Pick<Tokens, 'access' | 'refresh' | 'id' | 'account'> {

@@ -1,4 +1,4 @@
-// The quota of accounts over nodes: the newest statement holds, whoever heard it, and a node that overwrote it hears of it.
+// The quota of accounts over nodes: the newest statement holds, whichever node heard it, and a node that overwrote it hears of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';
@@ -56,7 +56,7 @@ test('[Q34] an exhaustion that another node overwrote in the same moment is stor
   assert.deepEqual(writes, ['one', 'other', 'one']);
   other.refresh('north');
   one.refresh('north');
-  assert.deepEqual(writes.length, 3, 'both agree, and nobody writes again');
+  assert.deepEqual(writes.length, 3, 'both agree, and neither writes again');
   for (const node of [one, other]) assert.ok(node.exhausted('north', clock.now()));
 });
 

@@ -87,7 +87,7 @@ export async function startGateway(stage: Stage, size: Size = USUAL, env: NodeJS
   throw new Error('the gateway does not answer');
 }
 
-/** The status of one request; 0 while nobody listens. */
+/** The status of one request; 0 while no process listens. */
 export async function firstStatus(port: number, post: Post): Promise<number> {
   const { path, headers, body } = requestOf(post);
   return fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body }).then(

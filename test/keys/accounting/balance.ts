@@ -92,7 +92,7 @@ function assertAtRest({ stage: { gate } }: Turns): void {
   }
 }
 
-/** Of this process: metrics begin anew with a start. */
+/** Of this process: a start resets metrics. */
 async function assertMeasured({ stage, entries, attempts }: Turns): Promise<void> {
   const page = await (await fetch(`${stage.gate.adminUrl}/metrics`)).text();
   for (const [model, { input_tokens, cached_input_tokens, output_tokens }] of Object.entries(sumsBy(entries, ({ label }) => label))) {

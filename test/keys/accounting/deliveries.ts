@@ -86,7 +86,7 @@ export function left(shape: Shape, id: number, leaving: Leaving): Delivery {
   return { script: () => [reply, { kind: 'stall', at: { events: 3 } }], settled: { as: 'estimated', shown: texts(id).join('') } };
 }
 
-/** A stream that stands still after its output, and is whole when it goes on. */
+/** A stream that stalls after its output, and is whole when it goes on. */
 export function paused(dice: Dice, id: number): { readonly whole: Delivery; readonly broken: Delivery } {
   const tokens = tokensFrom(dice, { cached: true });
   const script = (): Script => [eventsReply(id, tokens), { kind: 'stall', at: { events: 3 } }];

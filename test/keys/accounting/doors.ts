@@ -102,7 +102,7 @@ const text = { metered: true, hosted: true, parts: 'any', model: ({ model }: Ask
 const streamed = { ...text, carrier: 'http', shape: 'events', streams: true } as const;
 const collected = { ...streamed, streams: false } as const;
 const image = { metered: true, hosted: true, parts: 'none', carrier: 'http', streams: false } as const;
-/** The Pool `team` knows the image model by its price. A name that no Pool knows is a client's text: the host stands for it, where there is one. */
+/** The Pool `team` knows the image model by its price. A name that no Pool knows is a client's text: the host replaces it, where there is one. */
 const nativeImage = { ...image, model: (_: Asked, pool: string) => (pool === 'team' ? IMAGE_MODEL : null) } as const;
 const publicImage = { ...image, model: (_: Asked, pool: string) => (pool === 'team' ? IMAGE_MODEL : 'model-a') } as const;
 const unmetered = { metered: false, hosted: false, parts: 'none', carrier: 'http', streams: false } as const;

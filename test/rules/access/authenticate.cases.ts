@@ -1,4 +1,4 @@
-// What an Authorization header opens: `<KEY>` stands for the secret of the key, in the state that the case gives it.
+// What an Authorization header opens: `<KEY>` is replaced with the secret of the key, in the state that the case gives it.
 import type { KeyConfig } from '../../../proxy/turn/settings.ts';
 
 export interface AuthenticationCase {

@@ -73,7 +73,7 @@ export const ALLOW_UP_TO: readonly Case[] = [
     changes: { reasoning: { effort: 'medium' } },
   },
   {
-    name: '[F4.2] an effort set for an omitted one stands beside the rest of reasoning',
+    name: '[F4.2] an effort set for an omitted one is added to the rest of reasoning',
     options: upTo('high'),
     body: { reasoning: { summary: 'auto', context: 'auto' } },
     changes: { reasoning: { summary: 'auto', context: 'auto', effort: 'medium' } },

@@ -24,7 +24,7 @@ export interface WireCase {
   /** How the client is connected, where the case is about that. */
   readonly client: 'http' | 'websocket' | undefined;
   readonly body: JsonObject;
-  /** Of a row of Responses in Chat's shape: the body of Responses that stands for the same, to which `changes` apply. */
+  /** Of a row of Responses in Chat's shape: the body of Responses with the same meaning, to which `changes` apply. */
   readonly equivalent?: JsonObject;
   readonly key: KeyPolicy;
   readonly model: ModelShape;

@@ -128,7 +128,7 @@ function chatFormat({ type, ...inside }: JsonObject): JsonObject {
   return onlyHas(inside, []) ? { type: type ?? null } : inexpressible();
 }
 
-/** The body of Responses that stands for the same, as a translation writes it: every message typed, every content a list of parts. */
+/** The body of Responses with the same meaning, as a translation writes it: every message typed, every content a list of parts. */
 function asResponses(body: JsonObject): JsonObject {
   const input = asList(body.input).map((item) => {
     if (!isObject(item) || (item.type ?? 'message') !== 'message') return item;

@@ -46,7 +46,7 @@ export const REFRESH = 'rt-from-the-file';
 
 export interface BenchOptions {
   readonly login?: Partial<RehearsalLogin>;
-  /** What stands in the file; default: the tokens of the login. */
+  /** The content of the file; default: the tokens of the login. */
   readonly file?: unknown;
   /** How long the endpoint may be silent, in real milliseconds. */
   readonly silence?: number;
@@ -120,7 +120,7 @@ export class Bench {
     return writeFile(join(this.folder, 'north.json'), typeof content === 'string' ? content : JSON.stringify(content));
   }
 
-  /** Starts a process on the store; what it is given stands in the place of the real parts. */
+  /** Starts a process on the store; what it is given replaces the real parts. */
   async start(
     parts: { readonly exchange?: Exchange; readonly store?: Store['credentials']; readonly lock?: RefreshLock } = {},
   ): Promise<Process> {
@@ -172,7 +172,7 @@ export class Bench {
   }
 }
 
-/** A JSON web token that ends then (Unix milliseconds); its signature is nobody's. */
+/** A JSON web token that ends then (Unix milliseconds); its signature is not valid. */
 export function webToken(endsAt: number): string {
   const part = (claims: object): string => Buffer.from(JSON.stringify(claims)).toString('base64url');
   return `${part({ alg: 'none' })}.${part({ exp: Math.floor(endsAt / 1000) })}.c2lnbmF0dXJl`;

@@ -211,7 +211,7 @@ suite('a new login in the file', () => {
     assert(await bench.admits(await after.bearer()), 'what was refreshed is in the store');
   });
 
-  test('is imported anew where the key of the store was lost', async (context) => {
+  test('is imported again where the key of the store was lost', async (context) => {
     const bench = await Bench.open(context);
     await (await bench.start()).unauthorized();
     await bench.store.credentials.save({ account: 'north', imported: 'by another key', sealed: 'v1.AAAA.BBBB', updated_at: 0 });

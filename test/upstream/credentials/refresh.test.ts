@@ -58,7 +58,7 @@ suite('an OAuth account', () => {
     const headers = north.credentials.headersFor(bench.account, bench.loaded);
     assert(!(headers instanceof Promise), 'no turn waits while there is a good token');
     assert.equal(headers.authorization, `Bearer ${first}`);
-    // What is under way is waited for by whoever needs it.
+    // A refresh under way is waited for by all that need it.
     assert.equal(await north.unauthorized(first), 'renewed');
     assert.notEqual(await north.bearer(), first);
     assert.equal(bench.refreshes, 2);
@@ -209,7 +209,7 @@ suite('the endpoint', () => {
     assert.equal(bench.refreshes, 1);
   });
 
-  test('that answers while nobody waits any longer still brings the tokens', async (context) => {
+  test('that answers after its callers gave up still brings the tokens', async (context) => {
     const bench = await Bench.open(context);
     const gate = Promise.withResolvers<void>();
     const real = bench.exchange();

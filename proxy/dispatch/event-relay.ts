@@ -1,0 +1,73 @@
+// Relays the events of a committed reply to its sink: through the rules that want them, and else as the account sent them.
+import { type Failure, inBandFailure } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
+import type { ReplyEvent } from '../turn/reply-event.ts';
+import { endOf, type ReplyEnd } from '../turn/terminal-event.ts';
+import type { Event } from '../turn/turn.ts';
+import type { Sink } from './client.ts';
+import type { ReplyContext } from './reply-context.ts';
+
+/** What a client gets of an event that reports a failure. */
+export interface FailureForms {
+  /** The event as the client may see it, where that has been made already. */
+  readonly shown?: JsonObject | undefined;
+  /** The event that the client gets in its place; rules read the account's event all the same. */
+  readonly replacement?: Event | undefined;
+}
+
+export class EventRelay {
+  readonly #sink: Sink;
+  readonly #context: ReplyContext;
+  readonly #ended: (end: ReplyEnd) => void;
+  #failure: Failure | undefined;
+
+  /** @param ended called with each terminal event, before it is relayed */
+  constructor(sink: Sink, context: ReplyContext, ended: (end: ReplyEnd) => void) {
+    this.#sink = sink;
+    this.#context = context;
+    this.#ended = ended;
+  }
+
+  /** What a terminal event reported that was passed on. */
+  get failure(): Failure | undefined {
+    return this.#failure;
+  }
+
+  /** @param known the data of the event, where it has been parsed. @throws TooMuchHeld, or what a rule throws */
+  event(event: ReplyEvent, known: JsonObject | undefined, { shown, replacement }: FailureForms = {}): void {
+    const { turn, counters, countOutput } = this.#context;
+    const sink = this.#sink;
+    if (sink.drops.has(event.type)) return;
+    const end = endOf(event.type);
+    if (end !== undefined) this.#ended(end);
+    countOutput(event);
+    // The sink keeps it until the reply is over.
+    if (end !== undefined && sink.collects) turn.held.hold(event.length);
+    if (end !== 'failed' && !turn.rules.wants(event.type) && !sink.wants.has(event.type)) {
+      sink.raw(event);
+      return;
+    }
+    if (!known) counters.add('events_parsed');
+    const data = known ?? turn.held.json(event);
+    if (!data) {
+      sink.raw(event);
+      return;
+    }
+    const given: Event = { type: event.type, data: end === 'failed' ? (shown ?? this.failureEvent(data)) : data, size: event.length };
+    const mapped = turn.rules.event(given);
+    if (replacement) sink.event(replacement);
+    else if (Array.isArray(mapped)) {
+      // An event without a number leaves no gap.
+      if (mapped.length > 1 || data.sequence_number !== undefined) sink.renumber();
+      for (const one of mapped as readonly Event[]) sink.event(one);
+    } else if (mapped === given && given.data === data && !sink.wants.has(event.type)) sink.raw(event);
+    else sink.event(mapped as Event);
+  }
+
+  /** A failure event as its client may see it. A sink that collects gets it as sent, since the client gets an answer of ours. */
+  failureEvent(data: JsonObject): JsonObject {
+    const { turn, known } = this.#context;
+    this.#failure = inBandFailure(data, turn.now());
+    return this.#sink.collects ? data : turn.surface.failureEvent(data, this.#failure, known);
+  }
+}
