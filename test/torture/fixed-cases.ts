@@ -2,8 +2,6 @@
 import type { FixedCase } from './torture.ts';
 
 export const FIXED_CASES: readonly FixedCase[] = [
-  // Each byte of a body was kept as an object of its own: 200 times its bytes were in memory.
-  { attack: 'memory', case: 'a body of native' },
   // The gateway sent a file's type as it came: the request failed, and its account was blamed.
   { attack: 'client-bodies', case: 'public file:corrupt:104:0' },
   // A body that had arrived was told to have stalled while its decoder waited for a thread.
