@@ -38,7 +38,7 @@ export const cost: Attack = {
 };
 
 /** Something that grows. */
-interface Load {
+interface Growth {
   readonly name: string;
   readonly grow: Growing;
   /** @param text what `grow` wrote */
@@ -53,17 +53,17 @@ const LISTED: Readonly<Record<string, Readonly<Record<string, Growing>>>> = {
   chat: CHAT_BODIES,
 };
 
-const loads = (): readonly Load[] => [
-  ...Object.entries(LISTED).flatMap(([name, bodies]) => bodyLoads(callNamed(name), bodies)),
+const growths = (): readonly Growth[] => [
+  ...Object.entries(LISTED).flatMap(([name, bodies]) => bodyGrowths(callNamed(name), bodies)),
   ...JSON_CALLS.filter(({ name, reply }) => LISTED[name] === undefined && reply !== 'events' && reply !== 'chunks').flatMap((call) =>
-    bodyLoads(call, grownBodies(JSON.parse(call.body.toString()))),
+    bodyGrowths(call, grownBodies(JSON.parse(call.body.toString()))),
   ),
-  ...HTTP_CALLS.filter(({ headers }) => headers['content-type'] === FORM_TYPE).flatMap(formLoads),
-  ...[NATIVE_SOCKET, PUBLIC_SOCKET].flatMap(frameLoads),
-  ...['native', 'native events', 'public', 'public events', 'chat chunks'].flatMap((name) => replyLoads(callNamed(name))),
+  ...HTTP_CALLS.filter(({ headers }) => headers['content-type'] === FORM_TYPE).flatMap(formGrowths),
+  ...[NATIVE_SOCKET, PUBLIC_SOCKET].flatMap(frameGrowths),
+  ...['native', 'native events', 'public', 'public events', 'chat chunks'].flatMap((name) => replyGrowths(callNamed(name))),
 ];
 
-const bodyLoads = (call: HttpCall, bodies: Readonly<Record<string, Growing>>): readonly Load[] =>
+const bodyGrowths = (call: HttpCall, bodies: Readonly<Record<string, Growing>>): readonly Growth[] =>
   Object.entries(bodies).map(([shape, grow]) => ({
     name: `${call.name}:${shape}`,
     grow,
@@ -71,15 +71,15 @@ const bodyLoads = (call: HttpCall, bodies: Readonly<Record<string, Growing>>): r
   }));
 
 /** With the form's own parts behind what grows. */
-const formLoads = (call: HttpCall): readonly Load[] =>
-  bodyLoads(
+const formGrowths = (call: HttpCall): readonly Growth[] =>
+  bodyGrowths(
     call,
     Object.fromEntries(
       Object.entries(GROWING_PARTS).map(([shape, grow]) => [shape, (n: number) => grow(n) + call.body.toString('latin1')]),
     ),
   );
 
-const frameLoads = (path: string): readonly Load[] =>
+const frameGrowths = (path: string): readonly Growth[] =>
   Object.entries(RESPONSES_BODIES).map(([shape, grow]) => ({
     name: `${path}:${shape}`,
     grow,
@@ -90,7 +90,7 @@ const frameLoads = (path: string): readonly Load[] =>
     },
   }));
 
-const replyLoads = (call: HttpCall): readonly Load[] =>
+const replyGrowths = (call: HttpCall): readonly Growth[] =>
   Object.entries(GROWING_REPLIES).map(([shape, grow]) => ({
     name: `${call.name}:reply of ${shape}`,
     grow,
@@ -102,25 +102,25 @@ const replyLoads = (call: HttpCall): readonly Load[] =>
   }));
 
 function* casesOf(random: SeededRandom): Generator<Case> {
-  const all = loads();
+  const all = growths();
   for (const number of permutation(all.length, random)) {
-    const load = all[number] as Load;
-    yield { name: load.name, run: (lane, stage) => grown(lane, stage, load) };
+    const one = all[number] as Growth;
+    yield { name: one.name, run: (lane, stage) => grown(lane, stage, one) };
   }
 }
 
-async function grown(lane: Lane, stage: Stage, load: Load): Promise<void> {
-  const [few, many] = [load.grow(SMALL), load.grow(SMALL * FACTOR)];
+async function grown(lane: Lane, stage: Stage, { name, grow, send }: Growth): Promise<void> {
+  const [few, many] = [grow(SMALL), grow(SMALL * FACTOR)];
   let growth = Number.POSITIVE_INFINITY;
   let perKb = Number.POSITIVE_INFINITY;
   // Another process may have had the caches: the least of some tries counts.
   for (let tries = 0; tries < TRIES && (growth > MOST_GROWTH || perKb > MOST_MS_PER_KB); tries++) {
-    const small = await costOf(lane, stage, () => load.send(lane, few));
-    const large = await costOf(lane, stage, () => load.send(lane, many));
+    const small = await costOf(lane, stage, () => send(lane, few));
+    const large = await costOf(lane, stage, () => send(lane, many));
     growth = Math.min(growth, Math.max(large, FLOOR_MS) / Math.max(small, FLOOR_MS));
     perKb = Math.min(perKb, large / (many.length / 1_024));
   }
-  stage.note('worst CPU ms per KB', { value: perKb, of: load.name });
+  stage.note('worst CPU ms per KB', { value: perKb, of: name });
   expect(growth <= MOST_GROWTH, () => `${FACTOR} times the bytes cost ${growth.toFixed(1)} times the processor time`);
   expect(perKb <= MOST_MS_PER_KB, () => `${perKb.toFixed(2)} ms of processor time for each KB`);
 }
