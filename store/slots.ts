@@ -1,20 +1,9 @@
 // Slots of accounts: how many turns each node may have at an account, so that all nodes together stay within `max_concurrent` (Q34).
 import type { Driver, Transaction } from './driver.ts';
-import { fairShare } from './fair-share.ts';
 import { conditionsOf, filled, numbered, oneOf } from './query.ts';
 import type { SlotRow } from './rows.ts';
+import { type Present, type SlotClaim, slotChange } from './slot-change.ts';
 import { announcedSlots, slotLocks, slots } from './tables.ts';
-
-/** What a node asks of one account. */
-export interface SlotClaim {
-  readonly account: string;
-  /** `max_concurrent` of the account, by the node's own configuration. */
-  readonly most: number;
-  /** What it keeps in any case: its turns have these slots, or may get them. */
-  readonly kept: number;
-  /** Turns that are there or could go there now. */
-  readonly wanted: number;
-}
 
 /** What a node has of one account. */
 export interface SlotGrant {
@@ -53,7 +42,7 @@ export function slotVerbs(driver: Driver): SlotVerbs {
           ),
         ]);
         if (!present.nodes.has(node)) return { result: undefined, batch: new Map() };
-        const changes = claims.map((claim) => changed(claim, node, present));
+        const changes = claims.map((claim) => slotChange(claim, node, present));
         const written = changes.filter(({ row }) => !isStored(row, present));
         const tables = Map.groupBy(written, ({ announce }) => (announce ? announcedSlots : slots));
         return {
@@ -85,50 +74,5 @@ async function read(transaction: Transaction, accounts: readonly string[], now: 
   return { now, nodes: new Set(records.map(({ token }) => Number(token))), rows: Map.groupBy(rows, ({ account }) => account) };
 }
 
-interface Present {
-  /** Unix milliseconds. */
-  readonly now: number;
-  /** The tokens of those that live. */
-  readonly nodes: ReadonlySet<number>;
-  /** By account. */
-  readonly rows: ReadonlyMap<string, readonly SlotRow[]>;
-}
-
 const isStored = (row: SlotRow, { rows }: Present): boolean =>
   rows.get(row.account)?.some(({ node, held, wanted }) => node === row.node && held === row.held && wanted === row.wanted) ?? false;
-
-interface Change {
-  readonly row: SlotRow;
-  readonly allowed: number;
-  readonly contended: boolean;
-  /** Whether other nodes may have to give slots back, or may get some. */
-  readonly announce: boolean;
-}
-
-function changed({ account, most, kept, wanted: asked }: SlotClaim, node: number, { now, nodes, rows: all }: Present): Change {
-  const rows = all.get(account) ?? [];
-  const others = rows.filter((row) => row.node !== node);
-  const before = rows.find((row) => row.node === node) ?? { account, node, held: 0, wanted: 0, since: now };
-  const own = { ...before, wanted: Math.min(asked, most) };
-  const free = most - sum(others, ({ held }) => held);
-  const unmet = sum(others, ({ wanted, held }) => Math.max(0, wanted - held));
-  // The second: fewer slots than are in use, after a smaller `max_concurrent`, or under a new lease with turns of a lost one.
-  const contended = unmet > 0 || kept > free;
-  const even = Math.floor(most / nodes.size);
-  const ample = Math.max(even, Math.ceil(own.wanted * 1.5));
-  // Of what is idle a node gives back what the others lack, and what is more than ample.
-  const spared = Math.min(before.held - Math.max(0, unmet - (free - before.held)), ample);
-  const limit = contended ? Math.max(fairShare(most, [...others, own], own, now), spared) : most;
-  const target = contended ? Math.max(own.wanted, before.held) : ample;
-  const held = Math.max(kept, Math.min(target, limit, free), 0);
-  const newlyShort = own.wanted > held && (own.wanted > before.wanted || before.wanted <= before.held);
-  const isAwaited = unmet > 0 || others.filter((row) => row.held >= even).length < nodes.size - 1;
-  return {
-    row: { ...own, held, since: held === before.held ? before.since : now },
-    allowed: Math.min(held, limit),
-    contended,
-    announce: newlyShort || (isAwaited && held < before.held),
-  };
-}
-
-const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number => rows.reduce((all, row) => all + of(row), 0);

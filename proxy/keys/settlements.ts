@@ -5,6 +5,8 @@ import { type Clock, withDeadline } from '../clock.ts';
 
 /** Written in one transaction. */
 const BATCH = 256;
+/** Batches begin so far apart: a transaction costs the node as much as many settlements. The first settlement after a pause is written at once. */
+const GATHER_MS = 10;
 /** First and longest pause after a failure. */
 const PAUSE_MS = { first: 50, longest: 2_000 } as const;
 /** How often what is too old to count is deleted, by a process that settles. */
@@ -24,6 +26,9 @@ export class Settlements {
   /** The next batch waits for it. */
   #reading: Promise<unknown> | undefined;
   #endPause: () => void = () => undefined;
+  /** Settlements are gathered for the next batch. */
+  #gathering: Promise<void> | undefined;
+  #endGathering: () => void = () => undefined;
   #closing = false;
   #failing = false;
   #tidiedAt = Number.NEGATIVE_INFINITY;
@@ -57,7 +62,11 @@ export class Settlements {
 
   /** Resolves when the settlements that wait now are written, or could not be. */
   async written(): Promise<void> {
-    for (let i = 0; i < BATCHES_AHEAD && this.#batch && !this.#failing; i++) await this.#batch;
+    for (let i = 0; i < BATCHES_AHEAD && this.#batch && !this.#failing; i++) {
+      this.#endGathering();
+      await this.#gathering;
+      await this.#batch;
+    }
   }
 
   /**
@@ -95,6 +104,7 @@ export class Settlements {
   /** Writes what waits; what is left at the deadline is lost. */
   async close(deadlineMs: number): Promise<void> {
     this.#endPause();
+    this.#endGathering();
     const cancel = this.#clock.after(deadlineMs, () => {
       this.#closing = true;
       this.#endPause();
@@ -106,12 +116,15 @@ export class Settlements {
   async #write(): Promise<void> {
     for (let pause: number = PAUSE_MS.first; this.#waiting.length > 0 && !this.#closing; ) {
       while (this.#reading) await this.#reading;
+      const began = performance.now();
       this.#batch = this.#settle(this.#waiting.slice(0, BATCH));
       try {
         await this.#batch;
         this.#failing = false;
         pause = PAUSE_MS.first;
         this.#tidy();
+        this.#gathering = this.#gather(began + GATHER_MS - performance.now());
+        await this.#gathering;
       } catch {
         this.#failing = true;
         await this.#pause(pause);
@@ -146,6 +159,16 @@ export class Settlements {
     if (now - this.#tidiedAt < TIDY_MS) return;
     this.#tidiedAt = now;
     this.#limits.tidy().catch(() => undefined);
+  }
+
+  /** By the machine's clock: it is about the cost of work, not about time. */
+  async #gather(ms: number): Promise<void> {
+    if (ms <= 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#endGathering = resolve;
+    await promise;
+    clearTimeout(timer);
   }
 
   #pause(ms: number): Promise<void> {

@@ -29,7 +29,7 @@ export class CapacityShares {
   #suspended = false;
   #stopped = false;
   #askAgain: (() => void) | undefined;
-  /** Turns that could wait for more accounts than they ask for: each begins with another one. */
+  /** Turns that could wait for more accounts than they ask for. */
   #turns = 0;
 
   constructor(options: CapacitySharesOptions) {
@@ -86,7 +86,7 @@ export class CapacityShares {
   }
 
   wanted(accounts: readonly string[]): () => void {
-    const first = accounts.length > MOST_ASKED ? this.#turns++ % accounts.length : 0;
+    const first = accounts.length > MOST_ASKED ? Math.floor(this.#nextPlace() * accounts.length) : 0;
     const asked = [...accounts.slice(first), ...accounts.slice(0, first)].slice(0, MOST_ASKED).flatMap((account) => {
       const share = this.#shares.get(account);
       return share ? [[account, share] as const] : [];
@@ -132,6 +132,15 @@ export class CapacityShares {
   /** By account, what this node holds. */
   held(): readonly (readonly [account: string, slots: number])[] {
     return [...this.#shares].map(([account, { held }]) => [account, held]);
+  }
+
+  /**
+   * Where a turn begins to ask, 0 to 1: each turn somewhere else, and each node in another order. Nodes that begin with the same accounts
+   * are all short of these, while others are free.
+   */
+  #nextPlace(): number {
+    const start = Math.imul(this.#options.membership.token ?? 0, 0x85ebca6b);
+    return (Math.imul(start + this.#turns++, 0x9e3779b1) >>> 0) / 0x1_0000_0000;
   }
 
   #review(account: string, share: Share): void {

@@ -98,7 +98,7 @@ export class BatchWriter {
 
 /** @throws StoreError of the first that failed: those after it fail because of it */
 export async function sendAll(connection: Connection, statements: readonly Insertion[]): Promise<void> {
-  const results = await Promise.allSettled(statements.map(({ sql, values }) => connection.send(sql, values)));
+  const results = await Promise.allSettled(connection.together(() => statements.map(({ sql, values }) => connection.send(sql, values))));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 

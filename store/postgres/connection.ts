@@ -15,15 +15,31 @@ interface Statement {
   readonly values?: readonly Value[];
 }
 
+/** The socket under a client, which the types of the library leave out. */
+interface OverSocket {
+  readonly connection: { readonly stream: { cork(): void; uncork(): void } };
+}
+
 /** Statements may be sent before the answers of earlier ones came: they run in order, and after one that failed its transaction runs none. */
 export class Connection implements Session {
-  readonly #client: ClientBase;
+  readonly #client: ClientBase & OverSocket;
   readonly #remainingMs: () => number;
 
   /** @param remainingMs how long the next statement may take */
   constructor(client: ClientBase, remainingMs: () => number) {
-    this.#client = client;
+    this.#client = client as ClientBase & OverSocket;
     this.#remainingMs = remainingMs;
+  }
+
+  /** Sends what `act` sends at once in one write: else each statement is a call of the system. */
+  together<Result>(act: () => Result): Result {
+    const { stream } = this.#client.connection;
+    stream.cork();
+    try {
+      return act();
+    } finally {
+      stream.uncork();
+    }
   }
 
   async script(sql: string): Promise<void> {

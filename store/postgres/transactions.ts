@@ -36,12 +36,14 @@ export const updated = <Result>(
 ): Promise<Result> =>
   uncontended(() =>
     connections.use(async (connection) => {
-      const begun = connection.script('BEGIN');
-      const working = work({
-        query: (sql, values) => connection.query(sql, values),
-        run: (sql, values) => connection.run(sql, values),
-        lock: (table, rows) => sendAll(connection, insertionsOf(new Map([[table, rows]]), options)),
-      });
+      const [begun, working] = connection.together(() => [
+        connection.script('BEGIN'),
+        work({
+          query: (sql, values) => connection.query(sql, values),
+          run: (sql, values) => connection.run(sql, values),
+          lock: (table, rows) => sendAll(connection, insertionsOf(new Map([[table, rows]]), options)),
+        }),
+      ]);
       try {
         const [{ result, batch }] = await Promise.all([working, begun]);
         await sendAll(connection, [...insertionsOf(batch, options), COMMIT]);

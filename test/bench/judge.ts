@@ -45,7 +45,7 @@ export function judge(row: Row, sheet: Sheet, missing: string | undefined): Verd
     value,
     ratio,
     ratioRuns,
-    must: told(must, unit),
+    must: must ? told(must, unit) : '',
     aim: aim ? told(aim, unit) : '',
     met: meets(must),
     aimMet: meets(aim),

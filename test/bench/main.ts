@@ -90,8 +90,12 @@ async function bench(): Promise<number> {
 if (options.help || (what !== undefined && what !== 'simulate')) {
   console.log(HELP);
 } else if (what === 'simulate') {
-  const { simulation } = await import('../simulation/simulation.ts');
-  console.log(await simulation());
+  const [{ singleNode }, { severalNodes }] = await Promise.all([
+    import('../simulation/simulation.ts'),
+    import('../simulation/stale-views.ts'),
+  ]);
+  console.log(await singleNode());
+  for await (const line of severalNodes()) console.log(line);
 } else {
   // Every child ends with this process.
   const code = await bench().catch((error: unknown) => {

@@ -7,6 +7,7 @@ import { growth, LARGE, SMALL } from './scenarios/growth.ts';
 import { addedLatency, jsonTurns, REFERENCE_STREAM } from './scenarios/json.ts';
 import { idleStreams, stalledReader } from './scenarios/memory.ts';
 import { OVERLOADED, overload, UNLOADED } from './scenarios/overload.ts';
+import { FREE, LIMITED, ON_POSTGRES, ON_SQLITE, postgresCapacity, postgresCost, postgresTrips } from './scenarios/postgres.ts';
 import { guardRefusals, NODE, refusals } from './scenarios/refusals.ts';
 import { requestLog } from './scenarios/request-log.ts';
 import { JSON_ALONE, rulesCost } from './scenarios/rules.ts';
@@ -29,7 +30,8 @@ export interface Row {
   readonly figure: string;
   readonly subject: string;
   readonly reference: string | undefined;
-  readonly must: Bound;
+  /** Undefined for a figure without a budget. */
+  readonly must: Bound | undefined;
   readonly aim: Bound | undefined;
 }
 
@@ -42,7 +44,15 @@ interface Against {
 const times = (factor: number): Bound => ({ times: factor });
 const most = (value: number): Bound => ({ most: value });
 
-function row(name: string, title: string, unit: string, scenario: Scenario, figure: string, must: Bound, against: Against = {}): Row {
+function row(
+  name: string,
+  title: string,
+  unit: string,
+  scenario: Scenario,
+  figure: string,
+  must: Bound | undefined,
+  against: Against = {},
+): Row {
   return { name, title, unit, scenario, figure, must, subject: GATEWAY, reference: undefined, aim: undefined, ...against };
 }
 
@@ -127,6 +137,21 @@ export const ROWS: readonly Row[] = [
     },
   ),
   row('nodes-convergence-p50', '… p50', 'ms', convergence, 'cooldown of another node, p50', most(1_000), { aim: most(200) }),
+  row('postgres-trips', 'PostgreSQL: round trips a turn, key with limits', 'trips', postgresTrips, 'round trips', most(1), {
+    subject: LIMITED,
+  }),
+  row('postgres-trips-free', '… key without limits', 'trips', postgresTrips, 'round trips', most(0), { subject: FREE }),
+  row('postgres-cpu', 'PostgreSQL: CPU of the node a turn, key with limits', 'µs', postgresCost, 'cpu of a limited turn', times(1.2), {
+    subject: ON_POSTGRES,
+    reference: ON_SQLITE,
+    aim: times(1),
+  }),
+  row('postgres-cpu-free', '… key without limits', 'µs', postgresCost, 'cpu of a free turn', times(1.2), {
+    subject: ON_POSTGRES,
+    reference: ON_SQLITE,
+    aim: times(1),
+  }),
+  row('postgres-core', 'turns that a core of PostgreSQL serves, with limits', 'turns/s', postgresCapacity, 'turns a core', undefined),
   row('compress-cpu', 'CPU per compressed turn of 1 MiB', 'ms', compressionCost, 'cpu per compressed turn', most(15), { aim: most(8) }),
   row('compress-step', '… event loop blocked at a time', 'ms', compressionCost, 'longest step of compression', most(5)),
 ];

@@ -138,7 +138,7 @@ class DayRun {
     }
     this.#failedAt.set(account.id, this.#clock.now());
     this.#clock.after(REFUSAL_MS[refused.cause as keyof typeof REFUSAL_MS], () => {
-      this.router.observe(account, refused);
+      route.observe(account, refused);
       place.end(refused);
       if (isRetryable(refused) && route.mayRetry(tried)) {
         this.#counts.retries += 1;
@@ -149,7 +149,7 @@ class DayRun {
 
   #answer(place: Place, account: SimulatedAccount, running: Running): void {
     const now = this.#clock.now();
-    const { session, turn } = running;
+    const { session, turn, route } = running;
     this.#given.set(account.id, (this.#given.get(account.id) ?? 0) + turn.cost);
     this.#recordPlace(account, running);
     const diesAt = account.upUntil(now);
@@ -157,7 +157,7 @@ class DayRun {
     const answer = { at: now + FIRST_EVENT_MS, end: cut ? diesAt : now + turn.takesMs };
     if (answer.at < answer.end) {
       this.#clock.after(FIRST_EVENT_MS, () => {
-        this.router.observe(account, undefined);
+        route.observe(account, undefined);
         place.answered();
       });
     }

@@ -8,6 +8,10 @@ export interface DayOptions {
   readonly hours: number;
   /** The quota of all windows over the cost of all turns. */
   readonly supply: number;
+  /** Of the accounts' quota; five hours by default. */
+  readonly windowMs?: number;
+  /** Of each account; 32 by default. */
+  readonly maxConcurrent?: number;
 }
 
 /** How an account fails: it refuses connections, answers 503, or says 429 with Retry-After. */
@@ -67,26 +71,47 @@ const WINDOW_MS = 5 * HOUR;
 const START = Date.UTC(2030, 0, 1);
 const OUTAGE_KINDS: readonly OutageKind[] = ['connect', 'server', 'rate'];
 
-export function dayOf({ seed, accounts, sessions, hours, supply }: DayOptions): Day {
+export function dayOf({ seed, accounts, sessions, hours, supply, windowMs = WINDOW_MS, maxConcurrent = 32 }: DayOptions): Day {
   const random = new SeededRandom(seed);
   const to = START + hours * HOUR;
   const plans = Array.from({ length: sessions }, (_, i) => sessionOf(i, random, hours));
-  const demand = plans.reduce((sum, { turns }) => sum + turns.reduce((cost, turn) => cost + turn.cost, 0), 0);
-  const windows = (accounts * hours * HOUR) / WINDOW_MS;
+  const demand = plans.reduce((sum, plan) => sum + costUntil(to, plan), 0);
+  const windows = (accounts * hours * HOUR) / windowMs;
   const quota = (demand * supply) / windows;
   return {
     from: START,
     to,
     sessions: plans,
-    accounts: Array.from({ length: accounts }, (_, i) => accountOf(i, random, { quota, to })),
+    accounts: Array.from({ length: accounts }, (_, i) => accountOf(i, random, { quota, to, windowMs, maxConcurrent })),
   };
 }
 
-/** Sessions come in waves: half of the day is quiet. */
+/** The cost of its turns that begin before the end of the day, where none is refused. */
+function costUntil(to: number, { at, turns }: SessionPlan): number {
+  let cost = 0;
+  let time = at;
+  for (const turn of turns) {
+    if (time >= to) break;
+    cost += turn.cost;
+    time += turn.takesMs + turn.thinkMs;
+  }
+  return cost;
+}
+
+interface Supply {
+  /** The mean of the accounts. */
+  readonly quota: number;
+  /** The end of the day. */
+  readonly to: number;
+  readonly windowMs: number;
+  readonly maxConcurrent: number;
+}
+
+/** Sessions come in two waves: half of the day is quiet. */
 function sessionOf(index: number, random: SeededRandom, hours: number): SessionPlan {
   let hour = 0;
   do hour = random.between(0, hours * 0.95);
-  while (random.next() > 0.55 + 0.45 * Math.sin((hour / 12) * 2 * Math.PI));
+  while (random.next() > 0.55 + 0.45 * Math.sin((hour / (hours / 2)) * 2 * Math.PI));
   const kind = random.next();
   const turns = 1 + Math.floor(random.exponential(11));
   return {
@@ -101,7 +126,7 @@ function sessionOf(index: number, random: SeededRandom, hours: number): SessionP
   };
 }
 
-function accountOf(index: number, random: SeededRandom, { quota, to }: { readonly quota: number; readonly to: number }): AccountPlan {
+function accountOf(index: number, random: SeededRandom, { quota, to, windowMs, maxConcurrent }: Supply): AccountPlan {
   const outages: Outage[] = [];
   for (let at = START + random.exponential(6 * HOUR); at < to; ) {
     const lasts = random.logNormal(240_000, 0.9);
@@ -110,11 +135,11 @@ function accountOf(index: number, random: SeededRandom, { quota, to }: { readonl
   }
   return {
     id: `account-${index}`,
-    maxConcurrent: 32,
+    maxConcurrent,
     quota: quota * random.between(0.6, 1.4),
     usedBefore: 0,
-    windowMs: WINDOW_MS,
-    firstResetAt: START + random.between(0, WINDOW_MS),
+    windowMs,
+    firstResetAt: START + random.between(0, windowMs),
     outages,
     // One account in twelve.
     loggedOutAt: index % 12 === 5 ? START + random.between(0.2, 0.8) * (to - START) : Number.POSITIVE_INFINITY,

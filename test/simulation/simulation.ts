@@ -85,8 +85,8 @@ const COLUMNS: readonly (readonly [title: string, of: (result: DayResult, oracle
   ['unforced', ({ unforced }) => String(unforced)],
 ];
 
-/** All tables as text, for `npm run bench -- simulate`. */
-export async function simulation(): Promise<string> {
+/** The tables of one node as text, for `npm run bench -- simulate`. */
+export async function singleNode(): Promise<string> {
   const about = ({ sessions, accounts, hours, supply }: DayOptions): string =>
     `${sessions} sessions over ${accounts} accounts in ${hours} hours; supply is ${supply} of demand`;
   const parts: string[] = [];
@@ -111,7 +111,7 @@ async function nearlySpentTable(): Promise<string> {
   return textTable([['placed by', 'sessions', 'at 95 %', 'cache hits kept'], ...rows]);
 }
 
-function textTable(lines: readonly (readonly string[])[]): string {
+export function textTable(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
   return lines
     .map((line) => line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  '))
@@ -120,4 +120,4 @@ function textTable(lines: readonly (readonly string[])[]): string {
 
 const keptOf = ({ warm, hits }: CacheUse): string => percent(hits / warm);
 
-const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+export const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

@@ -1,6 +1,7 @@
 // A network between a store and its PostgreSQL: a proxy on a port of its own, whose connections a test cuts or stops.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { SentStatements } from './postgres-statements.ts';
 
 /** What the server answers to a COMMIT that succeeded. */
 const COMMITTED = Buffer.from('COMMIT\0');
@@ -19,6 +20,8 @@ export class Link {
   delayMs = 0;
   /** How often a client sent something after an answer. */
   roundTrips = 0;
+  /** Statements of round trips that began with them, and how often. */
+  readonly statements = new Map<string, number>();
 
   private constructor(server: Server) {
     this.#server = server;
@@ -79,12 +82,15 @@ export class Link {
       else setTimeout(() => to.write(bytes), this.delayMs);
     };
     let answered = true;
+    const sent = new SentStatements();
     client.on('data', (bytes) => {
       if (this.refusesFeeds && bytes.includes(LISTEN)) {
         client.destroy();
         return;
       }
+      const [statement] = sent.read(bytes);
       if (answered) this.roundTrips++;
+      if (answered && statement !== undefined) this.statements.set(statement, (this.statements.get(statement) ?? 0) + 1);
       answered = false;
       pass(server, bytes);
     });

@@ -86,6 +86,11 @@ export class PostgresServer {
     await until('PostgreSQL to answer', answer, START_MS);
   }
 
+  /** Of the server; its connections have processes of their own, which are its children. */
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
   /** `SIGINT` ends it in order, cutting its clients; `SIGQUIT` as a crash would. */
   async end(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
     const server = this.#process;

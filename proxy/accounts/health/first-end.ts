@@ -26,8 +26,15 @@ export class FirstEnd {
     this.#cancel();
     this.#cancel = () => undefined;
     this.#at = Number.POSITIVE_INFINITY;
+    this.include(ends);
+  }
+
+  /** Adds ends. One that holds no longer costs a call of `ended`, which sets them all. */
+  include(ends: Iterable<number>): void {
+    const before = this.#at;
     for (const end of ends) this.#at = Math.min(this.#at, end);
-    if (this.#at === Number.POSITIVE_INFINITY) return;
+    if (this.#at === before) return;
+    this.#cancel();
     const ms = Math.min(LONGEST_TIMER_MS, Math.max(0, this.#at - this.#clock.now()));
     this.#cancel = this.#clock.after(ms, this.#ended);
   }

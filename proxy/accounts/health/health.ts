@@ -91,9 +91,8 @@ export class Health implements RoutabilityOfAccounts {
       // The other process has another bearer, and keeps its refusal.
       if (account.reauthRequired && credentials.isReplaced(id)) account.reauthRequired = false;
       if (isNewer) states.putHealth(id, storedHealth(account));
-      if (changed) this.#notify(account);
+      if (changed) this.#changed(account);
     }
-    this.#setTimer();
   }
 
   /** Drops accounts that were removed, and the refusal of credentials that were replaced. */
@@ -237,7 +236,7 @@ export class Health implements RoutabilityOfAccounts {
   }
 
   #changed(account: AccountHealth): void {
-    this.#setTimer();
+    this.#firstEnd.include(endsOf(account));
     this.#notify(account);
   }
 
@@ -249,7 +248,7 @@ export class Health implements RoutabilityOfAccounts {
   }
 
   #setTimer(): void {
-    this.#firstEnd.set([...this.#accounts.values()].flatMap(({ breakers }) => breakers.flatMap(({ phaseEnd }) => phaseEnd ?? [])));
+    this.#firstEnd.set([...this.#accounts.values()].flatMap(endsOf));
   }
 
   /** Nothing is stored: the rows have the end, and another process may have opened a cooldown since. */
@@ -265,5 +264,7 @@ export class Health implements RoutabilityOfAccounts {
     this.#setTimer();
   }
 }
+
+const endsOf = ({ breakers }: AccountHealth): readonly number[] => breakers.flatMap(({ phaseEnd }) => phaseEnd ?? []);
 
 const isLost = ({ claim }: AttemptTicket): boolean => claim?.lease?.isLost === true;

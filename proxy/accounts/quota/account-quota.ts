@@ -132,12 +132,17 @@ export class AccountQuota {
     return { windows: this.#windows, spent: this.#exhaustion ?? null, recovered: this.#recoveredAt ?? null };
   }
 
-  /** Takes over what the store has, as far as it is newer: the statements of an earlier process, or of other nodes. */
+  /**
+   * Takes over what the store has, as far as it is newer: the statements of an earlier process, or of other nodes. What nodes know after
+   * that does not depend on the order in which they read each other: else they would answer each other without end.
+   */
   adopt({ windows, spent, recovered }: StoredQuota): void {
     this.#state = undefined;
-    if (latestOf(windows) > latestOf(this.#windows)) this.#windows = windows;
-    if (spent && spent.at > Math.max(this.#exhaustion?.at ?? 0, this.#recoveredAt ?? 0)) this.#exhaust(spent);
-    if (recovered !== null && recovered > Math.max(this.#exhaustion?.at ?? 0, this.#recoveredAt ?? 0)) this.#recover(recovered);
+    if (latestOf(windows) >= latestOf(this.#windows)) this.#windows = windows;
+    const recoveredAt = Math.max(this.#recoveredAt ?? 0, recovered ?? 0);
+    if (recoveredAt > 0) this.#recoveredAt = recoveredAt;
+    if (this.#exhaustion && this.#exhaustion.at < recoveredAt) this.#exhaustion = undefined;
+    if (spent && spent.at > recoveredAt && isNewer(spent, this.#exhaustion)) this.#exhaust(spent);
     const times = [...this.#windows, ...(this.#exhaustion ? [this.#exhaustion] : [])].map(({ at }) => at);
     if (times.length > 0) this.#updatedAt = Math.max(this.#updatedAt ?? 0, ...times);
   }
@@ -202,6 +207,10 @@ export class AccountQuota {
 }
 
 const latestOf = (windows: readonly KnownWindow[]): number => Math.max(0, ...windows.map(({ at }) => at));
+
+/** Of two statements at the same time the later end is used. */
+const isNewer = (stated: Exhaustion, known: Exhaustion | undefined): boolean =>
+  !known || stated.at > known.at || (stated.at === known.at && (stated.until ?? 0) > (known.until ?? 0));
 
 const isMoreTrusted = (known: KnownWindow, stated: KnownWindow | undefined): boolean =>
   !stated || TRUST[known.source] > TRUST[stated.source];

@@ -77,6 +77,44 @@ test('[Q34] a recovery that one node heard of ends the exhaustion at the other o
   assert.equal(other.exhausted('north', clock.now()), undefined);
 });
 
+test('[Q34] nodes agree about an account that recovered and was exhausted again, and stop answering each other', async () => {
+  const { clock, one, other, writes } = world();
+  one.recordRefusal('north', Math.floor(clock.now() / 1000) + HOUR_S);
+  other.refresh('north');
+  await clock.advance(120_000);
+  other.record('north', says(clock, 5));
+  await clock.advance(1_000);
+  // It has not read of the recovery.
+  one.recordRefusal('north', Math.floor(clock.now() / 1000) + HOUR_S);
+  for (let round = 0; round < 3; round++) for (const node of [other, one]) node.refresh('north');
+  const { length } = writes;
+  for (let round = 0; round < 10; round++) for (const node of [other, one]) node.refresh('north');
+  await clock.advance(20_000);
+  assert.equal(writes.length, length);
+  for (const node of [one, other]) assert.ok(node.exhausted('north', clock.now()), 'the second exhaustion holds');
+});
+
+test('[Q34] of two statements of one millisecond the nodes keep the same one', async () => {
+  const { clock, one, other, writes } = world();
+  const until = Math.floor(clock.now() / 1000);
+  one.recordRefusal('north', until + HOUR_S);
+  other.recordRefusal('north', until + 2 * HOUR_S);
+  one.record('north', says(clock, 100, undefined));
+  other.record('north', says(clock, 99, undefined));
+  for (let round = 0; round < 3; round++) {
+    for (const node of [one, other]) node.refresh('north');
+    await clock.advance(10_000);
+  }
+  const { length } = writes;
+  for (let round = 0; round < 10; round++) {
+    for (const node of [one, other]) node.refresh('north');
+    await clock.advance(10_000);
+  }
+  assert.equal(writes.length, length);
+  assert.deepEqual(one.windows('north'), other.windows('north'));
+  for (const node of [one, other]) assert.equal(node.exhausted('north', clock.now())?.until, (until + 2 * HOUR_S) * 1000);
+});
+
 test('[Q34] unchanged evidence is stored again before another node would read the account for it', async () => {
   const { clock, one, other, writes } = world();
   for (let minute = 0; minute < 10; minute++) {
