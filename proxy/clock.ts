@@ -7,11 +7,18 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
+/** Node runs a longer timer after one millisecond. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** The machine's clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, run) => {
-    const timer = setTimeout(run, ms).unref();
+    let timer: NodeJS.Timeout;
+    const wait = (left: number): void => {
+      timer = setTimeout(() => (left > LONGEST_MS ? wait(left - LONGEST_MS) : run()), Math.min(left, LONGEST_MS)).unref();
+    };
+    wait(ms);
     return () => clearTimeout(timer);
   },
 };
