@@ -14,14 +14,18 @@ const LONGEST_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, run) => {
-    let timer: NodeJS.Timeout;
-    const wait = (left: number): void => {
-      timer = setTimeout(() => (left > LONGEST_MS ? wait(left - LONGEST_MS) : run()), Math.min(left, LONGEST_MS)).unref();
-    };
-    wait(ms);
+    if (ms > LONGEST_MS) return afterParts(ms, run);
+    const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);
   },
 };
+
+function afterParts(ms: number, run: () => void): () => void {
+  let cancel = systemClock.after(LONGEST_MS, () => {
+    cancel = systemClock.after(ms - LONGEST_MS, run);
+  });
+  return () => cancel();
+}
 
 export const LATE = Symbol('late');
 

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from './json.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 const DONE = '[DONE]';
-const [TAB, SPACE, OPENING_BRACE] = [9, 32, 123];
+const [SPACE, OPENING_BRACE] = [32, 123];
 
 /** A view of one event. Carriers reuse one view for all events of a reply: what outlives the call takes a `copy`. */
 export class ReplyEvent {
@@ -64,7 +64,8 @@ export class ReplyEvent {
     const { bytes, dataStart, dataEnd } = this;
     if (dataStart < 0) return this.hasData;
     let at = dataStart;
-    while (at < dataEnd && (bytes[at] === SPACE || bytes[at] === TAB)) at += 1;
+    // White space and control characters: which of them JSON permits, the parser decides.
+    while (at < dataEnd && (bytes[at] as number) <= SPACE) at += 1;
     return at < dataEnd && bytes[at] === OPENING_BRACE;
   }
 

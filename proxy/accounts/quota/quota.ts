@@ -34,8 +34,12 @@ interface Account {
   savedAt: number;
 }
 
+/** The clocks of two nodes differ by less than this. */
+const SKEW_MS = 60_000;
+
 /** Milliseconds since then; infinite for a time that is still to come, because the clock was put back. */
-export const elapsed = (since: number, now: number): number => (since > now ? Number.POSITIVE_INFINITY : now - since);
+export const elapsed = (since: number, now: number): number =>
+  since > now + SKEW_MS ? Number.POSITIVE_INFINITY : Math.max(0, now - since);
 
 export class Quota {
   readonly #options: QuotaOptions;

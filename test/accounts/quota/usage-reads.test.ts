@@ -76,6 +76,17 @@ test('evidence of the future is no evidence: an account is read again when the c
   assert.deepEqual(await world.newReads(), ['north']);
 });
 
+test('evidence from a clock that is a little ahead is evidence of this moment', async () => {
+  const world = new World();
+  world.clock.skip(5_000);
+  world.configure(account('north'));
+  await world.newReads();
+  world.clock.skip(-5_000);
+  assert.equal(world.quota.age('north'), 0);
+  world.configure(account('north'));
+  assert.deepEqual(await world.newReads(), []);
+});
+
 test('an account with evidence from its turns is not read', async () => {
   const world = new World();
   world.configure(account('north'));
