@@ -7,14 +7,25 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
+/** Node runs a longer timer after one millisecond. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** The machine's clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, run) => {
+    if (ms > LONGEST_MS) return afterParts(ms, run);
     const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);
   },
 };
+
+function afterParts(ms: number, run: () => void): () => void {
+  let cancel = systemClock.after(LONGEST_MS, () => {
+    cancel = systemClock.after(ms - LONGEST_MS, run);
+  });
+  return () => cancel();
+}
 
 export const LATE = Symbol('late');
 

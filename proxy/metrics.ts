@@ -27,6 +27,7 @@ export const COUNTERS = {
   account_waits: 'Of these, the turns that waited for an account below its max_concurrent',
   soft_pins_left: 'Turns that could not go where their session was',
   probes: 'Attempts that decide whether a failing account is back',
+  pins_evicted: 'Pins that left memory for newer ones; the store has them',
   pins_late: 'Turns whose end was passed on before the account of their response was stored',
   hold_expired: 'Replies committed because their head was held for hold_ms',
   upstream_idle_timeouts: 'Replies cut because the provider fell silent',

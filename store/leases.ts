@@ -2,7 +2,11 @@
 import { type Driver, type Guard, increment } from './driver.ts';
 import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 
-const HELD = 'SELECT token FROM leases WHERE name = $1 AND expires_at > $2';
+/** A lease that ends later than one from now could, and this time more, was taken before the clock was put back: no one renews it any more. */
+const PUT_BACK_MS = 60_000;
+
+const HELD = 'SELECT token FROM leases WHERE name = $1 AND expires_at > $2 AND expires_at <= $3';
+const held = (name: string, now: number, ttlMs: number): readonly [string, number, number] => [name, now, now + ttlMs + PUT_BACK_MS];
 
 /** Holds while the lease does. */
 export const heldBy = ({ name, token }: Lease, now: number): Guard => ({
@@ -14,11 +18,11 @@ export function leaseVerbs({ query, transaction }: Pick<Driver, 'query' | 'trans
   return {
     async acquire(name, owner, ttlMs) {
       // A held lease costs a read and no write.
-      if ((await query(HELD, [name, clock()])).length > 0) return undefined;
+      if ((await query(HELD, held(name, clock(), ttlMs))).length > 0) return undefined;
       return transaction(async (session) => {
         const token = await increment(session, 'lease_token');
         const now = clock();
-        if ((await session.query(HELD, [name, now])).length > 0) return undefined;
+        if ((await session.query(HELD, held(name, now, ttlMs))).length > 0) return undefined;
         const expires_at = now + ttlMs;
         await session.run('DELETE FROM leases WHERE name = $1', [name]);
         await session.run('INSERT INTO leases (name, owner, token, expires_at) VALUES ($1, $2, $3, $4)', [name, owner, token, expires_at]);

@@ -6,6 +6,7 @@ import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { Reloaded } from '../config/reloader.ts';
 import type { Settlements } from '../keys/settlements.ts';
+import type { MemoryGuard } from '../memory-guard.ts';
 import type { Counters } from '../metrics.ts';
 import type { Catalog } from '../models/catalog.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
@@ -49,6 +50,8 @@ export interface AdminTarget {
     /** Undefined where the store has one node. */
     readonly node: NodeTarget | undefined;
     readonly store: Pick<Store, 'attempts' | 'audit' | 'database' | 'flush' | 'requests' | 'stats'>;
+    readonly bodies: Pick<MemoryGuard, 'held'>;
+    readonly replies: Pick<MemoryGuard, 'held'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;
     readonly usage: { readonly quota: Pick<AccountUsage['quota'], 'status'> };
   };

@@ -30,7 +30,7 @@ const counterMetrics = ({ values }: Counters): readonly Metric[] =>
 
 function processMetrics(gateway: AdminTarget): readonly Metric[] {
   const { services, websockets, follower } = gateway;
-  const { guard, store, uploads } = services;
+  const { bodies, guard, replies, store, uploads } = services;
   return [
     { name: 'ready', type: 'gauge', help: 'Whether the gateway takes traffic', read: () => (gateway.ready ? 1 : 0) },
     {
@@ -67,6 +67,13 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       read: () => websockets.heldBytes,
     },
     { name: 'sessions_owned', type: 'gauge', help: 'Sessions that are leased to this node', read: () => websockets.ownedSessions },
+    {
+      name: 'body_bytes_held',
+      type: 'gauge',
+      help: 'Bytes of request bodies and websocket frames that are being read',
+      read: () => bodies.held,
+    },
+    { name: 'reply_bytes_held', type: 'gauge', help: 'Bytes that turns hold of their replies', read: () => replies.held },
     {
       name: 'upload_bytes_held',
       type: 'gauge',

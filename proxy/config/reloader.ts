@@ -63,14 +63,14 @@ export class Reloader {
 /** Settings that take a restart keep their running values. */
 function withRunningSettings(running: Config, next: Config): Config {
   const { listen, admin, store, store_key } = running;
-  const { header_bytes, header_count } = running.limits;
+  const { header_bytes, header_count, pins_in_memory, rows_waiting } = running.limits;
   return Object.freeze({
     ...next,
     listen,
     admin,
     store,
     store_key,
-    limits: Object.freeze({ ...next.limits, header_bytes, header_count }),
+    limits: Object.freeze({ ...next.limits, header_bytes, header_count, pins_in_memory, rows_waiting }),
   });
 }
 

@@ -15,6 +15,8 @@ export const LIFECYCLE: ReadonlySet<string> = new Set([
 
 /** A head beyond this is passed on. */
 export const HELD_BYTES = 1_048_576;
+/** What holding an event takes beside its bytes: a comment may have one byte. */
+export const HELD_EVENT_BYTES = 256;
 
 /** Whether an event of this type is held before commit. Comments (no data) are held too. */
 export function isHeld(type: string, hasData: boolean): boolean {
@@ -39,8 +41,9 @@ export class HeldHead implements HeldEvents {
   /** @param event a view, which is copied. @returns false for an event that shows something, or that is past the limit */
   hold(event: ReplyEvent, data: JsonObject | undefined): boolean {
     if (!isHeld(event.type, event.hasData) && !event.isDone()) return false;
-    this.#memory.hold(event.length);
-    this.#bytes += event.length;
+    const bytes = event.length + HELD_EVENT_BYTES;
+    this.#memory.hold(bytes);
+    this.#bytes += bytes;
     if (this.#bytes > HELD_BYTES) return false;
     this.#events.push({ event: event.copy(), data });
     return true;

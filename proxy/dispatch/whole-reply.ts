@@ -1,4 +1,5 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then judged as a whole.
+import { GatheredBytes } from '../gathered-bytes.ts';
 import { type CarrierFailure, carrierFailure, type Failure, loggedCode, statusFailure } from '../turn/failure.ts';
 import { PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
 import { isObject, type JsonObject } from '../turn/json.ts';
@@ -24,7 +25,7 @@ export class WholeReply implements ByteReader {
   /** As the account sent it. */
   readonly #upstreamHeaders: Headers;
   readonly #head: Head;
-  #chunks: Buffer[] = [];
+  readonly #chunks = new GatheredBytes();
   #bytes = 0;
   #over = false;
 
@@ -39,7 +40,7 @@ export class WholeReply implements ByteReader {
     if (this.#over) return;
     this.#bytes += chunk.length;
     if (this.#holds(chunk.length)) {
-      this.#chunks.push(chunk);
+      this.#chunks.add(chunk);
       return;
     }
     this.#context.counters.add('upstream_events_too_large');
@@ -50,7 +51,7 @@ export class WholeReply implements ByteReader {
   end(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#judge(this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#bytes));
+    this.#judge(this.#chunks.take());
   }
 
   fail(failure: CarrierFailure): void {

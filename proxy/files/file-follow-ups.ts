@@ -2,6 +2,7 @@
 import type { FileRow } from '../../store/store.ts';
 import type { FollowedAnswer, FollowUp, FollowUps } from '../dispatch/follow-up.ts';
 import { asString, type JsonObject } from '../turn/json.ts';
+import { fileType } from '../turn/media-type.ts';
 import { Refusal } from '../turn/refusal.ts';
 import { expiryOf, fileIdOf, finalisedOf, sizeOf } from './file-answers.ts';
 import { fileObject } from './file-object.ts';
@@ -63,7 +64,9 @@ async function sendBytes(followed: FollowedAnswer): Promise<void> {
   const target = await uploadTarget(asString(answer.upload_url) ?? '', upstream.url);
   if (!target) throw upstreamError(followed, 'upstream_malformed');
   const { upstream_connect_ms: connectMs, upstream_first_byte_ms: ms } = turn.timeouts;
-  const status = await uploadBytes(target, { bytes: file.bytes, type: file.mediaType, connectMs, ms, signal }).catch(failed(followed));
+  const status = await uploadBytes(target, { bytes: file.bytes, type: fileType(file.mediaType), connectMs, ms, signal }).catch(
+    failed(followed),
+  );
   if (status < 200 || status >= 300) throw upstreamError(followed, 'upstream_status');
 }
 

@@ -56,6 +56,7 @@ export class Gateway {
     const [store, key, rehearsals] = await Promise.all([
       openStore(loaded.storeUrl, {
         clock: () => clock.now(),
+        queueRows: config.limits.rows_waiting,
         notice: (event, fields) => log.warn(event, fields),
         ...(typeof config.store === 'object' && { connections: config.store.connections }),
       }),
@@ -89,6 +90,7 @@ export class Gateway {
       nodes: this.#hop?.sessions,
       overload: this.services.guard,
       counters,
+      bodies: this.services.bodies,
       uploads: this.services.uploads,
       clock: this.services.clock,
       heartbeat,

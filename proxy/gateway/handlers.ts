@@ -12,7 +12,6 @@ import { ReplyObservers } from '../dispatch/reply-observers.ts';
 import { liveModels } from '../explain/live-models.ts';
 import { fileFollowUps } from '../files/file-follow-ups.ts';
 import { placeOf } from '../log.ts';
-import { MemoryGuard } from '../memory-guard.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import type { Services } from './services.ts';
 import { TurnRunner } from './turn-runner.ts';
@@ -101,7 +100,7 @@ function mcpSources(services: Services, process: ProcessState): McpSources {
   };
 }
 
-export function turnHost({ capacity, clock, counters, files, log, models, tokens }: Services): TurnHost {
+export function turnHost({ capacity, clock, counters, files, log, models, replies, tokens }: Services): TurnHost {
   return {
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
@@ -109,7 +108,7 @@ export function turnHost({ capacity, clock, counters, files, log, models, tokens
     findFile: (pool, id) => files.find(pool.id, id),
     presenceOf: (pool, id) => models.presence(pool, id),
     recoversIn: (pool, id) => capacity.recoversIn(pool, id),
-    replyMemory: { guard: new MemoryGuard(), counters },
+    replyMemory: { guard: replies, counters },
     countTokens: (texts) => tokens.count(texts),
     pause: () => setImmediate(),
     fault: (thrown, requestId) => {

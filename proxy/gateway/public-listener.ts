@@ -12,7 +12,7 @@ import { endRaw, HEADERS_LATE, refusalOfBytes } from '../clients/http/raw-refusa
 import { BODY_MALFORMED } from '../clients/http/request-body.ts';
 import type { Clock } from '../clock.ts';
 import type { Heartbeat } from '../heartbeat.ts';
-import { MemoryGuard } from '../memory-guard.ts';
+import type { MemoryGuard } from '../memory-guard.ts';
 import type { CounterName, Counters } from '../metrics.ts';
 import { endConnectionAfter, takeOverConnections } from '../node-internals.ts';
 import { requestId } from '../request-id.ts';
@@ -31,6 +31,8 @@ export interface PublicListenerOptions {
   readonly host: TurnHost;
   readonly runner: TurnRunner;
   readonly counters: Counters;
+  /** Bytes of request bodies and frames that are being read. */
+  readonly bodies: MemoryGuard;
   readonly uploads: UploadMeter;
   readonly clock: Clock;
   readonly heartbeat: Heartbeat;
@@ -57,7 +59,6 @@ export class PublicListener {
   readonly #options: PublicListenerOptions;
   readonly #server: Server;
   readonly #connections = new IdleConnections();
-  readonly #bodies = new MemoryGuard();
   readonly #cors: Cors;
   readonly #running = new RunningTurns();
   readonly websockets: Websockets;
@@ -90,7 +91,7 @@ export class PublicListener {
     this.#server.on('drop', () => options.counters.add('connections_refused'));
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
-    this.websockets = new Websockets({ ...options, guard: this.#bodies, running: this.#running });
+    this.websockets = new Websockets({ ...options, guard: options.bodies, running: this.#running });
     this.#server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
     this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#connect(request, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
@@ -174,7 +175,7 @@ export class PublicListener {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    const { generation: current, runner, counters, uploads } = this.#options;
+    const { generation: current, runner, counters, uploads, bodies } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken || connection.isLast) return;
     // Node's parser takes what came with it for the other protocol, though there is none: from there on its place is lost.
@@ -192,7 +193,7 @@ export class PublicListener {
     if (this.#draining || connection.framingBroken || connection.isLast) endConnectionAfter(response);
     if (!connection.framingBroken && this.#cors.handle(request, response, generation.routes)) return;
     const turn = this.#turn(request, found, generation);
-    const client = new HttpClient(turn, { request, response, guard: this.#bodies, uploads, counters });
+    const client = new HttpClient(turn, { request, response, guard: bodies, uploads, counters });
     if (found.refusal) {
       runner.refuse(turn, client, found.refusal);
       return;

@@ -20,6 +20,7 @@ import { Ledger } from '../keys/ledger.ts';
 import { LocalLimits } from '../keys/local-limits.ts';
 import { UsageRefresh } from '../keys/usage-refresh.ts';
 import type { Log } from '../log.ts';
+import { MemoryGuard } from '../memory-guard.ts';
 import { Counters } from '../metrics.ts';
 import { Catalog } from '../models/catalog.ts';
 import type { CatalogAnswer } from '../models/catalog-refresh.ts';
@@ -59,6 +60,10 @@ export class Services {
   readonly counters = new Counters();
   readonly turnMetrics = new TurnMetrics();
   readonly retryBudgets = new RetryBudgets();
+  /** Bytes of request bodies and frames that are being read. */
+  readonly bodies = new MemoryGuard();
+  /** Bytes that turns hold of their replies. */
+  readonly replies = new MemoryGuard();
   /** What is held of uploads that stream through. */
   readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;
@@ -136,7 +141,14 @@ export class Services {
     this.guard = new OverloadGuard({ load, counters, limits, running: () => this.capacity.admission.running });
     this.usage.quota.onRecovery((account) => this.capacity.health.endQuotaCooldown(account));
     this.models = new ModelDirectory(this.catalog, this.capacity.health, { allowsModel, permittedEntry: reflectedEntry });
-    this.continuity = new Continuity({ store: store.pins, shared: store.shared, key, clock });
+    this.continuity = new Continuity({
+      store: store.pins,
+      shared: store.shared,
+      key,
+      clock,
+      counters,
+      capacity: loaded().config.limits.pins_in_memory,
+    });
     this.files = new Files(store.files, clock);
     this.tokens = new TokenCounter({ clock, counters });
     this.changes = new ChangeFeed({ changes: store.changes, after: (ms, run) => clock.after(ms, run) });

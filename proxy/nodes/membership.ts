@@ -172,8 +172,11 @@ export class Membership {
     const { token } = this;
     try {
       const until = token === undefined ? undefined : await nodes.renew({ ...this.#self(), token }, LEASE_MS);
-      if (until === undefined) await this.#rejoin();
-      else if (token !== undefined) this.#lease = { token, until };
+      // Others may have found the loss first, and joined again meanwhile.
+      if (this.token === token) {
+        if (token === undefined || until === undefined) await this.#rejoin();
+        else this.#lease = { token, until };
+      }
       this.#nodes = await nodes.known();
       this.#reached(true);
     } catch {

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
+import type { Counters } from '../metrics.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
@@ -32,8 +33,9 @@ export interface ContinuityOptions {
   readonly shared: boolean;
   readonly key: StoreKey;
   readonly clock: Clock;
+  readonly counters: Counters;
   /** Most pins in memory. */
-  readonly capacity?: number;
+  readonly capacity: number;
 }
 
 export class Continuity {

@@ -4,13 +4,12 @@ import { LRUCache } from 'lru-cache';
 import type { PinRow, Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
+import type { Counters } from '../metrics.ts';
 import type { PinKind, PinName } from '../turn/continuation.ts';
 import { PinWriter } from './pin-writer.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** Some 12 MB when it is full: the turns of the last hours on a busy gateway. */
-const CAPACITY = 50_000;
 /** Read at the start, so that the first turns after a restart need no reads of their own. */
 const PRELOADED = 20_000;
 /** Ids are shorter. Longer values are digested first, so that no client decides how much memory a pin takes. */
@@ -50,8 +49,9 @@ export interface PinCacheOptions {
   readonly shared?: SharedPins | undefined;
   readonly digest: KeyedDigest;
   readonly clock: Clock;
-  /** Most pins in memory. */
-  readonly capacity?: number;
+  readonly counters: Counters;
+  /** Most pins in memory: 50,000 take some 12 MB. */
+  readonly capacity: number;
 }
 
 export class PinCache {
@@ -71,7 +71,7 @@ export class PinCache {
 
   constructor(options: PinCacheOptions) {
     this.#options = options;
-    const { store, clock, digest, shared, capacity = CAPACITY } = options;
+    const { store, clock, digest, shared, capacity } = options;
     this.#writer = new PinWriter({ store, after: (ms, run) => clock.after(ms, run), digest: (text) => digest.of(text) });
     this.#capacity = capacity;
     this.#pins = new LRUCache({ max: capacity });
@@ -129,7 +129,7 @@ export class PinCache {
     const { ttlMs, renewAfterMs } = LIFETIMES[kind];
     if (known?.account === account && known.expires_at - now > ttlMs - renewAfterMs) return undefined;
     const pin = { account, expires_at: now + ttlMs };
-    this.#pins.set(text, pin);
+    this.#keep(text, pin);
     if (shared) return this.#share(shared, { kind, text }, pin, known);
     // A session is written once in many turns; the others with every turn.
     if (kind === 'header') store.put({ hash: digest.of(text), ...pin });
@@ -162,6 +162,11 @@ export class PinCache {
     if (OFTEN_NEW.has(kind)) this.#texts?.set(hash, text);
     const mayDiffer = known ? known.account !== pin.account : kind === 'header';
     return (mayDiffer && OFTEN_NEW.has(kind) ? move : save)({ hash, ...pin });
+  }
+
+  #keep(text: string, pin: Pin): void {
+    if (this.#pins.size >= this.#capacity && !this.#pins.has(text)) this.#options.counters.add('pins_evicted');
+    this.#pins.set(text, pin);
   }
 
   #inMemory(text: string): Pin | undefined {
@@ -204,7 +209,7 @@ export class PinCache {
   #adopt(text: string, hash: string, pin: Pin): Pin | undefined {
     if (pin.expires_at <= this.#options.clock.now()) return undefined;
     this.#texts?.set(hash, text);
-    this.#pins.set(text, pin);
+    this.#keep(text, pin);
     return pin;
   }
 }

@@ -10,4 +10,9 @@ export function mediaTypeOf(contentType: string | undefined): MIMEType | undefin
   }
 }
 
+const ESSENCE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
+
+/** The type of a file as a client stated it, without parameters; of one that is none, the type of any bytes. */
+export const fileType = (stated: string): string => (ESSENCE.test(stated) ? stated : 'application/octet-stream');
+
 export const isForm = (contentType: string | undefined): boolean => mediaTypeOf(contentType)?.essence === 'multipart/form-data';

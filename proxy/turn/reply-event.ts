@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from './json.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 const DONE = '[DONE]';
+const [SPACE, OPENING_BRACE] = [32, 123];
 
 /** A view of one event. Carriers reuse one view for all events of a reply: what outlives the call takes a `copy`. */
 export class ReplyEvent {
@@ -49,12 +50,23 @@ export class ReplyEvent {
 
   /** The data as a JSON object; undefined where it is none. Parses at every call. */
   json(): JsonObject | undefined {
+    if (!this.#mayBeObject()) return undefined;
     try {
       const data: unknown = JSON.parse(this.data());
       return isObject(data) ? data : undefined;
     } catch {
       return undefined;
     }
+  }
+
+  /** Without this look each event that is no JSON costs an error, which is dear. */
+  #mayBeObject(): boolean {
+    const { bytes, dataStart, dataEnd } = this;
+    if (dataStart < 0) return this.hasData;
+    let at = dataStart;
+    // White space and control characters: which of them JSON permits, the parser decides.
+    while (at < dataEnd && (bytes[at] as number) <= SPACE) at += 1;
+    return at < dataEnd && bytes[at] === OPENING_BRACE;
   }
 
   /** The data as text, its lines joined as SSE says. */

@@ -154,6 +154,9 @@ export interface Limits {
   readonly upstream_event_bytes: number;
   /** The same over all turns. */
   readonly replies_in_memory_bytes: number;
+  readonly pins_in_memory: number;
+  /** Rows that wait to be written; log rows past it are dropped. */
+  readonly rows_waiting: number;
 }
 
 /** When new turns are refused for the load of the process; 0 turns a limit off. */

@@ -1,4 +1,5 @@
 // A request of the gateway's own to an account: one small JSON answer, bounded in size and time.
+import { GatheredBytes } from '../gathered-bytes.ts';
 import type { Headers } from '../turn/turn.ts';
 import type { CarrierRequest, TurnCarrier } from './carrier.ts';
 import { IdleTimeouts, Timed } from './idle-timeouts.ts';
@@ -20,8 +21,7 @@ export interface CallBounds {
 /** @throws Error when no answer came, it was too large, it took too long (then its name is `TimeoutError`), or the signal aborted */
 export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: CallBounds): Promise<CallAnswer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const chunks = new GatheredBytes();
     let head: Pick<CallAnswer, 'status' | 'headers'> | undefined;
     const deadline = new Deadline(() => {
       sending.abort();
@@ -41,15 +41,14 @@ export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: Call
       reject(Object.assign(new Error(why), { name }));
     };
     const data = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      if (bytes <= bounds.bytes) return;
+      chunks.add(chunk);
+      if (chunks.length <= bounds.bytes) return;
       sending.abort();
       fail('answer too large');
     };
     const end = (): void => {
       over();
-      if (head) resolve({ ...head, body: decoded(Buffer.concat(chunks, bytes)) });
+      if (head) resolve({ ...head, body: decoded(chunks.take()) });
     };
     const sending = carrier.send(request, {
       head: (status, headers) => {

@@ -1,4 +1,5 @@
 // Splits an SSE byte stream into whole events and reads their type in the bytes, without parsing them.
+import { GatheredBytes } from '../gathered-bytes.ts';
 import { ReplyEvent } from '../turn/reply-event.ts';
 import type { EventReader } from './carrier.ts';
 import { has, TypePeek } from './type-peek.ts';
@@ -14,9 +15,8 @@ export class SseSplitter {
   readonly #memory: EventReader['memory'];
   /** Reused for every event. */
   readonly #event = new ReplyEvent();
-  /** The chunks so far of an event that has not ended. */
-  #pending: Buffer[] = [];
-  #pendingBytes = 0;
+  /** The bytes so far of an event that has not ended. */
+  readonly #pending = new GatheredBytes();
   /** Whether the bytes so far end in a line ending; whether they end in a CR, so that an LF may follow. */
   #lineEmpty = true;
   #afterCr = false;
@@ -46,8 +46,7 @@ export class SseSplitter {
     this.#event.clear();
     if (from === chunk.length) return;
     this.#memory.hold(chunk.length - from);
-    this.#pending.push(from === 0 ? chunk : chunk.subarray(from));
-    this.#pendingBytes += chunk.length - from;
+    this.#pending.add(from === 0 ? chunk : chunk.subarray(from));
   }
 
   /** The stream ended: an event that only waited for the LF of its last CRLF is whole and gets it. Any other rest is no event. */
@@ -105,16 +104,15 @@ export class SseSplitter {
 
   #emit(chunk: Buffer, from: number, end: number): void {
     const event = this.#event;
-    const joined = this.#pendingBytes === 0 ? 0 : this.#pendingBytes + end - from;
+    const pending = this.#pending.length;
+    const joined = pending === 0 ? 0 : pending + end - from;
     if (joined > 0) {
       this.#memory.hold(joined);
-      this.#pending.push(chunk.subarray(from, end));
-      event.bytes = Buffer.concat(this.#pending, joined);
+      this.#pending.add(chunk.subarray(from, end));
+      event.bytes = this.#pending.take();
       event.start = 0;
       event.end = joined;
-      this.#memory.release(this.#pendingBytes);
-      this.#pending = [];
-      this.#pendingBytes = 0;
+      this.#memory.release(pending);
     } else {
       event.bytes = chunk;
       event.start = from;

@@ -52,11 +52,13 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
 };
 
 const PLAIN: Readonly<Record<string, 'counter' | 'gauge'>> = {
+  body_bytes_held: 'gauge',
   config_last_reload_successful: 'gauge',
   guard_event_loop_delay_seconds: 'gauge',
   guard_memory_ratio: 'gauge',
   guard_refusing: 'gauge',
   ready: 'gauge',
+  reply_bytes_held: 'gauge',
   sessions_owned: 'gauge',
   start_time_seconds: 'gauge',
   store_rows_dropped_total: 'counter',

@@ -1,7 +1,8 @@
 // Which events are held before commit, and which end a reply.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isHeld } from '../../proxy/dispatch/hold.ts';
+import { HeldHead, isHeld } from '../../proxy/dispatch/hold.ts';
+import { ReplyEvent } from '../../proxy/turn/reply-event.ts';
 import { endOf, TERMINAL_TYPES } from '../../proxy/turn/terminal-event.ts';
 
 for (const type of [
@@ -49,3 +50,24 @@ for (const [type, end] of [
     assert.equal(TERMINAL_TYPES.has(type), end !== undefined);
   });
 }
+
+test('events of one byte count with what holding them takes: a head of many is passed on long before its bytes reach the limit', () => {
+  const held = { bytes: 0 };
+  const memory = {
+    hold(bytes: number) {
+      held.bytes += bytes;
+    },
+    release(bytes: number) {
+      held.bytes -= bytes;
+    },
+  };
+  const head = new HeldHead(memory);
+  const comment = new ReplyEvent();
+  comment.bytes = Buffer.from('\n');
+  comment.end = 1;
+  let count = 0;
+  while (head.hold(comment, undefined)) count += 1;
+  assert.ok(count > 1_000 && count < 5_000, `${count} were held`);
+  head.release();
+  assert.equal(held.bytes, 0);
+});

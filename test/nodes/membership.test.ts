@@ -16,6 +16,8 @@ class World {
   digest = 'digest';
   /** The store cannot be reached. */
   isGone = false;
+  /** Answers to renewals are late until then. */
+  renewals: Promise<void> | undefined;
 
   constructor(clock: HandClock, store: Store) {
     this.clock = clock;
@@ -36,7 +38,11 @@ class World {
     return new Membership({
       nodes: {
         join: (...args) => reached(() => nodes.join(...args)),
-        renew: (...args) => reached(() => nodes.renew(...args)),
+        renew: async (...args) => {
+          const until = await reached(() => nodes.renew(...args));
+          await this.renewals;
+          return until;
+        },
         leave: (...args) => reached(() => nodes.leave(...args)),
         list: () => reached(() => nodes.list()),
         known: () => reached(() => nodes.known()),
@@ -140,6 +146,26 @@ suite('[Q34] a node', () => {
     await Promise.all([node.lost(token), node.lost(token), node.lost(token)]);
     assert.notEqual(node.token, token);
     await node.lost(token);
+    assert.equal(world.counters.values.node_leases_lost, 1);
+    await node.stop();
+  });
+
+  test('whose renewal hears of the loss when it has joined again already keeps the new lease', async (context) => {
+    const world = await World.open(context);
+    const node = world.node();
+    await node.start(null);
+    const token = node.token as number;
+    const late = Promise.withResolvers<void>();
+    world.renewals = late.promise;
+    world.skip(30_000);
+    assert.equal(node.standing(), 'unsure');
+    await node.lost(token);
+    const joined = node.token;
+    late.resolve();
+    world.renewals = undefined;
+    await world.pass(6_000);
+    assert.deepEqual([node.standing(), node.token], ['member', joined]);
+    assert.ok(!world.events.includes('node_name_taken'), String(world.events));
     assert.equal(world.counters.values.node_leases_lost, 1);
     await node.stop();
   });

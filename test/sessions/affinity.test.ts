@@ -1,7 +1,9 @@
 // Prompt-cache affinity: the turns it applies to, the names of their conversations, and how long an account is known (F8.3, Q10, Q11).
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
+import { Counters } from '../../proxy/metrics.ts';
 import { type AffinityTurn, affinityOf } from '../../proxy/sessions/affinity.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
 import { PinCache, type PinStore } from '../../proxy/sessions/pin-cache.ts';
@@ -34,7 +36,13 @@ class World {
         return this.rows.get(hash);
       },
     };
-    return new PinCache({ store, digest: new KeyedDigest(Buffer.alloc(32, 7)), clock: this.clock });
+    return new PinCache({
+      store,
+      digest: new KeyedDigest(Buffer.alloc(32, 7)),
+      clock: this.clock,
+      counters: new Counters(),
+      capacity: 100,
+    });
   }
 
   async of(body: JsonObject, { turn = turnOf(), continued = NOTHING, pins = this.pins } = {}): Promise<Affinity | undefined> {

@@ -1,7 +1,9 @@
 // How a turn continues after an account refused its ciphertext, as a table; and the makers of ciphertext in memory and in the store.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
+import { Counters } from '../../proxy/metrics.ts';
 import { Ciphertexts } from '../../proxy/sessions/ciphertext.ts';
 import { itemsToLookUp, type RefusedTurn, recoveryOf } from '../../proxy/sessions/ciphertext-refusal.ts';
 import { PinCache } from '../../proxy/sessions/pin-cache.ts';
@@ -28,7 +30,13 @@ function pinStore() {
 }
 
 const pinsOver = (store: ReturnType<typeof pinStore>): PinCache =>
-  new PinCache({ store, digest: new KeyedDigest(Buffer.alloc(32, 7)), clock: { now: () => 1, after: () => () => undefined } });
+  new PinCache({
+    store,
+    digest: new KeyedDigest(Buffer.alloc(32, 7)),
+    clock: { now: () => 1, after: () => () => undefined },
+    counters: new Counters(),
+    capacity: 100,
+  });
 
 /** Memory knows the makers of the ciphertexts of north, south and west; nothing knows that of `lost`. */
 function known(): Ciphertexts {

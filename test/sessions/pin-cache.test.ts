@@ -1,7 +1,9 @@
 // Pins: which are in memory, for how long, what is written of them, and when the store is asked.
+
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
+import { Counters } from '../../proxy/metrics.ts';
 import { PinCache, type PinStore } from '../../proxy/sessions/pin-cache.ts';
 import { openStore, type PinRow, type Store } from '../../store/store.ts';
 import { folder } from '../store/adapters.ts';
@@ -16,6 +18,7 @@ class Bench {
   reads = 0;
   /** Timers that were set. */
   readonly waiting: { readonly ms: number; readonly run: () => void }[] = [];
+  readonly counters = new Counters();
   readonly store: Store;
 
   constructor(store: Store) {
@@ -36,7 +39,7 @@ class Bench {
     return () => undefined;
   }
 
-  cache(capacity?: number): PinCache {
+  cache(capacity = 50_000): PinCache {
     const { pins } = this.store;
     const store: PinStore = {
       put: (row) => {
@@ -50,7 +53,7 @@ class Bench {
       },
     };
     const clock = { now: () => this.now, after: (ms: number, run: () => void) => this.after(ms, run) };
-    return new PinCache({ store, digest, clock, ...(capacity === undefined ? {} : { capacity }) });
+    return new PinCache({ store, digest, clock, counters: this.counters, capacity });
   }
 }
 
@@ -174,7 +177,13 @@ suite('pins', () => {
 
   test('of a store that fails are unknown, and no turn fails for it', async () => {
     const broken = { put: () => undefined, load: () => Promise.reject(new Error('disk')), find: () => Promise.reject(new Error('disk')) };
-    const cache = new PinCache({ store: broken, digest, clock: { now: () => 1, after: () => () => undefined } });
+    const cache = new PinCache({
+      store: broken,
+      digest,
+      clock: { now: () => 1, after: () => () => undefined },
+      counters: new Counters(),
+      capacity: 10,
+    });
     await cache.load();
     const name = cache.name('header', 'team', 'ci', 'thread-1');
     assert.equal(await cache.find(name), undefined);

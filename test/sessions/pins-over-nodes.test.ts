@@ -1,7 +1,9 @@
 // Pins over nodes: stored at once, told where they moved, and never hidden by what memory believes.
+
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { KeyedDigest } from '../../proxy/encryption/digest.ts';
+import { Counters } from '../../proxy/metrics.ts';
 import { PinCache } from '../../proxy/sessions/pin-cache.ts';
 import { responseIdIn } from '../../proxy/sessions/response-id.ts';
 import { ReplyEvent } from '../../proxy/turn/reply-event.ts';
@@ -16,10 +18,9 @@ async function bench(context: TestContext) {
   const url = `sqlite:${await folder(context)}/pins.db`;
   const stores: readonly [Store, Store] = [await openStore(url, { clock: clock.now }), await openStore(url, { clock: clock.now })];
   for (const store of stores) context.after(() => store.close());
-  const [one, other] = stores.map((store) => new PinCache({ store: store.pins, shared: store.pins, digest, clock })) as [
-    PinCache,
-    PinCache,
-  ];
+  const [one, other] = stores.map(
+    (store) => new PinCache({ store: store.pins, shared: store.pins, digest, clock, counters: new Counters(), capacity: 100 }),
+  ) as [PinCache, PinCache];
   let cursor = await stores[1].changes.cursor();
   /** The number of pins that the other node is told of. */
   const tell = async (): Promise<number> => {

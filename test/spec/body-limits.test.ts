@@ -1,7 +1,8 @@
 // LI3: the size of a request body, whatever its encoding expands to.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { pbkdf2, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
@@ -190,6 +191,21 @@ test('while a body of 64 MiB is decoded the event loop goes on', async () => {
   decoding = false;
   assert.equal(status, 413);
   assert.ok(turns > 500, `${turns} turns of the event loop`);
+});
+
+const idleAfter =
+  (ms: number) =>
+  (draft: Draft): void => {
+    draft.timeouts = { ...draft.timeouts, client_body_idle_ms: ms };
+  };
+
+test('[Q4] a compressed body that has arrived does not stall while its decoder waits for a thread', async () => {
+  await using gate = await startGateway({ config: idleAfter(50) });
+  const busy = Array.from({ length: 8 }, () => promisify(pbkdf2)('a', 'b', 400_000, 32, 'sha256'));
+  const body = gzipSync(JSON.stringify(turnBody('hello', { stream: false })));
+  const { status } = await gate.send(PATH, { body: new Uint8Array(body), headers: { 'content-encoding': 'gzip' } });
+  assert.equal(status, 200);
+  await Promise.all(busy);
 });
 
 test('all bodies together are bounded: what does not fit is 503, with the time to come back', async () => {

@@ -169,6 +169,16 @@ describe('the compatible routes', () => {
     assert.deepEqual([row?.endpoint, row?.account, row?.outcome, row?.input_tokens], ['/v1/files', 'NORTH', 'completed', null]);
   });
 
+  test('[D7] a media type that no header can have is replaced, and no account is blamed', async () => {
+    for (const type of ['te\0t/plain', 'text/pla\x1en', 'text', 'text/plain\rx: y']) {
+      const parts = UPLOAD.map((part) => ('type' in part ? { ...part, type } : part));
+      assert.equal((await upload(gate, parts)).status, 200, JSON.stringify(type));
+      const put = gate.upstream.requests('north').find(({ method }) => method === 'PUT');
+      assert.match(String(put?.headers['content-type']), /^(application\/octet-stream|text\/plain)$/);
+      gate.upstream.clear();
+    }
+  });
+
   test('[D7] the parts may come in any order', async () => {
     assert.equal((await upload(gate, UPLOAD.toReversed())).status, 200);
   });

@@ -5,9 +5,13 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { COUNTERS, type CounterName } from '../../proxy/metrics.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
+import { file, model, PUBLIC as TRANSCRIPTIONS, transcribe } from '../support/audio.ts';
 import { crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
+import { UPLOAD } from '../support/files.ts';
+import { FORM_TYPE, formOf } from '../support/form.ts';
 import { type Draft, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { HandLoad } from '../support/hand-load.ts';
 import { frameOf, NATIVE_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
@@ -18,6 +22,7 @@ import { connect } from '../support/websocket.ts';
 const PATH = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';
 const TURN = turnBody('hello');
+const RESPONDED = { model: 'model-a', input: 'hello' };
 const json = { 'content-type': 'application/json' };
 
 interface Row {
@@ -38,13 +43,20 @@ function rows(): readonly Row[] {
   });
 }
 
+/** What a drive moves by hand. */
+interface Hands {
+  readonly clock: ManualClock;
+  readonly load: HandLoad;
+}
+
 /** A small value for the setting, and the traffic that passes it. */
 interface Drive {
   /** The value of the row's setting; rows whose bound is fixed have none. */
   readonly value?: number;
   readonly more?: (draft: Draft) => void;
-  readonly clock?: () => ManualClock;
-  readonly run: (gate: TestGateway, clock: ManualClock) => Promise<void>;
+  /** Whether time goes on by hand alone. */
+  readonly stopsClock?: true;
+  readonly run: (gate: TestGateway, hands: Hands) => Promise<void>;
 }
 
 const statusOf = async (gate: TestGateway, bytes: string): Promise<number> => {
@@ -111,6 +123,40 @@ const REFUSED: Drive = {
   },
 };
 
+/** A native client's turn goes on after its websocket was lost. */
+async function detach(gate: TestGateway, events: readonly JsonObject[]): Promise<void> {
+  gate.upstream.next('north', [replyEvents(events), { kind: 'stall', at: { events: 1 } }]);
+  const socket = await connect(gate, NATIVE_SOCKET, { headers: { 'x-agent-window-id': 'thread-1:0' } });
+  socket.send(turnFrame('t1', [userMessage('hello')]));
+  await gate.upstream.stalled('north');
+  await until('the frames so far', () => (socket.frames.length > 0 ? true : undefined));
+  socket.terminate();
+  await until('the turn without its client', () => (gate.count('turns_detached') > 0 ? true : undefined));
+}
+
+const delta = (text: string): JsonObject => ({ type: 'response.output_text.delta', delta: text });
+const COMPLETED = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } };
+
+/** The process is short while a turn runs: further ones are refused. */
+const short =
+  (fields: Partial<HandLoad>): Drive['run'] =>
+  async (gate, { clock, load }) => {
+    const first = await stalled(gate);
+    Object.assign(load, fields);
+    // Turns take the samples, and the event loop is late after two.
+    const statuses: number[] = [];
+    for (let turns = 0; turns < 3; turns++) {
+      clock.advance(1_000);
+      statuses.push((await gate.send(PATH, { body: '{' })).status);
+    }
+    assert.equal(statuses.at(-1), 503);
+    Object.assign(load, new HandLoad());
+    gate.upstream.release();
+    await first.ended;
+  };
+
+const formOfParts = (count: number): Buffer => formOf(Array.from({ length: count }, (_, i) => ({ name: `f${i}`, value: 'a' })));
+
 const DRIVES: Readonly<Record<string, Drive>> = {
   'connections of clients': {
     value: 1,
@@ -138,6 +184,36 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   },
   'compressed body': { value: 1_000, run: (gate) => tooCompressed(gate, { ...TURN, padding: randomBytes(4_000).toString('hex') }) },
   'expansion of a compressed body': { value: 10, run: (gate) => tooCompressed(gate, { ...TURN, padding: 'x'.repeat(200_000) }) },
+  'nesting of a JSON body': {
+    run: async (gate) => {
+      const body = `{"model":"model-a","input":${'['.repeat(129)}${']'.repeat(129)}}`;
+      assert.equal((await gate.send(PATH, { body })).status, 400);
+    },
+  },
+  'parts of a form that is held': {
+    run: async (gate) => {
+      const headers = { 'content-type': FORM_TYPE };
+      assert.equal((await gate.send('/v1/files', { body: formOfParts(129), headers })).status, 413);
+    },
+  },
+  'input audio of a turn': {
+    value: 100,
+    run: async (gate) => {
+      const audio = { type: 'input_audio', input_audio: { format: 'wav', data: Buffer.alloc(200).toString('base64') } };
+      const body = { model: 'model-a', input: [{ role: 'user', content: [audio] }] };
+      assert.equal((await gate.send(PUBLIC, { body })).status, 400);
+    },
+  },
+  'file that is uploaded on /v1/files': {
+    value: 5,
+    run: async (gate) => {
+      assert.equal((await gate.send('/v1/files', { body: formOf(UPLOAD), headers: { 'content-type': FORM_TYPE } })).status, 413);
+    },
+  },
+  'audio of a transcription': {
+    value: 5,
+    run: async (gate) => assert.equal((await transcribe(gate, TRANSCRIPTIONS, [model, file()])).status, 413),
+  },
   'silence inside a body': {
     value: 50,
     run: async (gate) => assert.equal(await statusOf(gate, `${headOf('POST', PATH, { ...json, 'content-length': 100 })}{`), 408),
@@ -146,6 +222,8 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     value: 1_000,
     run: async (gate) => assert.equal((await gate.send(PATH, { body: { ...TURN, padding: 'x'.repeat(2_000) } })).status, 503),
   },
+  'delay of the event loop': { value: 100, stopsClock: true, run: short({ delay: 1_000 }) },
+  'memory of the process': { value: 50, stopsClock: true, run: short({ memory: 95 }) },
   'running turns of a class': { value: 1, run: waits },
   'waiting turns of a class': {
     value: 0,
@@ -193,8 +271,8 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   },
   'idle websocket': {
     value: 60_000,
-    clock: () => new ManualClock(),
-    run: async (gate, clock) => {
+    stopsClock: true,
+    run: async (gate, { clock }) => {
       using socket = await connect(gate, NATIVE_SOCKET);
       clock.advance(60_000);
       assert.equal((await socket.closed).code, 1001);
@@ -211,17 +289,38 @@ const DRIVES: Readonly<Record<string, Drive>> = {
   'frames kept for a client that lost its websocket': {
     value: 2_000,
     run: async (gate) => {
-      const delta = (text: string) => ({ type: 'response.output_text.delta', delta: text });
-      const completed = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } };
-      gate.upstream.next('north', [replyEvents([delta('a'), delta('x'.repeat(3_000)), completed]), { kind: 'stall', at: { events: 1 } }]);
-      const socket = await connect(gate, NATIVE_SOCKET, { headers: { 'x-agent-window-id': 'thread-1:0' } });
-      socket.send(turnFrame('t1', [userMessage('hello')]));
-      await gate.upstream.stalled('north');
-      await until('the frames so far', () => (socket.frames.length > 0 ? true : undefined));
-      socket.terminate();
-      await until('the turn without its client', () => (gate.count('turns_detached') > 0 ? true : undefined));
+      await detach(gate, [delta('a'), delta('x'.repeat(3_000)), COMPLETED]);
       gate.upstream.release('north');
       await until('the end of the turn', async () => (await gate.rows())[0]);
+    },
+  },
+  'time in which a client may come back for its turn': {
+    value: 100,
+    run: async (gate) => {
+      await detach(gate, [delta('a'), delta('b'), COMPLETED]);
+      await until('the end of the turn', async () => (await gate.rows())[0]);
+    },
+  },
+  'accounts of sessions, responses and conversations in memory': {
+    value: 1,
+    run: async (gate) => {
+      const [first] = [await gate.send(PUBLIC, { body: RESPONDED }), await gate.send(PUBLIC, { body: RESPONDED })];
+      const anchored = async (): Promise<true | undefined> => {
+        const { status } = await gate.send(PUBLIC, { body: { ...RESPONDED, previous_response_id: first?.json.id } });
+        return status === 200 || undefined;
+      };
+      await until('the response whose account the store has', anchored);
+    },
+  },
+  'rows that wait to be written': {
+    value: 1,
+    run: async (gate) => {
+      const turns = await Promise.all(Array.from({ length: 20 }, () => gate.send(PUBLIC, { body: RESPONDED })));
+      assert.deepEqual(
+        turns.map(({ status }) => status),
+        turns.map(() => 200),
+      );
+      assert.equal((await gate.send('/v1/usage')).json.request_count, turns.length);
     },
   },
   'interim answers of an account (1xx) before its answer': {
@@ -247,6 +346,15 @@ function set(draft: Draft, setting: string, value: number): void {
   at[last] = value;
 }
 
+/** The sum of a counter's lines in /metrics. @param counter its name, with a label or without */
+async function counted(gate: TestGateway, counter: string): Promise<number> {
+  const [, name = '', label = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(counter) ?? [];
+  const metrics = await (await fetch(`${gate.adminUrl}/metrics`)).text();
+  const lines = metrics.split('\n').filter((line) => new RegExp(`^poolgate_${name}_total[ {]`).test(line) && line.includes(label));
+  assert.ok(lines.length > 0, `${counter} is in /metrics`);
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
 test('the table has a row for each bound that is driven here, and no other', () => {
   assert.deepEqual(
     rows()
@@ -259,20 +367,18 @@ test('the table has a row for each bound that is driven here, and no other', () 
 for (const { resource, setting, counter } of rows()) {
   test(`${resource}: past ${setting} ${counter} counts, and the next turn is served`, async () => {
     const drive = DRIVES[resource] ?? assert.fail('no such bound');
-    const clock = drive.clock?.() ?? new ManualClock();
+    const hands = { clock: new ManualClock(), load: new HandLoad() };
     await using gate = await startGateway({
       upstream: { accounts: ['north'], strict: false },
-      ...(drive.clock ? { clock } : {}),
+      load: hands.load,
+      ...(drive.stopsClock ? { clock: hands.clock } : {}),
       config: (draft) => {
         if (drive.value !== undefined) set(draft, setting, drive.value);
         drive.more?.(draft);
       },
     });
-    await drive.run(gate, clock);
-    if (counter !== '') {
-      assert.ok(Object.hasOwn(COUNTERS, counter));
-      assert.ok(gate.count(counter as CounterName) > 0);
-    }
+    await drive.run(gate, hands);
+    if (counter !== '') assert.ok((await counted(gate, counter)) > 0, 'it counts');
     assert.equal(gate.count('server_errors'), 0);
     const next = await until('a place', async () => {
       const reply = await gate.send('/v1/models').catch(() => undefined);

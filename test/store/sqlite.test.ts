@@ -105,6 +105,21 @@ const BEFORE_COORDINATION = `
   DELETE FROM schema_version WHERE version > 4;
 `;
 
+test('a lease of a process that was killed is free again when the clock was put back behind it', async (context) => {
+  const path = await database(context);
+  const time = { now: 10 * 3_600_000 };
+  const [killed, next] = await Promise.all([1, 2].map(() => openStore(`sqlite:${path}`, { clock: () => time.now })));
+  assert.ok(killed && next);
+  context.after(() => Promise.all([killed.close(), next.close()]));
+  assert.ok(await killed.leases.acquire('refresh/north', 'a/1', 30_000));
+  time.now -= 1_000;
+  assert.equal(await next.leases.acquire('refresh/north', 'b/1', 30_000), undefined, 'a second is a clock that was set');
+  time.now -= 3_600_000;
+  const taken = await next.leases.acquire('refresh/north', 'b/1', 30_000);
+  assert.equal(taken?.expires_at, time.now + 30_000);
+  assert.equal(await killed.leases.acquire('refresh/north', 'a/1', 30_000), undefined);
+});
+
 test('a database of schema version 4 is upgraded in place with its rows', async (context) => {
   const path = await database(context);
   const before = await openStore(`sqlite:${path}`, { clock });

@@ -102,6 +102,8 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
       websocket_resume_bytes: 4_194_304,
       upstream_event_bytes: 67_108_864,
       replies_in_memory_bytes: 536_870_912,
+      pins_in_memory: 50_000,
+      rows_waiting: 50_000,
     },
     key,
     holdReply: () => undefined,

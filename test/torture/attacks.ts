@@ -1,15 +1,19 @@
 // THE ORDER of the attacks, by their stage: those that leave the gateway alone come before those that change its whole process.
 import type { Attack } from './attack.ts';
+import { clientBodies } from './attacks/client-bodies.ts';
 import { clientBytes } from './attacks/client-bytes.ts';
 import { clientFrames } from './attacks/client-frames.ts';
+import { clientLeaves } from './attacks/client-leaves.ts';
 import { clock } from './attacks/clock.ts';
 import { cost } from './attacks/cost.ts';
 import { descriptors } from './attacks/descriptors.ts';
 import { framing } from './attacks/framing.ts';
 import { hostileAnswers } from './attacks/hostile-answers.ts';
 import { hostileEvents } from './attacks/hostile-events.ts';
+import { hostileFrames } from './attacks/hostile-frames.ts';
 import { json } from './attacks/json.ts';
 import { kill } from './attacks/kill.ts';
+import { memory } from './attacks/memory.ts';
 import { nodes } from './attacks/nodes.ts';
 import { ownCalls } from './attacks/own-calls.ts';
 import { providerBytes } from './attacks/provider-bytes.ts';
@@ -20,15 +24,19 @@ import type { StagedAttack } from './own-stage.ts';
 
 export const ATTACKS: readonly (Attack | StagedAttack)[] = [
   cost,
+  memory,
   clientFrames,
   framing,
   clientBytes,
+  clientBodies,
+  clientLeaves,
   json,
   providerEvents,
   providerBytes,
   providerSockets,
   hostileAnswers,
   hostileEvents,
+  hostileFrames,
   clock,
   descriptors,
   ownCalls,

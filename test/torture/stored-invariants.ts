@@ -50,7 +50,7 @@ export async function framesAsTold(stage: Stage, { unequalRows = false }: Allowa
 export async function usageAsRows(stage: Stage): Promise<readonly string[]> {
   await stage.admin('/requests?limit=1');
   const settled = await stage.database.all(
-    'SELECT key_id, sum(requests) AS requests, sum(input_tokens) AS input, sum(output_tokens) AS output, sum(held_tokens) AS held FROM usage GROUP BY key_id',
+    'SELECT key_id, sum(requests) AS requests, sum(input_tokens) AS input, sum(output_tokens) AS output FROM usage GROUP BY key_id',
   );
   const rows = await stage.database.all(`SELECT key_id, sum(coalesce(input_tokens, 0)) AS input, sum(coalesce(output_tokens, 0)) AS output
      FROM requests WHERE account IS NOT NULL GROUP BY key_id`);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ATTACKS } from './attacks.ts';
+import { FIXED_CASES } from './fixed-cases.ts';
 import { findingText, tableOf } from './report.ts';
 import { torture } from './torture.ts';
 
@@ -15,6 +16,7 @@ test('a short run of each attack finds nothing', async (context) => {
     seed: SEED,
     seconds: SECONDS,
     limit: ({ sample }) => sample,
+    fixed: FIXED_CASES,
     found: (found) => void told.push(findingText(found)),
   });
   context.diagnostic(`\n${tableOf(reports)}`);

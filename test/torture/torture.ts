@@ -14,10 +14,18 @@ export interface TortureOptions {
   readonly limit: (attack: Pick<Attack, 'sample'>) => number;
   /** `ATTACK` or `ATTACK/BEGINNING OF A CASE`; all attacks without it. */
   readonly only?: string | undefined;
+  /** Cases that run before the others of their attack: each has found something once. */
+  readonly fixed?: readonly FixedCase[];
   readonly found: (found: Found) => void;
 }
 
 type Attacks = readonly (Attack | StagedAttack)[];
+
+/** A case of an attack that every seed has. */
+export interface FixedCase {
+  readonly attack: string;
+  readonly case: string;
+}
 
 /** The attacks that `only` names, and the cases of them. */
 function chosen(attacks: Attacks, only = ''): { readonly attacks: Attacks; readonly cases: string } {
@@ -79,12 +87,19 @@ interface Share extends TortureOptions {
   readonly deadline: number;
 }
 
-async function attacked(attack: Attack, stage: Stage, { seed, limit, only, deadline, found: tell }: Share): Promise<AttackReport> {
+async function attacked(attack: Attack, stage: Stage, share: Share): Promise<AttackReport> {
+  const { seed, limit, only, deadline, fixed = [], found: tell } = share;
   const began = performance.now();
   const turnsBefore = await stage.turns();
   stage.notes.clear();
   const found: Found[] = [];
   let [rounds, cases, goesOn] = [0, 0, true];
+  for (const { case: name } of fixed.filter((one) => one.attack === attack.name)) {
+    const round = await runRound(attack, stage, { seed, deadline, limit: 1, only: name });
+    if (round.cases === 0) throw new Error(`no case ${name} of ${attack.name}`);
+    found.push(...round.found);
+    for (const one of round.found) tell(one);
+  }
   for (let next = seed; goesOn; next++) {
     const round = await runRound(attack, stage, { seed: next, deadline, limit: limit(attack) - cases, only });
     rounds += 1;

@@ -34,6 +34,13 @@ interface Account {
   savedAt: number;
 }
 
+/** The clocks of two nodes differ by less than this. */
+const SKEW_MS = 60_000;
+
+/** Milliseconds since then; infinite for a time that is still to come, because the clock was put back. */
+export const elapsed = (since: number, now: number): number =>
+  since > now + SKEW_MS ? Number.POSITIVE_INFINITY : Math.max(0, now - since);
+
 export class Quota {
   readonly #options: QuotaOptions;
   #accounts: ReadonlyMap<string, Account> = new Map();
@@ -148,7 +155,7 @@ export class Quota {
   /** The age of the newest evidence in milliseconds; infinite where there is none. */
   age(account: string): number {
     const updatedAt = this.#accounts.get(account)?.quota.updatedAt;
-    return updatedAt === undefined ? Number.POSITIVE_INFINITY : this.#options.clock.now() - updatedAt;
+    return updatedAt === undefined ? Number.POSITIVE_INFINITY : elapsed(updatedAt, this.#options.clock.now());
   }
 
   isStale(account: string): boolean {

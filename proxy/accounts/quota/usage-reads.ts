@@ -4,7 +4,7 @@ import { type Clock, withDeadline } from '../../clock.ts';
 import type { ExclusiveWork, HeldLease } from '../../exclusive-work.ts';
 import type { Counters } from '../../metrics.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import type { Quota } from './quota.ts';
+import { elapsed, type Quota } from './quota.ts';
 import { quotaFromUsageRead } from './quota-statement.ts';
 
 /** An account's answer to the usage read. */
@@ -127,7 +127,7 @@ export class UsageReads {
     reader.cancelTimer();
     if (this.#stopped || reader.reading || this.#readers.get(reader.id) !== reader) return;
     const { clock, quota } = this.#options;
-    const age = Math.min(quota.age(reader.id), clock.now() - reader.readAt);
+    const age = Math.min(quota.age(reader.id), elapsed(reader.readAt, clock.now()));
     const wait = reader.interval - age;
     if (wait <= 0) void this.#start(reader, 'scheduled');
     else reader.cancelTimer = clock.after(wait, () => this.#schedule(reader));

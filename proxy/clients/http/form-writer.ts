@@ -1,6 +1,7 @@
 // Writes a multipart form while its parts arrive: fields whole, the bytes of a file as fast as they are read.
 import { Readable } from 'node:stream';
 import type { FileHead, FormField } from '../../turn/form.ts';
+import { fileType } from '../../turn/media-type.ts';
 
 /** Pieces of the form in order, until `END`. */
 export class FormPieces {
@@ -82,8 +83,6 @@ export class FormWriter extends Readable {
 /** RFC 7578 names are UTF-8; what would end the name or the line is escaped as browsers do. */
 const escaped = (text: string): string => text.replace(/["\r\n]/g, (found) => (found === '"' ? '%22' : found === '\r' ? '%0D' : '%0A'));
 
-const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
-
 /** The parts of a form under one boundary. */
 export class FormEncoding {
   readonly boundary: string;
@@ -102,9 +101,8 @@ export class FormEncoding {
 
   /** What comes before the bytes of a file; a line break follows them. */
   fileHead({ name, filename, mediaType }: FileHead): Buffer {
-    const type = MEDIA_TYPE.test(mediaType) ? mediaType : 'application/octet-stream';
     const disposition = `form-data; name="${escaped(name)}"; filename="${escaped(filename ?? '')}"`;
-    return Buffer.from(`--${this.boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${type}\r\n\r\n`);
+    return Buffer.from(`--${this.boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${fileType(mediaType)}\r\n\r\n`);
   }
 
   get end(): Buffer {

@@ -1,7 +1,9 @@
 // Reads one request body within its limits: size, expansion, idle time, and the memory of all bodies together.
+
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { GatheredBytes } from '../../gathered-bytes.ts';
 import type { MemoryGuard } from '../../memory-guard.ts';
 import type { CounterName, Counters } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
@@ -100,18 +102,17 @@ function taken(request: Request, { limits, guard, counters }: BodyOptions): Buff
 function collect(request: IncomingMessage, decoder: Decoder | undefined, options: BodyOptions): Promise<Buffer> {
   const { limits, timeouts, guard, counters } = options;
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const chunks = new GatheredBytes();
     let arrived = 0;
-    let decoded = 0;
     let ended = false;
     let done = false;
-    const idle = setTimeout(() => fail(new Refusal('request_timeout'), 'body_timeouts'), timeouts.client_body_idle_ms);
+    const idle = setTimeout(() => silent(), timeouts.client_body_idle_ms);
 
     const settle = (): boolean => {
       if (done) return false;
       done = true;
       clearTimeout(idle);
-      guard.give(decoded);
+      guard.give(chunks.length);
       request.off('data', onArrived).off('data', onDecoded).off('end', onEnd).off('close', onClose).off(BODY_MALFORMED, cutShort);
       if (decoder) {
         request.unpipe(decoder);
@@ -123,6 +124,11 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       if (!settle()) return;
       if (counter) counters.add(counter);
       reject(refusal);
+    };
+    const silent = (): void => {
+      // Nothing is asked of the client while the decoder works: on a busy machine it may have to wait for a thread.
+      if (decoder && (request.complete || decoder.writableLength > 0)) idle.refresh();
+      else fail(new Refusal('request_timeout'), 'body_timeouts');
     };
     const garbled = (): void => fail(new Refusal('invalid_request', { message: 'The request body could not be decoded.' }));
     const cutShort = (): void => fail(new Refusal('invalid_request', { message: 'The request body ended early.' }));
@@ -137,19 +143,17 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     };
     const onDecoded = (chunk: Buffer): void => {
       if (done) return;
-      const size = decoded + chunk.length;
+      const size = chunks.length + chunk.length;
       const bomb = decoder && size > RATIO_FREE_BYTES && size > arrived * limits.expansion_ratio;
       if (size > limits.request_body_bytes || bomb) {
         fail(new Refusal('request_too_large'), 'bodies_too_large');
-      } else if (guard.take(chunk.length, limits.bodies_in_memory_bytes)) {
-        decoded = size;
-        chunks.push(chunk);
-      } else fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
+      } else if (guard.take(chunk.length, limits.bodies_in_memory_bytes)) chunks.add(chunk);
+      else fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
     };
     const onEnd = (): void => {
       // Bytes after the compressed data are no part of it, and another reader might take them for the body.
       if (decoder && decoder.bytesWritten < arrived) garbled();
-      else if (settle()) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, decoded));
+      else if (settle()) resolve(chunks.take());
     };
 
     request.on('data', onArrived).once('close', onClose).once(BODY_MALFORMED, cutShort);

@@ -63,6 +63,30 @@ test('accounts without evidence are read at once and then every five minutes; in
   assert.equal(world.counters.values.quota_reads, 4);
 });
 
+test('evidence of the future is no evidence: an account is read again when the clock was put back', async () => {
+  const world = new World();
+  world.configure(account('north'));
+  assert.deepEqual(await world.newReads(), ['north']);
+  world.clock.skip(-24 * 60 * MINUTE);
+  world.configure(account('north'));
+  assert.deepEqual(await world.newReads(), ['north']);
+  world.configure(account('north'));
+  assert.deepEqual(await world.newReads(), [], 'but not again and again');
+  await world.clock.advance(5 * MINUTE);
+  assert.deepEqual(await world.newReads(), ['north']);
+});
+
+test('evidence from a clock that is a little ahead is evidence of this moment', async () => {
+  const world = new World();
+  world.clock.skip(5_000);
+  world.configure(account('north'));
+  await world.newReads();
+  world.clock.skip(-5_000);
+  assert.equal(world.quota.age('north'), 0);
+  world.configure(account('north'));
+  assert.deepEqual(await world.newReads(), []);
+});
+
 test('an account with evidence from its turns is not read', async () => {
   const world = new World();
   world.configure(account('north'));

@@ -5,6 +5,7 @@ import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
 import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
 import { closeCode, readServerFrames, text } from '../client/frames.ts';
 import { type RawRequest, rawCall } from '../client/raw-call.ts';
+import { upgradeRequest } from '../client/upgrade.ts';
 import { CLIENT_FRAMES, type HostileFrames, ODD_TEXTS } from '../corpus/client-frames.ts';
 import { expect, shown } from '../finding.ts';
 import type { Lane } from '../stage/lane.ts';
@@ -55,12 +56,6 @@ function* cutCases(random: SeededRandom): Generator<Case> {
   }
 }
 
-const upgrade = (lane: Lane, path: string): Buffer =>
-  Buffer.from(
-    `GET ${path} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${lane.keyFor('spoilt')}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
-      'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
-  );
-
 /** The server's frames behind its answer to the upgrade. */
 function framesIn(bytes: Buffer): ReturnType<typeof readServerFrames> {
   const end = bytes.indexOf('\r\n\r\n');
@@ -71,7 +66,12 @@ function framesIn(bytes: Buffer): ReturnType<typeof readServerFrames> {
 async function broken(lane: Lane, path: string, { closes }: HostileFrames, pieces: readonly Buffer[]): Promise<void> {
   lane.exchanges.next();
   const isOver = (bytes: Buffer): boolean => isAnswered(bytes, closes);
-  const seen = await rawCall(lane.url, { pieces: [upgrade(lane, path), ...pieces], leaves: 'never', answers: 1, isOver });
+  const seen = await rawCall(lane.url, {
+    pieces: [upgradeRequest(path, lane.keyFor('spoilt')), ...pieces],
+    leaves: 'never',
+    answers: 1,
+    isOver,
+  });
   const { frames, fault } = framesIn(seen.bytes);
   const told = (): string => `${frames.map(({ opcode, payload }) => `${opcode}: ${shown(payload)}`).join('; ')} (${seen.ended})`;
   expect(!seen.isLate, () => `neither an answer nor a close within the deadline: ${told()}`);
@@ -97,7 +97,12 @@ async function cut(
   { bytes, leaves }: { readonly bytes: Buffer; readonly leaves: RawRequest['leaves'] },
 ): Promise<void> {
   lane.exchanges.next();
-  const seen = await rawCall(lane.url, { pieces: [upgrade(lane, path), bytes], leaves, answers: 1, untilClosed: true });
+  const seen = await rawCall(lane.url, {
+    pieces: [upgradeRequest(path, lane.keyFor('spoilt')), bytes],
+    leaves,
+    answers: 1,
+    untilClosed: true,
+  });
   expect(!seen.isLate, () => `the connection of a client that left is open: ${shown(seen.bytes)}`);
   expect(lane.exchanges.list.length === 0, () => `${lane.exchanges.list.length} turns of half a frame`);
 }

@@ -1,11 +1,17 @@
-// Requests that grow: the processor time of the gateway may grow with their bytes, and no faster. The worst time for a KB is printed.
+// Requests, frames and replies that grow: the processor time of the gateway may grow with their bytes, and no faster. The worst time for a KB is
+// printed.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
+import { crudeHead } from '../../support/crude.ts';
+import { FORM_TYPE } from '../../support/form.ts';
+import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
+import { connect } from '../../support/websocket.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
-import { callNamed } from '../calls/http-calls.ts';
+import { callNamed, HTTP_CALLS } from '../calls/http-calls.ts';
 import { runCall } from '../calls/run-call.ts';
-import { CHAT_BODIES, type Growing, RESPONSES_BODIES } from '../corpus/growing-bodies.ts';
+import { CHAT_BODIES, GROWING_PARTS, GROWING_REPLIES, type Growing, grownBodies, RESPONSES_BODIES } from '../corpus/growing-bodies.ts';
 import { expect } from '../finding.ts';
+import { JSON_CALLS } from '../fuzz/client-bodies.ts';
 import type { Lane } from '../stage/lane.ts';
 import type { Stage } from '../stage/stage.ts';
 
@@ -21,55 +27,108 @@ const MOST_MS_PER_KB = 1;
 
 export const cost: Attack = {
   name: 'cost',
-  title: 'processor time of requests that grow',
+  title: 'processor time of requests, frames and replies that grow',
   stage: 'ordinary',
   lanes: 1,
   once: true,
-  sample: 6,
+  sample: 5,
   async cases(_stage, random) {
     return casesOf(random);
   },
 };
 
-function* casesOf(random: SeededRandom): Generator<Case> {
-  const pairs = [
-    ...['native', 'public', 'compact'].flatMap((name) =>
-      Object.entries(RESPONSES_BODIES).map(([shape, grow]) => ({ call: callNamed(name), shape, grow })),
+/** Something that grows. */
+interface Growth {
+  readonly name: string;
+  readonly grow: Growing;
+  /** @param text what `grow` wrote */
+  send(lane: Lane, text: string): Promise<unknown>;
+}
+
+/** Bodies of Responses and Chat requests have lists of their own. */
+const LISTED: Readonly<Record<string, Readonly<Record<string, Growing>>>> = {
+  native: RESPONSES_BODIES,
+  public: RESPONSES_BODIES,
+  compact: RESPONSES_BODIES,
+  chat: CHAT_BODIES,
+};
+
+const growths = (): readonly Growth[] => [
+  ...Object.entries(LISTED).flatMap(([name, bodies]) => bodyGrowths(callNamed(name), bodies)),
+  ...JSON_CALLS.filter(({ name, reply }) => LISTED[name] === undefined && reply !== 'events' && reply !== 'chunks').flatMap((call) =>
+    bodyGrowths(call, grownBodies(JSON.parse(call.body.toString()))),
+  ),
+  ...HTTP_CALLS.filter(({ headers }) => headers['content-type'] === FORM_TYPE).flatMap(formGrowths),
+  ...[NATIVE_SOCKET, PUBLIC_SOCKET].flatMap(frameGrowths),
+  ...['native', 'native events', 'public', 'public events', 'chat chunks'].flatMap((name) => replyGrowths(callNamed(name))),
+];
+
+const bodyGrowths = (call: HttpCall, bodies: Readonly<Record<string, Growing>>): readonly Growth[] =>
+  Object.entries(bodies).map(([shape, grow]) => ({
+    name: `${call.name}:${shape}`,
+    grow,
+    send: (lane, text) => runCall(lane, { ...call, reply: 'any', body: Buffer.from(text) }, { said: 'spoilt' }),
+  }));
+
+/** With the form's own parts behind what grows. */
+const formGrowths = (call: HttpCall): readonly Growth[] =>
+  bodyGrowths(
+    call,
+    Object.fromEntries(
+      Object.entries(GROWING_PARTS).map(([shape, grow]) => [shape, (n: number) => grow(n) + call.body.toString('latin1')]),
     ),
-    ...Object.entries(CHAT_BODIES).map(([shape, grow]) => ({ call: callNamed('chat'), shape, grow })),
-  ];
-  for (const number of permutation(pairs.length, random)) {
-    const { call, shape, grow } = pairs[number] as (typeof pairs)[number];
-    yield { name: `${call.name}:${shape}`, run: (lane, stage) => grown(lane, stage, { call, shape, grow }) };
+  );
+
+const frameGrowths = (path: string): readonly Growth[] =>
+  Object.entries(RESPONSES_BODIES).map(([shape, grow]) => ({
+    name: `${path}:${shape}`,
+    grow,
+    send: async (lane, text) => {
+      using socket = await connect(lane, path, { key: lane.keyFor('spoilt') });
+      socket.send(`{"type":"response.create",${text.slice(1)}`);
+      await socket.rest();
+    },
+  }));
+
+const replyGrowths = (call: HttpCall): readonly Growth[] =>
+  Object.entries(GROWING_REPLIES).map(([shape, grow]) => ({
+    name: `${call.name}:reply of ${shape}`,
+    grow,
+    send: (lane, text) =>
+      runCall(lane, call, {
+        plan: { exchange: 0, answer: (_, gateway) => void gateway.end(crudeHead(200, { 'content-type': 'text/event-stream' }) + text) },
+        said: 'spoilt',
+      }),
+  }));
+
+function* casesOf(random: SeededRandom): Generator<Case> {
+  const all = growths();
+  for (const number of permutation(all.length, random)) {
+    const one = all[number] as Growth;
+    yield { name: one.name, run: (lane, stage) => grown(lane, stage, one) };
   }
 }
 
-interface Shape {
-  readonly call: HttpCall;
-  readonly shape: string;
-  readonly grow: Growing;
-}
-
-async function grown(lane: Lane, stage: Stage, { call, shape, grow }: Shape): Promise<void> {
+async function grown(lane: Lane, stage: Stage, { name, grow, send }: Growth): Promise<void> {
   const [few, many] = [grow(SMALL), grow(SMALL * FACTOR)];
   let growth = Number.POSITIVE_INFINITY;
   let perKb = Number.POSITIVE_INFINITY;
   // Another process may have had the caches: the least of some tries counts.
   for (let tries = 0; tries < TRIES && (growth > MOST_GROWTH || perKb > MOST_MS_PER_KB); tries++) {
-    const small = await costOf(lane, stage, { call, body: few });
-    const large = await costOf(lane, stage, { call, body: many });
+    const small = await costOf(lane, stage, () => send(lane, few));
+    const large = await costOf(lane, stage, () => send(lane, many));
     growth = Math.min(growth, Math.max(large, FLOOR_MS) / Math.max(small, FLOOR_MS));
     perKb = Math.min(perKb, large / (many.length / 1_024));
   }
-  stage.note('worst CPU ms per KB', { value: perKb, of: `${call.name}, ${shape}` });
+  stage.note('worst CPU ms per KB', { value: perKb, of: name });
   expect(growth <= MOST_GROWTH, () => `${FACTOR} times the bytes cost ${growth.toFixed(1)} times the processor time`);
   expect(perKb <= MOST_MS_PER_KB, () => `${perKb.toFixed(2)} ms of processor time for each KB`);
 }
 
 /** Milliseconds. */
-async function costOf(lane: Lane, { program }: Stage, { call, body }: { readonly call: HttpCall; readonly body: string }): Promise<number> {
-  await lane.restore();
+async function costOf(lane: Lane, { program }: Stage, send: () => Promise<unknown>): Promise<number> {
+  await lane.heal();
   const before = await program.cpu();
-  await runCall(lane, { ...call, reply: 'any', body: Buffer.from(body) }, { said: 'spoilt' });
+  await send();
   return ((await program.cpu()) - before) / 1_000;
 }

@@ -1,40 +1,55 @@
-// Providers that answer what no honest one does: each such answer to each call, at each of its exchanges.
+// Providers that answer what no honest one does: each such answer to each call, at each of its exchanges, and to the upgrade of each websocket.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
-import type { HttpCall } from '../calls/call.ts';
 import { DISPATCHED_CALLS } from '../calls/http-calls.ts';
 import { runCall } from '../calls/run-call.ts';
+import { runSocketCall } from '../calls/run-socket-call.ts';
+import { SOCKET_CALLS } from '../calls/socket-calls.ts';
 import { HOSTILE_ANSWERS, type HostileAnswer } from '../corpus/hostile-answers.ts';
+import type { Lane } from '../stage/lane.ts';
+import type { HandAnswer } from '../wire/exchanges.ts';
 
 export const hostileAnswers: Attack = {
   name: 'hostile-answers',
   title: 'answers over HTTP that no honest provider gives',
   stage: 'ordinary',
   // Answers without end take what the provider can send.
-  lanes: 6,
-  sample: 120,
+  lanes: 4,
+  sample: 80,
   async cases(_stage, random) {
-    const pairs = DISPATCHED_CALLS.flatMap((call) =>
-      Array.from({ length: call.exchanges }, (_, exchange) => HOSTILE_ANSWERS.map((hostile) => ({ call, exchange, hostile }))).flat(),
+    const http = DISPATCHED_CALLS.flatMap((call) =>
+      Array.from(
+        { length: call.exchanges },
+        (_, exchange): Target => ({
+          name: `${call.name} ${exchange}`,
+          run: (lane, answer) => runCall(lane, call, { plan: { exchange, answer }, said: 'spoilt' }),
+        }),
+      ),
     );
-    return casesOf(pairs, random);
+    const sockets = SOCKET_CALLS.map(
+      (call): Target => ({
+        name: call.name,
+        run: (lane, answer) => runSocketCall(lane, call, { plan: { exchange: 0, answer }, said: 'spoilt' }),
+      }),
+    );
+    return casesOf([...http, ...sockets], random);
   },
 };
 
-interface Pair {
-  readonly call: HttpCall;
-  readonly exchange: number;
-  readonly hostile: HostileAnswer;
+interface Target {
+  readonly name: string;
+  run(lane: Lane, answer: HandAnswer): Promise<unknown>;
 }
 
-function* casesOf(pairs: readonly Pair[], random: SeededRandom): Generator<Case> {
-  for (const number of permutation(pairs.length, random)) {
-    const { call, exchange, hostile } = pairs[number] as Pair;
+function* casesOf(targets: readonly Target[], random: SeededRandom): Generator<Case> {
+  for (const number of permutation(targets.length * HOSTILE_ANSWERS.length, random)) {
+    const target = targets[number % targets.length] as Target;
+    const { name, answer } = HOSTILE_ANSWERS[Math.floor(number / targets.length)] as HostileAnswer;
     yield {
-      name: `${call.name} ${exchange}:${hostile.name}`,
+      name: `${target.name}:${name}`,
       run: async (lane) => {
         await lane.restore();
-        await runCall(lane, call, { plan: { exchange, answer: hostile.answer }, said: 'spoilt' });
+        await target.run(lane, answer);
       },
     };
   }

@@ -77,7 +77,7 @@ async function checkStore(stage: Stage, told: readonly string[]): Promise<void> 
 /** Tokens that were rotated are those that the gateway has; but where it was killed before the new ones could be on disk. */
 async function checkLogins(stage: Stage, killedAt: number): Promise<void> {
   for (const lane of stage.lanes) {
-    await lane.restore();
+    await lane.heal();
     try {
       await runClean(lane, callNamed('native'));
     } catch (thrown) {

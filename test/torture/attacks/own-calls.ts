@@ -1,4 +1,4 @@
-// What the gateway asks accounts for by itself, broken at every byte or answered as no honest provider does: catalogs and tokens.
+// What the gateway asks accounts for by itself, broken at every byte or answered as no honest provider does: catalogs, tokens and usage.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
 import { type Attack, type Case, permutation, pick } from '../attack.ts';
@@ -12,17 +12,20 @@ import type { Stage } from '../stage/stage.ts';
 import type { OwnCall, Plan } from '../wire/exchanges.ts';
 import { WIRE_FAULTS } from '../wire/faulty-writer.ts';
 
+/** What each case attacks. */
+const OWN: readonly OwnCall[] = ['token', 'token', 'catalog', 'usage'];
+
 const QUICK_FAULTS = ['cut', 'reset', 'corrupt', 'part'] as const;
 
 /** Of the catalog: 14 KB with its head. */
-const BYTES: Readonly<Record<'catalog' | 'token', number>> = { catalog: 14_000, token: 450 };
+const BYTES: Readonly<Record<OwnCall, number>> = { catalog: 14_000, token: 450, usage: 700 };
 
 export const ownCalls: Attack = {
   name: 'own-calls',
-  title: 'catalogs and tokens broken at each byte, or answered falsely',
+  title: 'catalogs, tokens and usage broken at each byte, or answered falsely',
   stage: 'logins',
   lanes: 1,
-  sample: 12,
+  sample: 8,
   // A refused log-in is one.
   allows: { logged: ['credential_refused'] },
   async cases(_stage, random) {
@@ -32,7 +35,7 @@ export const ownCalls: Attack = {
 
 function* casesOf(random: SeededRandom): Generator<Case> {
   for (const number of permutation(1_000_000, random)) {
-    const own: OwnCall = random.next() < 0.6 ? 'token' : 'catalog';
+    const own = pick(OWN, random);
     if (random.next() < 0.3) {
       const { name, answer } = pick(HOSTILE_ANSWERS, random);
       yield caseOf(`${number}:${own}:${name}`, own, { exchange: own, answer });
@@ -48,8 +51,12 @@ function* casesOf(random: SeededRandom): Generator<Case> {
 
 const caseOf = (name: string, own: OwnCall, plan: Plan): Case => ({
   name,
-  run: (lane, stage) => (own === 'token' ? refreshed(lane, stage, plan) : reread(lane, stage, plan)),
+  run: (lane, stage) => RUNS[own](lane, stage, plan),
 });
+
+const USAGE = '/backend-api/meter/usage';
+/** The interval of an account whose reads fail. */
+const STALE_MS = 41 * 60_000;
 
 /** The gateway waits so long for a token. */
 const TOKEN_MS = 15_000;
@@ -79,10 +86,30 @@ async function reread(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   await recovers(lane, stage);
 }
 
+/** Usage that is read again: evidence is stale. What a read brings is bounded by what is believed of it. */
+async function remeasured(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
+  // An account whose token was spent in an earlier case is not asked.
+  for (const account of lane.accounts) await logIn(stage, account);
+  const before = lane.exchanges.own.length;
+  const isRead = (): true | undefined => lane.exchanges.own.slice(before).some(({ path }) => path === USAGE) || undefined;
+  lane.exchanges.next(plan);
+  await stage.program.shiftClock(STALE_MS);
+  await stage.reconfigure();
+  await until('a usage read', isRead, TOKEN_MS);
+  lane.exchanges.next();
+  await recovers(lane, stage);
+}
+
+const RUNS: Readonly<Record<OwnCall, (lane: Lane, stage: Stage, plan: Plan) => Promise<void>>> = {
+  token: refreshed,
+  catalog: reread,
+  usage: remeasured,
+};
+
 /** With another log-in where the provider has spent the token, the accounts serve again; a refresh that hangs ends first. */
 async function recovers(lane: Lane, stage: Stage): Promise<void> {
   const served = async (): Promise<true | undefined> => {
-    for (let i = 0; i < 4; i++) await lane.restore();
+    await lane.heal();
     const { kind } = await runCall(lane, native, { said: 'spoilt', patienceMs: TOKEN_MS });
     if (kind === 'whole') return true;
     for (const account of lane.accounts) await logIn(stage, account);

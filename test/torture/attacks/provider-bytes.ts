@@ -1,4 +1,5 @@
-// Replies of accounts over HTTP, broken at every byte: cut, reset, silent, changed, shortened, lengthened, or only late.
+// Replies of accounts over HTTP, broken at every byte: cut, reset, silent, changed, shortened, lengthened, or only late. And accounts that leave
+// when they have read so much of the request.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
@@ -6,7 +7,8 @@ import { DISPATCHED_CALLS } from '../calls/http-calls.ts';
 import { runCall, runClean } from '../calls/run-call.ts';
 import type { Outcome } from '../calls/verdict.ts';
 import { expect, shown } from '../finding.ts';
-import type { Exchange } from '../wire/exchanges.ts';
+import type { Lane } from '../stage/lane.ts';
+import type { Exchange, HandAnswer, Plan } from '../wire/exchanges.ts';
 import { WIRE_FAULTS, type WireFault } from '../wire/faulty-writer.ts';
 
 /** Of the faults after which the gateway waits for a deadline, one byte in so many. */
@@ -24,8 +26,10 @@ export const providerBytes: Attack = {
     for (const call of DISPATCHED_CALLS) {
       await runClean(lane, call);
       // The wire has the whole reply when the client has its answer; a reply of events may end a moment later.
-      const targets = lane.exchanges.list.map(({ passed }, exchange) => casesOf(call, { exchange, bytes: passed }, random));
-      sources.push(interleaved(targets));
+      const { list } = lane.exchanges;
+      const replies = list.map(({ passed }, exchange) => casesOf(call, { exchange, bytes: passed }, random));
+      const requests = list.map(({ request }, exchange) => leavingCases(call, { exchange, bytes: request.length }, random));
+      sources.push(interleaved([...replies, ...requests]));
     }
     return interleaved(sources);
   },
@@ -50,14 +54,42 @@ function* casesOf(call: HttpCall, { exchange, bytes }: Target, random: SeededRan
   }
 }
 
+function* leavingCases(call: HttpCall, { exchange, bytes }: Target, random: SeededRandom): Generator<Case> {
+  for (const number of permutation(bytes * 2, random)) {
+    const how = number % 2 === 0 ? 'cut' : 'reset';
+    const at = Math.floor(number / 2);
+    yield {
+      name: `${call.name} ${exchange}:${how} behind ${at} of the request`,
+      run: (lane) => left(lane, call, { exchange, answer: leaving(at, how) }),
+    };
+  }
+}
+
+/** Ends the connection when it has read so many bytes of the request. */
+const leaving =
+  (at: number, how: 'cut' | 'reset'): HandAnswer =>
+  (_writer, gateway, request) => {
+    let read = request.length;
+    const leave = (): void => void (how === 'cut' ? gateway.end() : gateway.resetAndDestroy());
+    if (read >= at) leave();
+    else
+      gateway.on('data', (more: Buffer) => {
+        read += more.length;
+        if (read >= at) leave();
+      });
+  };
+
+async function left(lane: Lane, call: HttpCall, plan: Plan): Promise<void> {
+  await lane.restore();
+  await runCall(lane, call, { plan });
+  const { length } = lane.exchanges.list;
+  if (call.retry === 'never') expect(length === 1, () => `${length} requests to accounts of one that can be sent once`);
+}
+
 /** Faults that change what the reply says. */
 export const SPOILING: ReadonlySet<WireFault['kind']> = new Set(['corrupt', 'drop', 'surplus']);
 
-async function broken(
-  lane: Parameters<Case['run']>[0],
-  call: HttpCall,
-  plan: { readonly exchange: number; readonly fault: WireFault },
-): Promise<void> {
+async function broken(lane: Lane, call: HttpCall, plan: { readonly exchange: number; readonly fault: WireFault }): Promise<void> {
   await lane.restore();
   const { kind } = plan.fault;
   const said = SPOILING.has(kind) ? 'spoilt' : 'as ever';

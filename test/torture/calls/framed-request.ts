@@ -99,21 +99,23 @@ export async function runFramed(lane: Lane, request: FramedRequest): Promise<voi
   if (answers.some(({ status }) => status === 408)) return;
   const expected = requests.flatMap((one) => dispatched(one, row, mark) ?? []);
   const own = (): readonly string[] =>
-    lane.exchanges.list.flatMap(({ path, request: sent }) => (unchunked(sent).includes(mark) ? (path.split('?')[0] ?? '') : []));
+    lane.exchanges.list.flatMap(({ path, request: sent }) => (unchunked(sent).includes(mark) ? withoutQuery(path) : []));
   // The gateway may refuse more than the rules do, or close the connection; then nothing behind it is read.
   const all = (): true | undefined => own().length >= expected.length || undefined;
   if (isServed && refused === -1 && answers.length === requests.length) await until(`${expected} at the accounts: ${told()}`, all, 2_000);
-  const streamed = [...requests, ...(begun ? [begun] : [])].flatMap(({ path }) => (STREAMED.has(path) ? path : []));
+  const streamed = [...requests, ...(begun ? [begun] : [])].map(({ path }) => withoutQuery(path)).filter((path) => STREAMED.has(path));
   const surplus = without(own(), [...expected, ...streamed]);
   expect(surplus.length === 0, () => `${surplus} went to accounts beside ${expected}: ${told()}`);
 }
+
+const withoutQuery = (path: string): string => path.split('?')[0] ?? '';
 
 /** A body that streams goes out in chunks as it came in. */
 const unchunked = (request: Buffer): string => request.toString('latin1').replace(/\r\n[0-9a-f]+\r\n/g, '');
 
 /** Where the rules of the gateway send a request; undefined where they refuse it, or answer it themselves. */
 function dispatched({ method, path, headers, body }: StrictRequest, row: FramedRow, mark: string): string | undefined {
-  const to = method === 'POST' ? DISPATCHED[path.split('?')[0] ?? ''] : undefined;
+  const to = method === 'POST' ? DISPATCHED[withoutQuery(path)] : undefined;
   // A header that is named in Connection is for the next hop alone: then the request has no key.
   const isKeyed = !(headers.get('connection') ?? '').includes('authorization');
   const isWhole = body === row.body.replaceAll('MARK', mark) || isJson(body);

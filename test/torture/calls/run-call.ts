@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../proxy/turn/json.ts';
 import { isObject } from '../../../proxy/turn/json.ts';
 import { eventsOf } from '../../support/gateway.ts';
-import type { Answer } from '../client/answers.ts';
+import { type Answer, readAnswers } from '../client/answers.ts';
 import { rawCall } from '../client/raw-call.ts';
 import { expect, shown } from '../finding.ts';
 import type { Lane } from '../stage/lane.ts';
@@ -31,6 +31,7 @@ export async function runCall(lane: Lane, call: HttpCall, { plan, said = 'as eve
   const outcome = outcomeOf(call, seen, said);
   const { answer } = outcome;
   const usage = call.metered && outcome.kind === 'whole' && said === 'as ever' ? usageIn(answer) : undefined;
+  if (usage) checkUsage(usage, lane);
   lane.told.set(answer.headers['x-request-id'] ?? '', { status: answer.status, ...(usage ? { usage } : {}) });
   return outcome;
 }
@@ -40,6 +41,14 @@ export async function runClean(lane: Lane, call: HttpCall): Promise<Answer> {
   const { kind, answer } = await runCall(lane, call);
   expect(kind === 'whole', () => `${call.name} without a fault: ${answer.status} ${shown(answer.body)}`);
   return answer;
+}
+
+/** A client is told the usage that the account stated in the reply that it was served from. */
+function checkUsage(told: readonly [number, number], { exchanges: { list } }: Lane): void {
+  const last = list.at(-1);
+  const [reply] = last && !last.answered ? readAnswers(last.reply).answers : [];
+  const stated = reply?.isWhole ? usageIn(reply) : undefined;
+  if (stated) expect(String(stated) === String(told), () => `the account stated a usage of ${stated}, and the client was told ${told}`);
 }
 
 /** The tokens that an answer states. */

@@ -10,12 +10,16 @@ export interface RawRequest {
   readonly pieces: readonly Buffer[];
   /** Whether it leaves after the last piece, by the end of its side or by a reset. */
   readonly leaves: 'never' | 'end' | 'reset';
+  /** It waits for this behind the last piece before it leaves. */
+  readonly leavesWhen?: Promise<unknown>;
   /** How many whole answers it waits for; past them it leaves. */
   readonly answers: number;
   /** Waits for the end of the connection too: what was refused for its bytes must not be read on. */
   readonly untilClosed?: boolean;
   /** In the place of whole answers: whether these bytes are all that the client waits for. */
   readonly isOver?: (bytes: Buffer) => boolean;
+  /** False: it takes nothing of what is sent to it. */
+  readonly isReading?: boolean;
   readonly methods?: readonly string[];
   readonly patienceMs?: number;
 }
@@ -30,7 +34,7 @@ export interface Seen extends Read {
 
 export async function rawCall(
   url: string,
-  { pieces, leaves, answers, untilClosed, isOver, methods, patienceMs = PATIENCE_MS }: RawRequest,
+  { pieces, leaves, leavesWhen, answers, untilClosed, isOver, isReading = true, methods, patienceMs = PATIENCE_MS }: RawRequest,
 ): Promise<Seen> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
@@ -40,19 +44,20 @@ export async function rawCall(
   let isLate = false;
   const over = Promise.withResolvers<void>();
   const read = (): Read => readAnswers(Buffer.concat(chunks), methods);
-  socket.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (isOver) {
-      if (isOver(Buffer.concat(chunks))) over.resolve();
-      return;
-    }
-    // A long answer is not read again with each of its chunks.
-    if (untilClosed || (bytes < wholeAt && !chunk.subarray(-5).equals(LAST_CHUNK))) return;
-    const seen = read();
-    if (seen.fault !== undefined || seen.answers.filter(({ isWhole }) => isWhole).length >= answers) over.resolve();
-    wholeAt = seen.wholeAt;
-  });
+  if (isReading)
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (isOver) {
+        if (isOver(Buffer.concat(chunks))) over.resolve();
+        return;
+      }
+      // A long answer is not read again with each of its chunks.
+      if (untilClosed || (bytes < wholeAt && !chunk.subarray(-5).equals(LAST_CHUNK))) return;
+      const seen = read();
+      if (seen.fault !== undefined || seen.answers.filter(({ isWhole }) => isWhole).length >= answers) over.resolve();
+      wholeAt = seen.wholeAt;
+    });
   socket.on('end', () => {
     ended ??= 'fin';
     over.resolve();
@@ -67,7 +72,9 @@ export async function rawCall(
     over.resolve();
   }, patienceMs);
   await Promise.race([once(socket, 'connect').catch(() => undefined), over.promise]);
-  await send(socket, pieces, leaves);
+  await send(socket, pieces);
+  await leavesWhen;
+  await leave(socket, leaves);
   if (leaves === 'reset') over.resolve();
   await over.promise;
   clearTimeout(deadline);
@@ -77,13 +84,16 @@ export async function rawCall(
 
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
-async function send(socket: Socket, pieces: readonly Buffer[], leaves: RawRequest['leaves']): Promise<void> {
+async function send(socket: Socket, pieces: readonly Buffer[]): Promise<void> {
   for (const [i, piece] of pieces.entries()) {
     if (socket.destroyed) return;
     // A piece is a packet of its own as far as that can be had.
     if (i > 0) await immediate();
     socket.write(piece);
   }
+}
+
+async function leave(socket: Socket, leaves: RawRequest['leaves']): Promise<void> {
   if (leaves === 'end') socket.end();
   if (leaves === 'reset') {
     await immediate();

@@ -1,4 +1,7 @@
-// THE LIST of shapes of a request body that grow: in depth, in width, in length, in what rules look for. The cost of each must grow with its bytes.
+// THE LIST of shapes of a request body that grow: in depth, in width, in length, in what rules look for; and of forms and of replies. The cost of each must grow with its
+// bytes.
+import type { JsonObject } from '../../../proxy/turn/json.ts';
+import { BOUNDARY } from '../../support/form.ts';
 
 /** @returns JSON of about this many bytes */
 export type Growing = (bytes: number) => string;
@@ -112,4 +115,71 @@ export const CHAT_BODIES: Readonly<Record<string, Growing>> = {
     `{"model":"model-a","messages":[{"role":"user","content":"a"}],"tools":[${many(n, (i) => `{"type":"function","function":{"name":"f${i}","parameters":{"type":"object"}}}`)}]}`,
   'system messages': (n) => `{"model":"model-a","messages":[${many(n, (i) => `{"role":"system","content":"s${i}"}`)}]}`,
   'a long text': (n) => `{"model":"model-a","messages":[{"role":"user","content":"${'a'.repeat(n)}"}]}`,
+};
+
+/** Of any object, beside the members of an ordinary body. */
+const MEMBERS: Readonly<Record<string, Growing>> = {
+  'lists in lists': (n) => `"x":${nested(n, '[', '', ']')}`,
+  'objects in objects': (n) => `"x":${nested(n, '{"a":', '1', '}')}`,
+  'unknown members': (n) => many(n, (i) => `"x${i}":0`),
+  'one member many times': (n) => many(n, () => '"x":0'),
+  'a list': (n) => `"x":[${many(n, (i) => `{"a":${i}}`)}]`,
+  numbers: (n) => `"x":[${many(n, (i) => `${i}.5e3`)}]`,
+  'a long number': (n) => `"x":${'9'.repeat(n)}`,
+  'a long text': (n) => `"x":"${'a'.repeat(n)}"`,
+  'a long text of one escape': (n) => `"x":"${'\\u0000'.repeat(times(n, '\\u0000'))}"`,
+  'lone surrogates': (n) => `"x":"${'\\ud800'.repeat(times(n, '\\ud800'))}"`,
+  'white space': (n) => `${' '.repeat(n)}"x":0`,
+};
+
+/** The body of a call with members that grow, and each of its own texts as a long one. */
+export function grownBodies(body: JsonObject): Readonly<Record<string, Growing>> {
+  const own = JSON.stringify(body).slice(0, -1);
+  const texts = Object.keys(body).filter((name) => typeof body[name] === 'string');
+  return {
+    ...Object.fromEntries(Object.entries(MEMBERS).map(([name, grow]) => [name, (n: number) => `${own},${grow(n)}}`])),
+    ...Object.fromEntries(texts.map((name) => [`a long ${name}`, (n: number) => JSON.stringify({ ...body, [name]: 'a'.repeat(n) })])),
+  };
+}
+
+const part = (name: string, value: string, more = ''): string =>
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+
+/** What stands before the parts of a form. */
+export const GROWING_PARTS: Readonly<Record<string, Growing>> = {
+  fields: (n) => many(n, (i) => part(`f${i}`, 'a')).replaceAll('\r\n,--', '\r\n--'),
+  'one field many times': (n) => part('prompt', 'a').repeat(times(n, part('prompt', 'a'))),
+  files: (n) => part('f', 'a', '; filename="f"').repeat(times(n, part('f', 'a', '; filename="f"'))),
+  'a long field': (n) => part('prompt', 'a'.repeat(n)),
+  'a long file': (n) => part('image[]', 'a'.repeat(n), '; filename="f"'),
+  'line ends and hyphens': (n) => part('prompt', '\r\n--'.repeat(n / 4)),
+  'nearly the delimiter': (n) => part('prompt', `\r\n--${BOUNDARY.slice(0, -1)}`.repeat(n / 24)),
+  'a long part header': (n) => part('prompt', 'a', `; x="${'a'.repeat(n)}"`),
+  'a preamble': (n) => `${'p'.repeat(n)}\r\n`,
+};
+
+const data = (json: string): string => `data: ${json}\n\n`;
+const END =
+  '{"type":"response.completed","sequence_number":9,"response":{"id":"r","object":"response","status":"completed","model":"model-a","output":[]}}';
+const ended = (output: string): string => END.replace('"output":[]', `"output":[${output}]`);
+const content = (text: string): string => `{"type":"message","id":"m","content":[{"type":"output_text","text":"${text}"}]}`;
+
+/** Of the events of a reply. */
+export const GROWING_REPLIES: Readonly<Record<string, Growing>> = {
+  deltas: (n) => data('{"type":"response.output_text.delta","delta":"a"}').repeat(n / 60) + data(END),
+  'unknown events': (n) => data('{"type":"tomorrow"}').repeat(n / 26) + data(END),
+  'empty events': (n) => 'data:\n\n'.repeat(n / 7) + data(END),
+  comments: (n) => ': a\n'.repeat(n / 4) + data(END),
+  'empty lines': (n) => '\n'.repeat(n) + data(END),
+  'lines of one event': (n) => `${'data:\n'.repeat(n / 6)}${data(END)}`,
+  'field names': (n) => `${'x'.repeat(n)}\n\n${data(END)}`,
+  'a long event': (n) => data(`{"type":"response.output_text.delta","delta":"${'a'.repeat(n / 4)}"}`) + data(END),
+  'a deep event': (n) => data(`{"type":"response.output_item.done","item":${nested(n / 4, '[', '', ']')}}`) + data(END),
+  items: (n) =>
+    data('{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"a","content":[]}}').repeat(n / 400) +
+    data(END),
+  'arguments of a call': (n) =>
+    data('{"type":"response.function_call_arguments.delta","item_id":"f","output_index":0,"delta":"a"}').repeat(n / 100) + data(END),
+  'a long end': (n) => data(ended(content('a'.repeat(n / 8)))),
+  'an end of many items': (n) => data(ended(many(n / 8, () => content('a')))),
 };

@@ -28,8 +28,7 @@ const kept =
     void gateway.write(text);
 
 /** Twice what a reply may hold. */
-const ENDLESS_BYTES = 8 << 20;
-const ENDLESS_PIECES = 50_000;
+const ENDLESS_BYTES = 2 << 20;
 
 /** Sends the same piece again and again, until the gateway closes the connection or the bound shows that it never will. */
 const endless =
@@ -37,10 +36,11 @@ const endless =
   (_writer, gateway) => {
     gateway.write(head);
     const chunk = Buffer.from(piece.repeat(Math.max(1, Math.floor(16_384 / piece.length))));
-    repeat(gateway, chunk, Math.min(ENDLESS_BYTES, piece.length < 4 ? ENDLESS_BYTES : piece.length * ENDLESS_PIECES));
+    repeat(gateway, chunk, ENDLESS_BYTES);
   };
 
-function repeat(gateway: Socket, chunk: Buffer, left: number): void {
+/** Sends the same bytes until the gateway closes the connection, as fast as it reads. */
+export function repeat(gateway: Socket, chunk: Buffer, left: number): void {
   if (gateway.destroyed || left <= 0) return;
   const next = (): void => repeat(gateway, chunk, left - chunk.length);
   if (gateway.write(chunk)) setImmediate(next);

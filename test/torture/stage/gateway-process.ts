@@ -25,10 +25,13 @@ export interface Vitals {
   readonly cpuMicroseconds: number;
 }
 
-export interface LogLine {
-  readonly level: string;
-  readonly event: string;
-  readonly [field: string]: unknown;
+export interface StartOptions {
+  readonly config: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** A command that runs the rest of its line elsewhere, such as in another namespace. */
+  readonly inside?: readonly string[] | undefined;
+  /** Gets the lines of its stderr; those of a process that could not start are in the error alone. */
+  readonly written: string[];
 }
 
 export class GatewayProcess {
@@ -36,44 +39,40 @@ export class GatewayProcess {
   readonly adminUrl: string;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   readonly #child: ChildProcess;
-  readonly #lines: string[];
 
-  private constructor(child: ChildProcess, lines: string[], urls: readonly [main: string, admin: string]) {
+  private constructor(child: ChildProcess, urls: readonly [main: string, admin: string]) {
     this.#child = child;
-    this.#lines = lines;
     [this.url, this.adminUrl] = urls;
     this.ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   }
 
-  /**
-   * Resolves once it accepts connections.
-   * @param inside a command that runs the rest of its line elsewhere, such as in another namespace
-   */
-  static async start(config: string, env: NodeJS.ProcessEnv, inside: readonly string[] = []): Promise<GatewayProcess> {
+  /** Resolves once it accepts connections. */
+  static async start({ config, env, inside = [], written }: StartOptions): Promise<GatewayProcess> {
     const hook = fileURLToPath(new URL('./hook.ts', import.meta.url));
     const node = ['--expose-gc', '--import', import.meta.resolve('tsx/esm'), '--import', hook, MAIN, 'serve', '--config', config];
     const [program = '', ...args] = [...inside, process.execPath, ...node];
     const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
-    const lines: string[] = [];
     let [out, rest] = ['', ''];
+    const from = written.length;
     child.stdout?.on('data', (text) => {
       out += text;
     });
     child.stderr?.on('data', (text) => {
       const [...whole] = (rest + text).split('\n');
       rest = whole.pop() ?? '';
-      lines.push(...whole);
+      written.push(...whole);
     });
     const urls = await until(
       'the gateway to serve',
       () => {
-        if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}: ${[...lines, rest].join('\n')}`);
+        if (child.exitCode !== null)
+          throw new Error(`the gateway ended with ${child.exitCode}: ${[...written.splice(from), rest].join('\n')}`);
         const [, main, admin] = /poolgate serves (http:\/\/[^,\s]+), admin (\S+)/.exec(out) ?? [];
         return main !== undefined && admin !== undefined ? ([main, admin] as const) : undefined;
       },
       START_MS,
     );
-    return new GatewayProcess(child, lines, urls);
+    return new GatewayProcess(child, urls);
   }
 
   get pid(): number {
@@ -82,12 +81,6 @@ export class GatewayProcess {
 
   get isRunning(): boolean {
     return this.#child.exitCode === null && this.#child.signalCode === null;
-  }
-
-  /** What stands on its stderr: lines of its log, and in `other` what no log line is, such as a warning of Node. */
-  get written(): { readonly log: readonly LogLine[]; readonly other: readonly string[] } {
-    const log = this.#lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine);
-    return { log, other: this.#lines.filter((line) => !line.startsWith('{')) };
   }
 
   vitals(): Promise<Vitals> {

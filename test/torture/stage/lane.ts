@@ -54,16 +54,25 @@ export class Lane {
     return keyOf(this.number, said);
   }
 
-  /** Ends the cooldowns of its accounts, so that the next turn has both. Not each time: a lane with one account left is a case of its own. */
+  /** Heals its accounts before a case. Not before each: a lane with one account left is a case of its own. */
   async restore(): Promise<void> {
     this.#sinceRestored = (this.#sinceRestored + 1) % 4;
-    if (this.#sinceRestored !== 1) return;
+    if (this.#sinceRestored === 1) await this.heal();
+  }
+
+  /** As an operator does: ends the cooldowns of its accounts, and their need for another log-in. */
+  async heal(): Promise<void> {
     for (const account of this.accounts) {
-      const answer = await fetch(`${this.#program().adminUrl}/account/restore?id=${account}`, { method: 'POST', headers: COMMAND });
-      await answer.arrayBuffer();
-      // 409: it needs another log-in.
-      if (answer.status !== 200 && answer.status !== 409) throw new Error(`restoring ${account}: ${answer.status}`);
+      // 409: it needs another log-in, which is to read its credential again.
+      if ((await this.#command('restore', account)) === 409) await this.#command('relogin', account);
     }
+  }
+
+  async #command(action: 'restore' | 'relogin', account: string): Promise<number> {
+    const answer = await fetch(`${this.#program().adminUrl}/account/${action}?id=${account}`, { method: 'POST', headers: COMMAND });
+    await answer.arrayBuffer();
+    if (answer.status !== 200 && answer.status !== 409) throw new Error(`${action} of ${account}: ${answer.status}`);
+    return answer.status;
   }
 
   async close(): Promise<void> {

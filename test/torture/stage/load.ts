@@ -1,9 +1,11 @@
 // Load on some lanes: calls one after the other, until it is stopped; keeps what clients were told, and when.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { pick } from '../attack.ts';
-import type { HttpCall } from '../calls/call.ts';
+import type { HttpCall, SocketCall } from '../calls/call.ts';
 import { HTTP_CALLS } from '../calls/http-calls.ts';
 import { runCall } from '../calls/run-call.ts';
+import { runSocketCall } from '../calls/run-socket-call.ts';
+import { SOCKET_CALLS } from '../calls/socket-calls.ts';
 import { Finding } from '../finding.ts';
 import type { Lane } from './lane.ts';
 import type { Stage } from './stage.ts';
@@ -19,6 +21,9 @@ export interface LoadReport {
 /** Without those that take long. */
 const CALLS: readonly HttpCall[] = HTTP_CALLS.filter(({ exchanges }) => exchanges < 2);
 
+/** The share of calls on websockets. */
+const SOCKETS = 0.2;
+
 /** As many as a machine with two processors can serve. */
 export const LOAD_LANES = 4;
 
@@ -26,12 +31,15 @@ export class Load {
   #stopped = false;
   readonly #working: Promise<unknown>;
   readonly #random: SeededRandom;
+  readonly #sockets: readonly SocketCall[];
   #calls = 0;
   readonly #found: { at: number; message: string }[] = [];
   readonly #told = new Map<string, number>();
 
-  constructor(stage: Stage, random: SeededRandom) {
+  /** @param sockets the calls on websockets among them */
+  constructor(stage: Stage, random: SeededRandom, sockets: readonly SocketCall[] = SOCKET_CALLS) {
     this.#random = random;
+    this.#sockets = sockets;
     this.#working = Promise.all(stage.lanes.slice(0, LOAD_LANES).map((lane) => this.#work(lane)));
   }
 
@@ -41,14 +49,18 @@ export class Load {
     return { calls: this.#calls, found: this.#found, told: this.#told };
   }
 
+  async #ask(lane: Lane, call: HttpCall): Promise<void> {
+    const { kind, answer } = await runCall(lane, call);
+    if (kind !== 'whole') throw new Finding(`${call.name}: ${answer.status} ${answer.body.toString().slice(0, 300)}`);
+    this.#told.set(answer.headers['x-request-id'] ?? '', performance.now());
+  }
+
   async #work(lane: Lane): Promise<void> {
     while (!this.#stopped) {
       this.#calls += 1;
-      const call = pick(CALLS, this.#random);
       try {
-        const { kind, answer } = await runCall(lane, call);
-        if (kind !== 'whole') throw new Finding(`${call.name}: ${answer.status} ${answer.body.toString().slice(0, 300)}`);
-        this.#told.set(answer.headers['x-request-id'] ?? '', performance.now());
+        if (this.#random.next() < SOCKETS) await framed(lane, pick(this.#sockets, this.#random));
+        else await this.#ask(lane, pick(CALLS, this.#random));
       } catch (thrown) {
         this.#found.push({ at: performance.now(), message: thrown instanceof Error ? thrown.message : String(thrown) });
         // A gateway that is down refuses at once.
@@ -56,4 +68,12 @@ export class Load {
       }
     }
   }
+}
+
+async function framed(lane: Lane, call: SocketCall): Promise<void> {
+  const turns = await runSocketCall(lane, call);
+  const last = turns.at(-1)?.frames.at(-1);
+  const isWhole = turns.length === call.frames.length && last?.type === 'response.completed';
+  if (!isWhole)
+    throw new Finding(`${call.name}: ${turns.map(({ end, code }) => `${end} ${code ?? ''}`)}, at the end ${JSON.stringify(last)}`);
 }

@@ -39,7 +39,7 @@ export function settingsFor(lanes: number, folder: string, urlOf: (account: stri
     limits: {
       request_body_bytes: 4_194_304,
       bodies_in_memory_bytes: 33_554_432,
-      upstream_event_bytes: 4_194_304,
+      upstream_event_bytes: 1_048_576,
       replies_in_memory_bytes: 33_554_432,
       file_bytes: 1_048_576,
       upload_bytes: 4_194_304,

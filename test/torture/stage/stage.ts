@@ -1,8 +1,9 @@
 // The stage of an attack: the provider in this process, a wire to each of its accounts, and the gateway in a process of its own.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
+import type { Draft } from '../../support/gateway.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 import { until } from '../../support/until.ts';
 import { Database } from './database.ts';
@@ -33,6 +34,8 @@ export class Stage {
   readonly upstream: Upstream;
   readonly lanes: readonly Lane[];
   readonly notes = new Map<string, Note>();
+  /** Lines of the stderr of all its processes, until they are taken. */
+  readonly #written: string[] = [];
   /** Undefined where the store is on the machine's own. */
   readonly disk: SmallDisk | undefined;
   #program: GatewayProcess | undefined;
@@ -89,9 +92,23 @@ export class Stage {
 
   /** Starts the gateway, or starts it again over the same store; resolves when it is ready. @throws Error with what it wrote, where it ends */
   async start(): Promise<void> {
-    this.#program = await GatewayProcess.start(this.configPath, { TORTURE_BEARER: BEARER }, this.disk?.inside);
+    this.#program = await GatewayProcess.start({
+      config: this.configPath,
+      env: { TORTURE_BEARER: BEARER },
+      inside: this.disk?.inside,
+      written: this.#written,
+    });
     const ready = async (): Promise<true | undefined> => ((await this.admin('/readyz')).status === 200 ? true : undefined);
     await until('the gateway to be ready', ready, READY_MS);
+  }
+
+  /** Changes a setting that no attack minds, and reloads the file. */
+  async reconfigure(): Promise<void> {
+    const draft = parse(readFileSync(this.configPath, 'utf8')) as Draft;
+    draft.retention = { requests_days: draft.retention?.requests_days === 31 ? 30 : 31 };
+    writeFileSync(this.configPath, stringify(draft, { aliasDuplicateObjects: false }));
+    const { status } = await this.admin('/reload', 'POST');
+    if (status !== 200) throw new Error(`the reload was answered ${status}`);
   }
 
   /** Turns that left a row so far, in all processes on this store. */
@@ -99,6 +116,11 @@ export class Stage {
     await this.admin('/requests?limit=1');
     const [row] = await this.database.all('SELECT count(*) AS count FROM requests');
     return Number(row?.count ?? 0);
+  }
+
+  /** What the gateway's processes wrote to stderr since it was last taken. */
+  takeWritten(): readonly string[] {
+    return this.#written.splice(0);
   }
 
   note(name: string, note: Note): void {

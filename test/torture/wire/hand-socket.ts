@@ -1,10 +1,18 @@
 // A websocket that an attack answers by hand: the upgrade is accepted, and the first frame of the gateway gets these frames.
 import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { HandAnswer } from './exchanges.ts';
 
-/** @param bytes of the frames, heads included; `ends` closes the connection behind them without a close frame */
+export interface HandSocketOptions {
+  /** Closes the connection behind the frames, without a close frame. */
+  readonly ends: boolean;
+  /** Writes what else there is. */
+  readonly more?: (gateway: Socket) => void;
+}
+
+/** @param bytes of the frames, heads included */
 export const handSocket =
-  (bytes: Buffer, { ends }: { readonly ends: boolean }): HandAnswer =>
+  (bytes: Buffer, { ends, more }: HandSocketOptions): HandAnswer =>
   (_writer, gateway, request) => {
     const key = /^sec-websocket-key: *(\S+)/im.exec(request.toString('latin1'))?.[1] ?? '';
     const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
@@ -14,5 +22,6 @@ export const handSocket =
     gateway.once('data', () => {
       if (ends) gateway.end(bytes);
       else gateway.write(bytes);
+      more?.(gateway);
     });
   };

@@ -82,7 +82,12 @@ function carry(gateway: Socket, { account, provider, exchanges }: WireOptions): 
     behind.pause();
     gateway.once('drain', () => behind.resume());
   });
-  gateway.on('end', () => behind.end()).on('close', end);
+  gateway.on('close', end).on('end', () => {
+    if (exchange) exchange.isOver = true;
+    behind.end();
+    // Nothing more comes of a reply that was stopped.
+    if (writer?.stopped === true) gateway.end();
+  });
   const ended = (): void => {
     if (writer?.stopped !== true && exchange?.answered !== true) gateway.end();
   };

@@ -1,0 +1,9 @@
+// THE LIST of cases that have found something: the short run has each of them, beside those that its seed chooses.
+import type { FixedCase } from './torture.ts';
+
+export const FIXED_CASES: readonly FixedCase[] = [
+  // The gateway sent a file's type as it came: the request failed, and its account was blamed.
+  { attack: 'client-bodies', case: 'public file:corrupt:104:0' },
+  // A body that had arrived was told to have stalled while its decoder waited for a thread.
+  { attack: 'client-bodies', case: 'chat:deflate of 8 MiB of zeros' },
+];
