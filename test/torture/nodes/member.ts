@@ -5,7 +5,7 @@ import type { PostgresServer } from '../../support/postgres.ts';
 import { Link } from '../../support/postgres-link.ts';
 import { type Ended, ServeProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
-import type { LogLine } from '../stage/gateway-process.ts';
+import type { LogLine } from '../';
 
 /** With the wait for a name whose process was killed, on a busy machine. */
 const READY_MS = 120_000;
