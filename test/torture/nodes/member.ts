@@ -5,13 +5,17 @@ import type { PostgresServer } from '../../support/postgres.ts';
 import { Link } from '../../support/postgres-link.ts';
 import { type Ended, ServeProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';
-import type { LogLine } from '../';
 
 /** With the wait for a name whose process was killed, on a busy machine. */
 const READY_MS = 120_000;
 
 /** How a start ends that cannot reach its database. */
 const NO_DATABASE = /ended with 1: .*store postgres:.*PostgreSQL: /s;
+
+interface LogLine {
+  readonly level: string;
+  readonly event: string;
+}
 
 /** Times are on the monotonic clock. */
 export interface Span {
