@@ -62,7 +62,9 @@ export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
         const now = driver.now();
         const [other] = await select(transaction, nodes, { where: [where('id = ?', node.id), where('expires_at > ?', now)] });
         if (other && !isSameProcess(other, node)) return { result: { taken: here(other) }, batch: new Map() };
-        if (former !== undefined) await transaction.run('UPDATE key_grants SET node = $1 WHERE node = $2', [token, former]);
+        for (const own of [former, other?.token]) {
+          if (own !== undefined) await transaction.run('UPDATE key_grants SET node = $1 WHERE node = $2', [token, own]);
+        }
         const row = { ...node, token, expires_at: now + ttlMs };
         return { result: { joined: here(row) }, batch: new Map([[nodes, [row]]]) };
       }),
