@@ -47,7 +47,7 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
       const { turn, account, continuation } = source;
       const kind = dispatchedKind(turn.route.kind);
       // Only a model's own turns move their session: an image for it may have to come from another account.
-      if (continuation.session && kind?.model) endAfter(turn, pins.learn(continuation.session, account.id));
+      if (continuation.session && kind?.model) endAfter(turn, pins.learn(continuation.session, account.id, turn.at));
       // With several nodes it is stored while the reply goes on, so that its end need not wait.
       const created = pins.isShared && kind?.continues ? head?.find('response.created') : undefined;
       const id = created && responseIdIn(created);

@@ -32,6 +32,9 @@ const LIFETIMES: Readonly<Record<PinKind, typeof DAY>> = {
 /** The kinds with new names in many turns: sessions and conversations. */
 const OFTEN_NEW: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'cache_key', 'conversation']);
 
+/** A turn that runs while more than these move may move its session back. */
+const MOVED_CAPACITY = 10_000;
+
 export interface Pin {
   readonly account: string;
   /** Unix milliseconds. */
@@ -65,6 +68,8 @@ export class PinCache {
   readonly #absent = new LRUCache<string, number>({ max: ABSENT_CAPACITY });
   /** With several nodes: digests of sessions and conversations in memory, by which other nodes tell that they moved. */
   readonly #texts: LRUCache<string, string> | undefined;
+  /** With several nodes: when another node moved a session or conversation, by name. */
+  readonly #movedAt: LRUCache<string, number> | undefined;
   /** Reads under way by digest: turns of one session share one. */
   readonly #reads = new Map<string, Promise<Pin | undefined>>();
   readonly #writer: PinWriter;
@@ -76,6 +81,7 @@ export class PinCache {
     this.#capacity = capacity;
     this.#pins = new LRUCache({ max: capacity });
     this.#texts = shared && new LRUCache({ max: capacity });
+    this.#movedAt = shared && new LRUCache({ max: MOVED_CAPACITY });
   }
 
   /** Whether other nodes ask the store for pins of this one. */
@@ -120,10 +126,12 @@ export class PinCache {
 
   /**
    * Pins from now for the lifetime of its kind; written only where the account is new or the pin is due for renewal.
+   * @param since when its turn began: where another node has moved the pin since, that move holds
    * @returns with several nodes: resolves when it is stored, and all pins before it; undefined where it is not written
    */
-  learn({ kind, text }: PinName, account: string): Promise<void> | undefined {
+  learn({ kind, text }: PinName, account: string, since = Number.POSITIVE_INFINITY): Promise<void> | undefined {
     const { store, clock, digest, shared } = this.#options;
+    if (this.#movedAt && (this.#movedAt.get(text) ?? 0) >= since) return undefined;
     const now = clock.now();
     const known = this.#pins.get(text);
     const { ttlMs, renewAfterMs } = LIFETIMES[kind];
@@ -142,7 +150,9 @@ export class PinCache {
     for (const hash of hashes) {
       this.#preloaded.delete(hash);
       const text = this.#texts?.get(hash);
-      if (text !== undefined) this.#pins.delete(text);
+      if (text === undefined) continue;
+      this.#pins.delete(text);
+      this.#movedAt?.set(text, this.#options.clock.now());
     }
   }
 

@@ -70,6 +70,18 @@ suite('[Q34] a pin', () => {
     assert.equal((await other.find(session))?.account, 'east');
   });
 
+  test('of a session that moved while a turn of it ran at another node stays where it moved', async (context) => {
+    const { one, other, tell } = await bench(context);
+    const session = one.name('header', 'team', 'ci', 'thread-1');
+    await Promise.all([other.learn(session, 'north'), one.find(session)]);
+    await one.learn(session, 'south');
+    await tell();
+    assert.equal(other.learn(session, 'north', 1_000), undefined, 'the turn began before the news');
+    assert.equal((await other.find(session))?.account, 'south');
+    await other.learn(session, 'north', 1_001);
+    assert.equal((await other.find(session))?.account, 'north');
+  });
+
   test('of a conversation is told only where it moved, and one of a response never', async (context) => {
     const { one, other, tell } = await bench(context);
     const cached = one.name('cache_key', 'team', 'ci', 'key');

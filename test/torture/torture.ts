@@ -108,6 +108,7 @@ async function attacked(attack: Attack, stage: Stage, share: Share): Promise<Att
     for (const one of round.found) tell(one);
     goesOn = round.isComplete && !attack.once && performance.now() < deadline && cases < limit(attack);
   }
-  const turns = (await stage.turns()) - turnsBefore;
+  // A gateway that ended is among the findings.
+  const turns = stage.program.isRunning ? (await stage.turns()) - turnsBefore : 0;
   return { ...nothing(attack), rounds, cases, turns, found, notes: new Map(stage.notes), seconds: (performance.now() - began) / 1_000 };
 }
