@@ -1,0 +1,10 @@
+// The attack on several nodes, in short. A file of its own, so that it runs beside the others.
+import { test } from 'node:test';
+import { ATTACKS } from './attacks.ts';
+import { shortRun } from './short-run.ts';
+
+test('a short run of the attack on several nodes finds nothing', (context) =>
+  shortRun(
+    context,
+    ATTACKS.filter((attack) => 'open' in attack),
+  ));
