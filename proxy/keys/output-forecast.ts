@@ -4,7 +4,9 @@ import { LRUCache } from 'lru-cache';
 const HISTORY_TURNS = 50;
 /** The least forecast, and the forecast without a history. */
 export const LEAST_OUTPUT_TOKENS = 2_048;
-const MAX_HISTORIES = 10_000;
+const MAX_KEYS = 10_000;
+/** Of one key: image models need no catalog entry, so clients name them. */
+const MAX_MODELS = 100;
 
 /** The output tokens of the last turns, oldest overwritten first. */
 interface History {
@@ -16,21 +18,26 @@ interface History {
 
 /** In memory only, and bounded: after a restart, or for a key that was evicted, forecasts start again at the least one. */
 export class OutputForecast {
-  readonly #histories = new LRUCache<string, History>({ max: MAX_HISTORIES });
+  /** By the id of the key, then by model: one name of both would be made and hashed twice a turn. */
+  readonly #keys = new LRUCache<string, LRUCache<string, History>>({ max: MAX_KEYS });
 
   /** Twice the mean of the last turns, at least 2,048 tokens. */
   tokens(key: string, model: string): number {
-    const history = this.#histories.get(nameOf(key, model));
+    const history = this.#keys.get(key)?.get(model);
     if (!history) return LEAST_OUTPUT_TOKENS;
     return Math.max(LEAST_OUTPUT_TOKENS, Math.ceil((2 * history.sum) / Math.min(history.count, HISTORY_TURNS)));
   }
 
   add(key: string, model: string, outputTokens: number): void {
-    const name = nameOf(key, model);
-    let history = this.#histories.get(name);
+    let models = this.#keys.get(key);
+    if (!models) {
+      models = new LRUCache({ max: MAX_MODELS });
+      this.#keys.set(key, models);
+    }
+    let history = models.get(model);
     if (!history) {
       history = { outputs: new Float64Array(HISTORY_TURNS), count: 0, sum: 0 };
-      this.#histories.set(name, history);
+      models.set(model, history);
     }
     const slot = history.count % HISTORY_TURNS;
     history.sum += outputTokens - (history.outputs[slot] as number);
@@ -38,6 +45,3 @@ export class OutputForecast {
     history.count += 1;
   }
 }
-
-/** Ids of keys have no space. */
-const nameOf = (key: string, model: string): string => `${key} ${model}`;

@@ -215,7 +215,7 @@ export class HttpClient implements TurnClient {
 
 /** A missing Content-Type counts as JSON on JSON rows (Q1). */
 function checkMediaType(type: string | undefined): void {
-  if (type === undefined) return;
+  if (type === undefined || type === 'application/json') return;
   const essence = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (essence !== 'application/json' && !(essence.startsWith('application/') && essence.endsWith('+json'))) {
     throw new Refusal('unsupported_media_type');

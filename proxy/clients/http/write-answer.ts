@@ -16,8 +16,9 @@ export function writeAnswer(
   if (status === 204 || status === 304) response.writeHead(status, headers).end();
   else {
     const all: Record<string, string | number> = Object.assign(body.length > 0 ? { 'content-type': 'application/json' } : {}, headers);
-    all['content-length'] = Buffer.byteLength(body);
-    finish(response, status, all, body);
+    const bytes = Buffer.byteLength(body);
+    all['content-length'] = bytes;
+    finish(response, status, all, { body, encoding: encodingOf(body, bytes) });
   }
 }
 
@@ -28,32 +29,46 @@ const DRAIN_MS = 1_000;
 export function writeRefusal(response: ServerResponse, refusal: Refusal, id: string): void {
   if (response.destroyed || response.headersSent) return;
   const body = refusal.json;
+  const bytes = Buffer.byteLength(body);
   const all: Record<string, string | number> = Object.assign(
-    { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'x-request-id': id },
+    { 'content-type': 'application/json', 'content-length': bytes, 'x-request-id': id },
     refusal.headers,
   );
   // A Connection header of the refusal's own would keep the connection.
   if (all.connection !== undefined && !keepsConnection(response)) all.connection = `${all.connection}, close`;
-  finish(response, refusal.status, all, body);
+  finish(response, refusal.status, all, { body, encoding: encodingOf(body, bytes) });
 }
 
+interface Content {
+  readonly body: Buffer | string;
+  readonly encoding: BufferEncoding;
+}
+
+/** Text of ASCII alone is the same bytes in both, and is written faster without the encoder. */
+const encodingOf = (body: Buffer | string, bytes: number): BufferEncoding => (body.length === bytes ? 'latin1' : 'utf8');
+
 /** The rest of a short request body is read and the connection kept; after any other it is closed. */
-function finish(response: ServerResponse, status: number, headers: Readonly<Record<string, string | number>>, body: Buffer | string): void {
+function finish(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string | number>>,
+  { body, encoding }: Content,
+): void {
   const { req: request } = response;
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
   if (isWhole(request) || (length === undefined && coding === undefined)) {
-    response.writeHead(status, headers).end(body);
+    response.writeHead(status, headers).end(body, encoding);
   } else if (waitsForContinue(request)) {
-    response.writeHead(status, { ...headers, connection: 'close' }).end(body);
+    response.writeHead(status, { ...headers, connection: 'close' }).end(body, encoding);
   } else if (keepsConnection(response) && Number(length) <= DRAIN_BYTES) {
     // The parser reads what it has of the body first: most bodies arrive with their head and leave nothing to drain.
     queueMicrotask(() => {
       const whole = discard(request);
-      response.writeHead(status, headers).end(body);
+      response.writeHead(status, headers).end(body, encoding);
       if (!whole) drain(request, () => request.complete || request.destroy());
     });
   } else {
-    response.writeHead(status, { ...headers, connection: 'close' }).write(body);
+    response.writeHead(status, { ...headers, connection: 'close' }).write(body, encoding);
     drain(request, () => response.end());
   }
 }
