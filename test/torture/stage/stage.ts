@@ -1,5 +1,5 @@
 // The stage of an attack: the provider in this process, a wire to each of its accounts, and the gateway in a process of its own.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -106,7 +106,9 @@ export class Stage {
   async reconfigure(): Promise<void> {
     const draft = parse(readFileSync(this.configPath, 'utf8')) as Draft;
     draft.retention = { requests_days: draft.retention?.requests_days === 31 ? 30 : 31 };
-    writeFileSync(this.configPath, stringify(draft, { aliasDuplicateObjects: false }));
+    // Renamed into place: the gateway follows its file, and might read half of it.
+    writeFileSync(`${this.configPath}.next`, stringify(draft, { aliasDuplicateObjects: false }));
+    renameSync(`${this.configPath}.next`, this.configPath);
     const { status } = await this.admin('/reload', 'POST');
     if (status !== 200) throw new Error(`the reload was answered ${status}`);
   }
