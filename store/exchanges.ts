@@ -1,4 +1,4 @@
-// Exchanges: which stored refresh tokens were sent to their provider, so that no node sends one again whose answer is still missing.
+// Token exchanges: a refresh token is marked as sent before it goes to its provider, so that no other node sends it while the answer is open.
 import type { Driver, Guard } from './driver.ts';
 import type { Lease } from './lease-verbs.ts';
 import type { CredentialRow, NewCredentialRow } from './rows.ts';

@@ -124,7 +124,7 @@ export interface CredentialRow {
 /** A credential without an open exchange. */
 export type NewCredentialRow = Omit<CredentialRow, 'exchange_token' | 'exchange_at'>;
 
-/** A login that some node imported from its file. A node whose file still has an earlier one must not bring it back. */
+/** A login that a node has imported from its file. It prevents a node with an older file from restoring an earlier login. */
 export interface CredentialImportRow {
   readonly account: string;
   /** As in the credential's row. */

@@ -5,7 +5,7 @@ import type { Services } from './services.ts';
 /** Registers them. Those of an embedded store follow a gateway that runs on during a restart. */
 export function followOtherProcesses(services: Services): void {
   const { capacity, catalog, changes, continuity, exclusive, store, usageRefresh } = services;
-  // Before account states: a refusal is of no account whose bearer has been replaced.
+  // Credentials are applied before account states: a refused bearer that has been replaced does not disable its account.
   changes.on('credentials', (keys) => followCredentials(services, keys));
   changes.on('account_state', async (keys) => {
     await capacity.refresh(keys);

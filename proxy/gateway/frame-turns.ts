@@ -55,7 +55,7 @@ export class FrameTurns {
     return this.#forwarding?.owners.count ?? 0;
   }
 
-  /** Ends the turns without a client, and each whose client leaves from now on: none can come back to a gateway that stops. */
+  /** Ends the turns that have no client. From now on a turn also ends when its client leaves: clients cannot resume at a gateway that stops. */
   drain(): void {
     this.#draining = true;
     this.#resumable.endDetached();

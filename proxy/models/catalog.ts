@@ -148,7 +148,7 @@ export class Catalog {
     return new CatalogRefresh(accounts, (account, of) => this.#readAccount(account, of, since));
   }
 
-  /** Reads the accounts again whose last read failed, until none is left or a refresh reads all. A discovery does not wait for it. */
+  /** Repeats failed reads until all have succeeded, or until the next refresh. Discoveries do not wait for it. */
   #retryLater(ms: number): void {
     if (this.accounts.failed().length === 0) return;
     this.#cancelRetry = this.#options.clock.after(ms, () => {

@@ -48,7 +48,7 @@ export type SharedPins = Pick<Store['pins'], 'save' | 'move'>;
 
 export interface PinCacheOptions {
   readonly store: PinStore;
-  /** With several nodes: pins are stored without delay, and nodes are told of those that moved. */
+  /** Set where several nodes share the store: pins are stored without delay, and moves are published to the other nodes. */
   readonly shared?: SharedPins | undefined;
   readonly digest: KeyedDigest;
   readonly clock: Clock;

@@ -65,7 +65,7 @@ export class AccountStates {
     return changed;
   }
 
-  /** Calls `listen` with accounts whose rows were read again. */
+  /** Calls `listen` with the accounts whose rows changed in the store and were read again. */
   onRefresh(listen: (accounts: ReadonlySet<string>) => void): void {
     this.#listeners.push(listen);
   }

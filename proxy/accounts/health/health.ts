@@ -227,7 +227,7 @@ export class Health implements RoutabilityOfAccounts {
     return { now: this.#options.clock.now(), attempts: this.#attempts };
   }
 
-  /** @param ticket of a probe, whose lease guards what is stored */
+  /** @param ticket the attempt that probed the account: its lease guards the write */
   #save(account: AccountHealth, changed: boolean, ticket?: AttemptTicket): void {
     const { id } = account;
     this.#options.states.putHealth(id, storedHealth(account), ticket?.claim?.lease?.lease);

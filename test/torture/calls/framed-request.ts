@@ -19,7 +19,7 @@ export interface FramedRow extends Omit<Parts, 'headers'> {
 
 /** A row of each kind, with the method and the body that it takes. */
 export const FRAMED_ROWS: readonly FramedRow[] = [
-  ...['native', 'public', 'transcribe', 'public models', 'mcp'].map((name) => rowOf(name)),
+  ...['native', 'public', 'chat', 'native image', 'public image', 'transcribe', 'public models', 'mcp'].map((name) => rowOf(name)),
   { method: 'POST', path: '/backend-api/agent/analytics-events/events', body: '{"events":["MARK"]}', type: 'application/json' },
   { method: 'GET', path: NATIVE, body: '' },
   { method: 'DELETE', path: '/v1/files/file_1', body: '' },
@@ -32,7 +32,14 @@ function rowOf(name: string): FramedRow {
   const { method, path, body, headers, surface } = callNamed(name);
   const type = headers['content-type'];
   return {
-    ...{ method, path, body: body.toString('latin1').replace('\xc3\xa9 hello', 'MARK').replace('\r\nen\r\n', '\r\nMARK\r\n') },
+    ...{
+      method,
+      path,
+      body: body
+        .toString('latin1')
+        .replace(/\xc3\xa9 hello|a cat/, 'MARK')
+        .replace('\r\nen\r\n', '\r\nMARK\r\n'),
+    },
     ...(type === undefined ? {} : { type }),
     ...(surface === 'operator' ? { token: OPERATOR_TOKEN } : {}),
   };
@@ -42,6 +49,9 @@ function rowOf(name: string): FramedRow {
 const DISPATCHED: Readonly<Record<string, string>> = {
   [NATIVE]: NATIVE,
   '/v1/responses': NATIVE,
+  '/v1/chat/completions': NATIVE,
+  '/v1/images/generations': NATIVE,
+  '/backend-api/agent/images/generations': '/backend-api/agent/images/generations',
   '/backend-api/agent/analytics-events/events': '/backend-api/agent/analytics-events/events',
   '/backend-api/transcribe': '/backend-api/transcribe',
 };
