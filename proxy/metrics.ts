@@ -32,6 +32,7 @@ export const COUNTERS = {
   hold_expired: 'Replies committed because their head was held for hold_ms',
   upstream_idle_timeouts: 'Replies cut because the provider fell silent',
   upstream_first_byte_timeouts: 'Attempts that got no answer in time',
+  upstream_interim_refused: 'Attempts that failed because the account sent too many interim answers (1xx)',
   upstream_events_too_large: 'Replies cut because an event, an answer or what was kept of them was too large',
   replies_guard_refused: 'Of these, the replies cut because those of all turns held too much together',
   events_parsed: 'Reply events that a rule wanted, and so were parsed',

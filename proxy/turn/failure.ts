@@ -6,8 +6,9 @@ import type { Headers } from './turn.ts';
 
 /**
  * Why a carrier returned no whole answer: `connect` (no connection), `connect_timeout` (none in time), `network` (the connection
- * died), `first_byte` (sent, no answer in time), `idle` (no next byte in time), `malformed` (not HTTP), `too_large` (the
- * reply needs more memory than it may have), `frame_too_large` (the account closed a websocket for the size of the turn's frame).
+ * died), `first_byte` (sent, no answer in time), `idle` (no next byte in time), `malformed` (not HTTP), `interim` (too many
+ * interim answers before the answer), `too_large` (the reply needs more memory than it may have), `frame_too_large` (the account
+ * closed a websocket for the size of the turn's frame).
  */
 export type CarrierFailure =
   | 'connect'
@@ -16,6 +17,7 @@ export type CarrierFailure =
   | 'first_byte'
   | 'idle'
   | 'malformed'
+  | 'interim'
   | 'too_large'
   | 'frame_too_large';
 
@@ -121,6 +123,7 @@ const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {
   first_byte: 'timeout',
   idle: 'network',
   malformed: 'malformed',
+  interim: 'malformed',
   too_large: 'malformed',
   frame_too_large: 'request',
 };

@@ -139,7 +139,7 @@ class Exchange implements Sending, Listener {
     let interim = 0;
     upstream.on('information', () => {
       interim += 1;
-      if (interim > MAX_INTERIM_ANSWERS) this.#fail('malformed');
+      if (interim > MAX_INTERIM_ANSWERS) this.#fail('interim');
     });
     if (this.#settled) upstream.destroy();
   }

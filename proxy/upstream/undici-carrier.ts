@@ -98,7 +98,7 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
     if (this.#over) return;
     if (status < 200) {
       this.#interim += 1;
-      if (this.#interim > MAX_INTERIM_ANSWERS) this.#fail('malformed');
+      if (this.#interim > MAX_INTERIM_ANSWERS) this.#fail('interim');
       return;
     }
     releaseRawHeaders(controller);

@@ -301,7 +301,7 @@ const DRIVES: Readonly<Record<string, Drive>> = {
       await until('the end of the turn', async () => (await gate.rows())[0]);
     },
   },
-  'accounts of sessions, responses and conversations in memory': {
+  'pins in memory (the account of a session, response or conversation)': {
     value: 1,
     run: async (gate) => {
       const [first] = [await gate.send(PUBLIC, { body: RESPONDED }), await gate.send(PUBLIC, { body: RESPONDED })];
