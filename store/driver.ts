@@ -62,7 +62,7 @@ export interface Driver extends Omit<Session, 'script'> {
    * it. What the work returns is written and committed at once: those locks never wait for this process. The work may run more than once.
    */
   update<Result>(work: (transaction: Transaction) => Promise<Update<Result>>): Promise<Result>;
-  /** See `LimitVerbs.take`. One round trip on PostgreSQL. */
+  /** See `LimitVerbs.take`. */
   takeLimits(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
   /** Leases in fewer round trips than `transaction` takes. */
   readonly leases?: LeaseVerbs;

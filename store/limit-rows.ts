@@ -1,14 +1,13 @@
 // What the limits of keys over all nodes are counted in: reservations, settlements, and the use of a key (Q34). Times are Unix milliseconds.
 import type { UsageRow } from './rows.ts';
 
-/** What a turn reserves. Times are Unix milliseconds. */
+/** What a turn reserves. */
 export interface LimitedTurn {
   /** Unique. A second reservation with the same id reserves nothing again, and is granted. */
   readonly grant: string;
   readonly key: string;
   /** The token of its node: the reservation counts until it is settled, as long as the lease of the node lasts. */
   readonly node: number;
-  readonly at: number;
   readonly tokens: number;
   readonly cost_nanos: number;
 }

@@ -19,7 +19,7 @@ import { keySlots, type Table, usage } from './tables.ts';
 import { batchOf, Queue } from './write-queue.ts';
 
 export interface LimitVerbs {
-  /** Reserves where all bounds have room, in one round trip. */
+  /** Reserves where all bounds have room, in one round trip, which turns that are asked for at the same time share. */
   take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
   /** Writes settlements and their usage in one transaction. A settlement that was written before changes nothing. */
   settle(settlements: readonly Settlement[]): Promise<void>;
@@ -36,9 +36,8 @@ export function limitVerbs(driver: Driver, clock: () => number): LimitVerbs {
   const ahead = (): number => driver.now() - clock();
   return {
     async take(turn, bounds) {
-      const ms = ahead();
-      const taken = await driver.takeLimits({ ...turn, at: turn.at + ms }, bounds);
-      return taken.outcome === 'refused' ? { ...taken, use: earlier(taken.use, ms) } : taken;
+      const taken = await driver.takeLimits(turn, bounds);
+      return taken.outcome === 'refused' ? { ...taken, use: earlier(taken.use, ahead()) } : taken;
     },
     settle: (settlements) => driver.update((transaction) => settled(transaction, settlements, ahead())),
     async use(key) {
@@ -92,12 +91,12 @@ export function useOf(records: readonly DatabaseRecord[]): StoredUse {
 const NOTHING: UsedAmounts = { requests: 0, tokens: 0, cost_nanos: 0 };
 
 /** `take` in portable SQL, for an engine whose transactions do not overlap. */
-export async function takeIn(session: Session, turn: LimitedTurn, bounds: LimitBounds): Promise<Taken> {
-  const { grant, key, node, at, tokens, cost_nanos } = turn;
+export async function takeIn(session: Session, at: number, turn: LimitedTurn, bounds: LimitBounds): Promise<Taken> {
+  const { grant, key, node, tokens, cost_nanos } = turn;
   const alive = await session.query('SELECT token FROM nodes WHERE token = $1 AND expires_at > $2', [node, at]);
   if (alive.length === 0) return { outcome: 'lost' };
   const use = await readUse(session, key, at);
-  if (!hasRoom(use, turn, bounds)) return { outcome: 'refused', use };
+  if (!hasRoom(use, at, turn, bounds)) return { outcome: 'refused', use };
   await session.run(
     'INSERT INTO key_grants (grant_id, key_id, node, at, slot, tokens, cost_nanos) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING',
     [grant, key, node, at, slotOf(at), tokens, cost_nanos],
@@ -105,7 +104,7 @@ export async function takeIn(session: Session, turn: LimitedTurn, bounds: LimitB
   return { outcome: 'granted' };
 }
 
-function hasRoom({ running, minute, days }: StoredUse, { at, tokens, cost_nanos }: LimitedTurn, bounds: LimitBounds): boolean {
+function hasRoom({ running, minute, days }: StoredUse, at: number, { tokens, cost_nanos }: LimitedTurn, bounds: LimitBounds): boolean {
   const today = days.filter(({ day }) => day > at - DAY_MS);
   const sum = (rows: readonly Partial<UsedAmounts>[], what: keyof UsedAmounts): number =>
     rows.reduce((all, row) => all + (row[what] ?? 0), 0);

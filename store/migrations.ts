@@ -3,6 +3,7 @@
 import type { StoreCondition } from './condition.ts';
 import type { Session } from './driver.ts';
 import { StoreError } from './errors.ts';
+import { RESERVE_LIMITS } from './postgres/reserve-limits.ts';
 import { TAKE_LIMITS } from './postgres/take-limits.ts';
 
 const first = `
@@ -188,6 +189,7 @@ export const migrations: readonly Step[] = [
   { sql: nodes, postgres: TAKE_LIMITS, oldest: 10 },
   { sql: sessionOwners },
   { sql: exchanges },
+  { postgres: RESERVE_LIMITS },
 ];
 
 export interface MigrationOptions {

@@ -15,10 +15,8 @@ import {
   refusalOf,
   statesOf,
 } from './key-limits.ts';
-import type { KeyUse } from './key-use.ts';
 import type { Ledger } from './ledger.ts';
 import { type LimitSet, limitsOf } from './limit-kinds.ts';
-import { ReservationQueue } from './reservation-queue.ts';
 import type { Settlements } from './settlements.ts';
 import { useOfLedger, useOfStore } from './shared-use.ts';
 import type { Amounts } from './usage-totals.ts';
@@ -52,20 +50,6 @@ interface Asked {
   readonly amounts: Amounts;
 }
 
-/** What the store had of the key at a moment. */
-interface Snapshot {
-  readonly use: KeyUse;
-  /** Unix milliseconds. */
-  readonly at: number;
-}
-
-type Result =
-  | { readonly kind: 'granted'; readonly reserved: Reserved }
-  | (Snapshot & { readonly kind: 'refused'; readonly refusal: Refusal })
-  | { readonly kind: 'unavailable' };
-
-const UNAVAILABLE: Result = { kind: 'unavailable' };
-
 const CANNOT_CHECK = new Refusal('server_is_overloaded', {
   message: 'The limits of this API key cannot be checked at the moment. Try again shortly.',
   retryAfterMs: 5_000,
@@ -73,29 +57,20 @@ const CANNOT_CHECK = new Refusal('server_is_overloaded', {
 
 export class SharedLimits implements LimitCounts {
   readonly #options: SharedLimitsOptions;
-  readonly #queue: ReservationQueue<Result>;
   /** Begins the ids of this process's reservations. */
   readonly #process = randomBytes(9).toString('base64url');
   #reservations = 0;
 
   constructor(options: SharedLimitsOptions) {
     this.#options = options;
-    this.#queue = new ReservationQueue(options.clock);
   }
 
   async reserve(key: LimitedKey, estimate: () => Estimate): Promise<Reserved | Refusal> {
     const set = limitsOf(key.limits);
     const amounts = amountsWithin(set, estimate);
     if (amounts instanceof Refusal) return amounts;
-    const asked = { key: key.id, set, amounts };
-    const result = await this.#queue.ask({
-      key: key.id,
-      ask: () => this.#ask(asked),
-      answeredBy: (other) => (other.kind === 'refused' ? refusedBy(asked, other) : other.kind === 'unavailable' ? other : undefined),
-      late: UNAVAILABLE,
-    });
-    if (result.kind === 'granted') return result.reserved;
-    if (result.kind === 'refused') return result.refusal;
+    const reserved = await this.#ask({ key: key.id, set, amounts });
+    if (reserved) return reserved;
     this.#options.counters.add('limits_unavailable');
     return CANNOT_CHECK;
   }
@@ -108,26 +83,26 @@ export class SharedLimits implements LimitCounts {
     return statesOf(key, stored ? useOfStore(stored, now) : useOfLedger(key.id, ledger, now), now);
   }
 
-  async #ask(asked: Asked): Promise<Result> {
+  /** Undefined where the store could not decide. */
+  async #ask({ key, set, amounts }: Asked): Promise<Reserved | Refusal | undefined> {
     const { settlements, clock, node } = this.#options;
-    const { key, set, amounts } = asked;
     for (let i = 0; i < TRIES; i++) {
-      const at = clock.now();
       const { token } = node;
-      if (token === undefined || settlements.waiting >= MOST_SETTLEMENTS) return UNAVAILABLE;
-      const turn = { grant: this.#nextGrant(), key, node: token, at, tokens: amounts.tokens, cost_nanos: amounts.costNanos };
+      if (token === undefined || settlements.waiting >= MOST_SETTLEMENTS) return undefined;
+      const turn = { grant: this.#nextGrant(), key, node: token, tokens: amounts.tokens, cost_nanos: amounts.costNanos };
       const settling = settlements.isWriting(key);
       const taken = await this.#take(turn, boundsOf(set));
-      if (taken?.outcome === 'granted') return { kind: 'granted', reserved: this.#reserved(turn, set, amounts) };
+      if (taken?.outcome === 'granted') return this.#reserved(turn, set, amounts);
       if (taken?.outcome === 'lost') await node.lost(token);
       else if (taken?.outcome === 'refused') {
-        const refused = refusedBy(asked, { use: useOfStore(taken.use, at), at });
+        const at = clock.now();
+        const refusal = refusalOf(set.limits, useOfStore(taken.use, at), amounts, at);
         // A turn that ended here just now must not stand in the way of the next one of its client.
-        if (refused && !(settling && i === 0)) return refused;
+        if (refusal && !(settling && i === 0)) return refusal;
         await settlements.written();
-      } else return UNAVAILABLE;
+      } else return undefined;
     }
-    return UNAVAILABLE;
+    return undefined;
   }
 
   /** Undefined where the store could not be reached. */
@@ -163,12 +138,6 @@ export class SharedLimits implements LimitCounts {
     this.#reservations += 1;
     return `${this.#process}${this.#reservations}`;
   }
-}
-
-/** Undefined where there was room. */
-function refusedBy({ set, amounts }: Asked, { use, at }: Snapshot): Result | undefined {
-  const refusal = refusalOf(set.limits, use, amounts, at);
-  return refusal && { kind: 'refused', refusal, use, at };
 }
 
 /** Cached by the object of the configuration: every turn asks. */

@@ -1,46 +1,82 @@
-// Reservations against the limits of keys in one round trip: a function of the database, which takes one turn of a key at a time.
-import type { Value } from '../driver.ts';
+// Reservations against the limits of keys: one round trip for all that are sent together, by a function of the database.
+import type { DatabaseRecord } from '../driver.ts';
 import { DAY_MS, type LimitBounds, type LimitedTurn, slotOf, slotsAfter, type Taken, weekStart } from '../limit-rows.ts';
 import { useOf } from '../limits.ts';
 import type { Connections } from './connections.ts';
+import type { Reservation } from './reservation-queue.ts';
 
-const TAKE =
-  'SELECT part, at, requests, tokens, cost_nanos ' +
-  'FROM take_limits($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)';
+const RESERVE = 'SELECT ordinal, part, at, requests, tokens, cost_nanos FROM reserve_limits($1)';
 
-/** @throws StoreError where the turn was not sent */
-export async function takeLimits(connections: Connections, turn: LimitedTurn, bounds: LimitBounds): Promise<Taken> {
+/** The turns of a key that one node reserves within the same bounds. */
+interface KeyReservations {
+  readonly key: string;
+  readonly node: number;
+  readonly bounds: LimitBounds;
+  readonly turns: LimitedTurn[];
+}
+
+/**
+ * @param at Unix milliseconds of the clock that all nodes share
+ * @returns what became of each, in their order
+ * @throws StoreError where nothing was sent
+ */
+export async function reserve(connections: Connections, reservations: readonly Reservation[], at: () => number): Promise<readonly Taken[]> {
+  const keys = byKey(reservations);
   let sent = false;
   try {
     const records = await connections.use((connection) => {
       sent = true;
-      return connection.query(TAKE, valuesOf(turn, bounds));
+      return connection.query(RESERVE, [textOf(keys, at())]);
     });
-    if (records.length === 0) return { outcome: 'granted' };
-    return records[0]?.part === 'lost' ? { outcome: 'lost' } : { outcome: 'refused', use: useOf(records) };
+    const taken = takenOf(keys, records);
+    return reservations.map(({ turn }) => taken.get(turn) ?? { outcome: 'granted' });
   } catch (error) {
     if (!sent) throw error;
-    return { outcome: 'unknown' };
+    return reservations.map(() => ({ outcome: 'unknown' }));
   }
 }
 
-const valuesOf = ({ grant, key, node, at, tokens, cost_nanos }: LimitedTurn, bounds: LimitBounds): readonly Value[] => [
-  grant,
-  key,
-  node,
-  at,
-  slotOf(at),
-  tokens,
-  cost_nanos,
-  slotsAfter(at),
-  at - (at % DAY_MS),
-  weekStart(at),
-  bounds.concurrent ?? null,
-  bounds.requests_per_minute ?? null,
-  bounds.requests_per_day ?? null,
-  bounds.tokens_per_minute ?? null,
-  bounds.tokens_per_day ?? null,
-  bounds.tokens_per_week ?? null,
-  bounds.nanos_per_day ?? null,
-  bounds.nanos_per_week ?? null,
-];
+function byKey(reservations: readonly Reservation[]): readonly KeyReservations[] {
+  const keys: KeyReservations[] = [];
+  for (const { turn, bounds } of reservations) {
+    const { key, node } = turn;
+    const last = keys.at(-1);
+    if (last?.key === key && last.node === node && last.bounds === bounds) last.turns.push(turn);
+    else keys.push({ key, node, bounds, turns: [turn] });
+  }
+  return keys;
+}
+
+const textOf = (keys: readonly KeyReservations[], at: number): string =>
+  JSON.stringify({
+    at,
+    slot: slotOf(at),
+    after: slotsAfter(at),
+    today: at - (at % DAY_MS),
+    week: weekStart(at),
+    keys: keys.map(({ key, node, bounds, turns }) => ({
+      ...bounds,
+      key,
+      node,
+      grants: turns.map(({ grant }) => grant),
+      tokens: turns.map(({ tokens }) => tokens),
+      nanos: turns.map(({ cost_nanos }) => cost_nanos),
+    })),
+  });
+
+/** Without those that are granted. */
+function takenOf(keys: readonly KeyReservations[], records: readonly DatabaseRecord[]): ReadonlyMap<LimitedTurn, Taken> {
+  const taken = new Map<LimitedTurn, Taken>();
+  if (records.length === 0) return taken;
+  for (const [i, { turns }] of keys.entries()) {
+    const own = records.filter(({ ordinal }) => Number(ordinal) === i + 1);
+    const isLost = own.some(({ part }) => part === 'lost');
+    const refused: Taken = { outcome: 'refused', use: useOf(own) };
+    for (const turn of isLost ? turns : []) taken.set(turn, { outcome: 'lost' });
+    for (const { part, at } of own) {
+      const turn = part === 'refused' ? turns[Number(at) - 1] : undefined;
+      if (turn) taken.set(turn, refused);
+    }
+  }
+  return taken;
+}

@@ -6,8 +6,9 @@ import { Connections } from './connections.ts';
 import { DatabaseClock, READ_CLOCK } from './database-clock.ts';
 import { Feed } from './feed.ts';
 import { leasesOf } from './leases.ts';
-import { takeLimits } from './limits.ts';
+import { reserve } from './limits.ts';
 import { Outage } from './outage.ts';
+import { ReservationQueue } from './reservation-queue.ts';
 import { serialised, updated } from './transactions.ts';
 import { upgrade } from './upgrade.ts';
 
@@ -42,6 +43,7 @@ export async function openPostgres(url: string, { clock, writer, notice, connect
   const pools = [turns, writing, operators];
   const batches = new BatchWriter(writing, { clock, writer, repeated: 'once' });
   const besides = new BatchWriter(writing, { clock, writer, repeated: 'again' });
+  const reservations = new ReservationQueue((waiting) => reserve(turns, waiting, () => time.now()));
   let feed: Feed | undefined;
   await batches.forget();
   await turns.use((connection) => time.measure(async () => Number((await connection.query(READ_CLOCK, []))[0]?.now)));
@@ -53,7 +55,7 @@ export async function openPostgres(url: string, { clock, writer, notice, connect
     transaction: (work) => serialised(turns, work),
     browse: (sql, values) => operators.use(async (connection) => (await connection.sendOnce(sql, values)).rows),
     update: (work) => updated(turns, { clock, writer }, work),
-    takeLimits: (turn, bounds) => takeLimits(turns, turn, bounds),
+    takeLimits: (turn, bounds) => reservations.take({ turn, bounds }),
     maintain: (sql, values) => operators.use((connection) => connection.run(sql, values)),
     write: (batch, guard) => outage.watch(() => batches.write(batch, guard)),
     writeBeside: (batch) => outage.watch(() => besides.write(batch)),

@@ -1,4 +1,4 @@
-// The function of the database that reserves against the limits of a key: one round trip, one turn of a key at a time.
+// The function of the database by which programs up to schema version 12 reserve against the limits of a key, one turn in a round trip.
 
 /**
  * Returns no record where the turn is granted, a record `lost` where the node's lease has expired, and else the use of the key. It holds

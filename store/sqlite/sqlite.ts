@@ -159,7 +159,7 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
           return result;
         }),
       ),
-    takeLimits: (turn, bounds) => transaction((session) => takeIn(session, turn, bounds)),
+    takeLimits: (turn, bounds) => transaction((session) => takeIn(session, options.clock(), turn, bounds)),
     async close() {
       await alone(async () => {
         await (await browsing?.catch(() => undefined))?.close();

@@ -42,18 +42,18 @@ test('[Q34] a reservation is one round trip, granted or refused, whatever the nu
     await act();
     return link.roundTrips - before;
   };
-  const turn = () => limitedTurn({ node, grant: `grant-${n++}`, at: Date.now(), tokens: 10, cost_nanos: 10 });
+  const turn = () => limitedTurn({ node, grant: `grant-${n++}`, tokens: 10, cost_nanos: 10 });
   const bounds = { concurrent: 100, requests_per_minute: 100, tokens_per_day: 1e6, nanos_per_week: 1e6 };
   // Long enough that everything which is sent at once is on its way before the first answer.
   link.delayMs = 15;
   const settlement = async (): Promise<void> => {
-    const { grant, key, at } = turn();
-    await store.limits.settle([{ grant, key, used: usageRow(), at, minute: true }]);
+    const { grant, key } = turn();
+    await store.limits.settle([{ grant, key, used: usageRow(), at: Date.now(), minute: true }]);
   };
   const settledTurn = async (): Promise<void> => {
     const taken = turn();
     await store.limits.take(taken, bounds);
-    await store.limits.settle([{ grant: taken.grant, key: 'ci', used: usageRow(), at: taken.at, minute: true }]);
+    await store.limits.settle([{ grant: taken.grant, key: 'ci', used: usageRow(), at: Date.now(), minute: true }]);
   };
   assert.deepEqual(
     {

@@ -55,7 +55,7 @@ const fill = (url: string): Promise<void> =>
     await store.runningConfig.save({ name: 'running', config: { a: [1, null, 'é'] }, version: 'abc', at: 1 });
     // What belongs to running processes is not copied.
     const node = await joinedAs(store, 'a');
-    await store.limits.take(limitedTurn({ node, at: clock() }), { concurrent: 1 });
+    await store.limits.take(limitedTurn({ node }), { concurrent: 1 });
     await store.slots.claim(node, [{ account: 'north', most: 3, kept: 1, wanted: 2 }]);
     for (let n = 0; n < 3; n++) await store.leases.acquire(`lease-${n}`, 'owner', 1_000);
     await store.flush();

@@ -24,7 +24,7 @@ for (const adapter of adapters) {
     let grants = 0;
     /** By the node of the store. */
     const take = (store: Store, bounds: LimitBounds, given: Partial<LimitedTurn> = {}): Promise<Taken> =>
-      store.limits.take(limitedTurn({ node: nodes[store === one ? 0 : 1], grant: `grant_${++grants}`, at: time.now, ...given }), bounds);
+      store.limits.take(limitedTurn({ node: nodes[store === one ? 0 : 1], grant: `grant_${++grants}`, ...given }), bounds);
     const granted = async (store: Store, bounds: LimitBounds, given: Partial<LimitedTurn> = {}): Promise<string> => {
       assert.deepEqual(await take(store, bounds, given), { outcome: 'granted' });
       return given.grant ?? `grant_${grants}`;
@@ -200,6 +200,33 @@ for (const adapter of adapters) {
       const asked = Array.from({ length: 40 }, (_, i) => take(i % 2 ? one : other, bounds, { tokens: 10 }));
       const outcomes = (await Promise.all(asked)).map(({ outcome }) => outcome);
       assert.equal(outcomes.filter((outcome) => outcome === 'granted').length, 8);
+    });
+
+    test('decide for each of the turns that ask together, by its key, its bounds and its node', async (context) => {
+      const { one, nodes, take } = await open(context);
+      // The first of each key is on its way while the others ask.
+      const asked = ['ci', 'other'].flatMap((key) => [
+        take(one, { tokens_per_day: 100 }, { key, tokens: 40 }),
+        take(one, { tokens_per_day: 100 }, { key, tokens: 70 }),
+        take(one, { tokens_per_day: 100 }, { key, tokens: 60 }),
+        take(one, { tokens_per_day: 100 }, { key, tokens: 1 }),
+        take(one, { tokens_per_day: 101 }, { key, tokens: 1 }),
+        take(one, { tokens_per_day: 200 }, { key, tokens: 1, node: nodes[1] + 1_000 }),
+        take(one, { concurrent: 3 }, { key }),
+      ]);
+      const taken = await Promise.all(asked);
+      const outcomes = ['granted', 'refused', 'granted', 'refused', 'granted', 'lost', 'refused'];
+      assert.deepEqual(
+        taken.map(({ outcome }) => outcome),
+        [...outcomes, ...outcomes],
+      );
+      assert.ok(taken[1]?.outcome === 'refused');
+      assert.deepEqual(
+        taken[1].use.running.tokens >= 40 && taken[1].use.running.tokens <= 101,
+        true,
+        'the use that refused it, and at most what was granted with it',
+      );
+      for (const key of ['ci', 'other']) assert.deepEqual((await one.limits.use(key)).running, { requests: 3, tokens: 101, cost_nanos: 0 });
     });
 
     test('keep no slot of a minute that has passed', async (context) => {

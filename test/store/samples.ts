@@ -145,7 +145,6 @@ export async function joinedAs(store: Store, id: string, ttlMs = 30_000): Promis
 export const limitedTurn = (given: Partial<LimitedTurn> & Pick<LimitedTurn, 'node'>): LimitedTurn => ({
   grant: 'grant_1',
   key: 'ci',
-  at: 1_000_000,
   tokens: 0,
   cost_nanos: 0,
   ...given,

@@ -141,7 +141,7 @@ test('a database of schema version 4 is upgraded in place with its rows', async 
   assert.deepEqual(await store.usage.load(0), [usageRow()]);
   assert.deepEqual(await store.credentials.load(), [credentialRow()]);
   assert.equal((await store.leases.acquire('name', 'owner', 1_000))?.token, 1);
-  const turn = limitedTurn({ node: await joinedAs(store, 'a'), at: clock() });
+  const turn = limitedTurn({ node: await joinedAs(store, 'a') });
   assert.deepEqual(await store.limits.take(turn, { concurrent: 1 }), { outcome: 'granted' });
   store.accounts.patch({ account: 'north', model: '', streak: 3, updated_at: 7 });
   await store.flush();

@@ -24,11 +24,11 @@ async function caller(): Promise<void> {
   while (!stopped) {
     const n = turns++;
     const key = `key-${n % KEYS}`;
-    const turn = limitedTurn({ node, key, grant: `grant-${n}`, at: Date.now(), tokens: 100, cost_nanos: 100 });
+    const turn = limitedTurn({ node, key, grant: `grant-${n}`, tokens: 100, cost_nanos: 100 });
     const taken = await store.limits.take(turn, BOUNDS);
     if (taken.outcome !== 'granted') throw new Error(`a turn was ${taken.outcome}`);
-    ended.push({ grant: turn.grant, key, used: usageRow({ key_id: key }), at: turn.at, minute: true });
-    store.requests.append(requestRow({ id: `r${String(n).padStart(9, '0')}`, at: turn.at }));
+    ended.push({ grant: turn.grant, key, used: usageRow({ key_id: key }), at: Date.now(), minute: true });
+    store.requests.append(requestRow({ id: `r${String(n).padStart(9, '0')}`, at: Date.now() }));
     store.pins.put(pinRow({ hash: `pin-${n}` }));
   }
 }

@@ -1,0 +1,88 @@
+// Turns that reserve against the limits of their keys: those that wait together are sent together, and a key is on its way once at a time.
+import { StoreError } from '../errors.ts';
+import type { LimitBounds, LimitedTurn, Taken } from '../limit-rows.ts';
+
+export interface Reservation {
+  readonly turn: LimitedTurn;
+  readonly bounds: LimitBounds;
+}
+
+interface Waiting extends Reservation {
+  readonly resolve: (taken: Taken) => void;
+  readonly reject: (error: unknown) => void;
+  deadline?: NodeJS.Timeout;
+}
+
+/** More would leave fewer turns to share a round trip. With one alone a key that other nodes have locked would hold up all others. */
+const SENDS = 2;
+/** Turns of one key that are sent together: what a client asks for at the same time leaves room for other keys. */
+const TURNS_OF_A_KEY = 64;
+const TURNS = 256;
+const WAIT_MS = 2_000;
+
+export class ReservationQueue {
+  readonly #send: (reservations: readonly Reservation[]) => Promise<readonly Taken[]>;
+  /** By key, in the order in which the turns came. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #sentKeys = new Set<string>();
+  #sends = 0;
+
+  /** @param send results in the order of the turns; rejects where none was sent */
+  constructor(send: (reservations: readonly Reservation[]) => Promise<readonly Taken[]>) {
+    this.#send = send;
+  }
+
+  /** @throws StoreError where the turn was not sent; `busy` after two seconds of waiting */
+  take(reservation: Reservation): Promise<Taken> {
+    const { promise, resolve, reject } = Promise.withResolvers<Taken>();
+    const waiting: Waiting = { ...reservation, resolve, reject };
+    const { key } = reservation.turn;
+    const others = this.#waiting.get(key);
+    if (others) others.push(waiting);
+    else this.#waiting.set(key, [waiting]);
+    this.#sendNext();
+    // One that is on its way has the deadline of its statement.
+    if (this.#waiting.get(key)?.includes(waiting)) waiting.deadline = setTimeout(() => this.#expire(key, waiting), WAIT_MS);
+    return promise;
+  }
+
+  #sendNext(): void {
+    if (this.#sends === SENDS) return;
+    const turns = this.#removeNext();
+    if (turns.length > 0) void this.#run(turns);
+  }
+
+  #removeNext(): readonly Waiting[] {
+    const turns: Waiting[] = [];
+    for (const [key, waiting] of this.#waiting) {
+      if (this.#sentKeys.has(key)) continue;
+      turns.push(...waiting.splice(0, Math.min(TURNS_OF_A_KEY, TURNS - turns.length)));
+      this.#sentKeys.add(key);
+      if (waiting.length === 0) this.#waiting.delete(key);
+      if (turns.length === TURNS) break;
+    }
+    return turns;
+  }
+
+  async #run(turns: readonly Waiting[]): Promise<void> {
+    this.#sends += 1;
+    for (const { deadline } of turns) clearTimeout(deadline);
+    try {
+      const taken = await this.#send(turns);
+      for (const [i, { resolve }] of turns.entries()) resolve(taken[i] ?? { outcome: 'unknown' });
+    } catch (error) {
+      for (const { reject } of turns) reject(error);
+    } finally {
+      this.#sends -= 1;
+      for (const { turn } of turns) this.#sentKeys.delete(turn.key);
+      this.#sendNext();
+    }
+  }
+
+  #expire(key: string, late: Waiting): void {
+    const left = this.#waiting.get(key)?.filter((one) => one !== late) ?? [];
+    if (left.length > 0) this.#waiting.set(key, left);
+    else this.#waiting.delete(key);
+    late.reject(new StoreError('busy', 'PostgreSQL: the reservation waited too long'));
+  }
+}

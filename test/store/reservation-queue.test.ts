@@ -1,0 +1,121 @@
+// The queue of turns that reserve: turns that wait share a send, a key is on its way once, and no turn waits for ever.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, mock, test } from 'node:test';
+import type { Taken } from '../../store/limit-rows.ts';
+import { ReservationQueue } from '../../store/postgres/reservation-queue.ts';
+import { limitedTurn } from './samples.ts';
+
+/** Turns are named by their grant; each send waits to be answered. */
+class Desk {
+  readonly sent: string[][] = [];
+  readonly results = new Map<string, string>();
+  readonly #answers: PromiseWithResolvers<readonly Taken[]>[] = [];
+  readonly #queue = new ReservationQueue((turns) => {
+    this.sent.push(turns.map(({ turn }) => turn.grant));
+    const answer = Promise.withResolvers<readonly Taken[]>();
+    this.#answers.push(answer);
+    return answer.promise;
+  });
+
+  ask(key: string, ...grants: readonly string[]): void {
+    for (const grant of grants) {
+      const taking = this.#queue.take({ turn: limitedTurn({ node: 1, key, grant }), bounds: {} });
+      taking.then(
+        ({ outcome }) => this.results.set(grant, outcome),
+        (error: Error) => this.results.set(grant, error.message),
+      );
+    }
+  }
+
+  async answer(send: number, outcome: 'granted' | 'lost'): Promise<void> {
+    this.#answers[send]?.resolve((this.sent[send] ?? []).map(() => ({ outcome })));
+    await settled();
+  }
+
+  async fail(send: number, message: string): Promise<void> {
+    this.#answers[send]?.reject(new Error(message));
+    await settled();
+  }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${name}${i}`);
+
+beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+afterEach(() => mock.timers.reset());
+
+test('turns of a key that come while one is on its way are sent together after it, in their order', async () => {
+  const desk = new Desk();
+  desk.ask('ci', 'a', 'b', 'c', 'd');
+  assert.deepEqual(desk.sent, [['a']]);
+  await desk.answer(0, 'granted');
+  assert.deepEqual(desk.sent, [['a'], ['b', 'c', 'd']]);
+  await desk.answer(1, 'lost');
+  assert.deepEqual(
+    [...desk.results],
+    [
+      ['a', 'granted'],
+      ['b', 'lost'],
+      ['c', 'lost'],
+      ['d', 'lost'],
+    ],
+  );
+  desk.ask('ci', 'e');
+  assert.deepEqual(desk.sent.at(-1), ['e']);
+});
+
+test('two sends are on their way at a time, and what waits of all other keys shares the next one', async () => {
+  const desk = new Desk();
+  desk.ask('ci', 'a', 'b');
+  desk.ask('other', 'c', 'd');
+  desk.ask('third', 'e');
+  assert.deepEqual(desk.sent, [['a'], ['c']]);
+  await desk.answer(1, 'granted');
+  assert.deepEqual(desk.sent, [['a'], ['c'], ['d', 'e']]);
+  await desk.answer(0, 'granted');
+  assert.deepEqual(desk.sent, [['a'], ['c'], ['d', 'e'], ['b']]);
+});
+
+test('a send has at most 64 turns of a key, and 256 in all', async () => {
+  const desk = new Desk();
+  desk.ask('first', 'a');
+  desk.ask('second', 'b');
+  const keys = ['busy', 'one', 'two', 'three', 'four'];
+  for (const key of keys) desk.ask(key, ...numbered(key, key === 'busy' ? 100 : 64));
+  await desk.answer(0, 'granted');
+  assert.deepEqual(
+    desk.sent[2],
+    ['busy', 'one', 'two', 'three'].flatMap((key) => numbered(key, 64)),
+  );
+  await desk.answer(1, 'granted');
+  assert.deepEqual(desk.sent[3], numbered('four', 64), 'the rest of a key waits for its answer');
+  await desk.answer(2, 'granted');
+  assert.deepEqual(desk.sent[4], numbered('busy', 100).slice(64));
+});
+
+test('where nothing could be sent, each turn hears why, and the next ones are sent', async () => {
+  const desk = new Desk();
+  desk.ask('ci', 'a', 'b', 'c');
+  await desk.answer(0, 'granted');
+  desk.ask('ci', 'd');
+  await desk.fail(1, 'unreachable');
+  await desk.answer(2, 'granted');
+  assert.deepEqual([...desk.results.values()], ['granted', 'unreachable', 'unreachable', 'granted']);
+});
+
+test('a turn that waits for two seconds is refused, and is not sent', async () => {
+  const desk = new Desk();
+  desk.ask('ci', 'a', 'b');
+  mock.timers.tick(1_999);
+  desk.ask('ci', 'c');
+  await settled();
+  assert.equal(desk.results.size, 0);
+  mock.timers.tick(1);
+  await settled();
+  assert.deepEqual([...desk.results], [['b', 'PostgreSQL: the reservation waited too long']]);
+  await desk.answer(0, 'granted');
+  assert.deepEqual(desk.sent, [['a'], ['c']]);
+  mock.timers.tick(10_000);
+  await settled();
+  assert.equal(desk.results.size, 2, 'what was sent has the deadline of its statement');
+});
