@@ -203,8 +203,8 @@ export interface Head {
   readonly status: number;
   /** What goes to the client. */
   readonly headers: Record<string, string>;
-  /** Whether an event of this type came before commit; only where the client is connected by a websocket. */
-  holds?: (type: string) => boolean;
+  /** The types of the events that came before commit; only where the client is connected by a websocket. */
+  held?: Pick<ReadonlySet<string>, 'has'>;
   /** The reply begins with a refusal, which nothing of the gateway's own precedes (F1.8). */
   refuses?: boolean;
 }

@@ -23,7 +23,7 @@ export const turnMetadata = rule<Metadata>({
   head(head, memory, turn) {
     memory.own = ownHeaders(head, turn, memory);
     const type = `${turn.wire.agent}.response.metadata`;
-    if (head.holds?.(type) || head.refuses) return undefined;
+    if (head.held?.has(type) || head.refuses) return undefined;
     memory.sent = true;
     return [{ type, data: { type, headers: memory.own } }];
   },
