@@ -2,15 +2,15 @@
 // The `poolgate` command: runs proxy/main.ts with a Node that is new enough, whichever Node runs this file.
 import { fileURLToPath } from 'node:url';
 import { endAs, launch } from './launch.mjs';
+import { nodeFlags } from './node-flags.mjs';
 import { asCommand, compileCache, setUp } from './setup.mjs';
 
 /** Node strips types itself, which makes a start a quarter faster than tsx; but not below node_modules. */
-const loaderOf = (/** @type {string} */ main) =>
-  /[\\/]node_modules[\\/]/.test(main) ? ['--import', import.meta.resolve('tsx/esm')] : ['--disable-warning=ExperimentalWarning'];
+const loaderOf = (/** @type {string} */ main) => (/[\\/]node_modules[\\/]/.test(main) ? ['--import', import.meta.resolve('tsx/esm')] : []);
 
 await asCommand(async () => {
   const { env } = await setUp();
   const main = fileURLToPath(new URL('../proxy/main.ts', import.meta.url));
-  const command = ['node', ...loaderOf(main), main, ...process.argv.slice(2)];
+  const command = ['node', ...nodeFlags(process.versions.node), ...loaderOf(main), main, ...process.argv.slice(2)];
   endAs(await launch(command, { env: { NODE_COMPILE_CACHE: compileCache, ...env } }));
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { nodeFlags } from '../../../scripts/node-flags.mjs';
 import type { Stage } from '../stage.ts';
 import { type Post, requestOf } from '../wire.ts';
 import { type Relay, startNode } from './relay.ts';
@@ -78,7 +79,7 @@ export const GATEWAY_ENV = { BENCH_BEARER: 'bench-bearer' };
 
 /** Ready: it has read its accounts' catalogs and answers a turn. */
 export async function startGateway(stage: Stage, size: Size = USUAL, env: NodeJS.ProcessEnv = {}): Promise<Relay> {
-  const program = ['--disable-warning=ExperimentalWarning', MAIN, 'serve', '--config', writeConfig(stage, size)];
+  const program = [...nodeFlags(process.versions.node), MAIN, 'serve', '--config', writeConfig(stage, size)];
   const relay = await startNode(stage, program, { ...GATEWAY_ENV, ...env });
   for (let tries = 0; tries < 200; tries++) {
     if ((await firstStatus(relay.port, { path: '/backend-api/agent/responses', key: KEY })) === 200) return relay;
