@@ -31,5 +31,5 @@ EXPOSE 4000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=5s \
   CMD ["node", "--eval", "fetch('http://127.0.0.1:4001/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Node is process 1, so that a stop signal reaches the server directly.
-ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--no-memory-reducer", "--retain-maps-for-n-gc=1000", "proxy/main.ts"]
+ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--no-memory-reducer", "proxy/main.ts"]
 CMD ["serve"]

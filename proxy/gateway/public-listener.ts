@@ -3,17 +3,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { Cors } from '../clients/http/cors.ts';
-import { isOtherProtocol, readFirstLine } from '../clients/http/first-line.ts';
-import { checkFraming, OTHER_VERSION, pathOf } from '../clients/http/framing.ts';
+import { checkFraming, pathOf } from '../clients/http/framing.ts';
 import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/header-limits.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections.ts';
-import { endRaw, HEADERS_LATE, refusalOfBytes } from '../clients/http/raw-refusal.ts';
+import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
 import { BODY_MALFORMED } from '../clients/http/request-body.ts';
+import { UnparsedConnections } from '../clients/http/unparsed-connections.ts';
 import type { Clock } from '../clock.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { MemoryGuard } from '../memory-guard.ts';
-import type { CounterName, Counters } from '../metrics.ts';
+import type { Counters } from '../metrics.ts';
 import { endConnectionAfter, takeOverConnections } from '../node-internals.ts';
 import { requestId } from '../request-id.ts';
 import { clientHeaders } from '../turn/headers.ts';
@@ -62,10 +62,7 @@ export class PublicListener {
   readonly #cors: Cors;
   readonly #running = new RunningTurns();
   readonly websockets: Websockets;
-  /** Hands a connection to Node's parser. */
-  readonly #parse: (socket: Socket) => void;
-  /** Connections whose first line has not come. */
-  readonly #unparsed = new Set<Socket>();
+  readonly #unparsed: UnparsedConnections;
   #draining = false;
 
   constructor(options: PublicListenerOptions) {
@@ -95,7 +92,21 @@ export class PublicListener {
     this.#server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
     this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#connect(request, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
-    this.#parse = takeOverConnections(this.#server, (socket) => this.#open(socket));
+    const parse = takeOverConnections(this.#server, (socket) => {
+      this.#connections.watch(socket);
+      this.#unparsed.open(socket);
+    });
+    this.#unparsed = new UnparsedConnections({
+      limits: () => {
+        const { config } = options.generation();
+        return { maxBytes: config.limits.header_bytes, waitMs: config.timeouts.client_header_ms };
+      },
+      parse,
+      refuse: (socket, counter, refusal) => {
+        options.counters.add(counter);
+        this.#refuseBytes(socket, refusal);
+      },
+    });
   }
 
   /** Takes what a new configuration says about open connections. */
@@ -139,39 +150,7 @@ export class PublicListener {
 
   #sweep(): void {
     this.#server.closeIdleConnections();
-    // Node does not know these.
-    for (const socket of this.#unparsed) socket.destroy();
-  }
-
-  /** Reads the first line of a connection before the parser. */
-  #open(socket: Socket): void {
-    this.#connections.watch(socket);
-    this.#unparsed.add(socket);
-    const { limits, timeouts } = this.#options.generation().config;
-    const over = (): void => {
-      clearTimeout(late);
-      this.#unparsed.delete(socket);
-      socket.off('close', over).off('end', gone).off('error', gone);
-    };
-    const gone = (): void => void socket.destroy();
-    const refuse = (counter: CounterName, refusal: Refusal): void => {
-      this.#options.counters.add(counter);
-      this.#refuseBytes(socket, refusal, requestId(this.#options.host.now()));
-    };
-    const stop = readFirstLine(socket, {
-      maxBytes: limits.header_bytes,
-      read: (line) => {
-        over();
-        if (isOtherProtocol(line)) refuse('framing_refused', OTHER_VERSION);
-        else this.#parse(socket);
-      },
-    });
-    const late = setTimeout(() => {
-      stop();
-      over();
-      refuse('header_timeouts', HEADERS_LATE);
-    }, timeouts.client_header_ms);
-    socket.once('close', over).once('end', gone).once('error', gone);
+    this.#unparsed.destroy();
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
@@ -182,7 +161,7 @@ export class PublicListener {
     connection.isLast = request.headers.upgrade !== undefined;
     if (isHeadTooLarge(request, current().config.limits)) {
       counters.add('headers_too_large');
-      this.#refuseBytes(connection.socket, HEADERS_TOO_LARGE, requestId(this.#options.host.now()));
+      this.#refuseBytes(connection.socket, HEADERS_TOO_LARGE);
       return;
     }
     connection.latest = response;
@@ -272,10 +251,10 @@ export class PublicListener {
     }
     const { counter, refusal } = refusalOfBytes(error);
     this.#options.counters.add(counter);
-    this.#refuseBytes(socket, refusal, requestId(this.#options.host.now()));
+    this.#refuseBytes(socket, refusal);
   }
 
-  #refuseBytes(socket: Socket, refusal: Refusal, id: string): void {
+  #refuseBytes(socket: Socket, refusal: Refusal, id = requestId(this.#options.host.now())): void {
     const connection = connectionOf(socket);
     connection.framingBroken = true;
     const { latest } = connection;

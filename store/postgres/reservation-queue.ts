@@ -10,7 +10,8 @@ export interface Reservation {
 interface Waiting extends Reservation {
   readonly resolve: (taken: Taken) => void;
   readonly reject: (error: unknown) => void;
-  deadline?: NodeJS.Timeout;
+  /** Undefined for one that was sent at once: it has the deadline of its statement. */
+  readonly deadline: NodeJS.Timeout | undefined;
 }
 
 /** More would leave fewer turns to share a round trip. With one alone a key that other nodes have locked would hold up all others. */
@@ -35,21 +36,23 @@ export class ReservationQueue {
   /** @throws StoreError where the turn was not sent; `busy` after two seconds of waiting */
   take(reservation: Reservation): Promise<Taken> {
     const { promise, resolve, reject } = Promise.withResolvers<Taken>();
-    const waiting: Waiting = { ...reservation, resolve, reject };
     const { key } = reservation.turn;
+    const waits = this.#sends === SENDS || this.#sentKeys.has(key);
+    const deadline = waits ? setTimeout(() => this.#expire(key, waiting), WAIT_MS) : undefined;
+    const waiting: Waiting = { ...reservation, resolve, reject, deadline };
     const others = this.#waiting.get(key);
     if (others) others.push(waiting);
     else this.#waiting.set(key, [waiting]);
     this.#sendNext();
-    // One that is on its way has the deadline of its statement.
-    if (this.#waiting.get(key)?.includes(waiting)) waiting.deadline = setTimeout(() => this.#expire(key, waiting), WAIT_MS);
     return promise;
   }
 
   #sendNext(): void {
-    if (this.#sends === SENDS) return;
-    const turns = this.#removeNext();
-    if (turns.length > 0) void this.#run(turns);
+    while (this.#sends < SENDS) {
+      const turns = this.#removeNext();
+      if (turns.length === 0) return;
+      void this.#run(turns);
+    }
   }
 
   #removeNext(): readonly Waiting[] {

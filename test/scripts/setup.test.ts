@@ -1,8 +1,11 @@
 // Decisions of the set-up: which Node, what is missing, which packages are built. No network.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { atLeast, BUILT_PACKAGES, nodeFor, OLDEST_NODE, SetupError, stampOf } from '../../scripts/setup.mjs';
 
 const fileOf = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
@@ -33,6 +36,15 @@ test('a stamp depends on the lockfile, the major version of Node and the machine
 
 test('a Node that is new enough is used', () => {
   assert.deepEqual(nodeFor('24.9.0', 'darwin-arm64', {}), { version: '24.9.0', bin: dirname(process.execPath), fromNpm: false });
+});
+
+test('a Node that is run by its path runs the rest too, whatever `node` means on this machine', (context) => {
+  const other = mkdtempSync(join(tmpdir(), 'poolgate-other-node-'));
+  context.after(() => rmSync(other, { recursive: true }));
+  writeFileSync(join(other, 'node'), '#!/bin/sh\necho another node', { mode: 0o755 });
+  const setup = fileURLToPath(new URL('../../scripts/setup.mjs', import.meta.url));
+  const env = { ...process.env, PATH: [other, process.env.PATH].join(delimiter) };
+  assert.equal(execFileSync(process.execPath, [setup, 'node', '--print', '6 * 7'], { env, encoding: 'utf8' }), '42\n');
 });
 
 test('an old Node on Linux is replaced by the one of scripts/node', () => {

@@ -47,6 +47,13 @@ export function* permutation(count: number, random: SeededRandom): Generator<num
   }
 }
 
+/** Each of the items with each number below `count`, such as a fault at a byte, in an order that the seed decides. */
+export function* eachAt<T>(items: readonly T[], count: number, random: SeededRandom): Generator<readonly [item: T, at: number]> {
+  for (const number of permutation(items.length * count, random)) {
+    yield [items[number % items.length] as T, Math.floor(number / items.length)];
+  }
+}
+
 export function pick<T>(all: readonly T[], random: SeededRandom): T {
   return all[Math.floor(random.between(0, all.length))] as T;
 }

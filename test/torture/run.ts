@@ -81,7 +81,7 @@ async function measureBaseline(stage: Stage): Promise<void> {
   };
   const [first, ...others] = stage.lanes;
   // What is loaded at its first use is loaded by one.
-  if (first) await all(first);
+  await all(first);
   await Promise.all(others.map(all));
   stage.baseline = await stage.program.vitals();
 }

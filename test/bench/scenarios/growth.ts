@@ -38,7 +38,8 @@ export function growth(figure: string, small: Partial<Extent>, large: Partial<Ex
       const requests = Array.from({ length: Math.max(extent.keys, extent.sessions) }, (_, i) =>
         requestOf({ path: NATIVE_PATH, key: keyNumber(i % extent.keys), session: `session-${i % extent.sessions}` }),
       );
-      contenders.push({ name, relay: await startGateway(stage, extent), requests });
+      const { accounts, keys } = extent;
+      contenders.push({ name, relay: await startGateway(stage, { accounts, keys }), requests });
     }
     const loadOn = ({ relay, requests }: Contender, warmSeconds: number): Promise<Loading> =>
       startLoad(stage, { port: relay.port, requests, connections: CONNECTIONS, warmSeconds, seconds: effort.seconds });

@@ -2,7 +2,7 @@
 
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
-import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
+import { type Attack, type Case, eachAt, interleaved } from '../attack.ts';
 import { type HttpCall, requestOf } from '../calls/call.ts';
 import { HTTP_CALLS } from '../calls/http-calls.ts';
 import { outcomeOf } from '../calls/verdict.ts';
@@ -34,9 +34,7 @@ export const clientBytes: Attack = {
 
 function* casesOf(call: HttpCall, random: SeededRandom): Generator<Case> {
   const bytes = requestOf(call, { key: 'pg-torture-00', operatorToken: OPERATOR_TOKEN }).length;
-  for (const number of permutation(bytes * LEAVES.length, random)) {
-    const leaves = LEAVES[number % LEAVES.length] as Leaves;
-    const at = Math.floor(number / LEAVES.length);
+  for (const [leaves, at] of eachAt(LEAVES, bytes, random)) {
     if (leaves === 'silence' && at % SILENCE_EVERY !== 0) continue;
     yield { name: `${call.name}:${leaves}:${at}`, run: (lane) => stopped(lane, call, { leaves, at }) };
   }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
-import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
+import { type Attack, type Case, eachAt, interleaved } from '../attack.ts';
 import { type HttpCall, requestOf, type SocketCall } from '../calls/call.ts';
 import { DISPATCHED_CALLS } from '../calls/http-calls.ts';
 import { runClean } from '../calls/run-call.ts';
@@ -26,7 +26,6 @@ export const clientLeaves: Attack = {
   sample: 80,
   async cases(stage, random) {
     const [lane] = stage.lanes;
-    if (!lane) throw new Error('a stage without a lane');
     const sources: Iterable<Case>[] = [];
     for (const call of DISPATCHED_CALLS) {
       await runClean(lane, call);
@@ -62,9 +61,7 @@ interface Target {
 }
 
 function* casesOf(client: Client, { exchange, bytes }: Target, random: SeededRandom): Generator<Case> {
-  for (const number of permutation(bytes * LEAVES.length, random)) {
-    const leaves = LEAVES[number % LEAVES.length] as (typeof LEAVES)[number];
-    const at = Math.floor(number / LEAVES.length);
+  for (const [leaves, at] of eachAt(LEAVES, bytes, random)) {
     const name = `${client.name} ${exchange}:${leaves} at ${at} of the reply`;
     yield { name, run: (lane) => left(lane, client, { exchange, at, leaves }) };
   }

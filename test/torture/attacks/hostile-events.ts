@@ -30,7 +30,6 @@ export const hostileEvents: Attack = {
   sample: 150,
   async cases(stage, random) {
     const [lane] = stage.lanes;
-    if (!lane) throw new Error('a stage without a lane');
     return casesOf([...(await httpReplies(lane)), ...socketReplies()], random);
   },
 };

@@ -1,7 +1,7 @@
 // Replies of accounts over HTTP, broken at every byte: cut, reset, silent, changed, shortened, lengthened, or only late. And accounts that leave
 // when they have read so much of the request.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
-import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
+import { type Attack, type Case, eachAt, interleaved } from '../attack.ts';
 import type { HttpCall } from '../calls/call.ts';
 import { DISPATCHED_CALLS } from '../calls/http-calls.ts';
 import { runCall, runClean } from '../calls/run-call.ts';
@@ -14,6 +14,9 @@ import { WIRE_FAULTS, type WireFault } from '../wire/faulty-writer.ts';
 /** Of the faults after which the gateway waits for a deadline, one byte in so many. */
 const ONE_IN: Readonly<Partial<Record<WireFault['kind'], number>>> = { stall: 61, drop: 17, surplus: 5 };
 
+/** How an account leaves. */
+const ENDS = ['cut', 'reset'] as const;
+
 export const providerBytes: Attack = {
   name: 'provider-bytes',
   title: 'replies over HTTP broken at each byte',
@@ -21,7 +24,6 @@ export const providerBytes: Attack = {
   sample: 120,
   async cases(stage, random) {
     const [lane] = stage.lanes;
-    if (!lane) throw new Error('a stage without a lane');
     const sources: Iterable<Case>[] = [];
     for (const call of DISPATCHED_CALLS) {
       await runClean(lane, call);
@@ -41,9 +43,7 @@ interface Target {
 }
 
 function* casesOf(call: HttpCall, { exchange, bytes }: Target, random: SeededRandom): Generator<Case> {
-  for (const number of permutation(bytes * WIRE_FAULTS.length, random)) {
-    const kind = WIRE_FAULTS[number % WIRE_FAULTS.length] as WireFault['kind'];
-    const at = Math.floor(number / WIRE_FAULTS.length);
+  for (const [kind, at] of eachAt(WIRE_FAULTS, bytes, random)) {
     const byte = Math.floor(random.between(0, 256));
     if (at % (ONE_IN[kind] ?? 1) !== 0) continue;
     const where = exchange === 0 ? '' : ` ${exchange}`;
@@ -55,9 +55,7 @@ function* casesOf(call: HttpCall, { exchange, bytes }: Target, random: SeededRan
 }
 
 function* leavingCases(call: HttpCall, { exchange, bytes }: Target, random: SeededRandom): Generator<Case> {
-  for (const number of permutation(bytes * 2, random)) {
-    const how = number % 2 === 0 ? 'cut' : 'reset';
-    const at = Math.floor(number / 2);
+  for (const [how, at] of eachAt(ENDS, bytes, random)) {
     yield {
       name: `${call.name} ${exchange}:${how} behind ${at} of the request`,
       run: (lane) => left(lane, call, { exchange, answer: leaving(at, how) }),
@@ -67,7 +65,7 @@ function* leavingCases(call: HttpCall, { exchange, bytes }: Target, random: Seed
 
 /** Ends the connection when it has read so many bytes of the request. */
 const leaving =
-  (at: number, how: 'cut' | 'reset'): HandAnswer =>
+  (at: number, how: (typeof ENDS)[number]): HandAnswer =>
   (_writer, gateway, request) => {
     let read = request.length;
     const leave = (): void => void (how === 'cut' ? gateway.end() : gateway.resetAndDestroy());

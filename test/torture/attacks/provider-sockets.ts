@@ -1,6 +1,6 @@
 // Replies of accounts on websockets, broken at every byte: of the upgrade's answer, of each frame's head, and of its text.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
-import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
+import { type Attack, type Case, eachAt, interleaved } from '../attack.ts';
 import type { SocketCall } from '../calls/call.ts';
 import { runSocketCall, type SocketTurn } from '../calls/run-socket-call.ts';
 import { SOCKET_CALLS } from '../calls/socket-calls.ts';
@@ -19,7 +19,6 @@ export const providerSockets: Attack = {
   sample: 120,
   async cases(stage, random) {
     const [lane] = stage.lanes;
-    if (!lane) throw new Error('a stage without a lane');
     const sources: Iterable<Case>[] = [];
     for (const call of SOCKET_CALLS) {
       const turns = await runSocketCall(lane, call);
@@ -32,9 +31,7 @@ export const providerSockets: Attack = {
 };
 
 function* casesOf(call: SocketCall, bytes: number, random: SeededRandom): Generator<Case> {
-  for (const number of permutation(bytes * WIRE_FAULTS.length, random)) {
-    const kind = WIRE_FAULTS[number % WIRE_FAULTS.length] as WireFault['kind'];
-    const at = Math.floor(number / WIRE_FAULTS.length);
+  for (const [kind, at] of eachAt(WIRE_FAULTS, bytes, random)) {
     const byte = Math.floor(random.between(0, 256));
     if (at % (ONE_IN[kind] ?? 1) !== 0) continue;
     yield { name: `${call.name}:${kind}:${at}:${byte}`, run: (lane) => broken(lane, call, { kind, at, byte }) };

@@ -23,6 +23,8 @@ const LANES: Readonly<Record<StageName, number>> = { ordinary: 16, logins: 4, 's
 const DISK_MEGABYTES = 12;
 const READY_MS = 20_000;
 
+type Lanes = readonly [Lane, ...Lane[]];
+
 /** A figure that is worth printing: the largest of its name. */
 export interface Note {
   readonly value: number;
@@ -32,7 +34,7 @@ export interface Note {
 export class Stage {
   readonly folder: string;
   readonly upstream: Upstream;
-  readonly lanes: readonly Lane[];
+  readonly lanes: Lanes;
   readonly notes = new Map<string, Note>();
   /** Lines of the stderr of all its processes, until they are taken. */
   readonly #written: string[] = [];
@@ -59,15 +61,13 @@ export class Stage {
       accounts: numbers.flatMap(accountsOf).map((id) => (logsIn ? loginAccount(id) : { id, credential: BEARER })),
     });
     const disk = name === 'small disk' ? await SmallDisk.open(join(folder, 'data'), DISK_MEGABYTES) : undefined;
-    const lanes = await Promise.all(
-      numbers.map((n) =>
-        Lane.open(
-          n,
-          (account) => upstream.urlOf(account),
-          () => stage.program,
-        ),
-      ),
-    );
+    const laneOf = (n: number): Promise<Lane> =>
+      Lane.open(
+        n,
+        (account) => upstream.urlOf(account),
+        () => stage.program,
+      );
+    const lanes: Lanes = await Promise.all([laneOf(0), ...numbers.slice(1).map(laneOf)]);
     const stage: Stage = new Stage({ folder, upstream, lanes, disk });
     const urls = new Map(lanes.flatMap(({ accounts, wires }) => accounts.map((id, i) => [id, wires[i]?.url ?? ''])));
     const draft = settingsFor(lanes.length, folder, (account) => urls.get(account) ?? '');
