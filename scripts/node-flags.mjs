@@ -7,8 +7,8 @@ const NEWEST_MEASURED = 24;
 const quiet = ['--disable-warning=ExperimentalWarning'];
 
 /**
- * In a pause V8 collects what it knows of the shapes of requests, and with it the code that it compiled for them: the turns after the
- * pause are slow until it is compiled again. Without these collections both stay, and the heap does not shrink in a pause.
+ * While the process is idle, V8's memory reducer discards the hidden classes of requests and the code that was compiled for them. Turns
+ * after an idle period are slow until that code is compiled again. Without the reducer the code stays, and the heap does not shrink.
  */
 const keepCode = ['--no-memory-reducer'];
 

@@ -9,8 +9,8 @@ import { asCommand, compileCache, setUp } from './setup.mjs';
 const loaderOf = (/** @type {string} */ main) => (/[\\/]node_modules[\\/]/.test(main) ? ['--import', import.meta.resolve('tsx/esm')] : []);
 
 await asCommand(async () => {
-  const { env } = await setUp();
+  const { node, env } = await setUp();
   const main = fileURLToPath(new URL('../proxy/main.ts', import.meta.url));
-  const command = ['node', ...nodeFlags(process.versions.node), ...loaderOf(main), main, ...process.argv.slice(2)];
+  const command = ['node', ...nodeFlags(node.version), ...loaderOf(main), main, ...process.argv.slice(2)];
   endAs(await launch(command, { env: { NODE_COMPILE_CACHE: compileCache, ...env } }));
 });

@@ -75,7 +75,7 @@ export async function setUp() {
   const node = nodeFor(process.versions.node, `${process.platform}-${process.arch}`, manifest.optionalDependencies);
   const env = { ...process.env };
   const path = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH'; // Windows spells it Path
-  // First also where it is this one: it may have been run by its path, with another Node on the machine's own.
+  // The Node in use comes first, even if it is the one that runs this: it may have been started by its path while PATH names another.
   env[path] = [node.bin, join(ROOT, 'node_modules', '.bin'), env[path]].join(delimiter);
   const isInstalled = () => (!node.fromNpm || installed(NODE_PACKAGE, node.version)) && installed(ROOT, node.version);
   if (!isInstalled()) {

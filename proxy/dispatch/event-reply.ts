@@ -42,7 +42,7 @@ export class EventReply implements EventReader {
     this.#held = new HeldHead(turn.held);
     this.#relay = new EventRelay(sink, context, (end) => this.#ends(end));
     this.#flow = new OutputFlow(sink, { sending: context.sending, guarded: (work) => this.#guarded(work) });
-    // No function: with one here, minor collections of V8 keep every turn, and take ten times as long.
+    // The object itself, not a function that asks it: with a function V8's minor collections keep every turn and take ten times as long.
     if (turn.client === 'websocket') head.held = this.#held;
     this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
   }

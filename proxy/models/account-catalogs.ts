@@ -23,7 +23,7 @@ export class AccountCatalogs {
     return [...this.#accounts.values()].filter((account) => account.visible);
   }
 
-  /** The visible accounts whose last read failed. */
+  /** The visible accounts whose last catalog read failed. */
   failed(): readonly AccountCatalog[] {
     return this.visible().filter((account) => account.hasFailed);
   }

@@ -1,4 +1,4 @@
-// Turns that reserve against the limits of their keys: those that wait together are sent together, and a key is on its way once at a time.
+// Turns that wait to reserve against the limits of their keys. Waiting turns share a statement; a key is in one running statement at a time.
 import { StoreError } from '../errors.ts';
 import type { LimitBounds, LimitedTurn, Taken } from '../limit-rows.ts';
 
@@ -14,10 +14,11 @@ interface Waiting extends Reservation {
   readonly deadline: NodeJS.Timeout | undefined;
 }
 
-/** More would leave fewer turns to share a round trip. With one alone a key that other nodes have locked would hold up all others. */
+/** Statements that run at a time. More would each have fewer turns; with one, a key that another node has locked would delay all others. */
 const SENDS = 2;
-/** Turns of one key that are sent together: what a client asks for at the same time leaves room for other keys. */
+/** Most turns of one key in a statement: a busy key leaves room for others. */
 const TURNS_OF_A_KEY = 64;
+/** Most turns in a statement. */
 const TURNS = 256;
 const WAIT_MS = 2_000;
 

@@ -38,7 +38,7 @@ test('a Node that is new enough is used', () => {
   assert.deepEqual(nodeFor('24.9.0', 'darwin-arm64', {}), { version: '24.9.0', bin: dirname(process.execPath), fromNpm: false });
 });
 
-test('a Node that is run by its path runs the rest too, whatever `node` means on this machine', (context) => {
+test('the Node that runs the set-up runs its commands, even if PATH names another one', (context) => {
   const other = mkdtempSync(join(tmpdir(), 'poolgate-other-node-'));
   context.after(() => rmSync(other, { recursive: true }));
   writeFileSync(join(other, 'node'), '#!/bin/sh\necho another node', { mode: 0o755 });

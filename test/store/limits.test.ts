@@ -221,11 +221,8 @@ for (const adapter of adapters) {
         [...outcomes, ...outcomes],
       );
       assert.ok(taken[1]?.outcome === 'refused');
-      assert.deepEqual(
-        taken[1].use.running.tokens >= 40 && taken[1].use.running.tokens <= 101,
-        true,
-        'the use that refused it, and at most what was granted with it',
-      );
+      const { tokens } = taken[1].use.running;
+      assert.ok(tokens >= 40 && tokens <= 101, `the refusal shows ${tokens} reserved tokens, of 40 before it and 101 at the end`);
       for (const key of ['ci', 'other']) assert.deepEqual((await one.limits.use(key)).running, { requests: 3, tokens: 101, cost_nanos: 0 });
     });
 

@@ -65,7 +65,7 @@ export class AccountStates {
     return changed;
   }
 
-  /** Calls `listen` with the accounts whose rows changed in the store and were read again. */
+  /** Registers a listener. It is called with the accounts whose state was reloaded from the store. */
   onRefresh(listen: (accounts: ReadonlySet<string>) => void): void {
     this.#listeners.push(listen);
   }

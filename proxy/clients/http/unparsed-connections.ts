@@ -1,4 +1,4 @@
-// Connections whose first line has not come: they wait for it as long as for the headers of a request, and then go to Node's parser.
+// New client connections: the first line is awaited until a deadline, checked for its protocol, and then left to Node's HTTP parser.
 import type { Socket } from 'node:net';
 import type { CounterName } from '../../metrics.ts';
 import type { Refusal } from '../../turn/refusal.ts';
@@ -54,7 +54,7 @@ export class UnparsedConnections {
     socket.once('close', over).once('end', gone).once('error', gone);
   }
 
-  /** Ends them: Node does not know them. */
+  /** Closes the connections that still wait. Node's server does not list them, because its parser has not seen them. */
   destroy(): void {
     for (const socket of this.#sockets) socket.destroy();
   }

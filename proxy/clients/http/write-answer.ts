@@ -44,7 +44,7 @@ interface Content {
   readonly encoding: BufferEncoding;
 }
 
-/** Text of ASCII alone is the same bytes in both, and is written faster without the encoder. */
+/** ASCII text has the same bytes in both encodings, and `latin1` is written without the UTF-8 encoder. */
 const encodingOf = (body: Buffer | string, bytes: number): BufferEncoding => (body.length === bytes ? 'latin1' : 'utf8');
 
 /** The rest of a short request body is read and the connection kept; after any other it is closed. */
