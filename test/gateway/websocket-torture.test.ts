@@ -9,6 +9,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { replyBytes, replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
+import { until } from '../support/until.ts';
 import { connect, type TestSocket } from '../support/websocket.ts';
 
 const PATHS = { native: NATIVE_SOCKET, public: PUBLIC_SOCKET } as const;
@@ -192,6 +193,8 @@ describe('an account that fails on a websocket', () => {
             const isOfFirst = socket.frames.some(({ delta }) => delta === 'é');
             if (isOfFirst) assert.equal(dispatches, 1, 'no second dispatch after anything was shown');
             assert.ok(types.filter((type) => type === 'response.created').length <= 1);
+            // A turn that went on over HTTP ends with its stream, after the client has seen the last event.
+            await until('the row of the turn', async () => (await rowsOf(gate)).length > rows || undefined);
             assert.equal((await rowsOf(gate)).length, rows + 1, 'one row a turn');
           }
         }
