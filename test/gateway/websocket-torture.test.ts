@@ -134,7 +134,7 @@ describe('an upstream websocket that is cut', () => {
     test(`fails over before anything was shown, and never after: ${surface}`, async () => {
       const clock = new ShiftedClock();
       await using gate = await startGateway({ clock });
-      gate.stopUsageReads();
+      gate.stopOwnCalls();
       for (let bytes = 0; bytes <= WHOLE; bytes += 1) {
         // A full retry budget, and accounts in health.
         clock.setAhead(20_000);

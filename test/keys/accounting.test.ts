@@ -86,7 +86,7 @@ for (const seed of SEEDS) {
         await assertUncounted(turns);
         await assertBalanced(turns);
         stage.gate.heal();
-        stage.gate.stopUsageReads();
+        stage.gate.stopOwnCalls();
         await stage.clock.advance(Math.floor(turns.dice.roll() * 16 + 1) * HOUR_MS);
       }
       await assertEveryKind(turns);

@@ -112,7 +112,7 @@ test('answers "what did key ci cost this week", day by day', async () => {
       draft.pools[0].models = { 'model-a': { prices: { input: 2, cached_input: 1, output: 10 } } };
     },
   });
-  gate.stopUsageReads();
+  gate.stopOwnCalls();
   await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } });
   await clock.advance(86_400_000);
   await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } });

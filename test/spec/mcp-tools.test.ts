@@ -41,7 +41,7 @@ before(async () => {
       });
     },
   });
-  gate.stopUsageReads();
+  gate.stopOwnCalls();
 });
 after(() => gate.close());
 

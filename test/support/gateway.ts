@@ -204,6 +204,8 @@ export async function draftFor(
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
     timeouts: { drain_ms: 1000 },
+    // Room for the usual number is allocated at each start.
+    limits: { pins_in_memory: 1_000 },
     ...(load ? {} : { guard: { event_loop_ms: 0, memory_percent: 0 } }),
     accounts: accounts.map((id) => ({
       id,

@@ -200,8 +200,9 @@ export class Probes {
       Object.defineProperty(verbs, name, { value });
   }
 
-  /** For tests that move the clock by weeks. */
-  stopUsageReads(): void {
+  /** For tests that move the clock by weeks: no more catalogs and no more usage are read. */
+  stopOwnCalls(): void {
+    this.gateway.services.catalog.stop();
     this.gateway.services.usage.reads.stop();
   }
 
