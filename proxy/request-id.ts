@@ -16,17 +16,18 @@ export function requestId(now: number): string {
   return `req_${time}${sameNow.toString(16).padStart(4, '0')}${randomDigits()}`;
 }
 
-const RANDOM_BYTES = 8;
-/** Drawn for many ids at once: each draw is a system call. */
-const drawn = Buffer.alloc(RANDOM_BYTES * 512);
-let used = drawn.length;
+/** Hex digits of the random part. */
+const DIGITS = 16;
+/** Drawn for many ids at once: each draw is a system call, and each conversion one into native code. */
+const drawn = Buffer.alloc((DIGITS / 2) * 512);
+let digits = '';
+let used = 0;
 
-/** 16 hex digits. */
 function randomDigits(): string {
-  if (used === drawn.length) {
-    randomFillSync(drawn);
+  if (used === digits.length) {
+    digits = randomFillSync(drawn).toString('hex');
     used = 0;
   }
-  used += RANDOM_BYTES;
-  return drawn.toString('hex', used - RANDOM_BYTES, used);
+  used += DIGITS;
+  return digits.slice(used - DIGITS, used);
 }

@@ -36,8 +36,6 @@ export class FrameTurns {
   /** Of what identifies a turn. */
   readonly #digest = new ProcessDigest();
   #draining = false;
-  /** The last turn of each connection, for a client that has not seen its end. */
-  readonly #last = new WeakMap<WebsocketConnection, ResumableClient>();
 
   constructor(options: FrameTurnsOptions) {
     this.#options = options;
@@ -88,8 +86,8 @@ export class FrameTurns {
   /** Runs the turn of a frame, or goes on with the turn that it is an exact retry of. Never rejects. */
   async serve(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): Promise<void> {
     const { runner, running, counters } = this.#options;
-    this.#last.get(connection)?.acknowledged();
-    this.#last.delete(connection);
+    connection.lastTurn?.acknowledged();
+    connection.lastTurn = undefined;
     const identified = this.#identified(turn, frame);
     if (identified && this.#forwarding?.isUndecided(connection)) {
       const forwarded = await this.#forwarding.forward(turn, frame, connection, identified.session);
@@ -97,7 +95,7 @@ export class FrameTurns {
     }
     const found = identified && !(frame instanceof Refusal) && this.#resumable.find(identified.session, identified.identity, frame.json);
     if (found) {
-      this.#last.set(connection, found.turn);
+      connection.lastTurn = found.turn;
       await found.turn.attach(connection, found.items);
       return;
     }
@@ -157,7 +155,7 @@ export class FrameTurns {
     });
     this.#resumable.add(session, client);
     this.#forwarding?.owners.hold(session);
-    this.#last.set(connection, client);
+    connection.lastTurn = client;
     return client;
   }
 }

@@ -70,16 +70,19 @@ export class TurnRunner {
         }
         const reserving = this.#options.accounting.reserve(turn, request);
         const reserved = reserving instanceof Promise ? await reserving : reserving;
-        if (reserved instanceof Refusal) throw reserved;
-        reservation = reserved;
-        if (payload.kind === 'json') {
-          const editing = turn.rules.edit(payload.work);
-          if (editing) await editing;
+        // Not thrown: agents repeat what a limit refuses, and V8 takes microseconds to throw.
+        if (reserved instanceof Refusal) served = { kind: 'refused', refusal: reserved };
+        else {
+          reservation = reserved;
+          if (payload.kind === 'json') {
+            const editing = turn.rules.edit(payload.work);
+            if (editing) await editing;
+          }
+          const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
+          const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
+          attempts = dispatched.attempts;
+          served = dispatched.end;
         }
-        const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
-        const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
-        attempts = dispatched.attempts;
-        served = dispatched.end;
       } else served = await this.#answer(turn, client);
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);

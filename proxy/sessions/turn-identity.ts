@@ -14,7 +14,8 @@ export interface TurnIdentity {
 }
 
 /** Undefined for a frame without a turn id, and for a prewarm: such a turn ends with its connection. */
-export function identityOf({ client_metadata, generate, input, ...body }: Body, digest: ProcessDigest): TurnIdentity | undefined {
+export function identityOf(body: Body, digest: ProcessDigest): TurnIdentity | undefined {
+  const { client_metadata, generate, input } = body;
   const turnId = isObject(client_metadata) ? client_metadata.turn_id : undefined;
   if (typeof turnId !== 'string' || turnId === '' || generate === false) return undefined;
   const { model, tools, tool_choice, reasoning, text } = body;

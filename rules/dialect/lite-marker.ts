@@ -47,8 +47,13 @@ function deleteMarker(headers: Record<string, string>, turn: Turn): void {
 
 /** The same object where no entry is a marker; `client_metadata` itself stays even if it is empty then. */
 function withoutMarker(metadata: JsonObject, turn: Turn): JsonObject {
-  const marker = normalised(turn.wire.lite_marker);
-  const isMarker = (name: string): boolean => name.length >= marker.length && [marker, METADATA_PREFIX + marker].includes(normalised(name));
+  const { lite_marker } = turn.wire;
+  const isMarker = (name: string): boolean => {
+    // Most names are shorter.
+    if (name.length < lite_marker.length) return false;
+    const marker = normalised(lite_marker);
+    return [marker, METADATA_PREFIX + marker].includes(normalised(name));
+  };
   if (!Object.keys(metadata).some(isMarker)) return metadata;
   return Object.fromEntries(Object.entries(metadata).filter(([name]) => !isMarker(name)));
 }

@@ -4,6 +4,8 @@ import { rule, SKIP } from '../../proxy/turn/rule.ts';
 import type { Event, Head, Turn } from '../../proxy/turn/turn.ts';
 import { NATIVE_TURNS } from '../route-groups.ts';
 
+const ETAG = 'x-models-etag';
+
 interface Metadata {
   /** Headers of the gateway's own; set at commit. */
   own: JsonObject;
@@ -33,8 +35,12 @@ export const turnMetadata = rule<Metadata>({
 
 /** The turn state of an account that answers over HTTP is a header, which a frame has no other place for. */
 function ownHeaders({ headers }: Head, { wire }: Turn, { overHttp }: Metadata): JsonObject {
-  const names = ['x-models-etag', ...(overHttp ? [`x-${wire.agent}-turn-state`] : [])];
-  return Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+  const own: Record<string, string> = {};
+  for (const name of overHttp ? [ETAG, `x-${wire.agent}-turn-state`] : [ETAG]) {
+    const value = headers[name];
+    if (value !== undefined) own[name] = value;
+  }
+  return own;
 }
 
 function absorbed({ type, data }: Event, memory: Metadata): Event {
