@@ -122,7 +122,7 @@ async function installPackages(node, env) {
         '  Debian, Ubuntu: apt-get install python3 make g++      Fedora: dnf install python3 make gcc-c++\n' +
         '  Alpine: apk add python3 make g++                      macOS: xcode-select --install\n' +
         "  Windows: Visual Studio Build Tools with 'Desktop development with C++'";
-    await must(build, { ...env, ...headers }, advice);
+    await must(build, { JOBS: 'max', ...env, ...headers }, advice);
     await must(['node', '--eval', 'require("sqlite3")'], env, advice);
   });
   say('done');
