@@ -70,7 +70,7 @@ export class TurnRunner {
         }
         const reserving = this.#options.accounting.reserve(turn, request);
         const reserved = reserving instanceof Promise ? await reserving : reserving;
-        // Not thrown: agents repeat what a limit refuses, and V8 takes microseconds to throw.
+        // Not thrown, because a throw costs more: agents repeat what a limit refuses.
         if (reserved instanceof Refusal) served = { kind: 'refused', refusal: reserved };
         else {
           reservation = reserved;
