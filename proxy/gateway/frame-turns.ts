@@ -36,6 +36,8 @@ export class FrameTurns {
   /** Of what identifies a turn. */
   readonly #digest = new ProcessDigest();
   #draining = false;
+  /** The last turn of each connection, for a client that has not seen its end. */
+  readonly #last = new WeakMap<WebsocketConnection, ResumableClient>();
 
   constructor(options: FrameTurnsOptions) {
     this.#options = options;
@@ -86,8 +88,8 @@ export class FrameTurns {
   /** Runs the turn of a frame, or goes on with the turn that it is an exact retry of. Never rejects. */
   async serve(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): Promise<void> {
     const { runner, running, counters } = this.#options;
-    connection.lastTurn?.acknowledged();
-    connection.lastTurn = undefined;
+    this.#last.get(connection)?.acknowledged();
+    this.#last.delete(connection);
     const identified = this.#identified(turn, frame);
     if (identified && this.#forwarding?.isUndecided(connection)) {
       const forwarded = await this.#forwarding.forward(turn, frame, connection, identified.session);
@@ -95,7 +97,7 @@ export class FrameTurns {
     }
     const found = identified && !(frame instanceof Refusal) && this.#resumable.find(identified.session, identified.identity, frame.json);
     if (found) {
-      connection.lastTurn = found.turn;
+      this.#last.set(connection, found.turn);
       await found.turn.attach(connection, found.items);
       return;
     }
@@ -155,7 +157,7 @@ export class FrameTurns {
     });
     this.#resumable.add(session, client);
     this.#forwarding?.owners.hold(session);
-    connection.lastTurn = client;
+    this.#last.set(connection, client);
     return client;
   }
 }

@@ -70,19 +70,16 @@ export class TurnRunner {
         }
         const reserving = this.#options.accounting.reserve(turn, request);
         const reserved = reserving instanceof Promise ? await reserving : reserving;
-        // Not thrown, because a throw costs more: agents repeat what a limit refuses.
-        if (reserved instanceof Refusal) served = { kind: 'refused', refusal: reserved };
-        else {
-          reservation = reserved;
-          if (payload.kind === 'json') {
-            const editing = turn.rules.edit(payload.work);
-            if (editing) await editing;
-          }
-          const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
-          const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
-          attempts = dispatched.attempts;
-          served = dispatched.end;
+        if (reserved instanceof Refusal) throw reserved;
+        reservation = reserved;
+        if (payload.kind === 'json') {
+          const editing = turn.rules.edit(payload.work);
+          if (editing) await editing;
         }
+        const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
+        const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
+        attempts = dispatched.attempts;
+        served = dispatched.end;
       } else served = await this.#answer(turn, client);
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);

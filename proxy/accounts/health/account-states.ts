@@ -65,7 +65,7 @@ export class AccountStates {
     return changed;
   }
 
-  /** Registers a listener. It is called with the accounts whose state was reloaded from the store. */
+  /** Registers a listener for reloads of account states from the store. It gets the ids of the accounts. */
   onRefresh(listen: (accounts: ReadonlySet<string>) => void): void {
     this.#listeners.push(listen);
   }

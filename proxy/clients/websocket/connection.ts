@@ -53,14 +53,7 @@ export interface ConnectionOptions {
   readonly limitBroken: (limit: BrokenLimit) => void;
 }
 
-/** A turn whose end its client may not have seen: the client's next frame says that it has. */
-export interface UnacknowledgedTurn {
-  acknowledged(): void;
-}
-
 export class WebsocketConnection {
-  /** The last one, if its client may come back for it. */
-  lastTurn: UnacknowledgedTurn | undefined;
   #upstreamSocket = new SocketSlot();
   readonly #options: ConnectionOptions;
   readonly #waiting: { readonly frame: Frame; readonly bytes: number }[] = [];
