@@ -1,9 +1,10 @@
 // One websocket of a simulated account. Answers are written to its connection as bytes, so that a fault can end them inside a frame.
+
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
+import { frameBytes } from '../frame-bytes.ts';
 import { type Line, untilDone } from './delivery.ts';
 import type { Leaving } from './delivery-steps.ts';
-import { encodeFrame } from './frame-encoding.ts';
 import type { RequestEnd } from './received-request.ts';
 
 /** One turn on the websocket. */
@@ -31,7 +32,7 @@ export class AccountSocket implements Line {
     this.number = number;
     this.#websocket = websocket;
     this.#connection = connection;
-    websocket.on('ping', (data: Buffer) => this.insert(encodeFrame('pong', data)));
+    websocket.on('ping', (data: Buffer) => this.insert(frameBytes([data], 'pong')));
     // An error adds nothing to the `close` event that follows it.
     websocket.on('error', () => undefined);
     websocket.on('close', () => {

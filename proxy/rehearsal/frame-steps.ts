@@ -1,10 +1,10 @@
 // Turns the answer of a frame into the steps of its delivery on a websocket, with the faults of framing and delivery applied.
+import { frameBytes } from '../frame-bytes.ts';
 import type { Json } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
 import { type Answer, malformedText } from './answer.ts';
 import { type Leaving, type Step, slowed, splitAt, stalled } from './delivery-steps.ts';
 import { type Fault, faultOf, type ReplyPosition } from './fault.ts';
-import { encodeFrame } from './frame-encoding.ts';
 import { errorOf } from './provider-error.ts';
 import { parseJson } from './received-request.ts';
 
@@ -61,7 +61,7 @@ function framesOf({ status, headers, body }: Answer, faults: readonly Fault[]): 
   if (faultOf(faults, 'connection-limit') !== undefined) return [textFrame(LIMIT_REACHED)];
   if (body.kind === 'events') return eventFrames([...body.preamble, ...body.events], faults);
   const refused = status < 400 ? undefined : errorEvent(status, headers, body.bytes);
-  return [refused === undefined ? encodeFrame('text', body.bytes) : textFrame(refused)];
+  return [refused === undefined ? frameBytes([body.bytes]) : textFrame(refused)];
 }
 
 function eventFrames(events: readonly Json[], faults: readonly Fault[]): readonly Buffer[] {
@@ -70,7 +70,7 @@ function eventFrames(events: readonly Json[], faults: readonly Fault[]): readonl
   return events.map((event, i) => {
     const isMalformed = malformed !== undefined && i + 1 === (malformed.event ?? 3);
     const text = Buffer.from(isMalformed ? malformedText(malformed) : JSON.stringify(event));
-    return encodeFrame(binary !== undefined && i + 1 === (binary.event ?? 3) ? 'binary' : 'text', text);
+    return frameBytes([text], binary !== undefined && i + 1 === (binary.event ?? 3) ? 'binary' : 'text');
   });
 }
 
@@ -81,7 +81,7 @@ function errorEvent(status: number, { 'retry-after': wait }: Answer['headers'], 
   return { type: 'error', status, error: json.error, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) };
 }
 
-export const textFrame = (json: Json): Buffer => encodeFrame('text', Buffer.from(JSON.stringify(json)));
+export const textFrame = (json: Json): Buffer => frameBytes([JSON.stringify(json)]);
 
 /** The frame that refuses what is no turn. */
 export const refusalFrame = (code: string, message: string): Buffer =>

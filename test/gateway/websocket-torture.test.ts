@@ -2,8 +2,8 @@
 // that their surface has for it. Nothing is dispatched again after anything was shown, and every turn leaves one row.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { frameBytes } from '../../proxy/frame-bytes.ts';
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
-import { encodeFrame } from '../../proxy/rehearsal/frame-encoding.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
@@ -24,7 +24,7 @@ const SHOWN = EVENTS.map(({ type }) => type as string);
 
 /** Where each frame ends on the wire. */
 const ENDS = EVENTS.reduce<readonly number[]>(
-  (ends, event) => ends.concat((ends.at(-1) ?? 0) + encodeFrame('text', Buffer.from(JSON.stringify(event))).length),
+  (ends, event) => ends.concat((ends.at(-1) ?? 0) + frameBytes([JSON.stringify(event)]).length),
   [],
 );
 const [LIFECYCLE = 0, VISIBLE = 0, WHOLE = 0] = ENDS;

@@ -1,5 +1,5 @@
 // Replies whose JSON is another than a provider's: wrong types in every field, missing and repeated events, names that mean something to the engine.
-import { encodeFrame } from '../../../proxy/rehearsal/frame-encoding.ts';
+import { frameBytes } from '../../../proxy/frame-bytes.ts';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { crudeAnswer, crudeHead } from '../../support/crude.ts';
 import { recordedSessions, turnsOf } from '../../support/recorded.ts';
@@ -77,7 +77,7 @@ function socketReplies(): readonly Reply[] {
     name: `sockets, ${name}`,
     tree,
     attack: (changed, random) => {
-      const frames = elementsOf(changed).map((event) => encodeFrame('text', Buffer.from(textOf(event))));
+      const frames = elementsOf(changed).map((event) => frameBytes([textOf(event)]));
       const answer = handSocket(Buffer.concat(frames), { ends: random.next() < 0.7 });
       const call = pick(SOCKET_CALLS, random);
       return (lane) => runSocketCall(lane, call, { plan: { exchange: 0, answer }, said: 'spoilt' });
