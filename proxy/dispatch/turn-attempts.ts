@@ -75,13 +75,11 @@ export class TurnAttempts implements Recoverable {
     let end: DispatchEnd | undefined;
     try {
       const body = this.#request.payload.kind === 'json' ? this.body : undefined;
-      const resuming = this.#services.continuity.resume(turn, body);
-      this.continuation = this.#preferLive(resuming instanceof Promise ? await resuming : resuming);
+      this.continuation = this.#preferLive(await this.#services.continuity.resume(turn, body));
       this.#begin();
       let recovered: Choice | undefined;
       while (!end) {
-        const choosing = recovered ?? this.#choose();
-        const lease = choosing instanceof Promise ? await choosing : choosing;
+        const lease = await (recovered ?? this.#choose());
         if (lease === 'gone') end = this.#gone(false);
         else if (lease === 'none') end = this.#failed();
         else if (lease.granted && !(await lease.granted)) {

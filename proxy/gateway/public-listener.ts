@@ -1,6 +1,7 @@
 // The public listener: framing, the route table, one turn per request, and an orderly end.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { Batches } from '../batch.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { Cors } from '../clients/http/cors.ts';
 import { checkFraming, pathOf } from '../clients/http/framing.ts';
@@ -61,6 +62,7 @@ export class PublicListener {
   readonly #connections = new IdleConnections();
   readonly #cors: Cors;
   readonly #running = new RunningTurns();
+  readonly #batches = new Batches();
   readonly websockets: Websockets;
   readonly #unparsed: UnparsedConnections;
   #draining = false;
@@ -88,12 +90,14 @@ export class PublicListener {
     this.#server.on('drop', () => options.counters.add('connections_refused'));
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
-    this.websockets = new Websockets({ ...options, guard: options.bodies, running: this.#running });
+    this.websockets = new Websockets({ ...options, guard: options.bodies, running: this.#running, batches: this.#batches });
     this.#server.on('upgrade', (request, socket, head) => this.websockets.accept(request, socket as Socket, head));
     this.#server.on('connect', (request: IncomingMessage, socket: Socket) => this.#connect(request, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#clientError(error, socket));
     const parse = takeOverConnections(this.#server, (socket) => {
       this.#connections.watch(socket);
+      // The turns of its requests begin before its end is reported to them.
+      socket.once('close', () => this.#batches.arrivals.flush());
       this.#unparsed.open(socket);
     });
     this.#unparsed = new UnparsedConnections({
@@ -178,7 +182,10 @@ export class PublicListener {
       return;
     }
     this.#running.begin();
-    void runner.run(turn, client, this.#running.end);
+    const run = (): void => void runner.run(turn, client, this.#running.end);
+    // Each chunk of a chunked body is an object until the body is read: many may arrive before a batch runs.
+    if (request.headers['transfer-encoding'] !== undefined) run();
+    else this.#batches.arrivals.add(run);
   }
 
   /** Whether the request becomes a websocket. One that does not is answered like any other. */
@@ -244,6 +251,8 @@ export class PublicListener {
 
   /** Bytes that Node's parser refused. */
   #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    // The request that it belongs to may wait there.
+    this.#batches.arrivals.flush();
     if (connectionOf(socket).framingBroken) return;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();

@@ -41,7 +41,10 @@ export class TurnRunner {
     this.#options = options;
   }
 
-  /** Never rejects. @param ended called once, when the turn has left its row */
+  /**
+   * Never rejects. Each phase is awaited, also where it does not have to wait: the turns of a batch then pass it together.
+   * @param ended called once, when the turn has left its row
+   */
   async run(turn: LiveTurn, client: TurnClient, ended: () => void): Promise<void> {
     let served: Served;
     let attempts = NO_ATTEMPTS;
@@ -64,18 +67,13 @@ export class TurnRunner {
           turn.bodyBytes = client.bodyBytes;
           if (metered) request = { ...work.body };
           if (asCompaction && asksForCompaction(work.body)) turn.become(asCompaction);
-          const ruling = turn.rules.request(work);
-          if (ruling) await ruling;
+          await turn.rules.request(work);
           payload = { kind: 'json', work };
         }
-        const reserving = this.#options.accounting.reserve(turn, request);
-        const reserved = reserving instanceof Promise ? await reserving : reserving;
+        const reserved = await this.#options.accounting.reserve(turn, request);
         if (reserved instanceof Refusal) throw reserved;
         reservation = reserved;
-        if (payload.kind === 'json') {
-          const editing = turn.rules.edit(payload.work);
-          if (editing) await editing;
-        }
+        if (payload.kind === 'json') await turn.rules.edit(payload.work);
         const countOutput: DispatchRequest['countOutput'] = (event) => reserved.countOutput(event);
         const dispatched = await this.#options.dispatch.run({ turn, payload, client, countOutput });
         attempts = dispatched.attempts;

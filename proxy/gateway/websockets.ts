@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
+import type { Batches } from '../batch.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { endRaw } from '../clients/http/raw-refusal.ts';
 import { type BrokenLimit, CLOSE, type Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
@@ -24,6 +25,7 @@ export interface WebsocketsOptions extends FrameTurnsOptions {
   readonly host: TurnHost;
   readonly heartbeat: Heartbeat;
   readonly guard: MemoryGuard;
+  readonly batches: Batches;
   readonly overload: OverloadGuard;
   /** Headers of the gateway's own on the answer to an upgrade. */
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
@@ -153,7 +155,7 @@ export class Websockets {
   }
 
   #accepted(ws: WebSocket, socket: Socket, upgrade: Upgrade): void {
-    const { clock, counters, guard, heartbeat } = this.#options;
+    const { batches, clock, counters, guard, heartbeat } = this.#options;
     const { limits, timeouts } = upgrade.turn;
     if (!upgrade.hop) counters.add('websockets_accepted');
     heartbeat.watch(ws);
@@ -165,6 +167,7 @@ export class Websockets {
       clock,
       counters,
       guard,
+      batches,
       read: upgrade.hop && readForwarded,
       serve: (frame, from) => this.#serve(frame, from, upgrade),
       refuse: (refusal, from) => this.#refuse(refusal, from, upgrade),

@@ -137,7 +137,7 @@ export class PinCache {
     const { ttlMs, renewAfterMs } = LIFETIMES[kind];
     if (known?.account === account && known.expires_at - now > ttlMs - renewAfterMs) return undefined;
     const pin = { account, expires_at: now + ttlMs };
-    this.#keep(text, pin);
+    this.#keep(text, pin, known);
     if (shared) return this.#share(shared, { kind, text }, pin, known);
     // A session is written once in many turns; the others with every turn.
     if (kind === 'header') store.put({ hash: digest.of(text), ...pin });
@@ -174,8 +174,9 @@ export class PinCache {
     return (mayDiffer && OFTEN_NEW.has(kind) ? move : save)({ hash, ...pin });
   }
 
-  #keep(text: string, pin: Pin): void {
-    if (this.#pins.size >= this.#capacity && !this.#pins.has(text)) this.#options.counters.add('pins_evicted');
+  /** @param known what memory has */
+  #keep(text: string, pin: Pin, known: Pin | undefined): void {
+    if (!known && this.#pins.size >= this.#capacity) this.#options.counters.add('pins_evicted');
     this.#pins.set(text, pin);
   }
 
@@ -219,7 +220,7 @@ export class PinCache {
   #adopt(text: string, hash: string, pin: Pin): Pin | undefined {
     if (pin.expires_at <= this.#options.clock.now()) return undefined;
     this.#texts?.set(hash, text);
-    this.#keep(text, pin);
+    this.#keep(text, pin, this.#pins.get(text));
     return pin;
   }
 }

@@ -1,6 +1,7 @@
 // Carries turns over HTTP with undici: one pool per account origin, without a limit on connections; splits SSE replies into events.
 import type { Dispatcher } from 'undici';
 import { Pool } from 'undici';
+import { type Batch, Batches } from '../batch.ts';
 import { passContinue, releaseRawHeaders } from '../node-internals.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import { TooMuchHeld } from '../turn/held-bytes.ts';
@@ -25,15 +26,20 @@ export interface UndiciTimeouts {
   readonly idleMs: number;
 }
 
+type AnswerHeaders = Record<string, string | string[] | undefined>;
+
 export class UndiciCarrier implements TurnCarrier {
   readonly #pool: Pool;
   readonly #base: string;
   readonly #waits: Waits;
+  readonly #arrivals: Batch;
 
-  constructor(baseUrl: string, timeouts: UndiciTimeouts) {
+  /** @param batches of all accounts */
+  constructor(baseUrl: string, timeouts: UndiciTimeouts, { arrivals } = new Batches()) {
     const { origin, pathname } = new URL(baseUrl);
     this.#base = pathname.replace(/\/$/, '');
     this.#waits = waitsOf(timeouts);
+    this.#arrivals = arrivals;
     // A fixed number of connections would queue streams silently; admission is the gateway's. So are the timeouts: undici's count a
     // slow reader as a silent provider, and cost every turn a timer.
     this.#pool = new Pool(origin, {
@@ -47,7 +53,7 @@ export class UndiciCarrier implements TurnCarrier {
   }
 
   send(request: CarrierRequest, handler: ReplyHandler<EventReader | ByteReader>): Sending {
-    const exchange = new Exchange(handler, this.#waits);
+    const exchange = new Exchange(handler, this.#waits, this.#arrivals);
     this.#pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
@@ -72,6 +78,7 @@ export class UndiciCarrier implements TurnCarrier {
 class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   readonly #handler: ReplyHandler<EventReader | ByteReader>;
   readonly #waits: Waits;
+  readonly #arrivals: Batch;
   /** Set with the head. */
   #reader: EventReader | ByteReader | undefined;
   #splitter: SseSplitter | undefined;
@@ -79,13 +86,16 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   /** Undefined before the request is sent, and after the end. */
   #waiting: keyof Waits | undefined;
   #interim = 0;
+  /** Parts of the reply that wait for their batch. */
+  #waitingArrivals = 0;
   #paused = false;
   #over = false;
 
-  constructor(handler: ReplyHandler<EventReader | ByteReader>, waits: Waits) {
+  constructor(handler: ReplyHandler<EventReader | ByteReader>, waits: Waits, arrivals: Batch) {
     super();
     this.#handler = handler;
     this.#waits = waits;
+    this.#arrivals = arrivals;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -94,38 +104,20 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
     else this.#wait('head');
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
-    if (this.#over) return;
-    if (status < 200) {
-      this.#interim += 1;
-      if (this.#interim > MAX_INTERIM_ANSWERS) this.#fail('interim');
-      return;
-    }
-    releaseRawHeaders(controller);
-    this.#wait('data');
-    const reader = this.#handler.head(status, joined(headers));
-    this.#reader = reader;
-    if (reader.reads === 'events') this.#splitter = new SseSplitter(reader.memory, (event) => reader.event(event));
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    this.#arrived(() => this.#head(controller, status, headers));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#over) return;
-    this.quietTicks = 0;
-    const reader = this.#reader;
-    if (reader?.reads === 'bytes') reader.data(chunk);
-    else if (reader?.reads === 'events') {
-      this.#split(chunk);
-      if (!this.#over) reader.delivered();
-    }
+    this.#arrived(() => this.#data(chunk), chunk.length);
   }
 
   onResponseEnd(): void {
-    this.#split(undefined);
-    if (this.#finish()) this.#reader?.end();
+    this.#arrived(() => this.#end());
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(connectionFailure(error));
+    this.#arrived(() => this.#fail(connectionFailure(error)));
   }
 
   pause(): void {
@@ -147,6 +139,49 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   timedOut(): void {
     if (this.#paused) this.quietTicks = 0;
     else this.#fail(this.#waiting === 'head' ? 'first_byte' : 'idle');
+  }
+
+  /** A reply begins with the others of its batch; the events of a stream that runs do not wait. */
+  #arrived(handle: () => void, bytes = 0): void {
+    if (this.#reader && this.#waitingArrivals === 0) {
+      handle();
+      return;
+    }
+    this.#waitingArrivals += 1;
+    this.#arrivals.add(() => {
+      this.#waitingArrivals -= 1;
+      handle();
+    }, bytes);
+  }
+
+  #head(controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    if (this.#over) return;
+    if (status < 200) {
+      this.#interim += 1;
+      if (this.#interim > MAX_INTERIM_ANSWERS) this.#fail('interim');
+      return;
+    }
+    releaseRawHeaders(controller);
+    this.#wait('data');
+    const reader = this.#handler.head(status, joined(headers));
+    this.#reader = reader;
+    if (reader.reads === 'events') this.#splitter = new SseSplitter(reader.memory, (event) => reader.event(event));
+  }
+
+  #data(chunk: Buffer): void {
+    if (this.#over) return;
+    this.quietTicks = 0;
+    const reader = this.#reader;
+    if (reader?.reads === 'bytes') reader.data(chunk);
+    else if (reader?.reads === 'events') {
+      this.#split(chunk);
+      if (!this.#over) reader.delivered();
+    }
+  }
+
+  #end(): void {
+    this.#split(undefined);
+    if (this.#finish()) this.#reader?.end();
   }
 
   #wait(what: keyof Waits | undefined): void {
@@ -184,7 +219,7 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   }
 }
 
-function joined(headers: Record<string, string | string[] | undefined>): Headers {
+function joined(headers: AnswerHeaders): Headers {
   for (const name in headers) {
     const value = headers[name];
     if (Array.isArray(value)) headers[name] = value.join(', ');

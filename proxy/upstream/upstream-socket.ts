@@ -1,6 +1,7 @@
 // One websocket to an account: its upgrade, its frames, and the exchange that runs on it.
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
+import type { Batch, Batches } from '../batch.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import type { Headers, ModeDecision } from '../turn/turn.ts';
@@ -16,6 +17,7 @@ export interface UpstreamSocketOptions {
   /** A larger frame ends the connection with `too_large`. */
   readonly maxFrameBytes: number;
   readonly heartbeat: Heartbeat;
+  readonly batches: Batches;
 }
 
 /** What runs on the socket: one turn at a time. */
@@ -34,12 +36,13 @@ export type EffectiveMode = ModeDecision['effective'] | undefined;
 /** A frame was larger than the account accepts. */
 const FRAME_TOO_LARGE = 1009;
 /** Responses that are remembered. Clients continue the last one, or one shortly before it. */
-const MAX_RESPONSES = 1_024;
+const MAX_RESPONSES = 128;
 
 export class UpstreamSocket {
   /** The credential that the account accepted. */
   readonly authorization: string | undefined;
   readonly #ws: WebSocket;
+  readonly #departures: Batch;
   /** The effective mode in which each was made. */
   readonly #responses = new Map<string, EffectiveMode>();
   #user: SocketUser | undefined;
@@ -48,7 +51,7 @@ export class UpstreamSocket {
   #failure: CarrierFailure | undefined;
   #isRetired = false;
 
-  constructor({ url, headers, connectMs, maxFrameBytes, heartbeat }: UpstreamSocketOptions) {
+  constructor({ url, headers, connectMs, maxFrameBytes, heartbeat, batches: { arrivals, departures } }: UpstreamSocketOptions) {
     this.authorization = headers.authorization;
     const ws = new WebSocket(url.replace(/^http/, 'ws'), {
       headers,
@@ -57,6 +60,7 @@ export class UpstreamSocket {
       perMessageDeflate: false,
     });
     this.#ws = ws;
+    this.#departures = departures;
     ws.on('upgrade', ({ headers: answered }) => {
       this.#headers = joined(answered);
     });
@@ -71,7 +75,7 @@ export class UpstreamSocket {
     ws.on('message', (data: Buffer, isBinary) => {
       // What came in the same read as a broken frame still arrives: without that frame it would look whole.
       if (this.#failure) return;
-      if (!isBinary) this.#user?.frame(data);
+      if (!isBinary) arrivals.add(() => this.#user?.frame(data), data.length);
       else this.#end('malformed');
     });
     // 'close' follows every error.
@@ -79,6 +83,7 @@ export class UpstreamSocket {
       this.#failure ??= failureOf(error);
     });
     ws.on('close', (code) => {
+      arrivals.flush();
       const user = this.#user;
       this.#user = undefined;
       user?.ended(this.#failure ?? (code === FRAME_TOO_LARGE ? 'frame_too_large' : 'network'));
@@ -126,7 +131,7 @@ export class UpstreamSocket {
   }
 
   send(frame: Buffer): void {
-    this.#ws.send(frame, { binary: false });
+    this.#departures.add(() => this.#ws.send(frame, { binary: false }), frame.length);
   }
 
   pause(): void {

@@ -1,4 +1,5 @@
 // The connections to all accounts, kept through reloads of the configuration.
+import { Batches } from '../batch.ts';
 import type { Config } from '../config/config.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { AccountConfig } from '../turn/settings.ts';
@@ -15,6 +16,7 @@ interface UpstreamOptions {
   readonly baseUrl: string;
   readonly timeouts: UndiciTimeouts;
   readonly heartbeat: Heartbeat;
+  readonly batches: Batches;
 }
 
 /** The connections to one account. */
@@ -35,7 +37,7 @@ export class Upstream {
     this.identity = options.identity;
     this.baseUrl = options.baseUrl;
     this.url = options.url;
-    this.carrier = new UndiciCarrier(options.url, options.timeouts);
+    this.carrier = new UndiciCarrier(options.url, options.timeouts, options.batches);
   }
 
   /** Created on first use: most accounts never get a pass-through row. */
@@ -45,8 +47,8 @@ export class Upstream {
   }
 
   get websocketCarrier(): WebsocketCarrier {
-    const { account, url, timeouts, heartbeat } = this.#options;
-    this.#websocketCarrier ??= new WebsocketCarrier({ account, baseUrl: url, heartbeat, ...timeouts });
+    const { account, url, timeouts, heartbeat, batches } = this.#options;
+    this.#websocketCarrier ??= new WebsocketCarrier({ account, baseUrl: url, heartbeat, batches, ...timeouts });
     return this.#websocketCarrier;
   }
 
@@ -63,6 +65,7 @@ export class Upstream {
 
 export class Upstreams {
   readonly #heartbeat: Heartbeat;
+  readonly #batches = new Batches();
   #byAccount = new Map<string, Upstream>();
 
   constructor(heartbeat: Heartbeat) {
@@ -78,7 +81,8 @@ export class Upstreams {
       const url = urlOf(account);
       const identity = JSON.stringify([url, timeouts]);
       const current = this.#byAccount.get(account.id);
-      const options = { identity, account: account.id, url, baseUrl: account.base_url, timeouts, heartbeat: this.#heartbeat };
+      const shared = { timeouts, heartbeat: this.#heartbeat, batches: this.#batches };
+      const options = { identity, account: account.id, url, baseUrl: account.base_url, ...shared };
       next.set(account.id, current?.identity === identity ? current : new Upstream(options));
     }
     const old = [...this.#byAccount].filter(([id, upstream]) => next.get(id) !== upstream);

@@ -1,5 +1,6 @@
 // Carries turns to an account as frames: over the live socket of the client's connection, or over a new one.
 import type { IncomingMessage } from 'node:http';
+import type { Batches } from '../batch.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import { ReplyEvent } from '../turn/reply-event.ts';
@@ -17,6 +18,7 @@ export interface WebsocketCarrierOptions {
   readonly firstByteMs: number;
   readonly idleMs: number;
   readonly heartbeat: Heartbeat;
+  readonly batches: Batches;
 }
 
 /** The status of an accepted upgrade: the head of every reply of frames. */
@@ -60,8 +62,8 @@ export class WebsocketCarrier {
   }
 
   #open({ path, headers }: CarrierRequest, maxFrameBytes: number, slot: SocketSlot): UpstreamSocket {
-    const { account, baseUrl, connectMs, heartbeat } = this.#options;
-    const socket = new UpstreamSocket({ url: baseUrl + path, headers, connectMs, maxFrameBytes, heartbeat });
+    const { account, baseUrl, connectMs, heartbeat, batches } = this.#options;
+    const socket = new UpstreamSocket({ url: baseUrl + path, headers, connectMs, maxFrameBytes, heartbeat, batches });
     this.#sockets.add(socket);
     socket.onClose(() => {
       this.#sockets.delete(socket);

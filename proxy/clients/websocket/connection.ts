@@ -1,7 +1,9 @@
 // One client websocket: its frames in order, one turn at a time, and how the connection ends (Q28).
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
+import type { Batches } from '../../batch.ts';
 import type { Clock } from '../../clock.ts';
+import { frameBytes } from '../../frame-bytes.ts';
 import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
@@ -44,6 +46,7 @@ export interface ConnectionOptions {
   readonly counters: Counters;
   /** The memory limit over the bodies of all clients. */
   readonly guard: MemoryGuard;
+  readonly batches: Batches;
   /** Reads a message that another node forwards; undefined where it is no frame. Without it messages are frames of the client itself. */
   readonly read?: ((data: Buffer, connection: WebsocketConnection) => Frame | undefined) | undefined;
   /** Runs the turn of a frame. Never rejects. */
@@ -60,6 +63,8 @@ export class WebsocketConnection {
   #waitingBytes = 0;
   /** Bytes of a frame that has not arrived whole. */
   #arriving = 0;
+  /** Bytes of frames that are about to be written. */
+  #departing = 0;
   #activeAt: number;
   #running = false;
   #ending: Ending | undefined;
@@ -104,18 +109,22 @@ export class WebsocketConnection {
 
   /** Bytes that the client has not taken yet. */
   get heldBytes(): number {
-    return this.#options.ws.bufferedAmount;
+    return this.#options.ws.bufferedAmount + this.#departing;
   }
 
   /** Sends frames in one write. Returns false where the client is slow; `onDrain` then says when to go on. */
   send(frames: readonly (string | Buffer)[]): boolean {
-    const { ws, socket, clock } = this.#options;
+    const { socket, batches, clock } = this.#options;
     if (!this.isOpen) return true;
     this.#activeAt = clock.now();
-    if (frames.length > 1) socket.cork();
-    for (const frame of frames) ws.send(frame, { binary: false });
-    if (frames.length > 1) socket.uncork();
-    return ws.bufferedAmount < FULL_BYTES;
+    const bytes = frameBytes(frames);
+    this.#departing += bytes.length;
+    const write = (): void => {
+      this.#departing -= bytes.length;
+      if (this.isOpen) socket.write(bytes);
+    };
+    batches.departures.add(write, bytes.length);
+    return this.heldBytes < FULL_BYTES;
   }
 
   onDrain(resume: () => void): void {
@@ -131,8 +140,10 @@ export class WebsocketConnection {
 
   /** Ends the connection at once: a reply broke off. */
   close(code: number, reason = ''): void {
+    const { batches, ws } = this.#options;
     this.#ending = { code, reason };
-    this.#options.ws.close(code, reason);
+    batches.departures.flush();
+    ws.close(code, reason);
   }
 
   /** Ends the connection when the running turn has ended. */
@@ -195,13 +206,19 @@ export class WebsocketConnection {
   #frame(data: Buffer, isBinary: boolean): void {
     this.#releaseArriving();
     if (this.#ending && !this.#running) return;
-    const { clock, counters, limits, read, refuse, serve } = this.#options;
+    const { batches, clock, counters } = this.#options;
     if (isBinary) {
       counters.add('websocket_frames_invalid');
       this.close(CLOSE.unsupportedData, 'frames are text');
       return;
     }
     this.#activeAt = clock.now();
+    batches.arrivals.add(() => this.#take(data), data.length);
+  }
+
+  #take(data: Buffer): void {
+    if (this.#ending && !this.#running) return;
+    const { counters, limits, read, refuse, serve } = this.#options;
     const frame = read ? read(data, this) : parsed(data);
     if (!frame) return;
     if (!(frame instanceof Refusal) && frame.json.type !== 'response.create') counters.add('websocket_frames_ignored');
