@@ -59,8 +59,10 @@ async function killed(stage: Stage, { moment, expires, after, seed }: Moment): P
     [...told].filter(([, when]) => when < at - WRITTEN_MS).map(([id]) => id),
   );
   for (const lane of stage.lanes) lane.told.clear();
+  // What the process asked for just before its end may reach the provider after it.
+  const lastCalls = { from: at - WRITTEN_MS, to: performance.now() };
   await stage.start();
-  await checkLogins(stage, at);
+  await checkLogins(stage, lastCalls);
 }
 
 const accountsOf = (stage: Stage): readonly string[] => stage.lanes.flatMap(({ accounts }) => accounts);
@@ -75,14 +77,14 @@ async function checkStore(stage: Stage, told: readonly string[]): Promise<void> 
 }
 
 /** Tokens that were rotated are those that the gateway has; but where it was killed before the new ones could be on disk. */
-async function checkLogins(stage: Stage, killedAt: number): Promise<void> {
+async function checkLogins(stage: Stage, lastCalls: { readonly from: number; readonly to: number }): Promise<void> {
   for (const lane of stage.lanes) {
     await lane.heal();
     try {
       await runClean(lane, callNamed('native'));
     } catch (thrown) {
       const interrupted = lane.exchanges.own.some(
-        ({ path, begunAt }) => path === '/oauth/token' && begunAt > killedAt - WRITTEN_MS && begunAt < killedAt,
+        ({ path, begunAt }) => path === '/oauth/token' && begunAt > lastCalls.from && begunAt < lastCalls.to,
       );
       if (!interrupted) throw thrown;
       stage.note('log-ins lost with a refresh that was under way', { value: 1, of: 'the provider had spent the old token' });
