@@ -10,10 +10,18 @@ import { Finding } from '../finding.ts';
 import type { Lane } from './lane.ts';
 import type { Stage } from './stage.ts';
 
+/** A call that went wrong. */
+export interface LoadFinding {
+  /** When, on the monotonic clock. */
+  readonly at: number;
+  readonly message: string;
+  /** Whether the gateway can send the request once more: not one that streams through it. */
+  readonly mayRetry: boolean;
+}
+
 export interface LoadReport {
   readonly calls: number;
-  /** What went wrong, and when, on the monotonic clock. */
-  readonly found: readonly { readonly at: number; readonly message: string }[];
+  readonly found: readonly LoadFinding[];
   /** When each request id was told its answer. */
   readonly told: ReadonlyMap<string, number>;
 }
@@ -33,7 +41,7 @@ export class Load {
   readonly #random: SeededRandom;
   readonly #sockets: readonly SocketCall[];
   #calls = 0;
-  readonly #found: { at: number; message: string }[] = [];
+  readonly #found: LoadFinding[] = [];
   readonly #told = new Map<string, number>();
 
   /** @param sockets the calls on websockets among them */
@@ -58,11 +66,16 @@ export class Load {
   async #work(lane: Lane): Promise<void> {
     while (!this.#stopped) {
       this.#calls += 1;
+      let mayRetry = true;
       try {
         if (this.#random.next() < SOCKETS) await framed(lane, pick(this.#sockets, this.#random));
-        else await this.#ask(lane, pick(CALLS, this.#random));
+        else {
+          const call = pick(CALLS, this.#random);
+          mayRetry = call.retry !== 'never';
+          await this.#ask(lane, call);
+        }
       } catch (thrown) {
-        this.#found.push({ at: performance.now(), message: thrown instanceof Error ? thrown.message : String(thrown) });
+        this.#found.push({ at: performance.now(), message: thrown instanceof Error ? thrown.message : String(thrown), mayRetry });
         // A gateway that is down refuses at once.
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
