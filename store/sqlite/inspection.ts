@@ -34,7 +34,8 @@ async function contentConditions(path: string, deadlineMs: number): Promise<read
 
 async function integrityCondition(connection: Connection, path: string, deadlineMs: number): Promise<StoreCondition> {
   let late = false;
-  const timer = setTimeout(() => {
+  // Again and again: an interrupt does nothing while the statement waits for a thread.
+  const timer = setInterval(() => {
     late = true;
     connection.interrupt();
   }, deadlineMs);
@@ -51,7 +52,7 @@ async function integrityCondition(connection: Connection, path: string, deadline
       advice: `Run it on a copy: sqlite3 ${path} ".backup copy.db", then sqlite3 copy.db "PRAGMA integrity_check".`,
     };
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 }
 
