@@ -107,6 +107,32 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   });
 }
 
+test('a frame with the end of its connection behind it in the same bytes has no turn and leaves nothing behind', async () => {
+  await using gate = await startTight();
+  const ends = {
+    'a close frame': Buffer.from([0x88, 0x80, 0, 0, 0, 0]),
+    'a binary frame': maskedFrame('', { opcode: 2 }),
+    'a frame with reserved bits': Buffer.from([0xf1, 0x80, 0, 0, 0, 0]),
+    'a frame without a mask': Buffer.from([0x81, 0]),
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    const client = rawClient(gate);
+    client.socket.write(headOfUpgrade(NATIVE_SOCKET));
+    await came(client, '101 Switching Protocols');
+    client.socket.write(Buffer.concat([FRAME, end]));
+    await until(`the answer to ${what}`, () => client.received().includes('\x88') || undefined);
+    client.socket.end();
+    await noneOpen(gate);
+  }
+  assert.deepEqual([gate.upstream.turns().length, gate.upstream.upgrades().length], [0, 0]);
+  assert.deepEqual(
+    (await gate.rows()).filter(({ method }) => method === 'WS'),
+    [],
+  );
+  using socket = await connect(gate, NATIVE_SOCKET);
+  assert.equal((await socket.turn(JSON.parse(MESSAGE) as JsonObject)).at(-1)?.type, 'response.completed');
+});
+
 test('a message in fragments is one turn, with pings between them', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'], strict: false } });
   const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
