@@ -30,25 +30,32 @@ export class Batch {
     this.#waiting.push(step);
     this.#bytes += bytes;
     if (this.#waiting.length >= MOST_WAITING || this.#bytes >= MOST_BYTES) this.flush();
-    else if (!this.#isScheduled) {
-      this.#isScheduled = true;
-      this.#schedule(() => {
-        this.#isScheduled = false;
-        this.flush();
-      });
+    else this.#scheduleRun();
+  }
+
+  /** Runs what waits now, before something that must come after it. An error in a step does not keep the others from running. */
+  flush(): void {
+    try {
+      while (this.#next < this.#waiting.length) {
+        const step = this.#waiting[this.#next] as () => void;
+        this.#next += 1;
+        step();
+      }
+    } finally {
+      this.#waiting = this.#waiting.slice(this.#next);
+      this.#next = 0;
+      this.#bytes = 0;
+      if (this.#waiting.length > 0) this.#scheduleRun();
     }
   }
 
-  /** Runs what waits now, before something that must come after it. */
-  flush(): void {
-    while (this.#next < this.#waiting.length) {
-      const step = this.#waiting[this.#next] as () => void;
-      this.#next += 1;
-      step();
-    }
-    this.#waiting = [];
-    this.#next = 0;
-    this.#bytes = 0;
+  #scheduleRun(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#schedule(() => {
+      this.#isScheduled = false;
+      this.flush();
+    });
   }
 }
 

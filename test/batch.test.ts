@@ -50,6 +50,20 @@ test('a flush from inside keeps the order', async () => {
   assert.deepEqual(handled, ['frame', 'close']);
 });
 
+test('an error in a step does not keep the others from running', async () => {
+  const { arrivals } = new Batches();
+  const handled: string[] = [];
+  arrivals.add(() => handled.push('before'));
+  arrivals.add(() => {
+    throw new Error('a fault');
+  });
+  arrivals.add(() => handled.push('behind'));
+  assert.throws(() => arrivals.flush(), /a fault/);
+  assert.deepEqual(handled, ['before']);
+  await setImmediate();
+  assert.deepEqual(handled, ['before', 'behind']);
+});
+
 test('arrivals of 64 KiB, and 128 of any size, do not wait', () => {
   const { arrivals } = new Batches();
   let handled = 0;
