@@ -16,6 +16,8 @@ export async function inspectSqlite(path: string, deadlineMs: number): Promise<r
 
 /** SQLite's own list ends there. */
 const MOST_FAULTS = 20;
+/** After the deadline the check is interrupted this often, until it ends. */
+const AGAIN_MS = 50;
 
 async function contentConditions(path: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
   let connection: Connection | undefined;
@@ -34,11 +36,13 @@ async function contentConditions(path: string, deadlineMs: number): Promise<read
 
 async function integrityCondition(connection: Connection, path: string, deadlineMs: number): Promise<StoreCondition> {
   let late = false;
-  // Again and again: an interrupt does nothing while the statement waits for a thread.
-  const timer = setInterval(() => {
+  const end = (): void => {
     late = true;
     connection.interrupt();
-  }, deadlineMs);
+    // An interrupt does nothing while the statement waits for a thread.
+    timer = setTimeout(end, AGAIN_MS);
+  };
+  let timer = setTimeout(end, deadlineMs);
   try {
     const rows = await connection.query(`PRAGMA integrity_check(${MOST_FAULTS})`, []);
     const faults = rows.map((row) => String(row.integrity_check)).filter((text) => text !== 'ok');
@@ -52,7 +56,7 @@ async function integrityCondition(connection: Connection, path: string, deadline
       advice: `Run it on a copy: sqlite3 ${path} ".backup copy.db", then sqlite3 copy.db "PRAGMA integrity_check".`,
     };
   } finally {
-    clearInterval(timer);
+    clearTimeout(timer);
   }
 }
 

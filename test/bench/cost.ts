@@ -18,8 +18,8 @@ export interface Worker {
   readonly relay: Relay;
 }
 
-/** The gateway writes pins five seconds late. */
-const DEFERRED_MS = 6_000;
+/** The gateway writes pins a second late. */
+const DEFERRED_MS = 2_000;
 
 /**
  * Microseconds per request of several, each working for a short stretch in turn: a shared machine changes its speed within minutes,

@@ -1,8 +1,10 @@
 // The inspection of a SQLite file: what it finds in sound, damaged, foreign and large ones, and that it changes nothing.
 import assert from 'node:assert/strict';
+import { pbkdf2 } from 'node:crypto';
 import { open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { inspectStore } from '../../store/inspection.ts';
 import { Connection } from '../../store/sqlite/connection.ts';
 import { freeSpaceCondition } from '../../store/sqlite/inspection.ts';
@@ -71,7 +73,8 @@ test('a log of writes that was not emptied is a warning', async (context) => {
   assert.ok((await inspected(path)).includes('warning: poolgate.db has 1 MiB, and its log of writes 300 MiB: SQLite could not empty it.'));
 });
 
-test('a check that takes too long ends at the deadline', async (context) => {
+/** Its check takes some tenths of a second. */
+async function largeDatabase(context: TestContext): Promise<string> {
   const path = await databaseOf(context, 0);
   const connection = await Connection.open(path);
   await connection.script(`
@@ -79,7 +82,26 @@ test('a check that takes too long ends at the deadline', async (context) => {
     SELECT i, printf('%0100d', i) AS padding FROM n;
     CREATE INDEX filler_padding ON filler (padding)`);
   await connection.close();
-  assert.equal((await inspected(path, 5))[0], 'warning: poolgate.db: the integrity check did not end within 0.005 s.');
+  return path;
+}
+
+const LATE = 'warning: poolgate.db: the integrity check did not end within 0.005 s.';
+
+test('a check that takes too long ends at the deadline', async (context) => {
+  assert.equal((await inspected(await largeDatabase(context), 5))[0], LATE);
+});
+
+test('a check that still waits for a thread at its deadline ends after it', async (context) => {
+  const path = await largeDatabase(context);
+  const derive = promisify(pbkdf2);
+  let ended = false;
+  // More work than there are threads: each statement waits for some of it.
+  const busy = Array.from({ length: 16 }, async () => {
+    while (!ended) await derive('a', 'b', 40_000, 32, 'sha256');
+  });
+  context.after(() => Promise.all(busy));
+  const [integrity] = await inspected(path, 5).finally(() => (ended = true));
+  assert.equal(integrity, LATE);
 });
 
 test('little free disk is a warning, almost none a problem', () => {

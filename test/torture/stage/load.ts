@@ -15,6 +15,8 @@ export interface LoadFinding {
   /** When, on the monotonic clock. */
   readonly at: number;
   readonly message: string;
+  /** Of the answer, where there was one over HTTP. */
+  readonly status: number | undefined;
   /** Whether the gateway can send the request once more: not one that streams through it. */
   readonly mayRetry: boolean;
 }
@@ -24,6 +26,16 @@ export interface LoadReport {
   readonly found: readonly LoadFinding[];
   /** When each request id was told its answer. */
   readonly told: ReadonlyMap<string, number>;
+}
+
+/** An answer that is not the call's whole reply. */
+class NotWhole extends Finding {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /** Without those that take long. */
@@ -59,7 +71,7 @@ export class Load {
 
   async #ask(lane: Lane, call: HttpCall): Promise<void> {
     const { kind, answer } = await runCall(lane, call);
-    if (kind !== 'whole') throw new Finding(`${call.name}: ${answer.status} ${answer.body.toString().slice(0, 300)}`);
+    if (kind !== 'whole') throw new NotWhole(`${call.name}: ${answer.status} ${answer.body.toString().slice(0, 300)}`, answer.status);
     this.#told.set(answer.headers['x-request-id'] ?? '', performance.now());
   }
 
@@ -75,7 +87,12 @@ export class Load {
           await this.#ask(lane, call);
         }
       } catch (thrown) {
-        this.#found.push({ at: performance.now(), message: thrown instanceof Error ? thrown.message : String(thrown), mayRetry });
+        this.#found.push({
+          at: performance.now(),
+          message: thrown instanceof Error ? thrown.message : String(thrown),
+          status: thrown instanceof NotWhole ? thrown.status : undefined,
+          mayRetry,
+        });
         // A gateway that is down refuses at once.
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
