@@ -3,7 +3,7 @@ import { type CarrierFailure, carrierFailure, inBandFailure } from '../turn/fail
 import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
 import { isList, isObject, type Json, type JsonObject } from '../turn/json.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
-import { endOf } from '../turn/terminal-event.ts';
+import { endOf, type ReplyEnd } from '../turn/terminal-event.ts';
 import type { EventReader } from '../upstream/carrier.ts';
 import { type CheckedReply, settleChecked } from './checked-answer.ts';
 
@@ -22,7 +22,7 @@ export class CollectedReply implements EventReader {
   readonly #items = new Map<number, Json>();
   /** The response of the terminal event. */
   #response: JsonObject | undefined;
-  #ended = false;
+  #end: ReplyEnd | undefined;
   #over = false;
   #cancelTimer: () => void = () => undefined;
 
@@ -31,14 +31,15 @@ export class CollectedReply implements EventReader {
     this.memory = reply.context.turn.held;
   }
 
-  event(event: ReplyEvent): void {
-    if (this.#over || this.#ended) return;
+  event(event: ReplyEvent): ReplyEnd | undefined {
+    if (this.#over || this.#end !== undefined) return this.#end;
     try {
       this.#take(event);
     } catch (thrown) {
       if (!(thrown instanceof TooMuchHeld)) throw thrown;
       this.#exceeded();
     }
+    return this.#end;
   }
 
   /** @throws TooMuchHeld */
@@ -56,7 +57,7 @@ export class CollectedReply implements EventReader {
     if (event.type === ITEM_DONE || end !== undefined) this.memory.hold(event.length);
     if (event.type === ITEM_DONE) this.#keep(data);
     else if (end === 'failed') this.#failed(data);
-    else if (end !== undefined) this.#ends(data);
+    else if (end !== undefined) this.#ends(data, end);
   }
 
   delivered(): void {
@@ -73,7 +74,7 @@ export class CollectedReply implements EventReader {
     if (failure === 'idle') counters.add('upstream_idle_timeouts');
     if (failure === 'too_large') counters.add('upstream_events_too_large');
     // After its terminal event nothing of a reply is missing.
-    if (this.#ended) this.#judge();
+    if (this.#end !== undefined) this.#judge();
     else this.#fail(failure);
   }
 
@@ -94,9 +95,9 @@ export class CollectedReply implements EventReader {
     settle({ kind: 'failed', failure: inBandFailure(data ?? {}, turn.now()) });
   }
 
-  #ends(data: JsonObject | undefined): void {
-    this.#ended = true;
+  #ends(data: JsonObject | undefined, end: ReplyEnd): void {
     this.#response = isObject(data?.response) ? this.#filled(data.response) : undefined;
+    this.#end = this.#response ? end : 'failed';
     // Most replies end with the read that brought their terminal event.
     this.#cancelTimer = this.#reply.context.turn.after(LINGER_MS, () => {
       this.#reply.context.sending().abort();

@@ -56,13 +56,14 @@ export class EventReply implements EventReader {
     return this.#sink.shown;
   }
 
-  event(event: ReplyEvent): void {
-    if (this.#state === 'over') return;
+  event(event: ReplyEvent): ReplyEnd | undefined {
+    if (this.#state === 'over') return this.#end;
     try {
       this.#take(event);
     } catch (thrown) {
       this.#faulted(thrown);
     }
+    return this.#end;
   }
 
   delivered(): void {
@@ -165,10 +166,13 @@ export class EventReply implements EventReader {
     this.#relay.event(event, data, { shown, replacement });
   }
 
-  /** On a websocket the refusal is an error frame, which has a status, and the connection goes on (Q2). */
+  /** On a websocket the refusal is an error frame, which has a status, and the connection goes on (Q2). A status that it states counts (Q3). */
   #refuse(failure: Failure, { data }: Event): void {
-    const { status } = collectedError(failure, this.#context.turn, this.#context.known);
-    const refusal = new RelayedRefusal(status, data.error as unknown as ErrorBody, loggedCode(failure.error.code));
+    const collected = collectedError(failure, this.#context.turn, this.#context.known);
+    const refusal =
+      failure.status === 200
+        ? new RelayedRefusal(collected.status, data.error as unknown as ErrorBody, loggedCode(failure.error.code))
+        : collected;
     this.#context.sending().abort();
     this.#settle({ kind: 'refused', refusal, outcome: 'failed', failure });
   }

@@ -1,6 +1,6 @@
 // What a reply needs of its attempt, and how an attempt ends.
 import type { Counters } from '../metrics.ts';
-import { type Failure, loggedCode } from '../turn/failure.ts';
+import { blamesAccount, type Failure, loggedCode } from '../turn/failure.ts';
 import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Refusal } from '../turn/refusal.ts';
@@ -54,7 +54,7 @@ export const failureOf = (verdict: Verdict): Failure | undefined => ('failure' i
 export function eventsEnding({ turn }: ReplyContext, outcome: Outcome, status: number, failure: Failure | undefined): Ending {
   const failed = outcome.kind === 'failed';
   // On a websocket an error frame has a status of its own.
-  const stated = failed && turn.client === 'websocket' ? failure?.status : undefined;
+  const stated = failed && turn.client === 'websocket' && failure ? (blamesAccount(failure) ? 502 : failure.status) : undefined;
   const code = failure ? loggedCode(failure.error.code) : 'upstream_error';
   return {
     outcome,

@@ -22,7 +22,7 @@ import { clientError } from './client-error.ts';
 import { isCredentialRefused, renewCredential, resultOf } from './credential-renewal.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-request.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import { anchorNotFound, type TurnSocket, turnSocketOf } from './turn-socket.ts';
+import { anchorNotFound, prewarmImpossible, type TurnSocket, turnSocketOf } from './turn-socket.ts';
 
 export interface TurnServices extends SenderServices {
   readonly selection: Selection;
@@ -53,6 +53,8 @@ export class TurnAttempts implements Recoverable {
   readonly #resources: TurnResources;
   readonly #sender: AttemptSender;
   readonly #failures: Failure[] = [];
+  /** Accounts that cannot take the turn over a websocket, and were not sent it. */
+  readonly #skipped = new Set<string>();
   /** Why the account of the last attempt was chosen. */
   #why: Why | null = null;
   /** Undefined for a turn that goes over HTTP. */
@@ -86,6 +88,10 @@ export class TurnAttempts implements Recoverable {
           // Another node probes this account.
           lease.end('neutral');
           recovered = undefined;
+        } else if (this.#socket?.skips(lease.account)) {
+          lease.end('neutral');
+          this.#skip(lease);
+          recovered = undefined;
         } else {
           this.tried.add(lease.account.id);
           this.#why = recovered ? { ...lease.why, reason: 'ciphertext' } : lease.why;
@@ -102,7 +108,10 @@ export class TurnAttempts implements Recoverable {
             lease.end(isForeignModel(result, turn) ? 'neutral' : result);
           }
           const { verdict, status } = attempted;
-          if (verdict.kind === 'failed') recovered = await this.#next(verdict.failure, status, lease.account.id);
+          if (verdict.kind === 'failed' && this.#socket?.skips(lease.account)) {
+            this.#skip(lease);
+            recovered = undefined;
+          } else if (verdict.kind === 'failed') recovered = await this.#next(verdict.failure, status, lease.account.id);
           else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
           else if (verdict.kind === 'done') {
             const stored = turn.pendingWrites?.whenStored(turn, this.#services.counters);
@@ -154,11 +163,17 @@ export class TurnAttempts implements Recoverable {
     return recovered;
   }
 
+  #skip({ account }: Lease): void {
+    this.tried.add(account.id);
+    this.#skipped.add(account.id);
+  }
+
   /** `none` only after an attempt: the client then gets that attempt's failure. @throws Refusal before the first attempt */
   #choose(): Choice | Promise<Choice> {
     const none = (thrown: unknown): 'none' => {
-      if (this.#failures.length === 0 || !(thrown instanceof Refusal)) throw thrown;
-      return 'none';
+      if (!(thrown instanceof Refusal)) throw thrown;
+      if (this.#failures.length > 0) return 'none';
+      throw this.#skipped.size > 0 && thrown.code === 'no_eligible_account' ? prewarmImpossible() : thrown;
     };
     try {
       const choosing = this.#services.selection.choose(this.demand, this.tried);
@@ -175,14 +190,20 @@ export class TurnAttempts implements Recoverable {
 
   /** Whether the turn would be tried again after this failure. */
   #goesOn(failure: Failure, account: string): boolean {
-    return this.#mayRetry(failure, failure.status) || this.#recovers(failure, account) || this.#socket?.isAtFault(failure) === true;
+    return (
+      this.#mayRetry(failure, failure.status) ||
+      this.#recovers(failure, account) ||
+      this.#socket?.isAtFault(failure) === true ||
+      // An error frame has a status of its own: that of an exhausted Pool is the gateway's (Q3).
+      (this.turn.client === 'websocket' && failure.cause === 'quota' && this.demand.hard === undefined)
+    );
   }
 
   /** @param status the account's, where a reply came */
   #mayRetry(failure: Failure, status: number | undefined): boolean {
     const { turn, tried } = this;
     const { selection, counters } = this.#services;
-    if (!isRetryable(failure) || tried.size >= turn.pool.max_attempts || this.#sender.isSpent) return false;
+    if (!isRetryable(failure) || tried.size - this.#skipped.size >= turn.pool.max_attempts || this.#sender.isSpent) return false;
     if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
     if (!selection.hasCandidate(this.demand, tried)) return false;
     if (this.#resources.budget.allows(turn.now())) return true;

@@ -58,14 +58,16 @@ export class TurnSocket {
     return this.#anchor !== undefined && !this.slot.continues(this.#anchor, this.#anchorMode);
   }
 
+  /** Whether the turn has no meaning at this account: it generates nothing, and would go over HTTP. */
+  skips(account: AccountConfig): boolean {
+    return this.#isPrewarm && this.#anchor === undefined && !this.#support.has(account);
+  }
+
   /** Whether an attempt at this account goes out as a frame. @throws Refusal where the turn has no meaning over HTTP, or on a new socket */
   carries(account: AccountConfig): boolean {
-    const live = this.slot.at(account.id) !== undefined;
-    if (!live && this.#anchor !== undefined) throw anchorNotFound();
-    if (!this.#tooLarge && (live || this.#support.has(account))) return true;
-    if (this.#isPrewarm) {
-      throw new Refusal('websocket_upgrade_required', { message: 'No account of this Pool takes a turn without generation.' });
-    }
+    if (this.#anchor !== undefined && this.slot.at(account.id) === undefined) throw anchorNotFound();
+    if (!this.#tooLarge && (this.#anchor !== undefined || this.#support.has(account))) return true;
+    if (this.#isPrewarm) throw prewarmImpossible();
     return false;
   }
 
@@ -92,14 +94,14 @@ export class TurnSocket {
     // An idle connection that died was found dead by the first turn that used it.
     else if (!(failure.error.code === CONNECTION_LIMIT || (reused && status === undefined && failure.cause === 'network'))) return false;
     this.slot.close();
-    this.#resent = this.#anchor === undefined;
+    this.#resent = this.#anchor === undefined && !this.skips(account);
     return this.#resent;
   }
 
-  /** The refusal in place of an account's failure, where the response that the turn continues is gone with its socket. */
+  /** The refusal in place of a failure that is the socket's: the response that the turn continues is gone with it. */
   refusal(last: Failure): Refusal | undefined {
-    if (this.#anchor === undefined || !(last.cause === 'network' || this.isAtFault(last))) return undefined;
-    return anchorNotFound();
+    if (this.#anchor === undefined) return last.error.code === CONNECTION_LIMIT ? new Refusal('upstream_error') : undefined;
+    return last.cause === 'network' || this.isAtFault(last) ? anchorNotFound() : undefined;
   }
 
   #refuseSize(): void {
@@ -107,5 +109,9 @@ export class TurnSocket {
     this.#tooLarge = true;
   }
 }
+
+/** For a turn without generation where no account can take it. */
+export const prewarmImpossible = (): Refusal =>
+  new Refusal('websocket_upgrade_required', { message: 'No account of this Pool takes a turn without generation.' });
 
 export const anchorNotFound = (): Refusal => new Refusal('previous_response_not_found', { param: 'previous_response_id' });

@@ -1,9 +1,9 @@
 // The native surface: agent clients, which get an account's headers, events and errors as sent, without what identifies its owner.
-import { loggedCode } from './failure.ts';
+import { blamesAccount, loggedCode } from './failure.ts';
 import { nativeAnswerHeaders, nativeRequestHeaders } from './headers.ts';
 import type { Json } from './json.ts';
 import { publicSurface } from './public-surface.ts';
-import { Refusal } from './refusal.ts';
+import { frameDataOf, Refusal } from './refusal.ts';
 import { failureWithoutOwner, jsonWithoutOwner, withoutOwner } from './sanitise.ts';
 import type { Surface } from './surface.ts';
 
@@ -19,7 +19,8 @@ export const nativeSurface: Surface = {
   brokenReply: 'cut',
   brokenReplyCode: 'upstream_error',
 
-  failureEvent(data, _failure, known) {
+  failureEvent(data, failure, known) {
+    if (blamesAccount(failure)) return frameDataOf(new Refusal('upstream_error'));
     return failureWithoutOwner(data, known.secrets());
   },
 

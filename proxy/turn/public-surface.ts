@@ -1,5 +1,5 @@
 // The compatible surface of Responses: SDK clients, which get errors in the shape of the error table alone (Q1, Q3).
-import { loggedCode } from './failure.ts';
+import { blamesAccount, loggedCode, type ProviderError } from './failure.ts';
 import { publicAnswerHeaders, publicRequestHeaders } from './headers.ts';
 import { asList } from './json.ts';
 import { errorEvent, Refusal, RelayedRefusal } from './refusal.ts';
@@ -8,6 +8,9 @@ import type { Surface } from './surface.ts';
 
 /** Statuses of a provider that mean the same to an SDK. */
 const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409, 413, 422]);
+
+/** In place of an error that blames the account. */
+const UPSTREAM_ERROR: ProviderError = new Refusal('upstream_error').error;
 
 export const publicSurface: Surface = {
   name: 'public',
@@ -21,7 +24,7 @@ export const publicSurface: Surface = {
   brokenReplyCode: 'server_error',
 
   failureEvent(data, failure, known) {
-    return publicFailure(data, failure.error, known);
+    return publicFailure(data, blamesAccount(failure) ? UPSTREAM_ERROR : failure.error, known);
   },
 
   refusalEvent({ error }, { error: { type, resets_at } }, known) {

@@ -199,9 +199,10 @@ export function refusalOf(thrown: unknown): Refusal {
 }
 
 /** The `status` is never missing: a client hangs without it. */
-export function frameOf(refusal: Refusal): string {
-  return JSON.stringify({ type: 'error', status: refusal.status, error: refusal.error });
-}
+export const frameOf = (refusal: Refusal): string => JSON.stringify(frameDataOf(refusal));
+
+/** The data of an error frame. */
+export const frameDataOf = ({ status, error }: Refusal): JsonObject => ({ type: 'error', status, error: { ...error } });
 
 /** The data of a public SSE error event; `sequence` continues the stream's numbers. */
 export function errorEvent(error: ErrorBody, sequence: number): JsonObject {

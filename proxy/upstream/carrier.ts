@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { CarrierFailure } from '../turn/failure.ts';
 import type { HeldBytes } from '../turn/held-bytes.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
+import type { ReplyEnd } from '../turn/terminal-event.ts';
 import type { Headers } from '../turn/turn.ts';
 
 /** Answers with a status of 1xx before the answer itself: they are skipped, and a reply with more of them than this is malformed. */
@@ -38,8 +39,8 @@ export interface EventReader extends BodyEnd {
   readonly reads: 'events';
   /** The chunks of an event that has not ended count here, and the event itself while it is read; past a limit the reply ends with `too_large`. */
   readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
-  /** The view is reused for the next event. */
-  event(event: ReplyEvent): void;
+  /** The view is reused for the next event. @returns the end that the reply has come to, by this event or an earlier one */
+  event(event: ReplyEvent): ReplyEnd | undefined;
   /** All events of one read of the connection have been delivered. */
   delivered(): void;
 }

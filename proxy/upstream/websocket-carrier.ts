@@ -4,7 +4,6 @@ import type { Batches } from '../batch.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import { ReplyEvent } from '../turn/reply-event.ts';
-import { endOf } from '../turn/terminal-event.ts';
 import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending } from './carrier.ts';
 import { Timed, type Waits, waitsOf } from './idle-timeouts.ts';
 import type { SocketSlot } from './socket-slot.ts';
@@ -136,13 +135,19 @@ class Exchange extends Timed implements Sending, SocketUser {
     event.hasData = true;
     event.type = this.#types.typeIn(bytes, 0, bytes.length) ?? '';
     event.completeType();
-    const last = endOf(event.type) !== undefined;
-    // Before the reader hears of it: the next turn may begin in the same moment.
-    if (last) this.#finish();
-    reader.event(event);
+    // The reader judges it: a frame of a terminal type that is no JSON is not the end of the reply.
+    const end = reader.event(event);
     event.clear();
+    if (this.#over) return;
+    if (end === undefined) {
+      reader.delivered();
+      return;
+    }
+    this.#finish();
+    // Behind an error its `response.failed` may follow, which the next turn on the socket would take for its own.
+    if (end === 'failed') this.#socket.destroy();
     reader.delivered();
-    if (last) reader.end();
+    reader.end();
   }
 
   ended(failure: CarrierFailure): void {
@@ -203,7 +208,7 @@ const nothing = (): void => undefined;
 const DISCARD: EventReader = {
   reads: 'events',
   memory: { hold: nothing, release: nothing },
-  event: nothing,
+  event: () => undefined,
   delivered: nothing,
   end: nothing,
   fail: nothing,

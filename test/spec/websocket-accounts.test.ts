@@ -276,3 +276,111 @@ test('a turn that continues nothing stays at the account of the live websocket, 
     draft.pools[0].strategy = 'fill_first';
   });
 });
+
+test('the reset of an exhausted Pool is the soonest of its accounts, not that of the last one asked', async () => {
+  for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+    for (const [north, south] of [
+      [30, 5_000],
+      [5_000, 30],
+    ]) {
+      gate.upstream.next('north', `refuse 429 usage_limit_reached resets ${north}`);
+      gate.upstream.next('south', `refuse 429 usage_limit_reached resets ${south}`);
+      using socket = await connect(gate, path);
+      const frame = (await socket.turn(frameOf('hi'))).at(-1) as { status: number; error: JsonObject };
+      assert.deepEqual([frame.status, frame.error.code], [429, 'usage_limit_reached']);
+      const seconds = Number(frame.error.resets_at) - clock.now() / 1_000;
+      assert.ok(seconds > 20 && seconds < 40, `${path}: in ${seconds} s`);
+      gate.upstream.clear();
+      gate.heal();
+    }
+  }
+});
+
+const DELTA = { type: 'response.output_text.delta', delta: 'a' };
+const failing = (status: number, events: readonly JsonObject[]) => ({
+  kind: 'reply' as const,
+  status: 200,
+  headers: {},
+  body: {
+    events: [...events, { type: 'error', status, error: { type: 'x', code: 'theirs', message: 'The account of bob.', param: 'input.0' } }],
+  },
+});
+
+for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+  test(`behind visible output a status that blames the account is 502 in our own words on ${path}`, async () => {
+    for (const status of [401, 402, 403, 407]) {
+      gate.upstream.next('north', failing(status, [DELTA]));
+      using socket = await connect(gate, path);
+      const frames = await socket.turn(frameOf('hi'));
+      assert.deepEqual(refusedWith(frames), ['error', 502, 'upstream_error']);
+      assert.ok(!JSON.stringify(frames).includes('bob'));
+      assert.equal((await gate.rows()).at(-1)?.status, 502);
+      gate.upstream.clear();
+      gate.heal();
+    }
+  });
+}
+
+test('on the public websocket an error frame of 429 or 5xx is told in our own words, one of 400 in the account’s', async () => {
+  for (const [status, expected] of [
+    [429, [429, 'rate_limit_exceeded', null]],
+    [500, [502, 'upstream_error', null]],
+    [503, [502, 'upstream_error', null]],
+    [400, [400, 'theirs', 'input.0']],
+  ] as const) {
+    for (const account of ['north', 'south']) gate.upstream.next(account, failing(status, []));
+    using socket = await connect(gate, PUBLIC_SOCKET);
+    const frame = (await socket.turn(frameOf('hi'))).at(-1) as { status: number; error: JsonObject };
+    assert.deepEqual([frame.status, frame.error.code, frame.error.param], expected);
+    assert.equal(String(frame.error.message).includes('bob'), status === 400);
+    gate.upstream.clear();
+    gate.heal();
+  }
+});
+
+test('a provider that states its connection limit on a new websocket too is 502', async () => {
+  gate.upstream.next('north', 'connection limit', 'connection limit');
+  using socket = await connect(gate, NATIVE_SOCKET);
+  assert.deepEqual(refusedWith(await socket.turn(frameOf('hi'))), ['error', 502, 'upstream_error']);
+});
+
+for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+  test(`a prewarm of ${path} goes to an account that speaks websocket, past those that do not`, async () => {
+    await using mixed = await startGateway({
+      config: (draft) => {
+        draft.accounts[0].websocket = false;
+      },
+    });
+    const wentTo = (): readonly string[] => mixed.upstream.turns().map(({ account, method }) => `${account} ${method}`);
+    using socket = await connect(mixed, path);
+    assert.equal(typesOf(await socket.turn(frameOf('hi', { generate: false }))).at(-1), 'response.completed');
+    assert.deepEqual(wentTo(), ['south WS']);
+    assert.equal((await mixed.rows()).at(-1)?.retries, 0);
+    assert.equal(mixed.account('north').status, 'active');
+  });
+
+  test(`so does one of ${path} whose first account refuses the upgrade; without any such account it is 426`, async () => {
+    gate.upstream.nextUpgrade('north', 'refuse upgrade 404');
+    using socket = await connect(gate, path);
+    assert.equal(typesOf(await socket.turn(frameOf('hi', { generate: false }))).at(-1), 'response.completed');
+    assert.deepEqual(went(), ['south WS']);
+    assert.equal(gate.account('north').status, 'active');
+    gate.upstream.closeSockets('south', 1001);
+    gate.upstream.nextUpgrade('south', 'refuse upgrade 404');
+    assert.deepEqual(refusedWith(await socket.turn(frameOf('hi', { generate: false }))), ['error', 426, 'websocket_upgrade_required']);
+  });
+
+  test(`[Q28] turns of an open ${path} go over HTTP once their account is set to websocket: false`, async () => {
+    await using changed = await startGateway({ upstream: { accounts: ['north'] } });
+    using socket = await connect(changed, path);
+    await socket.turn(frameOf('hi'));
+    await changed.reconfigure((draft) => {
+      draft.accounts[0].websocket = false;
+    });
+    assert.equal(typesOf(await socket.turn(frameOf('more'))).at(-1), 'response.completed');
+    assert.deepEqual(
+      changed.upstream.turns().map(({ method }) => method),
+      ['WS', 'POST'],
+    );
+  });
+}
