@@ -132,9 +132,13 @@ export class PublicListener {
     });
   }
 
-  /** Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`. */
-  async drain(ms: number): Promise<void> {
+  /**
+   * Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`.
+   * @param others whether other nodes take new connections: then this one takes none from now on. Else each gets its 503.
+   */
+  async drain(ms: number, others: boolean): Promise<void> {
     this.#draining = true;
+    const refusing = others ? this.#close() : undefined;
     this.websockets.drain();
     for (const { latest } of this.#connections) if (latest) endConnectionAfter(latest);
     const stopped = Promise.withResolvers<void>();
@@ -144,12 +148,17 @@ export class PublicListener {
       setTimeout(stopped.resolve, LAST_ROWS_MS);
     }, ms);
     await Promise.race([this.#running.idle(), stopped.promise]);
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = refusing ?? this.#close();
     const sweep = setInterval(() => this.#sweep(), SWEEP_MS);
     await Promise.race([closed, stopped.promise]);
     clearInterval(sweep);
     clearTimeout(hardStop);
     this.#connections.stop();
+  }
+
+  /** Accepts no connections; resolves when the open ones have ended. */
+  #close(): Promise<void> {
+    return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
   #sweep(): void {
@@ -174,7 +183,8 @@ export class PublicListener {
     const generation = current();
     const found = this.#find(request, generation);
     if (this.#draining || connection.framingBroken || connection.isLast) endConnectionAfter(response);
-    if (!connection.framingBroken && this.#cors.handle(request, response, generation.routes)) return;
+    if (!connection.framingBroken && this.#cors.handle(request, response, generation.routes, () => requestId(this.#options.host.now())))
+      return;
     const turn = this.#turn(request, found, generation);
     const client = new HttpClient(turn, { request, response, guard: bodies, uploads, counters });
     if (found.refusal) {

@@ -1,12 +1,13 @@
-// Files that a turn names exist in its Pool, and at one account, which the turn then goes to (Q10, D6).
+// Files that a request names exist in its Pool, and at one account, which the request then goes to (Q10, D6).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
-import { surfaceOf } from '../../proxy/turn/kinds.ts';
+import { type RouteKind, surfaceOf } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body, FileView, Turn } from '../../proxy/turn/turn.ts';
-import { TURNS } from '../route-groups.ts';
+import { toolLists } from '../helpers/declared-tools.ts';
+import { NATIVE_IMAGES, TURNS } from '../route-groups.ts';
 
 interface NamedFile {
   readonly id: string;
@@ -17,9 +18,9 @@ interface NamedFile {
 /** Runs before rules that remove items, so that a refusal names the path that the client wrote. */
 export const fileInputs = rule({
   name: 'file-inputs',
-  routes: TURNS,
+  routes: [...TURNS, ...NATIVE_IMAGES],
   request({ body }, turn) {
-    const named = filesNamedIn(body, surfaceOf(turn.route.kind) === 'chat' ? 'messages' : 'input');
+    const named = filesNamedIn(body, turn.route.kind);
     return named.length === 0 ? undefined : checkOwners(named, turn);
   },
 });
@@ -35,10 +36,16 @@ async function checkOwners(named: readonly NamedFile[], turn: Turn): Promise<voi
   }
 }
 
-function filesNamedIn(body: Body, member: string): readonly NamedFile[] {
+function filesNamedIn(body: Body, kind: RouteKind | undefined): readonly NamedFile[] {
   const found: NamedFile[] = [];
+  if (kind !== undefined && NATIVE_IMAGES.includes(kind)) {
+    for (const member of ['image', 'images', 'mask']) collectImages(body[member], member, found);
+    return found;
+  }
+  const member = surfaceOf(kind) === 'chat' ? 'messages' : 'input';
   collect(body[member], member, found);
-  if (isList(body.tools)) body.tools.forEach((tool, i) => void collectMask(tool, `tools.${i}`, found));
+  if (isObject(body.prompt)) collectVariables(body.prompt.variables, found);
+  for (const { path, tools } of toolLists(body)) tools.forEach((tool, i) => void collectTool(tool, `${path}.${i}`, found));
   return found;
 }
 
@@ -62,9 +69,27 @@ function collectPart(part: JsonObject, path: string, found: NamedFile[]): void {
   if (typeof part.output === 'object') collect(part.output, `${path}.output`, found);
 }
 
-/** The mask of an image generation tool is an input too. */
-function collectMask(tool: Json, path: string, found: NamedFile[]): void {
-  if (isObject(tool) && isObject(tool.input_image_mask)) add(tool.input_image_mask, `${path}.input_image_mask`, found);
+/** The mask of an image generation tool is an input too, and so are the files of a container. */
+function collectTool(tool: Json, path: string, found: NamedFile[]): void {
+  if (!isObject(tool)) return;
+  const { input_image_mask: mask, container } = tool;
+  if (isObject(mask)) add(mask, `${path}.input_image_mask`, found);
+  if (!isObject(container) || !isList(container.file_ids)) return;
+  container.file_ids.forEach((id, i) => {
+    if (typeof id === 'string') found.push({ id, path: `${path}.container.file_ids.${i}` });
+  });
+}
+
+/** The variables of a stored prompt can be parts. */
+function collectVariables(variables: Json | undefined, found: NamedFile[]): void {
+  if (!isObject(variables)) return;
+  for (const [name, value] of Object.entries(variables)) if (isObject(value)) collectPart(value, `prompt.variables.${name}`, found);
+}
+
+/** The images of an image request that goes to the backend as it came, one or a list. */
+function collectImages(value: Json | undefined, path: string, found: NamedFile[]): void {
+  if (isList(value)) value.forEach((one, i) => void collectImages(one, `${path}.${i}`, found));
+  else if (isObject(value)) add(value, path, found);
 }
 
 function add({ file_id: id }: JsonObject, path: string, found: NamedFile[]): void {

@@ -167,7 +167,7 @@ for (const [where, other] of [
   });
 }
 
-test('[Q34] a node that stops takes no clients of other nodes, and leaves no session', async () => {
+test('[Q34] a node that stops takes no connections and no clients of other nodes, and leaves no session', async () => {
   await using nodes = await startNodes(['a', 'b'], {
     config: (draft) => {
       draft.timeouts.drain_ms = 60_000;
@@ -176,6 +176,12 @@ test('[Q34] a node that stops takes no clients of other nodes, and leaves no ses
   const { a, b } = nodes;
   const busy = await interrupted(a, 4);
   const stopping = a.stop();
+  await until('a closed listener', () =>
+    fetch(`${a.url}/v1/models`).then(
+      () => undefined,
+      () => true,
+    ),
+  );
   using socket = await openSession(b);
   socket.send(turnFrame('t1', QUESTION));
   assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');

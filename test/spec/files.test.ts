@@ -500,6 +500,23 @@ describe('turns that name files', () => {
     });
   }
 
+  test('[Q10] the images of a native image request go to the account that has them; an unknown file or another Pool’s is not found', async () => {
+    const path = '/backend-api/agent/images/edits';
+    const bodyOf = (id: string) => ({ model: 'gpt-image-1', prompt: 'x', images: [{ file_id: id }] });
+    gate.upstream.clear();
+    await gate.send(path, { body: bodyOf(south) });
+    assert.deepEqual([gate.upstream.turns('north').length, gate.upstream.turns('south').length], [0, 1]);
+    gate.upstream.clear();
+    for (const [id, headers] of [
+      ['file_unknown', {}],
+      [north, other],
+    ] as const) {
+      const { status, json } = await gate.send(path, { body: bodyOf(id), headers });
+      assert.deepEqual([status, json.error.code, json.error.param], [404, 'file_not_found', 'images.0.file_id']);
+    }
+    assert.deepEqual(gate.upstream.turns(), []);
+  });
+
   test('[Q10] [F1.9] a file part of Chat goes to the account that has the file, and a refusal names it as the client wrote it', async () => {
     const chat = (id: string) => ({ model: 'model-a', messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: id } }] }] });
     for (const path of ['/v1/chat/completions', '/backend-api/agent/v1/chat/completions']) {

@@ -176,6 +176,20 @@ test('list_accounts pages in configuration order and filters by state', async ()
   assert.deepEqual((await call(gate, 'list_accounts', { state: 'reauth_required' })).accounts, []);
 });
 
+test('a paused account takes no turns: its state is paused', async () => {
+  await gate.reconfigure((draft) => {
+    draft.accounts[0].paused = true;
+  });
+  assert.deepEqual(
+    (await call(gate, 'list_accounts', { state: 'paused' })).accounts.map(({ id }: { id: string }) => id),
+    ['north'],
+  );
+  assert.equal((await call(gate, 'service_status')).accounts.paused, 1);
+  await gate.reconfigure((draft) => {
+    delete draft.accounts[0].paused;
+  });
+});
+
 test('list_audit has changes of keys, modes and accounts, with values before and after', async () => {
   await gate.leave({
     audit: [

@@ -11,6 +11,7 @@ export const CONDITIONS = [
   'cooldown',
   'probing',
   'reauth_required',
+  'paused',
   'invisible',
 ] as const;
 
@@ -18,8 +19,8 @@ export const CONDITIONS = [
 export const CONDITION_TEXT =
   'available: takes turns. at_max_concurrent: as many turns run there as max_concurrent permits. out_of_quota: its provider refuses turns until ' +
   'a quota window resets. reserved: what is left of its quota is kept for its owner. cooldown: a pause after failures or a rate limit. probing: ' +
-  'one turn decides whether it is healthy again. reauth_required: its credential is refused, an operator must log it in again. invisible: ' +
-  'switched off by visible: false.';
+  'one turn decides whether it is healthy again. reauth_required: its credential is refused, an operator must log it in again. paused: ' +
+  'an operator has paused it. invisible: switched off by visible: false.';
 
 export interface Condition {
   readonly state: (typeof CONDITIONS)[number];
@@ -31,7 +32,7 @@ export interface Condition {
 
 /** Of the whole account; single models may be in cooldown besides. */
 export function conditionOf(
-  { visible, max_concurrent }: AccountConfig,
+  { visible, paused, max_concurrent }: AccountConfig,
   health: AccountStatus | undefined,
   quota: QuotaStatus | undefined,
 ): Condition {
@@ -39,6 +40,7 @@ export function conditionOf(
   const ends = [cooldown?.until, quota?.status === 'exhausted' ? quota.until : undefined].filter((end) => typeof end === 'number');
   const quotaEnd = ends.length > 0 ? Math.max(...ends) : undefined;
   if (!visible) return condition('invisible');
+  if (paused) return condition('paused');
   if (health?.status === 'reauth_required') return condition('reauth_required');
   if (quota?.status === 'exhausted' || (cooldown?.phase === 'cooling' && cooldown.cause === 'quota'))
     return condition('out_of_quota', quotaEnd);

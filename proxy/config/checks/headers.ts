@@ -21,11 +21,19 @@ const FRAMING: ReadonlySet<string> = new Set([
 
 const SECRETS: ReadonlySet<string> = new Set(['api-key', 'authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
+/** The default of `wire.lite_marker`. */
+const LITE_MARKER = 'x-internal-agent-responses-lite';
+
 export function checkHeaders(data: unknown): readonly Problem[] {
-  return rowsOf(data, 'accounts').flatMap((account) => [...problemsOf(account)]);
+  const { lite_marker } = mapping(mapping(data).wire);
+  // A turn's serving mode alone decides whether it has the marker.
+  const marker = (typeof lite_marker === 'string' ? lite_marker : LITE_MARKER).toLowerCase();
+  const own = new Set([...FRAMING, marker]);
+  return rowsOf(data, 'accounts').flatMap((account) => [...problemsOf(account, own)]);
 }
 
-function* problemsOf({ path, row }: Row): Generator<Problem> {
+/** @param own names of headers that the gateway sets */
+function* problemsOf({ path, row }: Row, own: ReadonlySet<string>): Generator<Problem> {
   const seen = new Set<string>();
   for (const name of Object.keys(mapping(row.headers))) {
     const at = { path: [...path, 'headers', name], at: 'key' } as const;
@@ -33,7 +41,7 @@ function* problemsOf({ path, row }: Row): Generator<Problem> {
     if (SECRETS.has(lower)) {
       yield { ...at, message: 'this header contains a secret, and secrets must not be in this file: reference it in credential' };
     }
-    if (FRAMING.has(lower) || lower.startsWith('sec-websocket-')) yield { ...at, message: 'the gateway sets this header itself' };
+    if (own.has(lower) || lower.startsWith('sec-websocket-')) yield { ...at, message: 'the gateway sets this header itself' };
     if (seen.has(lower)) yield { ...at, message: 'this header is listed twice; header names are not case-sensitive' };
     seen.add(lower);
   }

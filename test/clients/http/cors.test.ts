@@ -35,6 +35,7 @@ test('a preflight of a listed origin is answered without a key, a turn or a row'
     assert.equal(headers.get('access-control-allow-headers'), 'authorization,content-type');
     assert.equal(headers.get('access-control-allow-credentials'), null);
     assert.equal(headers.get('vary'), 'origin');
+    assert.ok(headers.get('x-request-id'));
   }
   assert.deepEqual(await gate.rows(), []);
 });

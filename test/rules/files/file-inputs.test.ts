@@ -28,7 +28,19 @@ test('[Q10] files and images of messages and tool outputs bind a turn to their a
     assert.equal(await owner({ input: [message({ type: 'input_text', text: 'hi' }), item] }), 'north', JSON.stringify(item));
   }
   assert.equal(await owner({ tools: [{ type: 'image_generation', input_image_mask: { file_id: 's1' } }] }), 'south');
+  const mask = { type: 'image_generation', input_image_mask: { file_id: 's1' } };
+  assert.equal(await owner({ input: [{ type: 'additional_tools', role: 'developer', tools: [{}, mask] }] }), 'south');
+  assert.equal(await owner({ tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['s1'] } }] }), 'south');
+  assert.equal(await owner({ prompt: { id: 'p', variables: { text: 'n1', doc: file('n1') } } }), 'north');
   assert.equal(await owner({ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'n1' } }] }] }, 'chat'), 'north');
+});
+
+test('[Q10] the images and the mask of a native image request bind it to their account', async () => {
+  assert.equal(await owner({ images: [{ image_url: 'data:,n1' }, { file_id: 's1' }] }, 'image'), 'south');
+  assert.equal(await owner({ image: { file_id: 'n1' }, mask: { file_id: 'n2' } }, 'image'), 'north');
+  assert.equal(await owner({ images: ['n1', null, 7], mask: null, input: [message(file('x'))] }, 'image'), undefined);
+  assert.equal(await refused({ images: [{ file_id: 'n1' }, { file_id: 'x' }] }, 'image'), 'file_not_found images.1.file_id');
+  assert.equal(await refused({ images: [{ file_id: 'n1' }], mask: { file_id: 's1' } }, 'image'), 'file_conflict mask.file_id');
 });
 
 test('[Q10] texts, citations, inline files and null ids name no file', async () => {
@@ -59,6 +71,12 @@ test('[Q10] the refusal names the first member that is unknown, or at another ac
     'file_not_found input.0.output.0.content.0.file_id',
   );
   assert.equal(await refused({ tools: [{}, { input_image_mask: { file_id: 'x' } }] }), 'file_not_found tools.1.input_image_mask.file_id');
+  assert.equal(
+    await refused({ input: [{ type: 'additional_tools', tools: [{ input_image_mask: { file_id: 'x' } }] }] }),
+    'file_not_found input.0.tools.0.input_image_mask.file_id',
+  );
+  assert.equal(await refused({ tools: [{ container: { file_ids: ['n1', 's1'] } }] }), 'file_conflict tools.0.container.file_ids.1');
+  assert.equal(await refused({ prompt: { variables: { doc: file('x') } } }), 'file_not_found prompt.variables.doc.file_id');
   const chat = { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'x' } }] }] };
   assert.equal(await refused(chat, 'chat'), 'file_not_found messages.0.content.0.file.file_id');
 });
