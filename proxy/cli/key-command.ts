@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { rewriteConfig } from '../config/file-replacement.ts';
+import { msOfIso } from '../iso-time.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 import { addCommand, CommandFailure, type CommonOptions, collect, type Io, indexOfId, inspectValid, json, table } from './command.ts';
 import { makeSecret, showSecret } from './new-secret.ts';
@@ -29,6 +30,8 @@ export function addKeyCommands(program: Command, io: Io): void {
     .option('--model <id>', 'a model that it may use; repeat for several; all if absent', collect)
     .option('--expires-at <time>', 'expiry time, such as 2027-01-01T00:00:00Z')
     .action(async (id: string, options: CreateOptions) => {
+      if (options.expiresAt !== undefined && msOfIso(options.expiresAt) <= Date.now())
+        throw new CommandFailure(`--expires-at ${options.expiresAt} is in the past`, { exitCode: 2 });
       const { secret, sha256 } = makeSecret('pg-');
       await rewriteConfig(options.config, ({ config }) => {
         if (config.keys.some((known) => known.id === id))
@@ -52,9 +55,7 @@ export function addKeyCommands(program: Command, io: Io): void {
     examples: ['poolgate key rotate ci'],
   }).action(async (id: string, options: CommonOptions) => {
     const { secret, sha256 } = makeSecret('pg-');
-    await rewriteConfig(options.config, ({ config }) => [
-      { append: ['keys', indexOfId(config.keys, id, 'key'), 'secret_sha256'], row: sha256 },
-    ]);
+    await rewriteConfig(options.config, ({ config }) => [{ append: ['keys', indexOfUsable(config, id), 'secret_sha256'], row: sha256 }]);
     showSecret(io, options, {
       id,
       secret,
@@ -66,11 +67,8 @@ export function addKeyCommands(program: Command, io: Io): void {
     addCommand(key, { usage: `${verb} <id>`, description, examples: [`poolgate key ${verb} ci`] }).action(
       async (id: string, options: CommonOptions) => {
         const changed = await rewriteConfig(options.config, ({ config }) => {
-          const index = indexOfId(config.keys, id, 'key');
-          const now = config.keys[index]?.status;
-          if (now === status) return [];
-          if (now === 'revoked') throw new CommandFailure(`key '${id}' is revoked, and that is final`);
-          return [{ set: ['keys', index, 'status'], to: status }];
+          if (config.keys.find((known) => known.id === id)?.status === status) return [];
+          return [{ set: ['keys', indexOfUsable(config, id), 'status'], to: status }];
         });
         io.out(options.json ? json({ id, status, changed }) : `key '${id}' is ${changed ? '' : 'already '}${status}\n`);
       },
@@ -105,6 +103,13 @@ const VERBS: readonly (readonly [verb: string, status: Status, description: stri
   ['resume', 'active', 'accept a paused key again'],
   ['revoke', 'revoked', 'refuse a key permanently'],
 ];
+
+/** @throws {CommandFailure} also for a revoked key */
+function indexOfUsable({ keys }: Config, id: string): number {
+  const index = indexOfId(keys, id, 'key');
+  if (keys[index]?.status === 'revoked') throw new CommandFailure(`key '${id}' is revoked, and that is final`);
+  return index;
+}
 
 function poolOf({ pools }: Config, id: string | undefined): string {
   const [only, ...others] = pools;

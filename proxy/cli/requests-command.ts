@@ -1,6 +1,7 @@
 // `requests`: the request log as people read it, once or as it grows.
 import type { Command } from 'commander';
 import type { RequestRow } from '../../store/rows.ts';
+import { msOfIso } from '../iso-time.ts';
 import { fetchRequests } from './admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from './command.ts';
 import { RequestLines } from './request-lines.ts';
@@ -86,10 +87,14 @@ const given = (options: Readonly<Record<string, string | undefined>>): Record<st
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** The form of `expires_at` in the file. */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/;
+
 /** Unix milliseconds. @throws {CommandFailure} */
 function sinceOf(text: string): string {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const at = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (UNIT_MS[unit] ?? 0);
+  const written = TIME.test(text) ? msOfIso(text) : Number.NaN;
+  const at = count === undefined ? written : Date.now() - Number(count) * (UNIT_MS[unit] ?? 0);
   if (!(at >= 0)) throw new CommandFailure(`--since takes a time such as 15m, 2h, 7d or 2027-01-01T00:00:00Z`, { exitCode: 2 });
   return String(at);
 }

@@ -15,7 +15,7 @@ const configOf = async (path: string) => {
 
 test('key create adds a key, prints only its secret on stdout, and keeps only its hash', async (context) => {
   const path = fileWith(context, SMALL);
-  const args = ['key', 'create', 'nightly', '--model', 'model-a', '--model', 'model-b', '--expires-at', '2027-01-01T00:00:00Z'];
+  const args = ['key', 'create', 'nightly', '--model', 'model-a', '--model', 'model-b', '--expires-at', '2999-01-01T00:00:00Z'];
   const { code, out, err } = await poolgate([...args, '--config', path]);
   assert.equal(code, 0);
   assert.match(out, /^pg-[\w-]{43}\n$/);
@@ -27,7 +27,7 @@ test('key create adds a key, prints only its secret on stdout, and keeps only it
     secret_sha256: [hash('sha256', secret, 'hex')],
     status: 'active',
     weight: 1,
-    expires_at: Date.UTC(2027, 0, 1),
+    expires_at: Date.UTC(2999, 0, 1),
     models: ['model-a', 'model-b'],
     limits: {},
   });
@@ -49,6 +49,16 @@ test('key create refuses an existing id, an unknown Pool, and a missing --pool',
   assert.equal(readFileSync(path, 'utf8'), SMALL);
 });
 
+test('key create refuses an expiry time in the past, and one that does not exist', async (context) => {
+  const path = fileWith(context, SMALL);
+  const past = await poolgate(['key', 'create', 'b', '--expires-at', '2020-01-01T00:00:00Z', '--config', path]);
+  assert.deepEqual([past.code, past.out, past.err], [2, '', '--expires-at 2020-01-01T00:00:00Z is in the past\n']);
+  const none = await poolgate(['key', 'create', 'b', '--expires-at', '2999-02-29T00:00:00Z', '--config', path]);
+  assert.deepEqual([none.code, none.out], [1, '']);
+  assert.match(none.err, /: keys\[b\]\.expires_at: this date or time does not exist\n$/);
+  assert.equal(readFileSync(path, 'utf8'), SMALL);
+});
+
 test('key rotate adds a secret and keeps the old one', async (context) => {
   const path = fileWith(context, SMALL);
   const { out } = await poolgate(['key', 'rotate', 'ci', '--json', '--config', path]);
@@ -60,7 +70,7 @@ test('key rotate adds a secret and keeps the old one', async (context) => {
 test('a key is paused, resumed and revoked, and a revoked key stays revoked', async (context) => {
   const path = fileWith(context, SMALL);
   const answers = [];
-  for (const verb of ['pause', 'pause', 'resume', 'revoke', 'resume']) {
+  for (const verb of ['pause', 'pause', 'resume', 'revoke', 'revoke', 'resume', 'pause', 'rotate']) {
     const { code, out, err } = await poolgate(['key', verb, 'ci', '--config', path]);
     answers.push([code, out + err]);
   }
@@ -69,9 +79,13 @@ test('a key is paused, resumed and revoked, and a revoked key stays revoked', as
     [0, "key 'ci' is already paused\n"],
     [0, "key 'ci' is active\n"],
     [0, "key 'ci' is revoked\n"],
+    [0, "key 'ci' is already revoked\n"],
+    [1, "key 'ci' is revoked, and that is final\n"],
+    [1, "key 'ci' is revoked, and that is final\n"],
     [1, "key 'ci' is revoked, and that is final\n"],
   ]);
-  assert.equal((await configOf(path)).keys[0]?.status, 'revoked');
+  const [key] = (await configOf(path)).keys;
+  assert.deepEqual([key?.status, key?.secret_sha256], ['revoked', [HASH]]);
 });
 
 test('key list, token list and account list show no secret, no hash and no credential', async (context) => {

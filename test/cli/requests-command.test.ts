@@ -53,7 +53,9 @@ test('a filter that cannot be read is a usage error, and rows that are left off 
   await using gate = await startGateway();
   const path = fileOf(context, gate);
   for (const [args, message] of [
-    [['--since', 'yesterday'], '--since takes a time such as 15m, 2h, 7d or 2027-01-01T00:00:00Z\n'],
+    ...['yesterday', '5', 'May', '2027-01-01', '2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31T23:59:59Z'].map(
+      (since) => [['--since', since], '--since takes a time such as 15m, 2h, 7d or 2027-01-01T00:00:00Z\n'] as const,
+    ),
     [['--status', 'bad'], 'status takes a status such as 429, or a class such as 4xx\n'],
     [['--limit', '0'], 'limit takes 1 to 999\n'],
     [['--limit', '1000'], 'limit takes 1 to 999\n'],

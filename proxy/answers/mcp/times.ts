@@ -1,4 +1,5 @@
 // Times in arguments and answers of tools: models read and write ISO 8601, and ask for the last hours and days.
+import { msOfIso } from '../../iso-time.ts';
 import { type Schema, text } from './field-schemas.ts';
 import { ToolError } from './tool.ts';
 
@@ -14,7 +15,7 @@ export const instant = (description: string): Schema<string> =>
 /** Unix milliseconds. @throws ToolError */
 export function msOf(written: string, now: number): number {
   const [, count, unit = ''] = AGO.exec(written) ?? [];
-  const at = count === undefined ? Date.parse(written) : now - Number(count) * (MS[unit] ?? 0);
+  const at = count === undefined ? msOfIso(written) : now - Number(count) * (MS[unit] ?? 0);
   if (Number.isNaN(at)) throw new ToolError(`there is no time ${written}`);
   return at;
 }

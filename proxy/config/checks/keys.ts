@@ -1,4 +1,5 @@
 // Checks keys and operators: demonstration secrets, expiry times, and USD limits without prices.
+import { msOfIso } from '../../iso-time.ts';
 import type { Problem } from '../finding.ts';
 import { isRehearsal } from './addresses.ts';
 import { isMapping, mapping, type Row, rowsOf, text, textsOf } from './rows.ts';
@@ -44,7 +45,7 @@ function* expiries(data: unknown, now: number): Generator<Problem> {
   for (const { path, row } of rowsOf(data, 'keys')) {
     const written = text(row.expires_at);
     if (written === undefined) continue;
-    const at = Date.parse(written);
+    const at = msOfIso(written);
     // The schema reports text that has not the form of a time.
     if (Number.isNaN(at)) {
       if (/^\d{4}-\d{2}-\d{2}T/.test(written)) yield { path: [...path, 'expires_at'], message: 'this date or time does not exist' };
