@@ -6,5 +6,7 @@ export type StoreEvent =
   | 'store_clock_differs' // the machine's clock and the database's differ by more than a second
   | 'store_unreachable' // statements of turns fail at once until it is back; what is queued waits
   | 'store_reachable'
+  | 'store_not_writable' // SQLite; what is queued waits; its field `code` is a StoreErrorCode
+  | 'store_writable'
   | 'store_feed_lost' // changes of other nodes are polled until it is back
   | 'store_feed_connected';

@@ -82,7 +82,12 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
   const stamped = (patch: AccountStatePatch): StampedAccountState =>
     DECIDED.some((column) => patch[column] !== undefined) ? { ...patch, health_at: driver.now() } : patch;
   const held = (lease: Lease) => () => heldBy(lease, driver.now());
-  let closing: Promise<void> | undefined;
+  let closing: Promise<number> | undefined;
+  const closed = async (deadlineMs: number): Promise<number> => {
+    const lost = await Promise.all(writers.map((one) => one.close(deadlineMs)));
+    await driver.close();
+    return lost.reduce((sum, rows) => sum + rows);
+  };
   return {
     shared: driver.shared,
     requests: {
@@ -206,7 +211,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     database: () => driver.stats?.(),
     flush: async (deadlineMs = DEADLINE_MS) => (await Promise.all(writers.map((one) => one.flush(deadlineMs)))).every(Boolean),
     close(deadlineMs = DEADLINE_MS) {
-      closing ??= Promise.all(writers.map((one) => one.close(deadlineMs))).then(() => driver.close());
+      closing ??= closed(deadlineMs);
       return closing;
     },
   };

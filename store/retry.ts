@@ -1,11 +1,14 @@
 // Writes a batch again after growing pauses, until it is on disk, is known to be unwritable, or the store closes.
 import type { Batch, Guard } from './driver.ts';
 import { StoreError, type StoreErrorCode } from './errors.ts';
+import type { Notice } from './notice.ts';
 
 export interface RetryOptions {
   readonly clock: () => number;
   /** First and longest pause after a failure. */
   readonly retryMs: readonly [first: number, longest: number];
+  /** Hears when writes begin to fail, and when they succeed again. */
+  readonly notice: Notice;
 }
 
 export interface RetryStats {
@@ -54,16 +57,16 @@ export class Retry {
     for (let pause = first; !this.#abandoned; pause = Math.min(pause * 2, longest)) {
       try {
         await this.#write(batch, guard?.());
-        this.#failingSince = null;
+        this.#recovered();
         return undefined;
       } catch (error) {
         const failure = error instanceof StoreError ? error : new StoreError('failed', 'the store could not write', { cause: error });
         // The store has answered.
-        if (failure.code === 'lost') this.#failingSince = null;
+        if (failure.code === 'lost') this.#recovered();
         else this.#lastError = failure.code;
         if (FINAL.has(failure.code)) return failure;
         this.#failures++;
-        this.#failingSince ??= this.#options.clock();
+        this.#failed(failure.code);
       }
       if (!this.#abandoned) await this.#pause(pause, isAwaited);
     }
@@ -79,6 +82,18 @@ export class Retry {
   abandon(): void {
     this.#abandoned = true;
     this.hurry();
+  }
+
+  #failed(code: StoreErrorCode): void {
+    if (this.#failingSince !== null) return;
+    this.#failingSince = this.#options.clock();
+    this.#options.notice('store_not_writable', { code });
+  }
+
+  #recovered(): void {
+    if (this.#failingSince === null) return;
+    this.#failingSince = null;
+    this.#options.notice('store_writable');
   }
 
   /** Keeps the process alive only while a caller waits for the batch. */

@@ -34,7 +34,7 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly writer?: string;
   /** Most connections to PostgreSQL, at least 8; 12 by default. */
   readonly connections?: number;
-  /** Hears of a shared store what an operator's log should have. */
+  /** Hears what an operator's log should have. */
   readonly notice?: Notice;
 }
 
@@ -51,9 +51,11 @@ const PIN_FLUSH_MS = 5;
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
   const { clock, writer = randomUUID(), notice = () => undefined, connections = 12 } = options;
   const driver = await openDriver(url, { clock, writer, notice, connections });
-  const writing = new Writer(driver.write, { ...defaults, ...options });
+  // Of a database server, the driver tells whether it can be written.
+  const given = { ...defaults, ...options, notice: driver.shared ? () => undefined : notice };
+  const writing = new Writer(driver.write, given);
   // Where turns end only after their pins are stored, log rows are still gathered into large batches.
-  const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...defaults, ...options, flushMs: PIN_FLUSH_MS }) : writing;
+  const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...given, flushMs: PIN_FLUSH_MS }) : writing;
   return repositories({ driver, writer: writing, pinWriter, clock, writerId: writer });
 }
 

@@ -142,6 +142,6 @@ export interface Store {
   database(): DatabaseStats | undefined;
   /** Writes what is queued now; false when the deadline (5 s) came first. */
   flush(deadlineMs?: number): Promise<boolean>;
-  /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. */
-  close(deadlineMs?: number): Promise<void>;
+  /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. @returns the number of rows that were lost */
+  close(deadlineMs?: number): Promise<number>;
 }

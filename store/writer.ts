@@ -35,7 +35,7 @@ export class Writer {
   #awaited = 0;
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
+  #closing: Promise<number> | undefined;
   readonly #counts = { written: 0, dropped: 0, rejected: 0 };
 
   constructor(write: (batch: Batch, guard?: Guard) => Promise<void>, options: WriterOptions) {
@@ -122,8 +122,8 @@ export class Writer {
     return inTime;
   }
 
-  /** Takes no more rows, writes what is queued, and discards the rest at the deadline. */
-  close(deadlineMs: number): Promise<void> {
+  /** Takes no more rows, writes what is queued, and discards the rest at the deadline. @returns the number of rows that this lost */
+  close(deadlineMs: number): Promise<number> {
     this.#closing ??= this.#drain(deadlineMs);
     return this.#closing;
   }
@@ -190,11 +190,13 @@ export class Writer {
     }
   }
 
-  async #drain(deadlineMs: number): Promise<void> {
+  async #drain(deadlineMs: number): Promise<number> {
+    const { dropped } = this.#counts;
     await this.flush(deadlineMs);
     this.#retry.abandon();
     this.#schedule();
     await this.#working;
+    return this.#counts.dropped - dropped;
   }
 }
 

@@ -10,7 +10,7 @@ export interface ServeOptions {
   readonly config: string;
 }
 
-/** Ends the process when the gateway has stopped. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
+/** Ends the process when the gateway has stopped: with exit code 1 where rows of the store were lost. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
 export async function serve({ config }: ServeOptions): Promise<void> {
   let serving: Gateway | undefined;
   // Installed first: without a handler the signal ends the process.
@@ -24,7 +24,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   const audited = gateway.follower.started();
   const unwatch = gateway.follower.watch(state);
   serving = gateway;
-  const stopped = new Promise<void>((resolve, reject) => {
+  const stopped = new Promise<boolean>((resolve, reject) => {
     let stopping = false;
     const stop = (): void => {
       // The second signal stops at once, without the drain.
@@ -38,8 +38,8 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   const urlOf = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   // Printed last: a reader of this line may send a signal or a request at once.
   process.stdout.write(`poolgate serves ${urlOf(main)}${admin ? `, admin ${urlOf(admin)}` : ''}\n`);
-  await stopped;
-  process.exit(0);
+  const isWhole = await stopped;
+  process.exit(isWhole ? 0 : 1);
 }
 
 /** Closes the gateway when an address cannot be listened on, so that nothing keeps the process alive. */

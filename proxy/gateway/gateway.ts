@@ -167,12 +167,15 @@ export class Gateway {
     return this.services.credentials.configure(this.loaded);
   }
 
-  /** Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything. */
-  async close(): Promise<void> {
-    const { capacity, catalog, changes, continuity, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
+  /**
+   * Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything.
+   * @returns whether all rows are in the store
+   */
+  async close(): Promise<boolean> {
+    const { capacity, catalog, changes, continuity, log, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
     this.#accepting = false;
     continuity.drain();
-    await this.#listener.drain(this.loaded.config.timeouts.drain_ms);
+    await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);
     await node?.stop();
     for (const part of [catalog, usage, usageRefresh, capacity, changes]) part.stop();
@@ -180,6 +183,8 @@ export class Gateway {
     this.#load.stop();
     this.#forgetRetention();
     await Promise.all([upstreams.destroy(), tokens.close()]);
-    await Promise.all([this.#admin.close(), this.#rehearsals.close(), store.close()]);
+    const [lost] = await Promise.all([store.close(), this.#admin.close(), this.#rehearsals.close()]);
+    if (lost > 0) log.error('store_rows_lost', { rows: lost });
+    return lost === 0;
   }
 }

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { Connection } from '../../store/sqlite/connection.ts';
 import { openStore } from '../../store/store.ts';
 import { KEY } from '../support/gateway.ts';
 import { draftAt, ServeProcess } from '../support/process.ts';
@@ -21,7 +22,7 @@ const readyz = async (admin: string): Promise<number> => (await fetch(`${admin}/
 
 let upstream: Upstream;
 before(async () => {
-  upstream = await startUpstream({ accounts: ['north', 'drained', 'stopped', 'killed'] });
+  upstream = await startUpstream({ accounts: ['north', 'drained', 'stopped', 'locked', 'killed'] });
 });
 after(() => upstream.close());
 
@@ -98,6 +99,28 @@ describe('a gateway that serves', { concurrency: true }, () => {
     const [row] = await store.requests.list({});
     await store.close();
     assert.deepEqual([row?.outcome, row?.status], ['client_gone', 499]);
+  });
+
+  test('that cannot write its rows says so, and at its stop how many it lost, and ends with exit code 1', async () => {
+    await using serving = await ServeProcess.start(draftAt(upstream, {}, 'locked'));
+    const { main } = await serving.addresses();
+    const other = await Connection.open(join(serving.folder, 'data/poolgate.db'));
+    await other.script('BEGIN IMMEDIATE');
+    const headers = { ...auth, 'content-type': 'application/json' };
+    const turn = await fetch(`${main}${NATIVE}`, { method: 'POST', headers, body: JSON.stringify(turnBody('hello')) });
+    assert.ok((await turn.text()).includes('response.completed'));
+    await until('the line', () => serving.log.includes('store_not_writable') || undefined);
+    serving.signal('SIGTERM');
+    const { code, err } = await serving.ended;
+    await other.close();
+    assert.equal(code, 1);
+    const [failing, lost, ...more] = err
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual([failing.level, failing.event, failing.code], ['warn', 'store_not_writable', 'locked']);
+    assert.deepEqual([lost.level, lost.event, more], ['error', 'store_rows_lost', []]);
+    assert.ok(lost.rows >= 2, 'the row of the turn, and the usage of its key');
   });
 
   test('ends at once on a second signal', async () => {

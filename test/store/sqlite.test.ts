@@ -198,7 +198,11 @@ test('what cannot be opened is refused with a reason', async (context) => {
 
 test('rows wait while another process holds the file, and arrive when it lets go', { timeout: 10_000 }, async (context) => {
   const path = await database(context);
-  const store = await openStore(`sqlite:${path}`, { clock });
+  const heard: string[] = [];
+  const store = await openStore(`sqlite:${path}`, {
+    clock,
+    notice: (event, { code } = {}) => void heard.push(code ? `${event} ${code}` : event),
+  });
   const other = await Connection.open(path);
   await other.script('BEGIN IMMEDIATE');
   store.requests.append(requestRow());
@@ -211,7 +215,19 @@ test('rows wait while another process holds the file, and arrive when it lets go
   await saved;
   assert.equal((await store.requests.list({})).length, 1);
   assert.equal(store.stats().failing_since, null);
-  await store.close();
+  assert.deepEqual(heard, ['store_not_writable locked', 'store_writable']);
+  assert.equal(await store.close(), 0);
+});
+
+test('a close that cannot write tells how many rows it lost', async (context) => {
+  const path = await database(context);
+  const store = await openStore(`sqlite:${path}`, { clock });
+  const other = await Connection.open(path);
+  await other.script('BEGIN IMMEDIATE');
+  store.requests.append(requestRow());
+  store.usage.add(usageRow());
+  assert.equal(await store.close(100), 2);
+  await other.close();
 });
 
 test('a full disk is told as such', async (context) => {

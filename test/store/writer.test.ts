@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError } from '../../store/errors.ts';
+import type { Notice } from '../../store/notice.ts';
 import { attempts, audit, catalog, pins, requests } from '../../store/tables.ts';
 import { Writer, type WriterOptions } from '../../store/writer.ts';
 import { attemptRow, auditEntry, pinRow, requestRow } from './samples.ts';
@@ -32,7 +33,15 @@ function disk() {
 
 const full = new StoreError('full', 'SQLite: SQLITE_FULL');
 const writerOn = (write: ReturnType<typeof disk>['write'], given: Partial<WriterOptions> = {}) =>
-  new Writer(write, { clock: () => 77, queueRows: 1_000, batchRows: 200, flushMs: 20, retryMs: [5, 20], ...given });
+  new Writer(write, {
+    clock: () => 77,
+    queueRows: 1_000,
+    batchRows: 200,
+    flushMs: 20,
+    retryMs: [5, 20],
+    notice: () => undefined,
+    ...given,
+  });
 const auditRow = (id: string) => ({ ...auditEntry(), id });
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => requestRow({ id: `r${n}` }));
 const names = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
@@ -203,6 +212,28 @@ test('flush waits for what was there when it was called, not for what keeps comi
   await writer.close(1_000);
 });
 
+test('the operator hears once that writes fail, once that they succeed again, and nothing of a bad row', async () => {
+  const state = disk();
+  const heard: Parameters<Notice>[] = [];
+  const writer = writerOn(state.write, { flushMs: 1, notice: (...said) => void heard.push(said) });
+  await assert.rejects(writer.save(audit, auditRow('bad')), { code: 'bad_row' });
+  for (const code of ['full', 'locked'] as const) {
+    state.error = new StoreError(code, 'SQLite');
+    const tries = state.triedAt.length;
+    const saved = writer.save(audit, auditRow(code));
+    await until(() => state.triedAt.length === tries + 3);
+    state.error = undefined;
+    await saved;
+  }
+  assert.deepEqual(heard, [
+    ['store_not_writable', { code: 'full' }],
+    ['store_writable'],
+    ['store_not_writable', { code: 'locked' }],
+    ['store_writable'],
+  ]);
+  assert.equal(await writer.close(1_000), 0, 'nothing was lost by the stop');
+});
+
 test('many flushes, saves and a close at once end together, with every row written once', async () => {
   const { write, batches } = disk();
   const writer = writerOn(write, { batchRows: 7 });
@@ -232,7 +263,7 @@ test('close gives up at its deadline, counts what is lost, and tells those who w
   const writer = writerOn(state.write, { batchRows: 10 });
   for (const row of numbered(25)) writer.append(requests, row);
   const saved = assert.rejects(writer.save(audit, auditRow('a')), { code: 'closed' });
-  await writer.close(20);
+  assert.equal(await writer.close(20), 26);
   await saved;
   const { queued, written, dropped } = writer.stats();
   assert.deepEqual({ queued, written, dropped }, { queued: 0, written: 0, dropped: 26 });

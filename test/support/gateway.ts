@@ -131,8 +131,8 @@ export class TestGateway extends Probes {
   }
 
   /** Stops the gateway in order; its accounts go on. */
-  stop(): Promise<void> {
-    return this.gateway.close();
+  async stop(): Promise<void> {
+    await this.gateway.close();
   }
 
   async close(): Promise<void> {
