@@ -9,9 +9,12 @@ import { Connection } from './connection.ts';
 
 export async function inspectSqlite(path: string, deadlineMs: number): Promise<readonly StoreCondition[]> {
   const size = await sizeOf(path);
-  const disk = await diskConditions(await nearestFolder(path));
-  if (size === undefined) return [{ level: 'ok', message: `${path} does not exist; the first start creates it.` }, ...disk];
-  return [...(await contentConditions(path, deadlineMs)), ...(await sizeConditions(path, size)), ...disk];
+  const folder = await nearestFolder(path);
+  const unwritable = folderConditions(folder, await isWritable(`${folder}/`));
+  const further = [...unwritable, ...(await diskConditions(folder))];
+  if (size !== undefined) return [...(await contentConditions(path, deadlineMs)), ...(await sizeConditions(path, size)), ...further];
+  if (unwritable.length > 0) return further;
+  return [{ level: 'ok', message: `${path} does not exist; the first start creates it.` }, ...further];
 }
 
 /** SQLite's own list ends there. */
@@ -91,10 +94,6 @@ const LARGE_LOG_BYTES = 256 << 20;
 async function sizeConditions(path: string, size: number): Promise<readonly StoreCondition[]> {
   const log = (await sizeOf(`${path}-wal`)) ?? 0;
   const sizes = `${path} has ${mebibytes(size)}, and its log of writes ${mebibytes(log)}`;
-  const writable = await access(path, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
   return [
     log <= LARGE_LOG_BYTES
       ? { level: 'ok', message: `${sizes}.` }
@@ -103,11 +102,25 @@ async function sizeConditions(path: string, size: number): Promise<readonly Stor
           message: `${sizes}: SQLite could not empty it.`,
           advice: 'End other programs that read the database; the log is emptied then.',
         },
-    ...(writable
+    ...((await isWritable(path))
       ? []
       : [{ level: 'problem', message: `${path} cannot be written.`, advice: 'Give the file to the user of the gateway.' } as const]),
   ];
 }
+
+/** @param folder of the database, or the nearest one that exists: SQLite creates the log of writes beside the database */
+export function folderConditions(folder: string, writable: boolean): readonly StoreCondition[] {
+  if (writable) return [];
+  const message = `${folder} cannot be written: the gateway cannot create the database in it, or the database's log of writes.`;
+  return [{ level: 'problem', message, advice: 'Give the folder to the user of the gateway.' }];
+}
+
+/** @param path with a slash at its end for a folder, so that a file of this name is none */
+const isWritable = (path: string): Promise<boolean> =>
+  access(path, path.endsWith('/') ? constants.W_OK | constants.X_OK : constants.W_OK).then(
+    () => true,
+    () => false,
+  );
 
 const SCARCE_BYTES = 100 << 20;
 const LOW_BYTES = 1 << 30;

@@ -1,13 +1,13 @@
 // The inspection of a SQLite file: what it finds in sound, damaged, foreign and large ones, and that it changes nothing.
 import assert from 'node:assert/strict';
 import { pbkdf2 } from 'node:crypto';
-import { open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { inspectStore } from '../../store/inspection.ts';
 import { Connection } from '../../store/sqlite/connection.ts';
-import { freeSpaceCondition } from '../../store/sqlite/inspection.ts';
+import { folderConditions, freeSpaceCondition } from '../../store/sqlite/inspection.ts';
 import { openStore } from '../../store/store.ts';
 import { folder } from './adapters.ts';
 import { requestRow } from './samples.ts';
@@ -107,6 +107,33 @@ test('a check that still waits for a thread at its deadline ends after it', asyn
 test('little free disk is a warning, almost none a problem', () => {
   const levelOf = (bytes: number) => freeSpaceCondition('/data', bytes).level;
   assert.deepEqual([2 ** 30, 2 ** 30 - 1, 100 << 20, (100 << 20) - 1].map(levelOf), ['ok', 'warning', 'warning', 'problem']);
+});
+
+test('a folder in which the gateway cannot create files is a problem', async (context) => {
+  assert.deepEqual(folderConditions('/data', true), []);
+  assert.deepEqual(folderConditions('/data', false), [
+    {
+      level: 'problem',
+      message: "/data cannot be written: the gateway cannot create the database in it, or the database's log of writes.",
+      advice: 'Give the folder to the user of the gateway.',
+    },
+  ]);
+
+  // Root may write in every folder, but not in a file.
+  const file = `${await folder(context)}/data`;
+  await writeFile(file, '');
+  assert.match((await inspected(`${file}/poolgate.db`))[0] ?? '', /^problem: data cannot be written: /);
+});
+
+test('an unwritable folder is found by a user who is not root', { skip: process.getuid?.() === 0 && 'as root' }, async (context) => {
+  const path = await databaseOf(context, 1);
+  await chmod(dirname(path), 0o500);
+  const found = await inspected(path);
+  await chmod(dirname(path), 0o700);
+  assert.ok(
+    found.some((line) => /^problem: \S+ cannot be written: /.test(line)),
+    found.join('\n'),
+  );
 });
 
 test('a store in memory has nothing to inspect', async () => {
