@@ -40,12 +40,12 @@ export async function rewriteConfig(path: string, choose: (input: EditInput) => 
     const result = edits.reduce(editText, text);
     const after = await inspect(result, { path, secrets: false });
     if (!after.config) throw new EditRefused(after.findings.filter(isError));
-    await lock.writeFile(result);
-    await keepOwner(lock, target);
-    await lock.sync();
+    await lock.writeFile(result).catch(notReplaced);
+    await keepOwner(lock, target).catch(notReplaced);
+    await lock.sync().catch(notReplaced);
     // Text editors do not use this lock: a file that one of them saved meanwhile is not overwritten.
     if ((await readConfig(path)) !== text) throw new EditError('the file was changed during the edit; try again');
-    await rename(draft, target);
+    await rename(draft, target).catch(notReplaced);
     replaced = true;
     return true;
   } finally {
@@ -65,12 +65,27 @@ async function createDraft(draft: string): Promise<FileHandle> {
     try {
       return await open(draft, 'wx', 0o600);
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      if (code !== 'EEXIST') throw new EditError(`the file cannot be replaced in its folder (${code})`);
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') notReplaced(error);
       if (performance.now() > deadline) throw new EditError(`another edit is in progress; if none is, remove ${draft}`);
       await pause(20);
     }
   }
+}
+
+/** What operators meet most often. `EBUSY`: the file itself is a mount, as in a container. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'its folder cannot be written by this user',
+  EBUSY: 'it is mounted by itself; mount its folder, or edit it outside the container',
+  EDQUOT: 'the disk quota is used up',
+  ENOSPC: 'the disk is full',
+  EPERM: 'its folder cannot be written by this user',
+  EROFS: 'its file system is read-only',
+};
+
+/** @throws {EditError} */
+function notReplaced(thrown: unknown): never {
+  const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
+  throw new EditError(`the file is unchanged, since ${REASONS[code] ?? 'it cannot be replaced in its folder'} (${code})`);
 }
 
 async function keepOwner(draft: FileHandle, target: string): Promise<void> {

@@ -1,6 +1,7 @@
 // Replacing the file: atomic, with mode and links kept, one edit at a time.
 import assert from 'node:assert/strict';
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { EditError } from '../../proxy/config/edit.ts';
@@ -86,3 +87,21 @@ test('a file that an editor saved during the edit is not overwritten', async (co
   );
   assert.equal(readFileSync(path, 'utf8'), saved);
 });
+
+for (const [code, reason] of [
+  ['ENOSPC', 'the disk is full (ENOSPC)'],
+  ['EIO', 'it cannot be replaced in its folder (EIO)'],
+] as const) {
+  for (const step of ['writeFile', 'sync'] as const) {
+    test(`${code} in ${step}: the edit fails with a reason, and the file and its folder are as before`, async (context) => {
+      const path = fileWith(context, SMALL);
+      const any = await open(path);
+      context.mock.method(Object.getPrototypeOf(any), step, () => Promise.reject(Object.assign(new Error(code), { code })));
+      await any.close();
+      await assert.rejects(rewriteConfig(path, pause), new EditError(`the file is unchanged, since ${reason}`));
+      context.mock.restoreAll();
+      assert.equal(readFileSync(path, 'utf8'), SMALL);
+      assert.deepEqual(readdirSync(dirname(path)), ['config.yaml']);
+    });
+  }
+}
