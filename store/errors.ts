@@ -11,7 +11,7 @@ export type StoreErrorCode =
   | 'not_empty' // the destination of a copy
   | 'other_secret' // the nodes on this database have another secret than this one
   | 'busy' // the database server took longer than the deadline, or has no connection free
-  | 'refused' // the database server refuses the user, the password or the database of the URL
+  | 'refused' // the database server refuses the user, the password, the database or the TLS of the URL
   | 'lost' // the lease of a guarded write was lost: nothing was written
   | 'bad_row' // this row can never be written; trying again does not help
   | 'failed' // anything else; may be temporary

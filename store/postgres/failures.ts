@@ -20,6 +20,17 @@ const codes: Readonly<Record<string, StoreErrorCode>> = {
   XX002: 'corrupt',
 };
 
+/** What the operator can correct, in words. */
+const reasons: Readonly<Record<string, string>> = {
+  '28000': 'the user does not exist or may not log in',
+  '28P01': 'the password is wrong',
+  '3D000': 'the database does not exist',
+  '42501': 'the user is not permitted to do this',
+};
+
+/** The library has no code for it. */
+const NO_TLS = 'The server does not support SSL connections';
+
 /** A SQLSTATE has five characters; the codes of the system, such as ECONNREFUSED and EPIPE, begin with an E, which no class does. */
 const isSqlState = (code: string): boolean => /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code);
 
@@ -28,7 +39,12 @@ export function failureOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const native = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   if (isSqlState(native)) {
-    return new StoreError(codes[native] ?? codes[native.slice(0, 2)] ?? 'failed', `PostgreSQL: ${native}`, { cause: thrown });
+    const reason = reasons[native];
+    const message = reason === undefined ? native : `${reason} (${native})`;
+    return new StoreError(codes[native] ?? codes[native.slice(0, 2)] ?? 'failed', `PostgreSQL: ${message}`, { cause: thrown });
+  }
+  if (thrown instanceof Error && thrown.message === NO_TLS) {
+    return new StoreError('refused', 'PostgreSQL: the server has no TLS', { cause: thrown });
   }
   // The library's pool has no code for it.
   if (thrown instanceof Error && thrown.message === 'timeout exceeded when trying to connect') {

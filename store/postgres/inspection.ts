@@ -22,11 +22,16 @@ export async function inspectPostgres(url: string, deadlineMs: number): Promise<
     ]);
   } catch (thrown) {
     if (!(thrown instanceof StoreError)) throw thrown;
-    const advice = 'Look at the URL and its password, at the server, and at firewalls between.';
-    return [{ level: 'problem', message: `${place} cannot be used (${thrown.message}).`, advice }];
+    return [{ level: 'problem', message: `${place} cannot be used (${thrown.message}).`, advice: adviceFor(thrown) }];
   } finally {
     await connections.close();
   }
+}
+
+function adviceFor({ code }: StoreError): string {
+  if (code === 'unreachable') return 'Look at the URL, at the server, and at firewalls between.';
+  if (code === 'refused') return 'Look at the user, the password, the database and the sslmode of the URL, and at the server.';
+  return 'Look at the URL and its password, at the server, and at firewalls between.';
 }
 
 async function serverCondition(connection: Connection, place: string): Promise<StoreCondition> {

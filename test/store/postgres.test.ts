@@ -119,13 +119,13 @@ suite('what cannot be opened is refused with a reason, without the password', ()
     [
       'a database that does not exist',
       'refused',
-      /^store postgres:\/\/localhost\/nowhere: PostgreSQL: 3D000$/,
+      /^store postgres:\/\/localhost\/nowhere: PostgreSQL: the database does not exist \(3D000\)$/,
       (url) => (url.pathname = '/nowhere'),
     ],
     [
       'a user that does not exist',
       'refused',
-      /^store postgres:\/\/localhost\/postgres: PostgreSQL: 28000$/,
+      /^store postgres:\/\/localhost\/postgres: PostgreSQL: the user does not exist or may not log in \(28000\)$/,
       (url) => (url.username = 'nobody'),
     ],
   ] as const satisfies readonly (readonly [string, StoreErrorCode, RegExp, (url: URL) => void])[]) {

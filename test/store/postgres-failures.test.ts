@@ -1,0 +1,40 @@
+// PostgreSQL's refusals in words: what an operator reads, with the code, and never with the server's own text.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { inspectStore } from '../../store/inspection.ts';
+import { failureOf } from '../../store/postgres/failures.ts';
+
+for (const [native, code, message] of [
+  ['28000', 'refused', 'PostgreSQL: the user does not exist or may not log in (28000)'],
+  ['28P01', 'refused', 'PostgreSQL: the password is wrong (28P01)'],
+  ['3D000', 'refused', 'PostgreSQL: the database does not exist (3D000)'],
+  ['42501', 'not_writable', 'PostgreSQL: the user is not permitted to do this (42501)'],
+  ['23505', 'bad_row', 'PostgreSQL: 23505'],
+  ['ECONNREFUSED', 'unreachable', 'PostgreSQL: ECONNREFUSED'],
+] as const) {
+  test(`${native}: ${message}`, () => {
+    const failure = failureOf(Object.assign(new Error('canary'), { code: native }));
+    assert.deepEqual([failure.code, failure.message], [code, message]);
+  });
+}
+
+test('a server without TLS is reported as such, with advice on sslmode', async (context) => {
+  // The answer of PostgreSQL to a request for TLS that it has not.
+  const server = createServer((socket) => socket.on('error', () => undefined).once('data', () => socket.write('N')));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => server.close());
+  const address = server.address();
+  assert(address !== null && typeof address === 'object');
+  const place = `postgres://127.0.0.1:${address.port}/poolgate`;
+  const url = `${place.replace('//', '//poolgate:Canary-password@')}?sslmode=verify-full`;
+  assert.deepEqual(await inspectStore(url, 5_000), [
+    {
+      level: 'problem',
+      message: `${place} cannot be used (PostgreSQL: the server has no TLS).`,
+      advice: 'Look at the user, the password, the database and the sslmode of the URL, and at the server.',
+    },
+  ]);
+});
