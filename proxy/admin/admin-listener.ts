@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type Log, placeOf } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
 
 export interface AdminAnswer {
@@ -21,11 +22,14 @@ export const adminJson = (status: number, body: unknown): AdminAnswer => ({
 
 export class AdminServer {
   readonly #routes: AdminRoutes;
+  readonly #log: Pick<Log, 'error'>;
   readonly #server: Server;
   #onLoopback = false;
 
-  constructor(routes: AdminRoutes) {
+  /** @param log has why an answer failed; its client learns only that it did */
+  constructor(routes: AdminRoutes, log: Pick<Log, 'error'>) {
     this.#routes = routes;
+    this.#log = log;
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
@@ -49,23 +53,24 @@ export class AdminServer {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?', 1)[0];
-    const route = this.#routes[`${request.method === 'HEAD' ? 'GET' : request.method} ${path}`];
-    const answer = await this.#answer(route, request);
+    const answer = await this.#answer(`${request.method === 'HEAD' ? 'GET' : request.method} ${path}`, request);
     response.writeHead(answer.status, { 'content-type': answer.type, 'content-length': Buffer.byteLength(answer.body) });
     response.end(request.method === 'HEAD' ? undefined : answer.body);
   }
 
-  async #answer(route: AdminRoutes[string] | undefined, request: IncomingMessage): Promise<AdminAnswer> {
+  async #answer(name: string, request: IncomingMessage): Promise<AdminAnswer> {
     // A web page in the operator's browser could send a cross-site form, or bind its own host name to loopback (DNS rebinding).
     if (request.headers.origin !== undefined) return adminJson(403, { error: 'no cross-origin requests' });
     if (this.#onLoopback && !isLoopback(nameOf(request.headers.host))) return adminJson(403, { error: 'this host is not served' });
     if (request.method === 'POST' && request.headers['x-poolgate-command'] === undefined) {
       return adminJson(403, { error: 'the header x-poolgate-command is missing' });
     }
+    const route = this.#routes[name];
     if (!route) return adminJson(404, { error: 'unknown path' });
     try {
       return await route(new URLSearchParams((request.url ?? '').split('?')[1]));
-    } catch {
+    } catch (thrown) {
+      this.#log.error('admin_answer_failed', { route: name, ...placeOf(thrown) });
       return adminJson(500, { error: 'failed' });
     }
   }

@@ -25,7 +25,7 @@ const TIMEOUT_MS = 15_000;
 /** For replies that a command can do without. */
 const OPTIONAL_TIMEOUT_MS = 2_000;
 
-/** No gateway was asked. */
+/** No gateway answered. */
 export class Unreachable extends CommandFailure {}
 
 /** @throws {CommandFailure} when no gateway answers, or it answers in another form. */
@@ -144,11 +144,20 @@ async function ask(config: Config, request: string, { query, timeoutMs = TIMEOUT
       headers: { 'x-poolgate-command': '1' },
       signal: AbortSignal.timeout(timeoutMs),
     });
-    return { request, origin, status: response.status, body: await response.json().catch(() => undefined) };
-  } catch {
-    throw new Unreachable(`no gateway answers at ${origin}; is it running, and on this file?`);
+    const body: unknown = await response.json().catch((thrown: unknown) => {
+      if (isTimeout(thrown)) throw thrown;
+    });
+    return { request, origin, status: response.status, body };
+  } catch (thrown) {
+    throw new Unreachable(
+      isTimeout(thrown)
+        ? `the gateway at ${origin} did not answer within ${timeoutMs / 1000} s`
+        : `no gateway answers at ${origin}; is it running, and on this file?`,
+    );
   }
 }
+
+const isTimeout = (thrown: unknown): boolean => thrown instanceof DOMException && thrown.name === 'TimeoutError';
 
 function adminOrigin({ admin }: Config): string {
   if (admin === false) {

@@ -102,7 +102,7 @@ export class Gateway {
         }),
     });
     this.follower = new ConfigFollower(this, loaded);
-    this.#admin = new AdminServer(adminRoutes(this));
+    this.#admin = new AdminServer(adminRoutes(this), this.services.log);
   }
 
   /** The configuration that turns begin with now. */

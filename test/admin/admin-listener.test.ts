@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { AdminServer, adminJson } from '../../proxy/admin/admin-listener.ts';
+import { Log } from '../../proxy/log.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
 
@@ -52,22 +53,29 @@ test('requests of a web page are refused: with an Origin, or with a host name th
 });
 
 test('a listener on other addresses accepts every host name', async () => {
-  const server = new AdminServer({ 'GET /healthz': () => adminJson(200, {}) });
+  const server = new AdminServer({ 'GET /healthz': () => adminJson(200, {}) }, new Log('error'));
   const { port } = await server.listen('0.0.0.0', 0);
   const { status } = await ask('GET', '/healthz', { host: 'poolgate.monitoring:4001' }, `http://127.0.0.1:${port}`);
   assert.equal(status, 200);
   await server.close();
 });
 
-test('an answer that fails is a fixed 500', async () => {
-  const server = new AdminServer({
+test('an answer that fails is a fixed 500, and the log has the kind and the place of the error, and nothing of the request', async () => {
+  const lines: string[] = [];
+  const routes = {
     'GET /status': () => {
-      throw new Error('canary');
+      throw Object.assign(new TypeError('canary'), { code: 'ERR_STATUS' });
     },
-  });
+  };
+  const server = new AdminServer(routes, new Log('error', (line) => lines.push(line)));
   const { port } = await server.listen('127.0.0.1', 0);
-  const answer = await ask('GET', '/status', {}, `http://127.0.0.1:${port}`);
-  assert.equal(answer.status, 500);
-  assert.ok(!JSON.stringify(answer).includes('canary'));
+  const answer = await ask('GET', '/status?id=canary', {}, `http://127.0.0.1:${port}`);
   await server.close();
+  assert.equal(answer.status, 500);
+  const [line = '{}', ...others] = lines;
+  const { at, place, ...fields } = JSON.parse(line);
+  assert.match(place, /^proxy\/admin\/admin-listener\.ts:\d+$/);
+  assert.deepEqual(fields, { level: 'error', event: 'admin_answer_failed', route: 'GET /status', thrown: 'TypeError', code: 'ERR_STATUS' });
+  assert.deepEqual(others, []);
+  assert.ok(!JSON.stringify([answer, line]).includes('canary'));
 });

@@ -1,7 +1,7 @@
 // `diff` and `reload` against an admin listener.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { redact, versionOf } from '../../proxy/config/diff.ts';
@@ -89,6 +89,25 @@ test('without a reachable gateway the commands report it and exit with 1', async
   assert.equal(off.code, 1);
   assert.match(off.err, /admin: false.*SIGHUP/);
 });
+
+for (const [what, begin] of [
+  ['no answer', () => undefined],
+  ['half an answer', (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).write('{')],
+] as const) {
+  test(`a gateway that gives ${what} in time is not reported as absent`, async (context) => {
+    const server = createServer((_request, response) => void begin(response)).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    context.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const timeout = AbortSignal.timeout;
+    context.mock.method(AbortSignal, 'timeout', (ms: number) => timeout(ms / 100));
+    const { code, err } = await poolgate(['status', '--config', fileWith(context, `${SMALL}admin: { port: ${port} }\n`)]);
+    assert.deepEqual([code, err], [1, `the gateway at http://127.0.0.1:${port} did not answer within 15 s\n`]);
+  });
+}
 
 test('a reply in another form is reported as one of another version, for every command that reads one', async (context) => {
   const replies = [
