@@ -1,5 +1,6 @@
 // `serve`: runs the gateway until SIGTERM or SIGINT; SIGHUP reloads its configuration.
 
+import { systemClock, withDeadline } from '../clock.ts';
 import { stateOf } from '../config/file-watch.ts';
 import { formatFinding } from '../config/finding.ts';
 import { loadConfig } from '../config/load.ts';
@@ -9,6 +10,9 @@ import { placeOf } from '../log.ts';
 export interface ServeOptions {
   readonly config: string;
 }
+
+/** How long a stop waits for the audit rows of the start: a store that cannot be written does not hold it up. */
+const AUDIT_MS = 2_000;
 
 /** Ends the process when the gateway has stopped: with exit code 1 where rows of the store were lost. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
 export async function serve({ config }: ServeOptions): Promise<void> {
@@ -31,7 +35,9 @@ export async function serve({ config }: ServeOptions): Promise<void> {
       if (stopping) process.exit(1);
       stopping = true;
       unwatch();
-      audited.then(() => gateway.close()).then(resolve, reject);
+      withDeadline(audited, systemClock, AUDIT_MS)
+        .then(() => gateway.close())
+        .then(resolve, reject);
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
   });

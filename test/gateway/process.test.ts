@@ -105,6 +105,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     await using serving = await ServeProcess.start(draftAt(upstream, {}, 'locked'));
     const { main } = await serving.addresses();
     const other = await Connection.open(join(serving.folder, 'data/poolgate.db'));
+    // At once: the audit rows of the start may be among those that wait.
     await other.script('BEGIN IMMEDIATE');
     const headers = { ...auth, 'content-type': 'application/json' };
     const turn = await fetch(`${main}${NATIVE}`, { method: 'POST', headers, body: JSON.stringify(turnBody('hello')) });
@@ -114,12 +115,13 @@ describe('a gateway that serves', { concurrency: true }, () => {
     const { code, err } = await serving.ended;
     await other.close();
     assert.equal(code, 1);
-    const [failing, lost, ...more] = err
+    const lines = err
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
+    const [failing, lost] = [lines[0], lines.at(-1)];
     assert.deepEqual([failing.level, failing.event, failing.code], ['warn', 'store_not_writable', 'locked']);
-    assert.deepEqual([lost.level, lost.event, more], ['error', 'store_rows_lost', []]);
+    assert.deepEqual([lost.level, lost.event], ['error', 'store_rows_lost']);
     assert.ok(lost.rows >= 2, 'the row of the turn, and the usage of its key');
   });
 
