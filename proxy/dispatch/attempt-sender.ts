@@ -44,6 +44,8 @@ export interface Sent {
   readonly retryable: (failure: Failure) => boolean;
 }
 
+const BEARER = /^bearer /i;
+
 /** Shorter header values are common words. */
 const SHORTEST_SECRET = 8;
 
@@ -57,6 +59,8 @@ export class AttemptSender implements Confidential {
   readonly #request: DispatchRequest;
   readonly #socket: TurnSocket | undefined;
   #upload: Upload | undefined;
+  /** What attempts carried: a credential that was renewed meanwhile may still be valid. */
+  #authorizations: readonly (string | undefined)[] = [];
 
   /** @param socket undefined for a turn that goes over HTTP */
   constructor(services: SenderServices, request: DispatchRequest, body: Body, socket: TurnSocket | undefined) {
@@ -91,7 +95,8 @@ export class AttemptSender implements Confidential {
     if (!account) return [];
     const bearer = this.#services.credentials.secretOf(account.id, this.#request.turn.generation.loaded);
     const configured = Object.values(account.headers).filter(({ length }) => length >= SHORTEST_SECRET);
-    return bearer === undefined ? configured : [bearer, ...configured];
+    const carried = this.#authorizations.map((value) => value?.replace(BEARER, ''));
+    return [bearer, ...carried, ...configured].filter((secret) => secret !== undefined);
   }
 
   prompt(): string {
@@ -104,6 +109,7 @@ export class AttemptSender implements Confidential {
     const { counters, ownHeaders, continuity, observers } = this.#services;
     const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
     const { request, slot } = this.#compose(body, continuation, { turn, account, own, trim });
+    this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     const complete = this.log.begin(account.label, cause);
     const keepResponse = slot && ((id: string): void => slot.keepResponse(id, turn.model?.mode?.effective));
     const observed = observers.of({ turn, account, continuation, keepResponse });

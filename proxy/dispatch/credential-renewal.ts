@@ -23,7 +23,7 @@ export function resultOf({ verdict }: Attempted): AttemptResult {
   return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
 }
 
-/** @param resend sends the request again; undefined for one that can be sent once */
+/** @param resend sends the request again; undefined for one that can be sent once, and where the client has seen a part of the reply */
 export async function renewCredential(
   attempted: Attempted,
   account: AccountConfig,
@@ -35,7 +35,8 @@ export async function renewCredential(
   if (renewal === 'failed' && refused) {
     // The token endpoint did not answer, so it is unknown whether the account has to log in.
     const failure: Failure = { ...refused, cause: 'connect' };
-    return { attempted: { ...attempted, verdict: { kind: 'failed', failure } }, result: failure };
+    const isShown = attempted.verdict.kind !== 'failed';
+    return { attempted: isShown ? attempted : { ...attempted, verdict: { kind: 'failed', failure } }, result: failure };
   }
   if (renewal !== 'renewed') return { attempted, result: resultOf(attempted) };
   // The credential was at fault, and has been replaced.

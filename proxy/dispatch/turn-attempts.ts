@@ -101,7 +101,8 @@ export class TurnAttempts implements Recoverable {
             attempted = await this.#attempt(lease, this.resent ? 'resend' : (this.#failures.at(-1)?.cause ?? 'first'));
             if (this.#socket?.sendsAgain(attempted, lease.account)) attempted = await this.#attempt(lease, 'resend');
             if (isCredentialRefused(attempted)) {
-              const resend = this.#sender.isSpent ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
+              const isLast = this.#sender.isSpent || attempted.verdict.kind !== 'failed';
+              const resend = isLast ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
               ({ attempted, result } = await renewCredential(attempted, lease.account, this.#services.credentials, resend));
             } else result = resultOf(attempted);
           } finally {
@@ -193,6 +194,8 @@ export class TurnAttempts implements Recoverable {
     return (
       this.#mayRetry(failure, failure.status) ||
       this.#recovers(failure, account) ||
+      // Renewed and sent again, or told in our own words (Q3).
+      failure.cause === 'credential' ||
       this.#socket?.isAtFault(failure) === true ||
       // An error frame has a status of its own: that of an exhausted Pool is the gateway's (Q3).
       (this.turn.client === 'websocket' && failure.cause === 'quota' && this.demand.hard === undefined)

@@ -108,8 +108,9 @@ function clientOf(turn: LiveTurn, { client_metadata }: Body): ForwardedClient {
 /** The checks of this node hold here too: its configuration may be newer than the owner's. */
 function messageOf(turn: LiveTurn, frame: Frame): ForwardedMessage {
   try {
-    if (frame instanceof Refusal) throw frame;
+    // First: whether the connection's key can still be used is asked of every frame.
     turn.rules.admit();
+    if (frame instanceof Refusal) throw frame;
     const mode = modeOf(turn, frame.json);
     return { kind: 'frame', json: frame.json, bytes: frame.bytes, ...(mode && { mode }) };
   } catch (thrown) {

@@ -84,7 +84,7 @@ export class PinWriter {
   /** @returns whether there was anything to do */
   #step(): boolean {
     if (this.#taken.length > 0) {
-      for (const pin of this.#taken.splice(-SLICE)) this.#digest(pin);
+      for (const pin of this.#taken.splice(0, SLICE)) this.#digest(pin);
       return true;
     }
     if (this.#inBuckets === 0) return false;
@@ -95,7 +95,7 @@ export class PinWriter {
       this.#bucket = (this.#bucket + 1) % this.#buckets.length;
     } while (rows.length === 0);
     this.#inBuckets -= rows.length;
-    for (const row of rows.sort((a, b) => (a.hash < b.hash ? -1 : 1))) this.#options.store.put(row);
+    for (const row of rows.sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0))) this.#options.store.put(row);
     return true;
   }
 

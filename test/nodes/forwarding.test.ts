@@ -51,6 +51,15 @@ test('[Q28] frames behind the running turn of a forwarded websocket wait at the 
   assert.deepEqual([a.count('websocket_frames_refused'), b.count('websocket_frames_refused')], [1, 0]);
 });
 
+test('[Q28] a malformed frame on a forwarded websocket is an error frame, and the websocket stays open', async () => {
+  await using at = await forwarded();
+  const { a, socket } = at;
+  await completed(a, socket);
+  socket.send('{"type": "response.create", ');
+  assert.deepEqual(errorOf([await socket.next()]), [400, 'invalid_request']);
+  assert.equal(typesOf(await socket.turn(turnFrame('t2', [userMessage('more')]))).at(-1), 'response.completed');
+});
+
 test('[Q28] frames that come before the owner has answered are forwarded in their order', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;

@@ -87,6 +87,8 @@ const LOG_LENGTH = 512;
  */
 export class AccountLoads {
   #loads = new Map<string, AccountLoad>();
+  /** Accounts that a configuration removed while turns ran there: another one may bring them back. */
+  readonly #removed = new Map<string, AccountLoad>();
   readonly #log: AccountLoad[] = [];
   #changes = 0;
 
@@ -99,9 +101,13 @@ export class AccountLoads {
     const next = new Map<string, AccountLoad>();
     for (const account of accounts) {
       const capacity = capacityOf(account);
-      const load = this.#loads.get(account.id) ?? new AccountLoad(account.id, capacity);
+      const load = this.#loads.get(account.id) ?? this.#removed.get(account.id) ?? new AccountLoad(account.id, capacity);
       load.capacity = capacity;
       next.set(account.id, load);
+    }
+    for (const load of [...this.#loads.values(), ...this.#removed.values()]) {
+      if (next.has(load.id) || load.inFlight === 0) this.#removed.delete(load.id);
+      else this.#removed.set(load.id, load);
     }
     this.#loads = next;
   }
