@@ -127,7 +127,8 @@ export class PinCache {
   /**
    * Pins from now for the lifetime of its kind; written only where the account is new or the pin is due for renewal.
    * @param since when its turn began: where another node has moved the pin since, that move holds
-   * @returns with several nodes: resolves when it is stored, and all pins before it; undefined where it is not written
+   * @returns with several nodes: resolves when it is stored, and all pins before it, or when it is lost; never rejects. Undefined where
+   * it is not written.
    */
   learn({ kind, text }: PinName, account: string, since = Number.POSITIVE_INFINITY): Promise<void> | undefined {
     const { store, clock, digest, shared } = this.#options;
@@ -166,12 +167,16 @@ export class PinCache {
     this.#writer.flush();
   }
 
-  /** A session that is new here may be new at another node at the same time. */
+  /**
+   * A session that is new here may be new at another node at the same time. In a long outage too many rows wait: a lost pin is counted,
+   * and the turn goes on.
+   */
   #share({ save, move }: SharedPins, { kind, text }: PinName, pin: Pin, known: Pin | undefined): Promise<void> {
     const hash = this.#options.digest.of(text);
     if (OFTEN_NEW.has(kind)) this.#texts?.set(hash, text);
     const mayDiffer = known ? known.account !== pin.account : kind === 'header';
-    return (mayDiffer && OFTEN_NEW.has(kind) ? move : save)({ hash, ...pin });
+    const write = mayDiffer && OFTEN_NEW.has(kind) ? move : save;
+    return write({ hash, ...pin }).catch(() => this.#options.counters.add('pins_lost'));
   }
 
   /** @param known what memory has */

@@ -229,7 +229,7 @@ export class LiveTurn implements Turn {
     this.noted[field] = value;
   }
 
-  /** The terminal event waits a little for this write. */
+  /** The terminal event waits a little for this write, which never rejects. */
   endsAfter(write: Promise<void>): void {
     this.pendingWrites ??= new PendingWrites();
     this.pendingWrites.add(write);

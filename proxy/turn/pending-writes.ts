@@ -10,12 +10,11 @@ export class PendingWrites {
   #last: Promise<void> | undefined;
   #wait: Promise<void> | undefined;
 
+  /** @param write never rejects */
   add(write: Promise<void>): void {
-    const stored: Promise<void> = write
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#last === stored) this.#last = undefined;
-      });
+    const stored: Promise<void> = write.then(() => {
+      if (this.#last === stored) this.#last = undefined;
+    });
     this.#last = stored;
   }
 

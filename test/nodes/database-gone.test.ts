@@ -141,6 +141,24 @@ test('[Q34] a node goes on with the slots that it has, and never with more', asy
   });
 });
 
+test('[Q34] in a long outage turns go on, and the pins that no longer fit into memory are counted', async () => {
+  await using gate = await start({
+    edit: (draft) => {
+      draft.limits.rows_waiting = 20;
+    },
+  });
+  await without(async () => {
+    const send = (cacheKey: string): Promise<Reply> => {
+      const headers = { authorization: `Bearer ${FREE_KEY}` };
+      return gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello', prompt_cache_key: cacheKey }, headers });
+    };
+    // A promise of a lost pin that nobody handles would fail the test here, and end a process.
+    for (let i = 0; i < 30; i++) assert.equal((await send(`key ${i}`)).status, 200);
+    assert.ok(gate.count('pins_lost') > 0);
+  });
+  await until('the limits', async () => ((await limited(gate)).status === 200 ? true : undefined), 15_000);
+});
+
 test('[Q34] with ready_without_store: false the node is not ready while the database is gone', async () => {
   await using gate = await start({
     edit: (draft) => {

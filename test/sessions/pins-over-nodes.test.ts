@@ -7,6 +7,7 @@ import { Counters } from '../../proxy/metrics.ts';
 import { PinCache } from '../../proxy/sessions/pin-cache.ts';
 import { responseIdIn } from '../../proxy/sessions/response-id.ts';
 import { ReplyEvent } from '../../proxy/turn/reply-event.ts';
+import { StoreError } from '../../store/errors.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { folder } from '../store/adapters.ts';
 
@@ -92,6 +93,19 @@ suite('[Q34] a pin', () => {
     await one.learn(cached, 'south');
     assert.equal(await tell(), 1);
     assert.equal((await other.find(cached))?.account, 'south');
+  });
+
+  test('that the store does not take is counted as lost, and rejects nothing', async () => {
+    const counters = new Counters();
+    const full = (): Promise<void> => Promise.reject(new StoreError('full', 'too many rows wait to be written'));
+    const store = { put: () => undefined, load: async () => [], find: async () => undefined };
+    const clock = { now: () => 1_000, after: () => () => undefined };
+    const pins = new PinCache({ store, shared: { save: full, move: full }, digest, clock, counters, capacity: 100 });
+    const session = pins.name('header', 'team', 'ci', 'thread-1');
+    await pins.learn(session, 'north');
+    await pins.learn(pins.name('response', 'team', '', 'resp_1'), 'north');
+    assert.equal(counters.values.pins_lost, 2);
+    assert.equal(pins.peek(session)?.account, 'north', 'this node knows it');
   });
 });
 
