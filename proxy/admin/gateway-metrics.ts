@@ -102,7 +102,12 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
     { name: 'store_rows_queued', type: 'gauge', help: 'Rows that wait to be written', read: () => store.stats().queued },
     { name: 'store_rows_written_total', type: 'counter', help: 'Rows written', read: () => store.stats().written },
     { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were given up', read: () => store.stats().dropped },
-    { name: 'store_rows_rejected_total', type: 'counter', help: 'Rows that no disk would take', read: () => store.stats().rejected },
+    {
+      name: 'store_rows_rejected_total',
+      type: 'counter',
+      help: 'Rows that the database refused for their content',
+      read: () => store.stats().rejected,
+    },
   ];
 }
 
@@ -147,14 +152,14 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
     {
       name: 'turn_duration_seconds',
       type: 'histogram',
-      help: 'Time from the begin of a turn to its end',
+      help: 'Time from the beginning of a turn to its end',
       label: 'family',
       cells: () => [...cells.families].map(([family, { duration }]) => [family, duration] as const),
     },
     {
       name: 'turn_first_event_seconds',
       type: 'histogram',
-      help: 'Time from the begin of a turn to the first event or byte of its reply that was passed on',
+      help: 'Time from the beginning of a turn to the first event or byte of its reply that was passed on',
       label: 'family',
       cells: () => [...cells.families].map(([family, { firstEvent }]) => [family, firstEvent] as const),
     },
@@ -215,7 +220,7 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
       {
         name: `class_${what}`,
         type: 'gauge',
-        help: `Turns of a route class that are ${what}; the class stream has the open streams`,
+        help: `Turns of a route class, or streams of the class stream, that are ${what}`,
         labels: ['class'],
         samples: () =>
           Object.entries(capacity.status().admission).map(([name, status]) => ({ labels: { class: name }, value: status[what] })),

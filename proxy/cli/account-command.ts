@@ -90,9 +90,12 @@ async function reloaded(config: Config): Promise<string | undefined> {
 
 function actionLines({ account, credential, fields }: AccountActionReply): readonly string[] {
   const login =
-    credential === null ? [] : [`the credential of account '${account}' is ${credential === 'imported' ? 'another one' : 'the same'}`];
+    credential === 'imported'
+      ? `account '${account}' now uses the new login from its file`
+      : `the login of account '${account}' has not changed`;
   const changes = fields.filter(({ from, to }) => from !== to).map(({ path, from, to }) => `${path}: ${from ?? 'none'} -> ${to ?? 'none'}`);
-  return [...login, ...(fields.length === 0 ? [`account '${account}' had nothing to end`] : changes)];
+  if (credential !== null) return [login, ...changes];
+  return fields.length === 0 ? [`account '${account}' has no cooldown and is not failing`] : changes;
 }
 
 function credentialKind({ credential }: AccountConfig): 'none' | 'bearer' | 'oauth' {

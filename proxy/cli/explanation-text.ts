@@ -3,23 +3,28 @@ import type { AttemptRow, RequestRow, Why } from '../../store/rows.ts';
 import type { TurnReply } from '../admin/replies.ts';
 import type { ExplainedChoice } from '../explain/choice.ts';
 import type { ExplainedTurn } from '../explain/explanation.ts';
+import type { ExplainedMode } from '../turn/rule.ts';
 import type { ChainedRule } from './routes-command.ts';
 
 /** No lines for an undefined turn: the question was for the route alone. */
 export function turnLines(turn: ExplainedTurn | undefined): readonly string[] {
   if (!turn) return [];
   const { pool, key, model, refused, mode, accounts, choice } = turn;
-  const effective = mode && (mode.effective === null ? 'not resolved' : `${mode.effective} by ${mode.source}`);
   const width = Math.max(0, ...accounts.map(({ account }) => account.length));
   return [
     `  Pool ${pool}, ${key === null ? 'any key' : `key ${key}`}, ${model === null ? 'any model' : `model ${model}`}:`,
     `    answer    ${refused ?? 'from an account, unless the body is refused'}`,
-    ...(mode ? [`    mode      ${mode.configured} is configured: ${effective}, since ${mode.why}`] : []),
+    ...(mode ? [`    mode      ${modeText(mode)}`] : []),
     ...(choice ? [`    choice    ${choiceText(choice)}`] : []),
     '    accounts, with reasons:',
     ...accounts.map(({ account, takes, why }) => `      ${account.padEnd(width)}  ${TAKES[takes]}: ${why}`),
   ];
 }
+
+const modeText = ({ configured, effective, source, why }: ExplainedMode): string =>
+  effective === null
+    ? `${configured} is configured, not resolved: ${why}`
+    : `${configured} is configured: ${effective} by ${source}, since ${why}`;
 
 function choiceText({ account, tied, why }: ExplainedChoice): string {
   return `${account === null ? 'none' : [account, ...tied].join(' or ')}: ${why}`;

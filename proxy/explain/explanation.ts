@@ -95,7 +95,7 @@ function modeOf(pool: PoolConfig, model: string, live: LiveModel | undefined): E
     return { configured, effective: configured, source: 'override', why: `${override}, while a source is routable` };
   }
   const { mode } = live;
-  if (!mode) return { configured, effective: null, source: null, why: 'no source is routable, so no mode is resolved' };
+  if (!mode) return { configured, effective: null, source: null, why: 'no source is routable' };
   const lite = live.sources.filter((source) => source.routable && source.lite).map(({ account }) => account);
   const catalog = lite.length > 0 ? `${lite.join(', ')} reports Lite` : 'no routable source reports a literal true';
   return { ...mode, why: mode.source === 'override' ? override : catalog };

@@ -90,6 +90,7 @@ test('every metric has its help, type and labels, and every line can be read', a
   ]);
   assert.deepEqual(new Map([...types].toSorted()), new Map([...expected].toSorted()));
   for (const line of text.trimEnd().split('\n')) {
+    assert.doesNotMatch(line, /^# HELP .*(Of these|the begin of)/, 'a text that needs another one');
     assert.match(line, /^(?:# (?:HELP|TYPE) poolgate_\w+ .+|poolgate_\w+(?:\{(?:\w+="[^"\\\n]*",?)+\})? \d+(?:\.\d+)?(?:e[+-]\d+)?)$/);
     const [, name = '', labels = ''] = /^poolgate_(\w+)\{(.*)\}/.exec(line) ?? [];
     if (name === '') continue;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { stringify } from 'yaml';
+import { turnLines } from '../../proxy/cli/explanation-text.ts';
 import { fileWith } from '../config/files.ts';
 import { type Draft, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
@@ -218,6 +219,7 @@ test('an account in cooldown is explained, and a model without a routable source
   assert.match(cooling.accounts[0].why, /^its quota is exhausted, for \d+ s$/);
   const [without] = (await asked(context, gate, 'model-b')).turns;
   assert.deepEqual([without.refused, without.mode.effective], ['503 no_eligible_account: no source is routable', null]);
+  assert.deepEqual(turnLines(without)[2], '    mode      auto is configured, not resolved: no source is routable');
   assert.equal(without.accounts[4].why, 'its assignment is not active');
 });
 

@@ -90,7 +90,10 @@ test('[S9] account restore ends the cooldowns of an account and its models, with
   assert.deepEqual([code, err], [0, '']);
   assert.match(out, /^accounts\[north\]\.health: failing -> active\naccounts\[north\]\.cooldown: until \S+Z, connect -> none\n$/);
   assert.deepEqual([gate.account('north').status, gate.account('north').cooldown], ['active', undefined]);
-  assert.equal((await poolgate(['account', 'restore', 'north', '--config', path])).out, "account 'north' had nothing to end\n");
+  assert.equal(
+    (await poolgate(['account', 'restore', 'north', '--config', path])).out,
+    "account 'north' has no cooldown and is not failing\n",
+  );
   const [row, ...others] = await gate.audit('account.restore');
   assert.deepEqual(others, [], 'an action that changes nothing leaves no row');
   assert.deepEqual([row?.actor, row?.target, row?.pool], ['command', 'north', null]);
@@ -135,12 +138,12 @@ test('[S9] account relogin reads a static bearer from its file again and ends th
   const same = await program.poolgate('account', 'relogin', 'north');
   assert.deepEqual(
     [same.code, same.err, same.out],
-    [0, '', "the credential of account 'north' is the same\naccounts[north].health: reauth_required -> active\n"],
+    [0, '', "the login of account 'north' has not changed\naccounts[north].health: reauth_required -> active\n"],
   );
   assert.equal(await program.status('/v1/responses', turn()), 200);
   assert.equal(program.upstream.turns().at(-1)?.account, 'north');
   await writeFile(file, 'another-bearer');
-  assert.equal((await program.poolgate('account', 'relogin', 'north')).out, "the credential of account 'north' is another one\n");
+  assert.equal((await program.poolgate('account', 'relogin', 'north')).out, "account 'north' now uses the new login from its file\n");
   await program.stop();
   const rows = await auditOf(program.folder);
   const mine = rows.filter(({ action }) => action === 'account.relogin');
@@ -172,14 +175,14 @@ test('[S9] account relogin of an OAuth account imports its tokens file, and asks
 
   assert.match(
     (await relogin()).out,
-    /^the credential of account 'north' is the same\naccounts\[north\]\.health: reauth_required -> active\n/,
+    /^the login of account 'north' has not changed\naccounts\[north\]\.health: reauth_required -> active\n/,
   );
   await gate.send('/v1/responses', turn());
   assert.equal(gate.upstream.turns().at(-1)?.account, 'north');
 
   gate.upstream.loginOf('north').renew('rt-second');
   await login('rt-second');
-  assert.match((await relogin()).out, /^the credential of account 'north' is another one\n/);
+  assert.match((await relogin()).out, /^account 'north' now uses the new login from its file\n/);
   assert.equal((await gate.audit('credential.import')).length, 2, 'the first import and this one');
   await writeFile(file, 'not json');
   const { code, err } = await relogin();
