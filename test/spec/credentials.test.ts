@@ -213,6 +213,38 @@ describe('an OAuth account', () => {
     assert.deepEqual([went(), refreshes()], [['north', 'north', 'north'], 1]);
   });
 
+  test('whose store key was lost sends no spent token; it is well again with the key, or after another login', async () => {
+    gate.upstream.loginOf('north').expire();
+    await turn();
+    const key = await readFile(join(folder, 'store.key'));
+    await rm(join(folder, 'store.key'));
+    gate = await gate.restarted({ clock });
+    assert.equal(statusOf('north'), 'reauth_required');
+    assert.match(gate.logged.join(''), /"level":"error","event":"store_key_differs","account":"north"/);
+    await gate.refresh();
+    assert.equal((await turn()).status, 200);
+    assert.deepEqual([went().slice(2), refreshes()], [['south'], 1]);
+
+    await writeFile(join(folder, 'store.key'), key);
+    gate = await gate.restarted({ clock });
+    const reply = await fetch(`${gate.adminUrl}/account/relogin?id=north`, { method: 'POST', headers: { 'x-poolgate-command': '1' } });
+    assert.equal(((await reply.json()) as { credential: string }).credential, 'unchanged');
+    await turn();
+    assert.deepEqual([went().slice(3), refreshes(), statusOf('north')], [['north'], 1, 'active'], 'the stored login was kept');
+
+    await rm(join(folder, 'store.key'));
+    gate = await gate.restarted({ clock });
+    await loginAnew('rt-anew');
+    await turn();
+    assert.deepEqual([went().slice(4), refreshes(), statusOf('north')], [['north'], 2, 'active']);
+    assert.deepEqual(
+      gate.upstream
+        .requests('north')
+        .flatMap(({ path, json }) => (path === TOKENS ? [(json as { refresh_token: string }).refresh_token] : [])),
+      [first.refresh_token, 'rt-anew'],
+    );
+  });
+
   test('whose token expired between turns is refreshed before the next turn', async () => {
     gate.upstream.loginOf('north').expire();
     await turn();

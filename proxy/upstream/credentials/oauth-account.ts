@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
 import { CredentialUnavailable, type Renewal } from '../account-credentials.ts';
 import type { Exchange } from './token-endpoint.ts';
-import type { StoredLogin, TokenVault } from './token-vault.ts';
+import { SEALED, type StoredLogin, type TokenVault } from './token-vault.ts';
 import { isDue, type Tokens } from './tokens.ts';
 import { tokensInFile } from './tokens-file.ts';
 
@@ -37,6 +37,10 @@ export class OauthAccount {
   readonly #tools: OauthTools;
   #config: OauthCredential;
   #login: StoredLogin | undefined;
+  /** The stored login cannot be opened: the first login of the file may be the one that it began with, and be spent. */
+  #isSealed = false;
+  /** That login of the file, which only an operator's command imports. */
+  #suspect: string | undefined;
   /** The refresh token that the endpoint refused finally. */
   #refusedRefresh: string | undefined;
   #retryAt = 0;
@@ -57,7 +61,9 @@ export class OauthAccount {
   /** Loads the tokens that an earlier process refreshed, then the operator's file where that has another login. */
   start(): Promise<unknown> {
     return this.#inSequence(async () => {
-      this.#login = await this.#tools.vault.find(this.#id);
+      const stored = await this.#tools.vault.find(this.#id);
+      if (stored === SEALED) this.#sealed();
+      else this.#login = stored;
       await this.#import();
     });
   }
@@ -211,7 +217,8 @@ export class OauthAccount {
 
   async #reread(): Promise<boolean> {
     const stored = await this.#tools.vault.find(this.#id);
-    if (!stored || (stored.tokens.refresh === this.#login?.tokens.refresh && stored.tokens.access === this.access)) return false;
+    if (!stored || stored === SEALED || (stored.tokens.refresh === this.#login?.tokens.refresh && stored.tokens.access === this.access))
+      return false;
     this.#login = stored;
     this.#retryAt = 0;
     return true;
@@ -228,6 +235,8 @@ export class OauthAccount {
     if (!tokens) return false;
     const imported = vault.importOf(tokens);
     if (imported === this.#login?.imported) return false;
+    if (this.#isSealed) this.#suspect ??= imported;
+    if (by !== 'operator' && imported === this.#suspect) return false;
     if (by !== 'operator' && (await vault.wasImported(this.#id, imported))) return false;
     const login = { tokens, imported };
     const stored = await vault.import(this.#id, login, lease).catch(() => 'failed');
@@ -235,6 +244,7 @@ export class OauthAccount {
     if (stored === false) return this.#reread();
     if (stored !== true) return false;
     this.#login = login;
+    this.#isSealed = false;
     this.#refusedRefresh = undefined;
     this.#retryAt = 0;
     log.info('credential_imported', { account: this.#id });
@@ -256,6 +266,14 @@ export class OauthAccount {
     if (!this.#failing) onRefreshFailed(this.#id);
     this.#failing = true;
     return 'failed';
+  }
+
+  /** The stored login stays as it is: its key may come back. */
+  #sealed(): void {
+    this.#isSealed = true;
+    const message = `store_key is not the key that the stored login was sealed with: restore that key and restart, or log in again; then run: poolgate account relogin ${this.#id}`;
+    this.#tools.log.error('store_key_differs', { account: this.#id, message });
+    this.#tools.onRefused(this.#id);
   }
 
   #refused(code: string): 'refused' {

@@ -30,6 +30,9 @@ export type Begun = { readonly kind: 'begun' | 'changed' } | { readonly kind: 'o
 /** A turn waits 15 s for a refresh. */
 const OTHER_PROCESS_MS = 12_000;
 
+/** The store has a login that was sealed with another key. */
+export const SEALED = Symbol('sealed');
+
 const BEGUN: Begun = { kind: 'begun' };
 const CHANGED: Begun = { kind: 'changed' };
 
@@ -51,9 +54,10 @@ export class TokenVault {
     return this.#digest.of(refresh ?? access ?? '');
   }
 
-  /** The current tokens. Undefined where there are none that this key decrypts. */
-  async find(account: string): Promise<StoredLogin | undefined> {
-    return this.#opened(await this.#store.find(account));
+  /** The current tokens. Undefined where there are none. */
+  async find(account: string): Promise<StoredLogin | typeof SEALED | undefined> {
+    const row = await this.#store.find(account);
+    return this.#opened(row) ?? (row?.sealed ? SEALED : undefined);
   }
 
   /**

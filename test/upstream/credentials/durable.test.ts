@@ -4,11 +4,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { ExclusiveWork } from '../../../proxy/exclusive-work.ts';
+import { CredentialUnavailable } from '../../../proxy/upstream/account-credentials.ts';
 import type { RefreshLock } from '../../../proxy/upstream/credentials/token-vault.ts';
 import type { Store } from '../../../store/store.ts';
-import { ACCESS, Bench, KEY, REFRESH } from './bench.ts';
+import { ACCESS, Bench, KEY, type Process, REFRESH } from './bench.ts';
 
 suite('rotated tokens', () => {
   test('are not used before they are on disk', async (context) => {
@@ -210,12 +211,47 @@ suite('a new login in the file', () => {
     const after = await bench.start();
     assert(await bench.admits(await after.bearer()), 'what was refreshed is in the store');
   });
+});
 
-  test('is imported again where the key of the store was lost', async (context) => {
+suite('a stored login that another key sealed', () => {
+  const sealed = { account: 'north', imported: 'by another key', sealed: 'v1.AAAA.BBBB', updated_at: 0 };
+
+  async function locked(context: TestContext): Promise<{ readonly bench: Bench; readonly north: Process }> {
     const bench = await Bench.open(context);
-    await (await bench.start()).unauthorized();
-    await bench.store.credentials.save({ account: 'north', imported: 'by another key', sealed: 'v1.AAAA.BBBB', updated_at: 0 });
+    await bench.store.credentials.save(sealed);
+    return { bench, north: await bench.start() };
+  }
+
+  test('stays as it is: the login in the file may be spent, and is not used', async (context) => {
+    const { bench, north } = await locked(context);
+    assert.deepEqual(north.refused, ['north']);
+    assert.match(north.logged.join(''), /"error","event":"store_key_differs","account":"north","message":"store_key [^"]+ relogin north"/);
+    await north.reload();
+    assert.equal(await north.credentials.reimported(bench.account), false);
+    await assert.rejects(north.bearer(), CredentialUnavailable);
+    assert.deepEqual([north.imported, bench.refreshes], [[], 0]);
+    assert.equal((await bench.store.credentials.find('north'))?.sealed, sealed.sealed);
+  });
+
+  test('is replaced by another login in the file, after which the former one in the file changes nothing', async (context) => {
+    const { bench, north } = await locked(context);
+    await bench.write({ access_token: 'at-anew', refresh_token: 'rt-anew' });
+    await north.reload();
+    assert.equal(await north.bearer(), 'at-anew');
+    await bench.write({ access_token: ACCESS, refresh_token: REFRESH });
+    await north.reload();
+    assert.equal(await north.bearer(), 'at-anew');
+    assert.deepEqual(north.imported, ['north']);
+  });
+
+  test('is replaced by the first login that the file has later, on command only', async (context) => {
+    const bench = await Bench.open(context, { file: 'none yet' });
+    await bench.store.credentials.save(sealed);
     const north = await bench.start();
+    await bench.write({ access_token: ACCESS, refresh_token: REFRESH });
+    await north.reload();
+    assert.deepEqual(north.imported, []);
+    assert.equal(await north.credentials.relogin('north'), 'imported');
     assert.equal(await north.bearer(), ACCESS);
   });
 });
