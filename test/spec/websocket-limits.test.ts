@@ -122,6 +122,57 @@ for (const path of SOCKETS) {
     assert.equal((await gate.rows()).filter(({ code }) => code === 'rate_limit_exceeded').length, 1);
   });
 
+  for (const leaves of [false, true]) {
+    const end = leaves ? 'when their client leaves' : 'when their turns begin';
+    test(`[Q4] frames that wait behind a running turn of ${path} take room of all bodies, and give it back ${end}`, async () => {
+      await using gate = await started((draft) => {
+        draft.limits = { bodies_in_memory_bytes: 80_000 };
+      });
+      const large = { type: 'response.create', ...frameOf('x'.repeat(30_000)) };
+      gate.upstream.next('north', 'stall before headers');
+      using socket = await connect(gate, path);
+      for (let i = 0; i < 3; i++) {
+        socket.send(large);
+        await settled(socket);
+      }
+      await gate.upstream.stalled('north');
+      using other = await connect(gate, path);
+      other.send(large);
+      assert.equal((await other.closed).code, 1013, 'an arriving frame has no room beside the two that wait');
+      if (leaves) {
+        socket.terminate();
+        await socket.closed;
+        await until('the end of the websocket', () => gate.websockets === 0 || undefined);
+      }
+      gate.upstream.release('north');
+      if (!leaves) for (let i = 0; i < 3; i++) assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+      assert.equal(gate.count('bodies_guard_refused'), 1);
+      using last = await connect(gate, path);
+      assert.equal(typesOf(await last.turn(frameOf('x'.repeat(75_000)))).at(-1), 'response.completed', 'nothing is held any more');
+    });
+  }
+
+  test(`[Q4] a frame that arrived on ${path} and has no room to wait gets an error frame 503, and the connection goes on`, async () => {
+    await using gate = await started((draft) => {
+      draft.limits = { bodies_in_memory_bytes: 50_000 };
+    });
+    using first = await connect(gate, path);
+    using second = await connect(gate, path);
+    for (const socket of [first, second]) {
+      gate.upstream.next('north', 'stall before headers');
+      socket.send({ type: 'response.create', ...frameOf('hi') });
+    }
+    await gate.upstream.stalled('north', 2);
+    // Both have room as they arrive: in one turn of the event loop, before either waits.
+    for (const socket of [first, second]) socket.send({ type: 'response.create', ...frameOf('x'.repeat(30_000)) });
+    const refused = (await second.next()) as { status: number; error: JsonObject };
+    assert.deepEqual([refused.status, refused.error.code], [503, 'server_is_overloaded']);
+    gate.upstream.release('north');
+    assert.equal(typesOf(await second.rest()).at(-1), 'response.completed');
+    for (let i = 0; i < 2; i++) assert.equal(typesOf(await first.rest()).at(-1), 'response.completed');
+    assert.deepEqual([gate.count('bodies_guard_refused'), gate.count('websocket_frames_refused')], [1, 0]);
+  });
+
   test(`a paused key ends ${path} with 1008 when its running turn has ended`, async () => {
     await using gate = await started();
     gate.upstream.next('north', 'stall after 3 events');

@@ -59,7 +59,8 @@ export interface ConnectionOptions {
 export class WebsocketConnection {
   #upstreamSocket = new SocketSlot();
   readonly #options: ConnectionOptions;
-  readonly #waiting: { readonly frame: Frame; readonly bytes: number }[] = [];
+  /** As bytes, which the memory limit counts: a parsed frame takes many times as much. */
+  readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   /** Bytes of a frame that has not arrived whole. */
   #arriving = 0;
@@ -218,18 +219,33 @@ export class WebsocketConnection {
 
   #take(data: Buffer): void {
     if (this.#ending && !this.#running) return;
-    const { counters, limits, read, refuse, serve } = this.#options;
-    const frame = read ? read(data, this) : parsed(data);
+    const { counters, serve } = this.#options;
+    const frame = this.#read(data);
     if (!frame) return;
     if (!(frame instanceof Refusal) && frame.json.type !== 'response.create') counters.add('websocket_frames_ignored');
     else if (this.#forwarded) void serve(frame, this);
     else if (!this.#running) void this.#run(frame);
-    else if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes + data.length > limits.request_body_bytes) {
+    else if (this.isOpen) this.#wait(data);
+  }
+
+  #read(data: Buffer): Frame | undefined {
+    const { read } = this.#options;
+    return read ? read(data, this) : parsed(data);
+  }
+
+  /** It was parsed on arrival, because a frame that is ignored must not take a place, and is parsed again when its turn comes. */
+  #wait(data: Buffer): void {
+    const { counters, guard, limits, refuse } = this.#options;
+    if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes + data.length > limits.request_body_bytes) {
       counters.add('websocket_frames_refused');
       refuse(new Refusal('rate_limit_exceeded', { message: `At most ${MAX_WAITING} frames can wait for the running turn to end.` }), this);
-    } else {
-      this.#waiting.push({ frame, bytes: data.length });
+    } else if (guard.take(data.length, limits.bodies_in_memory_bytes)) {
+      // A copy: a frame may be a small part of a chunk, and would keep all of it.
+      this.#waiting.push(Buffer.from(data));
       this.#waitingBytes += data.length;
+    } else {
+      counters.add('bodies_guard_refused');
+      refuse(new Refusal('server_is_overloaded'), this);
     }
   }
 
@@ -251,8 +267,10 @@ export class WebsocketConnection {
 
   #next(): Frame | undefined {
     const next = this.#waiting.shift();
-    this.#waitingBytes -= next?.bytes ?? 0;
-    return next?.frame;
+    if (!next) return undefined;
+    this.#waitingBytes -= next.length;
+    this.#options.guard.give(next.length);
+    return this.#read(next);
   }
 
   #failed({ code }: NodeJS.ErrnoException): void {
@@ -266,6 +284,8 @@ export class WebsocketConnection {
   #closed(): void {
     this.#cancelIdle();
     this.#releaseArriving();
+    this.#options.guard.give(this.#waitingBytes);
+    this.#waitingBytes = 0;
     this.#waiting.length = 0;
     this.#closeUpstream();
   }
