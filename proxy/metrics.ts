@@ -46,6 +46,7 @@ export const COUNTERS = {
   websocket_frames_refused: 'Client frames refused because too many waited behind a running turn',
   websocket_frames_too_large: 'Client websockets closed for an oversized frame',
   websocket_frames_invalid: 'Client websockets closed for a binary frame or invalid UTF-8',
+  clients_stalled: 'Client connections closed because their client took nothing of its answer',
   websocket_idle_timeouts: 'Client websockets closed because they were idle',
   turns_detached: 'Turns on websockets that went on without their client',
   turns_resumed: 'Turns that their client came back for',

@@ -59,7 +59,7 @@ const unroutable = (refusal: Refusal, route = NO_ROUTE): Found => ({ route, para
 export class PublicListener {
   readonly #options: PublicListenerOptions;
   readonly #server: Server;
-  readonly #connections = new IdleConnections();
+  readonly #connections: IdleConnections;
   readonly #cors: Cors;
   readonly #running = new RunningTurns();
   readonly #batches = new Batches();
@@ -71,6 +71,10 @@ export class PublicListener {
     this.#options = options;
     const { limits, listen, timeouts } = options.generation().config;
     this.#cors = new Cors(listen.cors.origins);
+    this.#connections = new IdleConnections({
+      stalledMs: () => options.generation().config.timeouts.client_read_idle_ms,
+      counters: options.counters,
+    });
     this.#server = createServer({
       maxHeaderSize: limits.header_bytes,
       headersTimeout: timeouts.client_header_ms,

@@ -170,6 +170,8 @@ export interface GuardLimits {
 export interface Timeouts {
   readonly client_header_ms: number;
   readonly client_body_idle_ms: number;
+  /** How long a client may take nothing of an answer that waits for it. */
+  readonly client_read_idle_ms: number;
   readonly websocket_idle_timeout_ms: number;
   /** How long a turn goes on without the websocket of its client (Q29). */
   readonly websocket_resume_ms: number;

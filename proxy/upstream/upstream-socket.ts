@@ -75,8 +75,13 @@ export class UpstreamSocket {
     ws.on('message', (data: Buffer, isBinary) => {
       // What came in the same read as a broken frame still arrives: without that frame it would look whole.
       if (this.#failure) return;
-      if (!isBinary) arrivals.add(() => this.#user?.frame(data), data.length);
-      else this.#end('malformed');
+      if (isBinary) {
+        this.#end('malformed');
+        return;
+      }
+      const user = this.#user;
+      // What waits behind the end of a reply is not the next turn's.
+      arrivals.add(() => this.#user === user && user?.frame(data), data.length);
     });
     // 'close' follows every error.
     ws.on('error', (error) => {

@@ -1,5 +1,7 @@
-// Idle client connections: kept for longer than the pauses between the turns of a session, then closed by a sweep.
+// Client connections that do nothing, closed by a sweep: idle ones after the pauses between the turns of a session, and those whose client
+// does not read its answer.
 import type { Socket } from 'node:net';
+import type { Counters } from '../../metrics.ts';
 import { disableSocketTimeout } from '../../node-internals.ts';
 import { type ClientConnection, connectionOf } from './client-connection.ts';
 
@@ -8,18 +10,32 @@ export const KEEP_ALIVE_MS = 75_000;
 /** The interval of the sweep; a connection is closed at most two intervals late. */
 const SWEEP_MS = 5_000;
 
+/** Sweeps since the last change. */
 interface Idleness {
-  bytes: number;
-  sweeps: number;
+  read: number;
+  idleSweeps: number;
+  taken: number;
+  stalledSweeps: number;
+}
+
+export interface IdleConnectionsOptions {
+  /** Milliseconds in which a client may take nothing of an answer that waits for it. */
+  readonly stalledMs: () => number;
+  readonly counters: Counters;
 }
 
 export class IdleConnections {
+  readonly #options: IdleConnectionsOptions;
   readonly #connections = new Map<ClientConnection, Idleness>();
   #timer: NodeJS.Timeout | undefined;
 
+  constructor(options: IdleConnectionsOptions) {
+    this.#options = options;
+  }
+
   watch(socket: Socket): void {
     const connection = connectionOf(socket);
-    this.#connections.set(connection, { bytes: 0, sweeps: 0 });
+    this.#connections.set(connection, { read: 0, idleSweeps: 0, taken: 0, stalledSweeps: 0 });
     socket.once('close', () => this.#connections.delete(connection));
     disableSocketTimeout(socket);
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
@@ -33,17 +49,38 @@ export class IdleConnections {
     clearInterval(this.#timer);
   }
 
-  /** Before the first request of a connection the header timeout applies. */
   #sweep(): void {
-    for (const [{ latest, socket }, idleness] of this.#connections) {
-      const { bytesRead } = socket;
-      if (!latest?.writableFinished || bytesRead !== idleness.bytes) {
-        idleness.bytes = bytesRead;
-        idleness.sweeps = 0;
-        continue;
+    const { stalledMs, counters } = this.#options;
+    const stalledSweeps = stalledMs() / SWEEP_MS;
+    for (const [connection, idleness] of this.#connections) {
+      if (isIdle(connection, idleness)) connection.socket.destroy();
+      else if (isStalled(connection, idleness, stalledSweeps)) {
+        counters.add('clients_stalled');
+        connection.socket.destroy();
       }
-      idleness.sweeps += 1;
-      if (idleness.sweeps > KEEP_ALIVE_MS / SWEEP_MS) socket.destroy();
     }
   }
+}
+
+/** Before the first request of a connection the header timeout applies. */
+function isIdle({ latest, socket: { bytesRead } }: ClientConnection, idleness: Idleness): boolean {
+  if (!latest?.writableFinished || bytesRead !== idleness.read) {
+    idleness.read = bytesRead;
+    idleness.idleSweeps = 0;
+    return false;
+  }
+  idleness.idleSweeps += 1;
+  return idleness.idleSweeps > KEEP_ALIVE_MS / SWEEP_MS;
+}
+
+/** Its turn holds its places until the answer has ended, and nothing else would end it. */
+function isStalled({ latest, socket }: ClientConnection, idleness: Idleness, most: number): boolean {
+  const taken = socket.bytesWritten - socket.writableLength;
+  if (!latest || latest.writableFinished || socket.writableLength === 0 || taken !== idleness.taken) {
+    idleness.taken = taken;
+    idleness.stalledSweeps = 0;
+    return false;
+  }
+  idleness.stalledSweeps += 1;
+  return idleness.stalledSweeps > most;
 }
