@@ -298,6 +298,7 @@ test('an invalid argument is named with what would be right, and an unknown tool
   assert.match(await failure(gate, 'list_requests', { status_class: '6xx' }), /status_class must be one of 2xx, 3xx, 4xx, 5xx/);
   assert.match(await failure(gate, 'list_requests', { since: 'yesterday' }), /since must match/);
   assert.match(await failure(gate, 'list_requests', { since: '2026-13-45' }), /there is no time 2026-13-45/);
+  assert.match(await failure(gate, 'list_requests', { since: '2026-02-30' }), /there is no time 2026-02-30/);
   assert.match(await failure(gate, 'list_pools', { cursor: 'zzz' }), /cursor is not a next_cursor/);
   assert.match(await failure(gate, 'list_requests', { cursor: Buffer.from('[1]').toString('base64url') }), /cursor is not a next_cursor/);
   const { error } = await rpc(gate, 'tools/call', { name: 'delete_key', arguments: {} });
