@@ -153,12 +153,14 @@ export class Gateway {
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
     void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#generation = new Generation(loaded);
-    capacity.configure();
-    void node?.membership.publish();
-    await credentials.configure(loaded);
-    usage.configure(loaded.config.accounts);
     log.level = loaded.config.log.level;
+    capacity.configure();
     this.#listener.configure();
+    void node?.membership.publish();
+    const followed = credentials.configure(loaded);
+    usage.configure(loaded.config.accounts);
+    // Last: a store that does not answer holds up nothing else, above all not a revoked key.
+    await followed;
     await withDeadline(catalog.reload(loaded.config.accounts), clock, CATALOG_DEADLINE_MS);
   }
 

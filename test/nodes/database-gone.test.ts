@@ -1,12 +1,16 @@
 // The database goes away and comes back: what nodes serve meanwhile, what waits, and what is counted once afterwards.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { bearerOf, type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase, postgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
+import { connect } from '../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const FREE_KEY = 'pg-key-without-limits';
@@ -157,6 +161,40 @@ test('[Q34] in a long outage turns go on, and the pins that no longer fit into m
     assert.ok(gate.count('pins_lost') > 0);
   });
   await until('the limits', async () => ((await limited(gate)).status === 200 ? true : undefined), 15_000);
+});
+
+test('[Q34] a reload takes effect as a whole, and an account whose login it could not read has it when the database is back', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'poolgate-gone-'));
+  context.after(() => rm(folder, { recursive: true }));
+  // The static bearer is the login's first access token, so that the catalog of the account is known before.
+  const login = { access_token: bearerOf('south'), refresh_token: 'rt-of-south' };
+  await writeFile(join(folder, 'south.json'), JSON.stringify({ tokens: { refresh_token: 'rt-of-south' } }));
+  await using gate = await startGateway({
+    store: await freshDatabase(),
+    upstream: { accounts: ['north', { id: 'south', oauth: login }], strict: false },
+    config: (draft) => {
+      draft.keys.push({ id: 'free', pool: 'team', secret_sha256: [hash('sha256', FREE_KEY, 'hex')] });
+      draft.pools[0].assignments = [{ account: 'north' }];
+    },
+  });
+  using socket = await connect(gate, NATIVE);
+  await without(async () => {
+    await gate.reconfigure((draft) => {
+      const [, south] = draft.accounts;
+      const [key] = draft.keys;
+      key.status = 'revoked';
+      draft.log = { level: 'error' };
+      south.credential = { oauth: { file: join(folder, 'south.json'), token_url: `${south.base_url}/oauth/token`, client_id: 'c' } };
+      draft.pools[0].assignments = [{ account: 'south' }];
+    });
+    await socket.closed;
+    assert.equal((await limited(gate)).status, 401);
+    const logged = gate.logged.length;
+    assert.equal((await free(gate)).status, 502);
+    assert.deepEqual(gate.logged.slice(logged), [], 'the log level too is the new one');
+  });
+  await until('the login', async () => ((await free(gate)).status === 200 ? true : undefined), 20_000);
+  assert.match(gate.upstream.turns('south').at(-1)?.headers.authorization ?? '', /^Bearer (?!bearer-of-south)/);
 });
 
 test('[Q34] with ready_without_store: false the node is not ready while the database is gone', async () => {

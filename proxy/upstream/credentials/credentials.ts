@@ -12,7 +12,10 @@ export class Credentials implements AccountCredentials {
     this.#tools = tools;
   }
 
-  /** Takes the accounts of a configuration and reads every tokens file again. Resolves when all files were read. */
+  /**
+   * Takes the accounts of a configuration at once, and reads every tokens file again. Resolves when all files were read; never rejects,
+   * since a store that fails concerns only the accounts that need it: it is asked again when a turn does.
+   */
   async configure({ config }: LoadedConfig): Promise<void> {
     const next = new Map<string, OauthAccount>();
     const looking: Promise<unknown>[] = [];
@@ -20,7 +23,8 @@ export class Credentials implements AccountCredentials {
       if (!credential || !('oauth' in credential)) continue;
       const known = this.#oauth.get(id);
       const account = known ?? new OauthAccount(id, credential.oauth, this.#tools);
-      looking.push(known ? account.follow(credential.oauth) : account.start());
+      const looked = known ? account.follow(credential.oauth) : account.start();
+      looking.push(looked.catch(() => this.#tools.log.warn('credential_import_failed', { account: id })));
       next.set(id, account);
     }
     this.#oauth = next;

@@ -37,6 +37,8 @@ export class OauthAccount {
   readonly #tools: OauthTools;
   #config: OauthCredential;
   #login: StoredLogin | undefined;
+  /** Whether the stored login was read, which an earlier process may have refreshed: that of the file may be spent. */
+  #isRead = false;
   /** The stored login cannot be opened: the first login of the file may be the one that it began with, and be spent. */
   #isSealed = false;
   /** That login of the file, which only an operator's command imports. */
@@ -60,12 +62,7 @@ export class OauthAccount {
 
   /** Loads the tokens that an earlier process refreshed, then the operator's file where that has another login. */
   start(): Promise<unknown> {
-    return this.#inSequence(async () => {
-      const stored = await this.#tools.vault.find(this.#id);
-      if (stored === SEALED) this.#sealed();
-      else this.#login = stored;
-      await this.#import();
-    });
+    return this.#inSequence(() => this.#import());
   }
 
   /** Reads the file again; waits no longer than a turn would. */
@@ -224,6 +221,13 @@ export class OauthAccount {
     return true;
   }
 
+  async #read(): Promise<void> {
+    const stored = await this.#tools.vault.find(this.#id);
+    this.#isRead = true;
+    if (stored === SEALED) this.#sealed();
+    else this.#login = stored;
+  }
+
   /**
    * @param by an operator's command imports a former login too
    * @param lease of the refresh that looks for another login
@@ -231,6 +235,7 @@ export class OauthAccount {
    */
   async #import({ by, lease }: { readonly by?: 'operator'; readonly lease?: Lease | undefined } = {}): Promise<boolean> {
     const { vault, log, onImported } = this.#tools;
+    if (!this.#isRead) await this.#read();
     const tokens = await this.#inFile();
     if (!tokens) return false;
     const imported = vault.importOf(tokens);

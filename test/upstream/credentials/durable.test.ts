@@ -77,6 +77,22 @@ suite('rotated tokens', () => {
     assert.deepEqual(north.imported, [], 'the file holds the login that was imported before');
   });
 
+  test('are not replaced by the spent login of the file where the store could not be read at the start', async (context) => {
+    const bench = await Bench.open(context);
+    const first = await bench.start();
+    await first.unauthorized();
+    const { credentials } = bench.store;
+    let reads = 0;
+    const find: Store['credentials']['find'] = (account) =>
+      reads++ === 0 ? Promise.reject(new Error('no answer')) : credentials.find(account);
+    const second = await bench.start({ store: { ...credentials, find } });
+    assert.ok(second.logged.join('').includes('credential_import_failed'), second.logged.join(''));
+    await second.reload();
+    assert.deepEqual(second.imported, []);
+    assert.equal(await second.bearer(), await first.bearer());
+    assert.ok(await bench.admits(await second.bearer()));
+  });
+
   test('[S4] are in no log line, and on disk only encrypted', async (context) => {
     const bench = await Bench.open(context);
     const north = await bench.start();
