@@ -52,7 +52,9 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLi
   };
   const malformed = (): void => refuse(new Refusal('invalid_request', { message: 'The request body ended early.' }));
   const silent = (): void => {
-    if (stream.writableNeedDrain) {
+    // All of it is here: from now on only the account can be slow.
+    if (request.complete) return;
+    if (stream.writableNeedDrain || stream.readableLength >= stream.readableHighWaterMark) {
       idle.refresh();
       return;
     }
