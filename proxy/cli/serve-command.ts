@@ -14,6 +14,9 @@ export interface ServeOptions {
 /** How long a stop waits for the audit rows of the start: a store that cannot be written does not hold it up. */
 const AUDIT_MS = 2_000;
 
+/** Any interval keeps the process alive. */
+const ALIVE_MS = 60_000;
+
 /** Ends the process when the gateway has stopped: with exit code 1 where rows of the store were lost. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
 export async function serve({ config }: ServeOptions): Promise<void> {
   let serving: Gateway | undefined;
@@ -36,7 +39,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
       stopping = true;
       unwatch();
       withDeadline(audited, systemClock, AUDIT_MS)
-        .then(() => gateway.close())
+        .then(() => closed(gateway))
         .then(resolve, reject);
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
@@ -53,8 +56,21 @@ async function listening(gateway: Gateway): Promise<Addresses> {
   try {
     return await gateway.listen();
   } catch (thrown) {
-    await gateway.close();
+    await closed(gateway);
     throw thrown;
+  }
+}
+
+/**
+ * Closes the gateway. The timers of its clock do not keep the process alive, and towards its end it waits for nothing else: without a timer
+ * of this command the process would end before its settlements are written.
+ */
+async function closed(gateway: Gateway): Promise<boolean> {
+  const alive = setInterval(() => undefined, ALIVE_MS);
+  try {
+    return await gateway.close();
+  } finally {
+    clearInterval(alive);
   }
 }
 

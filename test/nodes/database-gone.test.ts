@@ -5,9 +5,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { bearerOf, type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { bearerOf, type Draft, draftFor, type Reply, sendTo, startGateway, type TestGateway } from '../support/gateway.ts';
 import { freshDatabase, postgres } from '../support/postgres.ts';
 import { Link } from '../support/postgres-link.ts';
+import { ServeProcess } from '../support/process.ts';
+import { startUpstream } from '../support/rehearsal.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
@@ -209,4 +211,33 @@ test('[Q34] with ready_without_store: false the node is not ready while the data
     assert.equal((await free(gate)).status, 200);
   });
   await until('the node to be ready again', async () => ((await readiness(gate)) === 200 ? true : undefined), 15_000);
+});
+
+test('[Q34] a process without an admin listener that stops while the database is gone writes its settlements when it is back', async (context) => {
+  const upstream = await startUpstream({ strict: false, accounts: [{ id: 'north', credential: bearerOf('north') }] });
+  context.after(() => upstream.close());
+  const direct = await freshDatabase();
+  const link = await Link.open(direct);
+  context.after(() => link.close());
+  const draft = await draftFor(['north'], upstream, { store: link.url(direct) });
+  draft.keys[0].limits = { requests_per_day: 100 };
+  draft.admin = false;
+  await using serving = await ServeProcess.start(draft);
+  const [, url = ''] = /serves (\S+)/.exec(await serving.line()) ?? [];
+  upstream.next('north', 'stall before headers');
+  const running = sendTo(url, NATIVE, { body: turnBody('hi') });
+  await upstream.stalled('north');
+  link.refuses = true;
+  link.cut();
+  upstream.release('north');
+  assert.equal((await running).status, 200);
+  serving.signal('SIGTERM');
+  // Shorter than a node that stops tries to write its settlements.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  link.refuses = false;
+  const { code, err } = await serving.ended;
+  assert.equal(code, 0, err);
+  assert.doesNotMatch(err, /settlements_lost/);
+  const rows = await (await postgres()).query(direct, 'SELECT key_id, requests FROM usage');
+  assert.deepEqual(rows, [{ key_id: 'ci', requests: '1' }]);
 });
