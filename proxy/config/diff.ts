@@ -33,7 +33,8 @@ const PRIVATE: ReadonlySet<string> = new Set([
 /** The mark that replaces a private value. Equal values have equal marks; a mark reveals nothing else. */
 const isMark = (value: Json | undefined): boolean => typeof value === 'string' && /^\(private [0-9a-f]{8}\)$/.test(value);
 
-const RESTART: readonly string[] = [...settings()].filter(({ node }) => node.restart === true).map(({ path }) => path);
+/** The settings that take effect only after a restart, such as `limits.header_bytes`: none is inside a list. */
+export const RESTART_SETTINGS: readonly string[] = [...settings()].filter(({ node }) => node.restart === true).map(({ path }) => path);
 
 /** The configuration as `/status` shows it: private values are replaced by marks that can be compared. */
 export function redact(config: Config): Json {
@@ -98,7 +99,8 @@ function* oneOf(from: Json | undefined, to: Json | undefined, path: string): Gen
 }
 
 /** Whether a change at this path takes effect only after a restart, according to the schema. */
-export const needsRestart = (path: string): boolean => RESTART.some((setting) => path === setting || path.startsWith(`${setting}.`));
+export const needsRestart = (path: string): boolean =>
+  RESTART_SETTINGS.some((setting) => path === setting || path.startsWith(`${setting}.`));
 
 /** `pools[team].max_attempts: 3 -> 5`, `keys[ci].secret_sha256: (changed)`, `accounts[east]: added`. */
 export function formatChange({ path, kind, from, to, restart }: Change): string {

@@ -1,7 +1,7 @@
 // Reloads the file of a running gateway: a valid file takes effect as a whole, an invalid one changes nothing.
 import { loadConfigInBackground } from './background-load.ts';
 import type { Config, LoadedConfig } from './config.ts';
-import { type Change, diffConfigs, versionOf } from './diff.ts';
+import { type Change, diffConfigs, RESTART_SETTINGS, versionOf } from './diff.ts';
 import type { Finding } from './finding.ts';
 import type { LoadOptions } from './load.ts';
 
@@ -61,17 +61,19 @@ export class Reloader {
 }
 
 /** Settings that take a restart keep their running values. */
-function withRunningSettings(running: Config, next: Config): Config {
-  const { listen, admin, store, store_key } = running;
-  const { header_bytes, header_count, pins_in_memory, rows_waiting } = running.limits;
-  return Object.freeze({
-    ...next,
-    listen,
-    admin,
-    store,
-    store_key,
-    limits: Object.freeze({ ...next.limits, header_bytes, header_count, pins_in_memory, rows_waiting }),
-  });
+const withRunningSettings = (running: Config, next: Config): Config =>
+  RESTART_SETTINGS.reduce(
+    (config, path) => withValueOf(running as unknown as Mapping, config, path.split('.')),
+    next as unknown as Mapping,
+  ) as unknown as Config;
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+/** @returns `to` with what `from` has at this path, which may be nothing */
+function withValueOf(from: Mapping, to: Mapping, [name = '', ...inner]: readonly string[]): Mapping {
+  const { [name]: replaced, ...others } = to;
+  const value = inner.length === 0 ? from[name] : withValueOf(from[name] as Mapping, replaced as Mapping, inner);
+  return Object.freeze(value === undefined ? others : { ...to, [name]: value });
 }
 
 /** An unchanged reference may now resolve to another secret. */

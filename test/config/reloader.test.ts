@@ -46,6 +46,7 @@ listen: { host: 0.0.0.0, port: 4100 }
 admin: false
 store: sqlite:other.db
 store_key: { file: other.key }
+node: { id: other }
 limits: { header_bytes: 32768, file_bytes: 1000 }
 `,
   );
@@ -54,6 +55,7 @@ limits: { header_bytes: 32768, file_bytes: 1000 }
     'limits.header_bytes: 65536 -> 32768 (after a restart)',
     'listen.host: "127.0.0.1" -> "0.0.0.0" (after a restart)',
     'listen.port: 4000 -> 4100 (after a restart)',
+    `node.id: "${loaded.config.node.id}" -> "other" (after a restart)`,
     `store: ${JSON.stringify(loaded.config.store)} -> ${JSON.stringify(String(loaded.config.store).replace('data/poolgate.db', 'other.db'))} (after a restart)`,
     'store_key: (changed) (after a restart)',
   ];
@@ -72,6 +74,25 @@ limits: { header_bytes: 32768, file_bytes: 1000 }
     assert.deepEqual(value(config), value(loaded.config), setting);
   }
   assert.equal(config.limits.file_bytes, 1000);
+});
+
+test('a node keeps its name, its internal listener and its secret until the restart', async (context) => {
+  const env = { URL: 'postgres://localhost/pg', ONE: 'secret-of-the-nodes', TWO: 'another-secret-of-theirs' };
+  const file = (node: string, more = ''): string => `${SMALL}${more}store: { postgres: { env: URL } }\nnode: ${node}\n`;
+  const path = fileWith(context, file('{ id: a, secret: { env: ONE }, listen: { port: 4002 }, address: http://a:4002 }'));
+  const { loaded } = await loadConfig(path, { env });
+  const reloader = new Reloader(loaded, () => undefined, { env });
+  const next = '{ id: b, secret: { env: TWO }, listen: { port: 4003 }, ready_without_store: false }';
+  writeFileSync(path, file(next, '    status: paused\n'));
+  const { changes } = await reloader.reload();
+  assert.deepEqual(
+    changes.filter(({ restart }) => restart).map((change) => change.path),
+    ['node.listen.port', 'node.address', 'node.id', 'node.secret'],
+  );
+  const { config } = reloader.running;
+  assert.deepEqual(config.node, { ...loaded.config.node, ready_without_store: false });
+  assert.ok(Object.isFrozen(config) && Object.isFrozen(config.node));
+  assert.equal(config.keys[0]?.status, 'paused');
 });
 
 test('a new secret under the same name is a change, reported without the secret', async (context) => {
