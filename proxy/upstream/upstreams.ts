@@ -31,6 +31,9 @@ export class Upstream {
   readonly #options: UpstreamOptions;
   #streamCarrier: PassThrough | undefined;
   #websocketCarrier: WebsocketCarrier | undefined;
+  /** Of attempts and of the gateway's own requests. */
+  #leases = 0;
+  #unleased: (() => void) | undefined;
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
@@ -52,14 +55,38 @@ export class Upstream {
     return this.#websocketCarrier;
   }
 
-  /** Idle connections end now, the others with their replies; resolves when all have ended. */
+  /** Until its release the leaseholder may send requests, also after a reload retired the connections. */
+  lease(): void {
+    this.#leases += 1;
+  }
+
+  release(): void {
+    this.#leases -= 1;
+    if (this.#leases === 0) this.#unleased?.();
+  }
+
+  /**
+   * Idle websockets and idle connections of pass-through rows end now, the others with their replies, and the pool of the turns behind the
+   * last lease: it would refuse what comes after. Resolves when all have ended.
+   */
   async retire(): Promise<void> {
-    await Promise.all([this.carrier.close(), this.#streamCarrier?.close(), this.#websocketCarrier?.close()]);
+    await this.#closeOthers();
+    if (this.#leases > 0) {
+      await new Promise<void>((resolve) => {
+        this.#unleased = resolve;
+      });
+    }
+    // The leases may have opened others since.
+    await Promise.all([this.carrier.close(), this.#closeOthers()]);
   }
 
   async destroy(): Promise<void> {
     this.#websocketCarrier?.destroy();
     await Promise.all([this.#streamCarrier?.destroy(), this.carrier.destroy()]);
+  }
+
+  async #closeOthers(): Promise<void> {
+    await Promise.all([this.#streamCarrier?.close(), this.#websocketCarrier?.close()]);
   }
 }
 

@@ -138,7 +138,7 @@ export class GatewayNode {
       health,
       quota,
       admission,
-      upstream: (id) => ({ baseUrl: `https://${id}.example` }) as Upstream,
+      upstream: (id) => ({ baseUrl: `https://${id}.example`, lease() {}, release() {} }) as Upstream,
       shared: shared?.capacity,
     });
     this.#selection.configure(accounts);

@@ -33,6 +33,7 @@ export class Lease {
     this.why = options.why;
     this.#options = options;
     options.load.inFlight += 1;
+    options.upstream.lease();
   }
 
   /** Whether this attempt is the probe of an account that failed (Q5). */
@@ -57,8 +58,9 @@ export class Lease {
   end(result: AttemptResult): void {
     if (this.#released) return;
     this.#released = true;
-    const { load, health, ticket, onReleased } = this.#options;
+    const { load, upstream, health, ticket, onReleased } = this.#options;
     load.inFlight -= 1;
+    upstream.release();
     health.end(ticket, result);
     onReleased(load);
   }

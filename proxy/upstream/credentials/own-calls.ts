@@ -33,18 +33,23 @@ export class OwnCalls {
     const { credentials, loaded, upstream } = this.#options;
     const now = loaded();
     const account = now.config.accounts.find((one) => one.id === id);
-    const carrier = upstream(id)?.carrier;
-    if (!account || !carrier) throw new Error('unknown account');
+    const reached = upstream(id);
+    if (!account || !reached) throw new Error('unknown account');
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const ask = async (): Promise<CallAnswer & { readonly authorization: string | undefined }> => {
       const own = await credentials.headersFor(account, now);
       const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...type, ...own };
-      const answer = await call(carrier, { method, path: worded(path, now.config.wire), headers, body: body ?? null }, bounds);
+      const answer = await call(reached.carrier, { method, path: worded(path, now.config.wire), headers, body: body ?? null }, bounds);
       return { ...answer, authorization: own.authorization };
     };
-    const answer = await ask();
-    if (answer.status !== 401) return answer;
-    return (await credentials.refused(account, answer.authorization)) === 'renewed' ? ask() : answer;
+    reached.lease();
+    try {
+      const answer = await ask();
+      if (answer.status !== 401) return answer;
+      return (await credentials.refused(account, answer.authorization)) === 'renewed' ? await ask() : answer;
+    } finally {
+      reached.release();
+    }
   }
 }
 

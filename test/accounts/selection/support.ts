@@ -116,7 +116,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
     health,
     quota,
     admission,
-    upstream: (id) => ({ baseUrl: accounts.find((one) => one.id === id)?.base_url }) as Upstream,
+    upstream: (id) => ({ baseUrl: accounts.find((one) => one.id === id)?.base_url, lease() {}, release() {} }) as Upstream,
     sources: new Sources({
       candidates: () => shown.candidates,
       serves: (_pool, _model, id) => ids.includes(id),
