@@ -48,7 +48,8 @@ export class OverloadGuard {
    * @param at the time of now, Unix milliseconds
    */
   refusal(at: number): Refusal | undefined {
-    if (at - this.#sampledAt >= SAMPLE_MS) this.#sample(at);
+    // A clock that was set back must not keep an old sample.
+    if (Math.abs(at - this.#sampledAt) >= SAMPLE_MS) this.#sample(at);
     if (this.#refusing === null || this.#options.running() === 0) return undefined;
     this.#options.counters.add(COUNTERS[this.#refusing]);
     this.#refused += 1;

@@ -25,13 +25,15 @@ class Window {
 
   #move(now: number): void {
     const slice = Math.floor(now / SLICE_MS);
-    const passed = Math.min(SLICES, slice - this.#slice);
+    // A clock that was set back: the last second goes on, or nothing of the window counts any more.
+    if (slice < this.#slice && this.#slice - slice < SLICES) return;
+    const passed = Math.min(SLICES, Math.abs(slice - this.#slice));
     for (let i = 1; i <= passed; i++) {
       const stale = (this.#slice + i) % SLICES;
       this.#total -= this.#counts[stale] ?? 0;
       this.#counts[stale] = 0;
     }
-    if (slice > this.#slice) this.#slice = slice;
+    this.#slice = slice;
   }
 }
 

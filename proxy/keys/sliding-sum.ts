@@ -24,7 +24,9 @@ export class SlidingSum {
   /** Subtracts what was added at `at`, where it still counts. */
   undo(amount: number, at: number, now: number): void {
     this.#expire(now);
-    const index = this.#times.lastIndexOf(at);
+    let index = this.#times.lastIndexOf(at);
+    // A clock that was set back: it was added to a later entry.
+    if (index === -1 && at + MINUTE_MS > now) index = this.#times.findIndex((time) => time > at);
     if (index < this.#head) return;
     this.#amounts[index] = (this.#amounts[index] as number) - amount;
     this.#sum -= amount;
@@ -56,6 +58,12 @@ export class SlidingSum {
   }
 
   #expire(now: number): void {
+    const last = this.#times.length - 1;
+    // A clock that was set back by more than the minute: the entries would count until it is where it was.
+    if (last >= 0 && (this.#times[last] as number) - now > MINUTE_MS) {
+      this.#head = last + 1;
+      this.#sum = 0;
+    }
     while (this.#head < this.#times.length && (this.#times[this.#head] as number) + MINUTE_MS <= now) {
       this.#sum -= this.#amounts[this.#head] as number;
       this.#head += 1;

@@ -36,6 +36,15 @@ test('an event loop that is late in two samples refuses turns until its delay is
   assert.deepEqual(guard.status(), { refusing: 'event_loop', event_loop_ms: 250, memory_percent: 0 });
 });
 
+test('a clock that was set back keeps no sample longer than ever', () => {
+  const { refuses, state } = world();
+  assert.equal(refuses({ memory: 90 }), true);
+  state.now -= 3_600_000;
+  assert.equal(refuses({ memory: 10 }), false);
+  state.now -= 3_600_000;
+  assert.equal(refuses({ memory: 90 }), true);
+});
+
 test('one long step of the event loop refuses nothing', () => {
   const { refuses } = world();
   assert.deepEqual(
