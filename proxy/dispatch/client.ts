@@ -109,4 +109,6 @@ export interface TurnClient extends Client {
   upload(): (() => Upload) | null;
   /** Sends a refusal; after a part of an answer was sent, ends the connection instead. */
   refuse(refusal: Refusal): void;
+  /** Ends the connection. */
+  breakOff(): void;
 }

@@ -2,6 +2,7 @@
 // client ended it.
 import type { IncomingMessage } from 'node:http';
 import { carrierFailure } from '../turn/failure.ts';
+import { Refusal } from '../turn/refusal.ts';
 import type { Head } from '../turn/turn.ts';
 import type { StreamReader } from '../upstream/carrier.ts';
 import type { Client } from './client.ts';
@@ -33,7 +34,7 @@ export class PipedReply implements StreamReader {
   }
 
   stream(reply: IncomingMessage): void {
-    void this.#pipe(reply);
+    this.#pipe(reply).catch((thrown) => this.#faulted(thrown));
   }
 
   async #pipe(reply: IncomingMessage): Promise<void> {
@@ -58,6 +59,14 @@ export class PipedReply implements StreamReader {
     const failure = end === 'complete' ? undefined : carrierFailure(end === 'silent' ? 'idle' : 'network');
     const ending = { outcome: { kind: failure ? 'cut' : 'completed', shown: true }, status, code: null } as const;
     settle({ kind: 'done', ending, close: () => undefined, failure });
+  }
+
+  /** An error of the gateway's own: unhandled it would end the process. A client that has the head loses its connection. */
+  #faulted(thrown: unknown): void {
+    const { turn, sending, settle } = this.#context;
+    turn.fault(thrown);
+    sending().abort();
+    settle({ kind: 'refused', refusal: new Refusal('server_error') });
   }
 
   /** Before its commit: the attempt is settled by its caller. */

@@ -119,6 +119,8 @@ export class TurnRunner {
       write(last);
     } catch (thrown) {
       turn.fault(thrown);
+      // The client would wait for the rest.
+      client.breakOff();
     }
     turn.held.releaseAll();
     this.#record(turn, ending, attempts, reservation);

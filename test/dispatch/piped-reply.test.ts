@@ -1,9 +1,14 @@
 // A reply that passes unread is held until its body begins: one that breaks off before was never shown, and its client gets an answer.
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { PipedReply } from '../../proxy/dispatch/piped-reply.ts';
 import { control, supported } from '../support/control.ts';
+import { requestedTurn } from '../support/live-turn.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
+import { RecordingClient, RecordingContext } from '../support/replies.ts';
 import { until } from '../support/until.ts';
 
 const GET = '/backend-api/agent/thread/goal/get';
@@ -73,4 +78,14 @@ test('a client that leaves while the head is held ends the request', async () =>
   await left;
   const row = await until('the row', async () => (await bench.gate.rows())[0]);
   assert.deepEqual([row.status, row.outcome], [499, 'client_gone']);
+});
+
+test('an error of the gateway while it writes the head ends the turn with a refusal, and not the process', async () => {
+  const { turn, faults } = await requestedTurn(turnBody('hi'), { rules: [] });
+  const context = new RecordingContext(turn);
+  const client = Object.assign(new RecordingClient(), { pipe: () => Promise.reject(new Error('a bad head')) });
+  const reply = Readable.from(['body']) as IncomingMessage;
+  new PipedReply({ status: 200, headers: {} }, client, context, () => undefined).stream(reply);
+  await until('the end', () => context.ended);
+  assert.deepEqual([context.ended, context.account.aborted, faults.length], ['refused 500 server_error undefined', true, 1]);
 });

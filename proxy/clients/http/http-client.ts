@@ -179,6 +179,10 @@ export class HttpClient implements TurnClient {
     else writeRefusal(this.#response, refusal, this.#turn.id);
   }
 
+  breakOff(): void {
+    this.#response.destroy();
+  }
+
   pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd> {
     return pipeAnswer(reply, this.#response, options);
   }

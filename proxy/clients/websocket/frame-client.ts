@@ -84,6 +84,10 @@ export class FrameClient implements TurnClient {
     else this.#send(frameOf(refusal));
   }
 
+  breakOff(): void {
+    this.output.breakOff();
+  }
+
   pipe(): Promise<PipeEnd> {
     throw new Error('a websocket takes no bytes');
   }
