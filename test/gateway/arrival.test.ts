@@ -18,7 +18,7 @@ before(async () => {
   gate = await startGateway({
     config: (draft) => {
       draft.limits = { header_bytes: HEADER_BYTES, request_body_bytes: BODY_BYTES };
-      Object.assign(draft.timeouts, { client_header_ms: 200, client_body_idle_ms: 200 });
+      Object.assign(draft.timeouts, { client_header_ms: 1_000, client_body_idle_ms: 200 });
     },
   });
 });

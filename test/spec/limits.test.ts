@@ -218,6 +218,16 @@ const DRIVES: Readonly<Record<string, Drive>> = {
     value: 50,
     run: async (gate) => assert.equal(await statusOf(gate, `${headOf('POST', PATH, { ...json, 'content-length': 100 })}{`), 408),
   },
+  'client that does not read its answer': {
+    value: 1,
+    run: async (gate) => {
+      gate.upstream.next('north', replyEvents([{ type: 'response.output_text.delta', delta: 'x'.repeat(8 << 20) }]));
+      using client = await RawClient.connect(gate.url);
+      client.socket.pause();
+      client.write(postOf(PATH, TURN));
+      await until('the sweep', () => (gate.count('clients_stalled') > 0 ? true : undefined), 20_000);
+    },
+  },
   'bodies of all requests that are being read': {
     value: 1_000,
     run: async (gate) => assert.equal((await gate.send(PATH, { body: { ...TURN, padding: 'x'.repeat(2_000) } })).status, 503),
