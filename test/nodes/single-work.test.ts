@@ -121,6 +121,8 @@ suite('work of one node at a time', () => {
   });
 
   test('[Q34] an unknown model at three nodes at once makes one read of each catalog', async () => {
+    // Behind the moment in which a read of another node counts as one of now.
+    clock.setAhead(15_000);
     one.upstream.clear();
     const answers = await Promise.all(nodes.all.map((node) => node.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } })));
     assert.deepEqual(
