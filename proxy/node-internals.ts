@@ -41,6 +41,11 @@ export function disableSocketTimeout(socket: Socket): void {
   socket.setTimeout = () => socket;
 }
 
+/** Bytes of the write under way that the system has not taken: a large one makes progress long before it ends. */
+export function unsentBytes(socket: Socket): number {
+  return (socket as Socket & { readonly _handle?: { readonly writeQueueSize: number } | null })._handle?.writeQueueSize ?? 0;
+}
+
 /**
  * Node writes each chunk of a chunked answer in four pieces, at twice the cost. Turns the encoding off after the head was written, so
  * that chunks can be framed by the writer.

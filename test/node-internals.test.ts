@@ -20,8 +20,10 @@ import {
   releaseRawHeaders,
   takeOverChunking,
   takeOverConnections,
+  unsentBytes,
 } from '../proxy/node-internals.ts';
 import { headOf, RawClient } from './support/raw.ts';
+import { until } from './support/until.ts';
 
 interface Listening extends AsyncDisposable {
   readonly server: Server;
@@ -40,6 +42,25 @@ async function listening(listener: RequestListener, options: ServerOptions = {})
     },
   };
 }
+
+describe('unsentBytes', () => {
+  test('falls while a client takes a large write piece by piece, and is 0 at its end', async (context) => {
+    const answer = Promise.withResolvers<Socket>();
+    await using server = await listening((request, response) => {
+      response.end(Buffer.alloc(32 << 20));
+      answer.resolve(request.socket);
+    });
+    const client = connect(Number(new URL(server.url).port), '127.0.0.1');
+    context.after(() => client.destroy());
+    client.write(headOf('GET', '/'));
+    const socket = await answer.promise;
+    const first = await until('the write', () => unsentBytes(socket) || undefined);
+    client.resume();
+    await until('progress', () => (unsentBytes(socket) < first && socket.writableLength > 0 ? true : undefined));
+    await until('the end', () => (socket.writableLength === 0 ? true : undefined));
+    assert.equal(unsentBytes(socket), 0);
+  });
+});
 
 describe('releaseRawHeaders', () => {
   test('releases the headers that undici keeps on its controller: they share the memory of the first chunk, and the reply goes on', async () => {

@@ -2,7 +2,7 @@
 // does not read its answer.
 import type { Socket } from 'node:net';
 import type { Counters } from '../../metrics.ts';
-import { disableSocketTimeout } from '../../node-internals.ts';
+import { disableSocketTimeout, unsentBytes } from '../../node-internals.ts';
 import { type ClientConnection, connectionOf } from './client-connection.ts';
 
 /** Clients get this as `Keep-Alive`, so that they do not reuse a connection that is about to close. */
@@ -14,7 +14,9 @@ const SWEEP_MS = 5_000;
 interface Idleness {
   read: number;
   idleSweeps: number;
-  taken: number;
+  /** Bytes whose writes have ended, and those of the write under way that have not been sent. */
+  written: number;
+  unsent: number;
   stalledSweeps: number;
 }
 
@@ -35,7 +37,7 @@ export class IdleConnections {
 
   watch(socket: Socket): void {
     const connection = connectionOf(socket);
-    this.#connections.set(connection, { read: 0, idleSweeps: 0, taken: 0, stalledSweeps: 0 });
+    this.#connections.set(connection, { read: 0, idleSweeps: 0, written: 0, unsent: 0, stalledSweeps: 0 });
     socket.once('close', () => this.#connections.delete(connection));
     disableSocketTimeout(socket);
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
@@ -75,9 +77,12 @@ function isIdle({ latest, socket: { bytesRead } }: ClientConnection, idleness: I
 
 /** Its turn holds its places until the answer has ended, and nothing else would end it. */
 function isStalled({ latest, socket }: ClientConnection, idleness: Idleness, most: number): boolean {
-  const taken = socket.bytesWritten - socket.writableLength;
-  if (!latest || latest.writableFinished || socket.writableLength === 0 || taken !== idleness.taken) {
-    idleness.taken = taken;
+  const written = socket.bytesWritten - socket.writableLength;
+  const unsent = unsentBytes(socket);
+  const hasMoved = written !== idleness.written || unsent !== idleness.unsent;
+  if (!latest || latest.writableFinished || socket.writableLength === 0 || hasMoved) {
+    idleness.written = written;
+    idleness.unsent = unsent;
     idleness.stalledSweeps = 0;
     return false;
   }
