@@ -50,11 +50,13 @@ export type Verdict =
 
 export const failureOf = (verdict: Verdict): Failure | undefined => ('failure' in verdict ? verdict.failure : undefined);
 
+const shownStatus = (failure: Failure): number | undefined => (blamesAccount(failure) ? 502 : failure.status);
+
 /** The ending of a reply of events, as its row has it. @param failure what the account reported, or how the reply broke off */
 export function eventsEnding({ turn }: ReplyContext, outcome: Outcome, status: number, failure: Failure | undefined): Ending {
   const failed = outcome.kind === 'failed';
   // On a websocket an error frame has a status of its own.
-  const stated = failed && turn.client === 'websocket' && failure ? (blamesAccount(failure) ? 502 : failure.status) : undefined;
+  const stated = failed && turn.client === 'websocket' ? failure && shownStatus(failure) : undefined;
   const code = failure ? loggedCode(failure.error.code) : 'upstream_error';
   return {
     outcome,

@@ -53,7 +53,7 @@ export class TurnAttempts implements Recoverable {
   readonly #resources: TurnResources;
   readonly #sender: AttemptSender;
   readonly #failures: Failure[] = [];
-  /** Accounts that cannot take the turn over a websocket, and were not sent it. */
+  /** Accounts without websocket, which a turn without generation is not sent to. */
   readonly #skipped = new Set<string>();
   /** Why the account of the last attempt was chosen. */
   #why: Why | null = null;
@@ -194,10 +194,10 @@ export class TurnAttempts implements Recoverable {
     return (
       this.#mayRetry(failure, failure.status) ||
       this.#recovers(failure, account) ||
-      // Renewed and sent again, or told in our own words (Q3).
+      // The credential is renewed and the turn sent again. If that fails, the client gets upstream_error (Q3).
       failure.cause === 'credential' ||
       this.#socket?.isAtFault(failure) === true ||
-      // An error frame has a status of its own: that of an exhausted Pool is the gateway's (Q3).
+      // The loop compares the resets of all accounts, and the client gets the soonest (Q3).
       (this.turn.client === 'websocket' && failure.cause === 'quota' && this.demand.hard === undefined)
     );
   }

@@ -116,9 +116,10 @@ export function loggedCode(code: string | null): string {
 
 const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
 
-/** With one of these a provider blames the account: no client gets it (Q3). */
-const ACCOUNT_STATUSES: ReadonlySet<number | undefined> = new Set([401, 402, 403, 407]);
+/** 402 says that the account is unpaid. */
+const ACCOUNT_STATUSES: ReadonlySet<number | undefined> = new Set([...CREDENTIAL_STATUSES, 402]);
 
+/** Whether the provider's status blames the account. No client gets such a status (Q3). */
 export const blamesAccount = ({ status }: Failure): boolean => ACCOUNT_STATUSES.has(status);
 
 const CARRIER_CAUSES: Readonly<Record<CarrierFailure, FailureCause>> = {

@@ -1,4 +1,4 @@
-// The end of a turn whose answer cannot be written.
+// If writing an answer throws, the client's connection is closed.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -158,7 +158,7 @@ test('[Q34] in a long outage turns go on, and the pins that no longer fit into m
       const headers = { authorization: `Bearer ${FREE_KEY}` };
       return gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello', prompt_cache_key: cacheKey }, headers });
     };
-    // A promise of a lost pin that nobody handles would fail the test here, and end a process.
+    // An unhandled rejection of a lost pin would fail this test. In production it would end the process.
     for (let i = 0; i < 30; i++) assert.equal((await send(`key ${i}`)).status, 200);
     assert.ok(gate.count('pins_lost') > 0);
   });

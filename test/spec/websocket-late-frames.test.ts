@@ -22,7 +22,7 @@ interface Script {
   readonly late: readonly JsonObject[];
 }
 
-/** A Pool whose account follows the script; `sockets` are the connections that it had. */
+/** A gateway whose only account follows the script. `sockets` are the connections that the account accepted. */
 async function scripted(
   context: TestContext,
   { first, late }: Script,

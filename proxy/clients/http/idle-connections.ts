@@ -1,5 +1,4 @@
-// Client connections that do nothing, closed by a sweep: idle ones after the pauses between the turns of a session, and those whose client
-// does not read its answer.
+// Closes client connections without progress: idle ones after KEEP_ALIVE_MS, and those whose client does not read its answer after stalledMs.
 import type { Socket } from 'node:net';
 import type { Counters } from '../../metrics.ts';
 import { disableSocketTimeout, unsentBytes } from '../../node-internals.ts';
@@ -14,8 +13,9 @@ const SWEEP_MS = 5_000;
 interface Idleness {
   read: number;
   idleSweeps: number;
-  /** Bytes whose writes have ended, and those of the write under way that have not been sent. */
+  /** Bytes of all finished writes. */
   written: number;
+  /** Bytes of the current write that the system has not sent. */
   unsent: number;
   stalledSweeps: number;
 }

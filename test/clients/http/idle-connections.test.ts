@@ -9,7 +9,7 @@ import { IdleConnections } from '../../../proxy/clients/http/idle-connections.ts
 import { Counters } from '../../../proxy/metrics.ts';
 import { until } from '../../support/until.ts';
 
-/** A connection whose answer has begun, swept by hand. */
+/** A connection whose answer has begun. `sweep` runs the periodic check. */
 async function answering(context: TestContext) {
   context.mock.timers.enable({ apis: ['setInterval'] });
   const counters = new Counters();

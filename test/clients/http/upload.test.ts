@@ -1,4 +1,4 @@
-// A body that is passed on: whose silence counts while the account reads nothing.
+// An upload is refused as timed out only where its client is silent, not where the account is slow to read it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as requestTo } from 'node:http';
