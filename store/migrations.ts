@@ -154,6 +154,14 @@ const exchanges = `
   CREATE TABLE credential_imports (account TEXT NOT NULL, imported TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (account, imported));
 `;
 
+/**
+ * The program cuts digests of pins to their first characters. While nodes of the former version serve on, they do not know the pins of newer
+ * ones: clients then send a turn in full, and sessions may change their account.
+ */
+const shortDigests = `
+  UPDATE pins SET hash = substr(hash, 1, 16);
+`;
+
 export interface Step {
   /** For both engines. */
   readonly sql?: string;
@@ -190,6 +198,7 @@ export const migrations: readonly Step[] = [
   { sql: sessionOwners },
   { sql: exchanges },
   { postgres: RESERVE_LIMITS },
+  { sql: shortDigests },
 ];
 
 export interface MigrationOptions {

@@ -32,6 +32,12 @@ const LIFETIMES: Readonly<Record<PinKind, typeof DAY>> = {
 /** The kinds with new names in many turns: sessions and conversations. */
 const OFTEN_NEW: ReadonlySet<PinKind> = new Set<PinKind>(['header', 'cache_key', 'conversation']);
 
+/**
+ * Characters of a digest: 96 bits. They find any pin among billions, and nothing but the key itself would help to guess one. Whole digests
+ * take twice the pages of the store's index, which are half of what a pin costs.
+ */
+const DIGEST_CHARACTERS = 16;
+
 /** A turn that runs while more than these move may move its session back. */
 const MOVED_CAPACITY = 10_000;
 
@@ -77,7 +83,7 @@ export class PinCache {
   constructor(options: PinCacheOptions) {
     this.#options = options;
     const { store, clock, digest, shared, capacity } = options;
-    this.#writer = new PinWriter({ store, after: (ms, run) => clock.after(ms, run), digest: (text) => digest.of(text) });
+    this.#writer = new PinWriter({ store, after: (ms, run) => clock.after(ms, run), digest: (text) => shortDigest(digest, text) });
     this.#capacity = capacity;
     this.#pins = new LRUCache({ max: capacity });
     this.#texts = shared && new LRUCache({ max: capacity });
@@ -113,7 +119,7 @@ export class PinCache {
     if (known) return known;
     const absentUntil = this.#absent.get(name.text);
     if (absentUntil !== undefined && absentUntil > this.#options.clock.now()) return undefined;
-    const hash = this.#options.digest.of(name.text);
+    const hash = shortDigest(this.#options.digest, name.text);
     return this.#fromPreloaded(name.text, hash) ?? this.#fromStore(name, hash);
   }
 
@@ -121,7 +127,7 @@ export class PinCache {
   peek({ text }: PinName): Pin | undefined {
     const known = this.#inMemory(text);
     if (known || this.#preloaded.size === 0) return known;
-    return this.#fromPreloaded(text, this.#options.digest.of(text));
+    return this.#fromPreloaded(text, shortDigest(this.#options.digest, text));
   }
 
   /**
@@ -141,7 +147,7 @@ export class PinCache {
     this.#keep(text, pin, known);
     if (shared) return this.#share(shared, { kind, text }, pin, known);
     // A session is written once in many turns; the others with every turn.
-    if (kind === 'header') store.put({ hash: digest.of(text), ...pin });
+    if (kind === 'header') store.put({ hash: shortDigest(digest, text), ...pin });
     else this.#writer.put({ text, ...pin });
     return undefined;
   }
@@ -172,7 +178,7 @@ export class PinCache {
    * and the turn goes on.
    */
   #share({ save, move }: SharedPins, { kind, text }: PinName, pin: Pin, known: Pin | undefined): Promise<void> {
-    const hash = this.#options.digest.of(text);
+    const hash = shortDigest(this.#options.digest, text);
     if (OFTEN_NEW.has(kind)) this.#texts?.set(hash, text);
     const mayDiffer = known ? known.account !== pin.account : kind === 'header';
     const write = mayDiffer && OFTEN_NEW.has(kind) ? move : save;
@@ -229,3 +235,5 @@ export class PinCache {
     return pin;
   }
 }
+
+const shortDigest = (digest: KeyedDigest, text: string): string => digest.of(text).slice(0, DIGEST_CHARACTERS);

@@ -149,7 +149,7 @@ test('a database of schema version 4 is upgraded in place with its rows', async 
   assert.equal(await store.changes.cursor(), 2);
 });
 
-test('pins of schema version 3, which have kind, Pool and key beside their digest, are found by the digest', async (context) => {
+test('pins of schema version 3, which have kind, Pool and key beside a whole digest, are found by the beginning of the digest', async (context) => {
   const path = await database(context);
   await (await openStore(`sqlite:${path}`, { clock })).close();
   const connection = await Connection.open(path);
@@ -160,14 +160,15 @@ test('pins of schema version 3, which have kind, Pool and key beside their diges
       PRIMARY KEY (kind, pool, key_id, hash)
     );
     CREATE INDEX pins_oldest ON pins (expires_at);
-    INSERT INTO pins VALUES ('response', 'team', '', 'ab12', 'north', 10000);
+    INSERT INTO pins VALUES ('response', 'team', '', '0123456789abcdef0123456789abcdef0123456789a', 'north', 10000);
     DELETE FROM schema_version WHERE version = 4;
     ${BEFORE_COORDINATION}
   `);
   await connection.close();
   const store = await openStore(`sqlite:${path}`, { clock });
   context.after(() => store.close());
-  assert.deepEqual(await store.pins.find('ab12'), { hash: 'ab12', account: 'north', expires_at: 10_000 });
+  const hash = '0123456789abcdef';
+  assert.deepEqual(await store.pins.find(hash), { hash, account: 'north', expires_at: 10_000 });
 });
 
 test('a database of a newer program is refused and left as it is', async (context) => {
