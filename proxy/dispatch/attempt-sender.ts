@@ -40,8 +40,8 @@ export interface Sent {
   /** Before it is fitted to the account. */
   readonly body: Body;
   readonly continuation: Continuation;
-  /** Whether the turn would be tried again after this failure. */
-  readonly retryable: (failure: Failure) => boolean;
+  /** Whether the client does not get this failure as its answer. */
+  readonly keepsBack: (failure: Failure) => boolean;
 }
 
 const BEARER = /^bearer /i;
@@ -103,7 +103,7 @@ export class AttemptSender implements Confidential {
     return promptOf(this.sentBody);
   }
 
-  #send(lease: Lease, { cause, body, continuation, retryable }: Sent, own: AccountHeaders): Promise<Attempted> {
+  #send(lease: Lease, { cause, body, continuation, keepsBack }: Sent, own: AccountHeaders): Promise<Attempted> {
     const { turn, client, countOutput } = this.#request;
     const { account } = lease;
     const { counters, ownHeaders, continuity, observers } = this.#services;
@@ -125,7 +125,7 @@ export class AttemptSender implements Confidential {
       upload: this.#upload,
       known: this,
       countOutput,
-      retryable,
+      keepsBack,
       committed: (head) => {
         lease.answered();
         turn.committedAt ??= turn.now();

@@ -33,7 +33,7 @@ export interface AttemptOptions {
   readonly upload: Upload | undefined;
   readonly known: Confidential;
   readonly countOutput: (event: ReplyEvent) => void;
-  readonly retryable: (failure: Failure) => boolean;
+  readonly keepsBack: (failure: Failure) => boolean;
   readonly committed: ReplyContext['committed'];
   readonly observers: AttemptObservers;
   /** What the account's answer needs before the client gets it. */
@@ -66,7 +66,7 @@ class Attempt implements ReplyContext {
   readonly observers: AttemptObservers;
   readonly known: Confidential;
   readonly countOutput: (event: ReplyEvent) => void;
-  readonly retryable: (failure: Failure) => boolean;
+  readonly keepsBack: (failure: Failure) => boolean;
   readonly committed: ReplyContext['committed'];
   readonly followUp: ReplyContext['followUp'];
   readonly #options: AttemptOptions;
@@ -87,7 +87,7 @@ class Attempt implements ReplyContext {
     this.observers = options.observers;
     this.known = options.known;
     this.countOutput = options.countOutput;
-    this.retryable = options.retryable;
+    this.keepsBack = options.keepsBack;
     this.committed = options.committed;
     const { followUp } = options;
     if (followUp) {

@@ -1,31 +1,11 @@
 // Recovery of a turn after an account refused its ciphertext: where it goes on, and with which part of its body (Q10).
-import type { Demand } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Recovery } from '../sessions/ciphertext-refusal.ts';
 import type { Continuity } from '../sessions/continuity.ts';
-import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/failure.ts';
-import type { DispatchedKind } from '../turn/kinds.ts';
-import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
-import type { Body } from '../turn/turn.ts';
-
-/** The part of a turn's attempts that recovery reads and changes. */
-export interface Recoverable {
-  readonly turn: LiveTurn & { readonly kind: DispatchedKind };
-  readonly continuation: Continuation;
-  readonly demand: Demand;
-  readonly tried: ReadonlySet<string>;
-  /** What the following attempts begin with. */
-  body: Body;
-  /** What the last attempt sent of it. */
-  readonly sentBody: Body;
-  /** Whether it goes without its reasoning already: that is done once. */
-  resent: boolean;
-  /** Accounts that made its ciphertext and could not take the turn. */
-  readonly exhaustedMakers: Set<string>;
-}
+import type { TurnProgress } from './turn-progress.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -39,38 +19,38 @@ export class CiphertextRecovery {
   }
 
   /** Whether another attempt, or at least the advice to restart, answers this failure. */
-  helps(attempts: Recoverable, failure: Failure, account: string): boolean {
+  helps(progress: TurnProgress, failure: Failure, account: string): boolean {
     if (!this.#continuity.blamesCiphertext(failure.error.code)) return false;
-    return this.#recovery(attempts, failure, account).kind !== 'none';
+    return this.#recovery(progress, failure, account).kind !== 'none';
   }
 
   /**
    * Where `helps`: the lease to go on with; `gone` where the client left; undefined where the account's refusal is final.
    * @throws Refusal when the client has to restart its conversation
    */
-  async next(attempts: Recoverable, failure: Failure, account: string): Promise<Lease | 'gone' | undefined> {
-    await this.#continuity.lookUpMakers(attempts.sentBody, failure.error.param);
+  async next(progress: TurnProgress, failure: Failure, account: string): Promise<Lease | 'gone' | undefined> {
+    await this.#continuity.lookUpMakers(progress.sentBody, failure.error.param);
     for (;;) {
-      const recovery = this.#recovery(attempts, failure, account);
+      const recovery = this.#recovery(progress, failure, account);
       if (recovery.kind === 'none') return undefined;
       if (recovery.kind === 'restart') throw recovery.refusal;
       if (recovery.kind === 'move') {
-        const lease = await this.#leaseAt(recovery.account, attempts);
+        const lease = await this.#leaseAt(recovery.account, progress);
         if (lease) return lease;
-        attempts.exhaustedMakers.add(recovery.account);
+        progress.exhaustedMakers.add(recovery.account);
         continue;
       }
-      attempts.resent = true;
-      attempts.body = recovery.body;
-      return this.#leaseAt(account, attempts);
+      progress.resent = true;
+      progress.body = recovery.body;
+      return this.#leaseAt(account, progress);
     }
   }
 
-  #recovery(attempts: Recoverable, failure: Failure, account: string): Recovery {
-    const { turn, continuation, demand, tried, sentBody, resent, exhaustedMakers } = attempts;
+  #recovery(progress: TurnProgress, failure: Failure, account: string): Recovery {
+    const { turn, continuation, demand, tried, sentBody, resent, exhaustedMakers } = progress;
     // A compaction that the account has begun may be complete, and paid for.
     if (turn.kind.retry === 'before head' && failure.status === 200) return { kind: 'none' };
-    const pinned = demand.hard !== undefined || tried.size >= turn.pool.max_attempts;
+    const pinned = demand.hard !== undefined || progress.attempts >= turn.pool.max_attempts;
     const refused = {
       body: sentBody,
       param: failure.error.param,
@@ -84,7 +64,7 @@ export class CiphertextRecovery {
   }
 
   /** A lease at this very account, or undefined. */
-  async #leaseAt(account: string, { demand }: Recoverable): Promise<Lease | 'gone' | undefined> {
+  async #leaseAt(account: string, { demand }: TurnProgress): Promise<Lease | 'gone' | undefined> {
     try {
       const lease = await this.#selection.choose({ ...demand, hard: account }, NONE);
       return lease ?? 'gone';

@@ -12,8 +12,10 @@ import type { CloseReply } from './reply-context.ts';
 /** `json`: read, and edited by rules; sent once per attempt. `stream`: passed on unread, so that it can be sent once; null for no body. */
 export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: (() => Upload) | null };
 
+export type DispatchedTurn = LiveTurn & { readonly kind: DispatchedKind };
+
 export interface DispatchRequest {
-  readonly turn: LiveTurn & { readonly kind: DispatchedKind };
+  readonly turn: DispatchedTurn;
   readonly payload: Payload;
   readonly client: Client;
   readonly countOutput: (event: ReplyEvent) => void;

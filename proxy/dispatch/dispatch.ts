@@ -3,6 +3,7 @@ import type { Admission, Slot } from '../admission/admission.ts';
 import { clientGone, NO_ATTEMPTS } from '../turn/turn-result.ts';
 import { CiphertextRecovery } from './ciphertext-recovery.ts';
 import type { Dispatched, DispatchRequest } from './dispatch-request.ts';
+import { NextSteps } from './next-step.ts';
 import type { RetryBudgets } from './retry-budget.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
@@ -13,11 +14,12 @@ export interface DispatchOptions extends TurnServices {
 
 export class Dispatch {
   readonly #options: DispatchOptions;
-  readonly #recovery: CiphertextRecovery;
+  readonly #steps: NextSteps;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    this.#recovery = new CiphertextRecovery(options.continuity, options.selection);
+    const { continuity, selection, counters } = options;
+    this.#steps = new NextSteps({ selection, counters, recovery: new CiphertextRecovery(continuity, selection) });
   }
 
   /**
@@ -34,7 +36,7 @@ export class Dispatch {
 
   #attempts(request: DispatchRequest, slot: Slot): Promise<Dispatched> {
     const budget = this.#options.budgets.of(request.turn.pool.id);
-    return new TurnAttempts(this.#options, request, { slot, budget, recovery: this.#recovery }).run();
+    return new TurnAttempts(this.#options, request, { slot, budget, steps: this.#steps }).run();
   }
 
   #gone(): Dispatched {

@@ -145,9 +145,9 @@ export class EventReply implements EventReader {
 
   /** The reply begins with a refusal: another account is tried, or the client gets it. */
   #takeRefusal(event: ReplyEvent, data: JsonObject | undefined): void {
-    const { turn, known, retryable, sending } = this.#context;
+    const { turn, known, keepsBack, sending } = this.#context;
     const failure = data && inBandFailure(data, turn.now());
-    if (failure && retryable(failure)) {
+    if (failure && keepsBack(failure)) {
       sending().abort();
       this.#settle({ kind: 'failed', failure });
       return;

@@ -21,8 +21,8 @@ export interface ReplyContext {
   /** Counts the output that the client is shown, for the estimate of a turn that breaks off (Q18). */
   readonly countOutput: (event: ReplyEvent) => void;
   readonly sending: () => Sending;
-  /** Whether the turn would be tried again after this failure. */
-  readonly retryable: (failure: Failure) => boolean;
+  /** Whether the client does not get this failure as its answer. */
+  readonly keepsBack: (failure: Failure) => boolean;
   /** The reply is the turn's answer: no other attempt follows. @param head of a reply of events */
   readonly committed: (head?: HeldEvents) => void;
   /** What the answer needs before the client gets it; undefined where it needs nothing. @throws Refusal */

@@ -1,4 +1,4 @@
-// THE LOOP: the attempts of one turn, one account after another. The only place that decides what is tried again (Q6).
+// THE LOOP: the attempts of one turn, one account after another, until its client has an answer (Q6).
 
 import type { Why } from '../../store/rows.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
@@ -8,7 +8,7 @@ import type { Selection } from '../accounts/selection/selection.ts';
 import type { Slot } from '../admission/admission.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import { noteErrorClass } from '../turn/error-class.ts';
-import { type Failure, isRetryable } from '../turn/failure.ts';
+import type { Failure } from '../turn/failure.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
 import { safeParam } from '../turn/sanitise.ts';
 import type { Body } from '../turn/turn.ts';
@@ -17,11 +17,13 @@ import type { WebsocketSupport } from '../upstream/websocket-support.ts';
 import type { Attempted } from './attempt.ts';
 import type { AttemptCause } from './attempt-log.ts';
 import { AttemptSender, type SenderServices } from './attempt-sender.ts';
-import type { CiphertextRecovery, Recoverable } from './ciphertext-recovery.ts';
 import { clientError } from './client-error.ts';
-import { isCredentialRefused, renewCredential, resultOf } from './credential-renewal.ts';
-import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-request.ts';
+import type { DispatchEnd, Dispatched, DispatchedTurn, DispatchRequest } from './dispatch-request.ts';
+import { isQuotaOfAll, type NextStep, type NextSteps } from './next-step.ts';
+import { failureOf } from './reply-context.ts';
 import type { RetryBudget } from './retry-budget.ts';
+import { repeatAt, resultOf } from './same-account.ts';
+import type { TurnProgress } from './turn-progress.ts';
 import { anchorNotFound, prewarmImpossible, type TurnSocket, turnSocketOf } from './turn-socket.ts';
 
 export interface TurnServices extends SenderServices {
@@ -34,16 +36,16 @@ export interface TurnResources {
   readonly slot: Slot;
   /** Of the turn's Pool. */
   readonly budget: RetryBudget;
-  readonly recovery: CiphertextRecovery;
+  readonly steps: NextSteps;
 }
 
-/** `gone`: the client left. `none`: no account is left. */
-type Choice = Lease | 'gone' | 'none';
-
-export class TurnAttempts implements Recoverable {
-  readonly turn: DispatchRequest['turn'];
+export class TurnAttempts implements TurnProgress {
+  readonly turn: DispatchedTurn;
   readonly tried = new Set<string>();
   readonly exhaustedMakers = new Set<string>();
+  readonly hasJson: boolean;
+  readonly socket: TurnSocket | undefined;
+  readonly budget: RetryBudget;
   continuation!: Continuation;
   demand!: Demand;
   body: Body;
@@ -53,22 +55,22 @@ export class TurnAttempts implements Recoverable {
   readonly #resources: TurnResources;
   readonly #sender: AttemptSender;
   readonly #failures: Failure[] = [];
-  /** Accounts without websocket, which a turn without generation is not sent to. */
+  /** Of the accounts in `tried`, those where the turn has no meaning. */
   readonly #skipped = new Set<string>();
   /** Why the account of the last attempt was chosen. */
   #why: Why | null = null;
-  /** Undefined for a turn that goes over HTTP. */
-  readonly #socket: TurnSocket | undefined;
 
   constructor(services: TurnServices, request: DispatchRequest, resources: TurnResources) {
     const { turn, payload } = request;
     this.turn = turn;
+    this.hasJson = payload.kind === 'json';
     this.body = payload.kind === 'json' ? payload.work.body : {};
-    this.#socket = turnSocketOf(request, services.websockets);
+    this.socket = turnSocketOf(request, services.websockets);
+    this.budget = resources.budget;
     this.#services = services;
     this.#request = request;
     this.#resources = resources;
-    this.#sender = new AttemptSender(services, request, this.body, this.#socket);
+    this.#sender = new AttemptSender(services, request, this.body, this.socket);
   }
 
   /** Never rejects. One function for all that waits: each further one costs every turn a promise and a turn of the microtask queue. */
@@ -76,43 +78,32 @@ export class TurnAttempts implements Recoverable {
     const { turn } = this;
     let end: DispatchEnd | undefined;
     try {
-      const body = this.#request.payload.kind === 'json' ? this.body : undefined;
-      this.continuation = this.#preferLive(await this.#services.continuity.resume(turn, body));
+      this.continuation = this.#preferLive(await this.#services.continuity.resume(turn, this.hasJson ? this.body : undefined));
       this.#begin();
-      let recovered: Choice | undefined;
+      let next: NextStep = 'choose';
       while (!end) {
-        const lease = await (recovered ?? this.#choose());
+        const lease: Exclude<NextStep, 'choose'> = await (next === 'choose' ? this.#choose() : next);
         if (lease === 'gone') end = this.#gone(false);
-        else if (lease === 'none') end = this.#failed();
-        else if (lease.granted && !(await lease.granted)) {
-          // Another node probes this account.
+        else if (lease === 'end') end = this.#failed();
+        else if ((lease.granted && !(await lease.granted)) || this.socket?.skips(lease.account)) {
+          // Another node probes this account, or another turn has learnt meanwhile that it has no websocket.
           lease.end('neutral');
-          recovered = undefined;
-        } else if (this.#socket?.skips(lease.account)) {
-          lease.end('neutral');
-          this.#skip(lease);
-          recovered = undefined;
+          next = 'choose';
         } else {
-          this.tried.add(lease.account.id);
-          this.#why = recovered ? { ...lease.why, reason: 'ciphertext' } : lease.why;
+          const { account } = lease;
+          this.tried.add(account.id);
+          this.#why = next === 'choose' ? lease.why : { ...lease.why, reason: 'ciphertext' };
           let result: AttemptResult = 'neutral';
           let attempted: Attempted;
           try {
             attempted = await this.#attempt(lease, this.resent ? 'resend' : (this.#failures.at(-1)?.cause ?? 'first'));
-            if (this.#socket?.sendsAgain(attempted, lease.account)) attempted = await this.#attempt(lease, 'resend');
-            if (isCredentialRefused(attempted)) {
-              const isLast = this.#sender.isSpent || attempted.verdict.kind !== 'failed';
-              const resend = isLast ? undefined : (): Promise<Attempted> => this.#attempt(lease, 'resend');
-              ({ attempted, result } = await renewCredential(attempted, lease.account, this.#services.credentials, resend));
-            } else result = resultOf(attempted);
+            if (failureOf(attempted.verdict)) ({ attempted, result } = await this.#repeat(lease, attempted));
+            else result = resultOf(attempted);
           } finally {
             lease.end(isForeignModel(result, turn) ? 'neutral' : result);
           }
           const { verdict, status } = attempted;
-          if (verdict.kind === 'failed' && this.#socket?.skips(lease.account)) {
-            this.#skip(lease);
-            recovered = undefined;
-          } else if (verdict.kind === 'failed') recovered = await this.#next(verdict.failure, status, lease.account.id);
+          if (verdict.kind === 'failed') next = await this.#next(verdict.failure, status, lease);
           else if (verdict.kind === 'gone') end = this.#gone(verdict.shown);
           else if (verdict.kind === 'done') {
             const stored = turn.pendingWrites?.whenStored(turn, this.#services.counters);
@@ -130,6 +121,14 @@ export class TurnAttempts implements Recoverable {
     return { attempts: { rows: log.rows, account: account?.label ?? null, why: this.#why }, end };
   }
 
+  get attempts(): number {
+    return this.tried.size - this.#skipped.size;
+  }
+
+  get isSpent(): boolean {
+    return this.#sender.isSpent;
+  }
+
   get sentBody(): Body {
     return this.#sender.sentBody;
   }
@@ -139,9 +138,9 @@ export class TurnAttempts implements Recoverable {
     const { selection, counters } = this.#services;
     const onGone = (left: () => void): (() => void) => client.onGone(left);
     this.demand = selection.demand({ turn, continuation: this.continuation, slot: this.#resources.slot, onGone });
-    this.#resources.budget.turn(turn.now());
+    this.budget.turn(turn.now());
     counters.add('turns');
-    if (!this.#socket?.anchorIsGone) return;
+    if (!this.socket?.anchorIsGone) return;
     selection.requirePinned(this.demand);
     throw anchorNotFound();
   }
@@ -152,30 +151,25 @@ export class TurnAttempts implements Recoverable {
     return live === undefined || continuation.soft !== undefined ? continuation : { ...continuation, soft: live };
   }
 
-  /** After a failure: the lease to go on with, undefined where one has to be chosen, or `none`. */
-  async #next(failure: Failure, status: number | undefined, account: string): Promise<Choice | undefined> {
-    const { counters } = this.#services;
-    this.#failures.push(failure);
-    const recovered = this.#recovers(failure, account) ? await this.#resources.recovery.next(this, failure, account) : undefined;
-    const again = recovered !== undefined || this.#mayRetry(failure, status);
-    if (!again && !(await this.#rechecked(failure, status))) return 'none';
-    this.#resources.budget.retry(this.turn.now());
-    counters.add('retries');
-    return recovered;
+  /** Closes the accounts where the turn has no meaning. */
+  #skip(socket: TurnSocket): void {
+    const { pool, generation } = this.turn;
+    for (const { account: id } of pool.assignments) {
+      const account = generation.accounts.get(id);
+      if (!account || !socket.skips(account)) continue;
+      this.tried.add(id);
+      this.#skipped.add(id);
+    }
   }
 
-  #skip({ account }: Lease): void {
-    this.tried.add(account.id);
-    this.#skipped.add(account.id);
-  }
-
-  /** `none` only after an attempt: the client then gets that attempt's failure. @throws Refusal before the first attempt */
-  #choose(): Choice | Promise<Choice> {
-    const none = (thrown: unknown): 'none' => {
+  /** `end` only after an attempt: the client then gets that attempt's failure. @throws Refusal before the first attempt */
+  #choose(): Lease | 'end' | Promise<Lease | 'gone' | 'end'> {
+    const none = (thrown: unknown): 'end' => {
       if (!(thrown instanceof Refusal)) throw thrown;
-      if (this.#failures.length > 0) return 'none';
+      if (this.#failures.length > 0) return 'end';
       throw this.#skipped.size > 0 && thrown.code === 'no_eligible_account' ? prewarmImpossible() : thrown;
     };
+    if (this.socket?.skipsAccounts) this.#skip(this.socket);
     try {
       const choosing = this.#services.selection.choose(this.demand, this.tried);
       return choosing instanceof Promise ? choosing.then((lease) => lease ?? 'gone', none) : choosing;
@@ -186,46 +180,22 @@ export class TurnAttempts implements Recoverable {
 
   #attempt(lease: Lease, cause: AttemptCause): Promise<Attempted> {
     const { body, continuation } = this;
-    return this.#sender.send(lease, { cause, body, continuation, retryable: (failure) => this.#goesOn(failure, lease.account.id) });
+    const keepsBack = (failure: Failure): boolean => this.#resources.steps.keepsBack(this, failure, lease.account.id);
+    return this.#sender.send(lease, { cause, body, continuation, keepsBack });
   }
 
-  /** Whether the turn would be tried again after this failure. */
-  #goesOn(failure: Failure, account: string): boolean {
-    return (
-      this.#mayRetry(failure, failure.status) ||
-      this.#recovers(failure, account) ||
-      // The credential is renewed and the turn sent again. If that fails, the client gets upstream_error (Q3).
-      failure.cause === 'credential' ||
-      this.#socket?.isAtFault(failure) === true ||
-      // The loop compares the resets of all accounts, and the client gets the soonest (Q3).
-      (this.turn.client === 'websocket' && failure.cause === 'quota' && this.demand.hard === undefined)
-    );
+  #repeat(lease: Lease, failed: Attempted): ReturnType<typeof repeatAt> {
+    const { account } = lease;
+    const { credentials } = this.#services;
+    const resend = (): Promise<Attempted> => this.#attempt(lease, 'resend');
+    return repeatAt({ account, credentials, socket: this.socket, isSpent: () => this.isSpent, resend }, failed);
   }
 
-  /** @param status the account's, where a reply came */
-  #mayRetry(failure: Failure, status: number | undefined): boolean {
-    const { turn, tried } = this;
-    const { selection, counters } = this.#services;
-    if (!isRetryable(failure) || tried.size - this.#skipped.size >= turn.pool.max_attempts || this.#sender.isSpent) return false;
-    if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
-    if (!selection.hasCandidate(this.demand, tried)) return false;
-    if (this.#resources.budget.allows(turn.now())) return true;
-    counters.add('retries_withheld');
-    return false;
-  }
-
-  /** Whether the failure is about ciphertext, and another attempt or the advice to restart answers it. */
-  #recovers(failure: Failure, account: string): boolean {
-    return this.#request.payload.kind === 'json' && this.#resources.recovery.helps(this, failure, account);
-  }
-
-  /** Before a turn is refused for exhausted quota, the accounts with old evidence alone are asked for their usage again (Q8). */
-  async #rechecked(failure: Failure, status: number | undefined): Promise<boolean> {
-    if (failure.cause !== 'quota' || this.demand.hard !== undefined) return false;
-    const asking = this.#services.selection.recheck(this.demand, this.tried);
-    if (!asking) return false;
-    await asking;
-    return this.#mayRetry(failure, status);
+  #next(failure: Failure, status: number | undefined, { account }: Lease): NextStep | Promise<NextStep> {
+    // It has just said that it has no websocket.
+    if (this.socket?.skips(account)) return 'choose';
+    this.#failures.push(failure);
+    return this.#resources.steps.after(this, failure, status, account.id);
   }
 
   /** No account is left: the client gets the last failure, or the quota's reset of all accounts (Q3). */
@@ -235,9 +205,9 @@ export class TurnAttempts implements Recoverable {
     const param = safeParam(last.error.param);
     if (param !== null) turn.note('upstream_error_param', param);
     noteErrorClass(turn, last);
-    const anchorGone = this.#socket?.refusal(last);
+    const anchorGone = this.socket?.refusal(last);
     if (anchorGone) return { kind: 'refused', refusal: anchorGone };
-    const exhausted = last.cause === 'quota' && demand.hard === undefined ? this.#services.selection.refusal(demand) : undefined;
+    const exhausted = isQuotaOfAll(this, last) ? this.#services.selection.refusal(demand) : undefined;
     if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
     const answer = clientError(this.#failures, turn, this.#sender);
     return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };

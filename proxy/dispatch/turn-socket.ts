@@ -58,9 +58,14 @@ export class TurnSocket {
     return this.#anchor !== undefined && !this.slot.continues(this.#anchor, this.#anchorMode);
   }
 
-  /** Whether the turn has no meaning at this account: it generates nothing, and would go over HTTP. */
+  /** Whether the turn has a meaning at accounts with websocket alone: it generates nothing. */
+  get skipsAccounts(): boolean {
+    return this.#isPrewarm && this.#anchor === undefined;
+  }
+
+  /** Whether the turn has no meaning at this account, because it would go over HTTP. */
   skips(account: AccountConfig): boolean {
-    return this.#isPrewarm && this.#anchor === undefined && !this.#support.has(account);
+    return this.skipsAccounts && !this.#support.has(account);
   }
 
   /** Whether an attempt at this account goes out as a frame. @throws Refusal where the turn has no meaning over HTTP, or on a new socket */

@@ -97,7 +97,7 @@ export class WholeReply implements ByteReader {
   }
 
   #settle(body: Buffer): void {
-    const { turn, settle, retryable, committed, observers } = this.#context;
+    const { turn, settle, keepsBack, committed, observers } = this.#context;
     if (this.#refused) {
       settle({ kind: 'failed', failure: statusFailure(this.#head.status, this.#upstreamHeaders, body, turn.now()) });
       return;
@@ -110,7 +110,7 @@ export class WholeReply implements ByteReader {
     }
     const failure = failureIn(json, turn);
     const { relaysWholeAnswers } = turn.surface;
-    if (failure && (!relaysWholeAnswers || retryable(failure))) {
+    if (failure && (!relaysWholeAnswers || keepsBack(failure))) {
       settle({ kind: 'failed', failure });
       return;
     }

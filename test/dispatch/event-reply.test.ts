@@ -36,11 +36,11 @@ interface SceneOptions extends Omit<LiveTurnOptions, 'clock'>, ContextOptions {
 }
 
 /** A reply under way; by default of a native turn without rules. */
-async function scene({ sink: sinkOptions, observer, retryable, ...options }: SceneOptions = {}): Promise<Scene> {
+async function scene({ sink: sinkOptions, observer, keepsBack, ...options }: SceneOptions = {}): Promise<Scene> {
   const clock = new HandClock();
   const { turn, faults } = await requestedTurn(turnBody('hi'), { rules: [], ...options, clock });
   const sink = new RecordingSink(sinkOptions);
-  const context = new RecordingContext(turn, { ...(observer ? { observer } : {}), ...(retryable ? { retryable } : {}) });
+  const context = new RecordingContext(turn, { ...(observer ? { observer } : {}), ...(keepsBack ? { keepsBack } : {}) });
   const reply = new EventReply({ status: 200, headers: {} }, sink, context);
   return { reply, wire: new Wire(reply), sink, context, clock, faults };
 }
@@ -172,7 +172,7 @@ describe('[Q6] a refusal inside the head', () => {
   }
 
   test('that no other account may answer is shown as sent on native, after what was held', async () => {
-    const { wire, sink, reply, context } = await scene({ retryable: () => false });
+    const { wire, sink, reply, context } = await scene({ keepsBack: () => false });
     const refusal = failed('server_is_overloaded');
     await wire.read(CREATED + refusal);
     reply.end();
@@ -181,7 +181,7 @@ describe('[Q6] a refusal inside the head', () => {
   });
 
   test('[F1.8] [Q17] is one error event on public: the SDK sees no beginning of a reply that never was', async () => {
-    const { wire, sink, reply, context } = await withAllRules('public-responses', { retryable: () => false });
+    const { wire, sink, reply, context } = await withAllRules('public-responses', { keepsBack: () => false });
     await wire.read(CREATED + failed('server_is_overloaded', 'Down for bearer-of-north.'));
     reply.end();
     const shown = { message: 'Down for [redacted].', type: 'server_error', code: 'server_is_overloaded', param: null };
@@ -203,7 +203,7 @@ describe('[Q6] a refusal inside the head', () => {
   });
 
   test('[Q3] has lost what identifies the owner when it is shown', async () => {
-    const { wire, sink } = await scene({ retryable: () => false });
+    const { wire, sink } = await scene({ keepsBack: () => false });
     await wire.read(failed('server_error', 'Down for org-123456 and bearer-of-north.'));
     assert.match(sink.shownCalls[1] ?? '', /^event response\.failed .*"message":"Down for \[redacted\] and \[redacted\]\."/);
   });
@@ -573,7 +573,7 @@ describe('[Q15] a sink that makes its answer at the end', () => {
   });
 
   test('gets a failure event as sent, since its client gets an answer of ours', async () => {
-    const { wire, reply, sink, context } = await scene({ kind: 'public-responses', sink: collecting, retryable: () => false });
+    const { wire, reply, sink, context } = await scene({ kind: 'public-responses', sink: collecting, keepsBack: () => false });
     const error = { code: 'server_error', message: 'Down for org-123456.' };
     await wire.read(delta(1) + sse('error', { error }));
     reply.end();

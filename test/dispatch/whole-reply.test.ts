@@ -25,10 +25,10 @@ interface SceneOptions extends LiveTurnOptions, ContextOptions {
 }
 
 /** A reply after its head; by default a 200 to a native turn without rules. */
-async function scene({ status = 200, headers = {}, streams = true, observer, retryable, ...options }: SceneOptions = {}): Promise<Scene> {
+async function scene({ status = 200, headers = {}, streams = true, observer, keepsBack, ...options }: SceneOptions = {}): Promise<Scene> {
   const { turn, faults } = await requestedTurn(turnBody('hi'), { rules: [], ...options });
   const client = new RecordingClient({ streams });
-  const context = new RecordingContext(turn, { ...(observer ? { observer } : {}), ...(retryable ? { retryable } : {}) });
+  const context = new RecordingContext(turn, { ...(observer ? { observer } : {}), ...(keepsBack ? { keepsBack } : {}) });
   return { reply: new WholeReply(headers, { status, headers: { 'x-own': 'yes' } }, client, context), client, context, faults };
 }
 
@@ -140,7 +140,7 @@ describe('[Q3] [Q6] a refusal inside a 200', () => {
   }
 
   test('that no other account may answer is a native client’s answer, without its owner', async () => {
-    const { reply, context, client } = await scene({ retryable: () => false });
+    const { reply, context, client } = await scene({ keepsBack: () => false });
     receive(reply, refusal);
     assert.deepEqual([context.ended, context.commits], ['done failed 200 server_is_overloaded (server)', 1]);
     context.close();
@@ -150,7 +150,7 @@ describe('[Q3] [Q6] a refusal inside a 200', () => {
   test('is no answer on the compatible surface, and no observer sees it as one', async () => {
     const seen: unknown[] = [];
     const observer = { events: [], answer: (_source: unknown, json: JsonObject) => void seen.push(json) };
-    const { reply, context } = await scene({ kind: 'public-responses', streams: false, retryable: () => false, observer });
+    const { reply, context } = await scene({ kind: 'public-responses', streams: false, keepsBack: () => false, observer });
     receive(reply, refusal);
     assert.deepEqual([context.ended, seen], ['failed server server_is_overloaded', []]);
   });

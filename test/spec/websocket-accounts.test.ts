@@ -5,6 +5,7 @@ import type { JsonObject } from '../../proxy/turn/json.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
+import { turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 import { connect, type TestSocket } from '../support/websocket.ts';
 
@@ -368,6 +369,25 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     gate.upstream.closeSockets('south', 1001);
     gate.upstream.nextUpgrade('south', 'refuse upgrade 404');
     assert.deepEqual(refusedWith(await socket.turn(frameOf('hi', { generate: false }))), ['error', 426, 'websocket_upgrade_required']);
+  });
+
+  test(`a prewarm of ${path} does not wait for an account that has no websocket`, async () => {
+    await using full = await startGateway({
+      upstream: { accounts: ['north'] },
+      config: (draft) => {
+        draft.accounts[0].max_concurrent = 1;
+      },
+    });
+    using socket = await connect(full, path);
+    await full.reconfigure((draft) => {
+      draft.accounts[0].websocket = false;
+    });
+    full.upstream.next('north', 'stall before headers');
+    const running = full.send(NATIVE_SOCKET, { body: turnBody('hi') });
+    await full.upstream.stalled('north');
+    assert.deepEqual(refusedWith(await socket.turn(frameOf('hi', { generate: false }))), ['error', 426, 'websocket_upgrade_required']);
+    full.upstream.release();
+    assert.equal((await running).status, 200);
   });
 
   test(`[Q28] turns of an open ${path} go over HTTP once their account is set to websocket: false`, async () => {

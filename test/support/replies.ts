@@ -221,7 +221,7 @@ export class RecordingClient implements Client {
 export interface ContextOptions {
   readonly observer?: ReplyObserver;
   /** By default as dispatch decides where accounts are left: by the cause. */
-  readonly retryable?: (failure: Failure) => boolean;
+  readonly keepsBack?: (failure: Failure) => boolean;
 }
 
 /** What a reply has of its attempt, and what it did with it. */
@@ -230,15 +230,15 @@ export class RecordingContext implements ReplyContext {
   readonly counters = new Counters();
   readonly observers: AttemptObservers;
   readonly known: Confidential = { secrets: () => ['bearer-of-north'], prompt: () => 'a prompt' };
-  readonly retryable: (failure: Failure) => boolean;
+  readonly keepsBack: (failure: Failure) => boolean;
   readonly account = new Account();
   readonly verdicts: Verdict[] = [];
   readonly counted: string[] = [];
   commits = 0;
 
-  constructor(turn: LiveTurn, { observer, retryable = isRetryable }: ContextOptions = {}) {
+  constructor(turn: LiveTurn, { observer, keepsBack = isRetryable }: ContextOptions = {}) {
     this.turn = turn;
-    this.retryable = retryable;
+    this.keepsBack = keepsBack;
     const types = (observer?.events ?? []).map((type) => type.replace('<agent>', turn.wire.agent));
     this.observers = new AttemptObservers(observer ? [observer] : [], new Set(types), {
       turn,

@@ -86,7 +86,7 @@ describe('after an event reply with the rules of the product', () => {
   async function collected(text: string, options: LiveTurnOptions = {}): Promise<unknown> {
     const { turn } = await requestedTurn(turnBody('hi', { stream: false }), { kind: 'public-responses', ...options });
     const client = new RecordingClient({ streams: false });
-    const context = new RecordingContext(turn, { retryable: () => false });
+    const context = new RecordingContext(turn, { keepsBack: () => false });
     const reply = new EventReply({ status: 200, headers: {} }, new CollectSink(turn, client), context);
     await new Wire(reply).read(text);
     reply.end();

@@ -1,0 +1,80 @@
+// What follows a failed attempt. A reply asks before its client gets the failure, the loop of attempts afterwards; both answers are made here (Q6).
+import type { Lease } from '../accounts/selection/lease.ts';
+import type { Selection } from '../accounts/selection/selection.ts';
+import type { Counters } from '../metrics.ts';
+import { type Failure, isRetryable } from '../turn/failure.ts';
+import type { CiphertextRecovery } from './ciphertext-recovery.ts';
+import type { TurnProgress } from './turn-progress.ts';
+
+/** A lease to go on with; `gone`: the client left; `choose`: any account that is left; `end`: the client gets an error. */
+export type NextStep = Lease | 'gone' | 'choose' | 'end';
+
+export interface NextStepServices {
+  readonly selection: Selection;
+  readonly recovery: CiphertextRecovery;
+  readonly counters: Counters;
+}
+
+export class NextSteps {
+  readonly #services: NextStepServices;
+
+  constructor(services: NextStepServices) {
+    this.#services = services;
+  }
+
+  /** Whether the client does not get this failure as its answer: the turn is tried again, or answered in words of the gateway. */
+  keepsBack(progress: TurnProgress, failure: Failure, account: string): boolean {
+    return this.#mayRetry(progress, failure, failure.status) || this.#recovers(progress, failure, account) || isReworded(progress, failure);
+  }
+
+  /**
+   * After the last attempt at an account.
+   * @param status of the account's reply, where one came
+   * @throws Refusal when the client has to restart its conversation
+   */
+  async after(progress: TurnProgress, failure: Failure, status: number | undefined, account: string): Promise<NextStep> {
+    const { recovery, counters } = this.#services;
+    const recovered = this.#recovers(progress, failure, account) ? await recovery.next(progress, failure, account) : undefined;
+    const again =
+      recovered !== undefined || this.#mayRetry(progress, failure, status) || (await this.#mayAfterRecheck(progress, failure, status));
+    if (!again) return 'end';
+    progress.budget.retry(progress.turn.now());
+    counters.add('retries');
+    return recovered ?? 'choose';
+  }
+
+  #mayRetry(progress: TurnProgress, failure: Failure, status: number | undefined): boolean {
+    const { turn, demand, tried, budget } = progress;
+    const { selection, counters } = this.#services;
+    if (!isRetryable(failure) || progress.attempts >= turn.pool.max_attempts || progress.isSpent) return false;
+    if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
+    if (!selection.hasCandidate(demand, tried)) return false;
+    if (budget.allows(turn.now())) return true;
+    counters.add('retries_withheld');
+    return false;
+  }
+
+  /** Whether the failure is about ciphertext, and another attempt or the advice to restart answers it. */
+  #recovers(progress: TurnProgress, failure: Failure, account: string): boolean {
+    return progress.hasJson && this.#services.recovery.helps(progress, failure, account);
+  }
+
+  /** Before a turn is refused for exhausted quota, the accounts with old evidence alone are asked for their usage again (Q8). */
+  async #mayAfterRecheck(progress: TurnProgress, failure: Failure, status: number | undefined): Promise<boolean> {
+    if (!isQuotaOfAll(progress, failure)) return false;
+    const asking = this.#services.selection.recheck(progress.demand, progress.tried);
+    if (!asking) return false;
+    await asking;
+    return this.#mayRetry(progress, failure, status);
+  }
+}
+
+/** Whether all accounts count for the answer: a hard pin leaves one. */
+export const isQuotaOfAll = ({ demand }: Pick<TurnProgress, 'demand'>, { cause }: Failure): boolean =>
+  cause === 'quota' && demand.hard === undefined;
+
+/** No client gets a failure that is the credential's or the socket's. On a websocket quota is stated with the soonest reset of all accounts (Q3). */
+const isReworded = (progress: TurnProgress, failure: Failure): boolean =>
+  failure.cause === 'credential' ||
+  progress.socket?.isAtFault(failure) === true ||
+  (progress.turn.client === 'websocket' && isQuotaOfAll(progress, failure));

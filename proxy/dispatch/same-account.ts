@@ -1,0 +1,57 @@
+// After a failed attempt: the same request at the same account again, once over another connection and once with a renewed credential (Q5, Q9, Q28).
+import type { AttemptResult } from '../accounts/health/account-health.ts';
+import type { Failure } from '../turn/failure.ts';
+import type { AccountConfig } from '../turn/settings.ts';
+import type { AccountCredentials } from '../upstream/account-credentials.ts';
+import type { Attempted } from './attempt.ts';
+import { failureOf } from './reply-context.ts';
+import type { TurnSocket } from './turn-socket.ts';
+
+/** The last attempt at an account, and what it says about the account's health. */
+export interface Judged {
+  readonly attempted: Attempted;
+  readonly result: AttemptResult;
+}
+
+export interface SameAccount {
+  readonly account: AccountConfig;
+  readonly credentials: AccountCredentials;
+  /** Undefined for a turn that goes over HTTP. */
+  readonly socket: TurnSocket | undefined;
+  /** Whether the request has a body that can be sent once, and was. */
+  readonly isSpent: () => boolean;
+  /** Sends the request again. */
+  readonly resend: () => Promise<Attempted>;
+}
+
+/** A client that left and a refusal of the gateway's own say nothing about the account. */
+export function resultOf({ verdict }: Attempted): AttemptResult {
+  return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
+}
+
+/** @param failed an attempt with a failure, before which the client may have seen a part of the reply */
+export async function repeatAt({ account, credentials, socket, isSpent, resend }: SameAccount, failed: Attempted): Promise<Judged> {
+  const attempted = socket?.sendsAgain(failed, account) ? await resend() : failed;
+  const refused = refusedCredential(attempted);
+  if (!refused) return { attempted, result: resultOf(attempted) };
+  const renewal = await credentials.refused(account, attempted.authorization);
+  const isShown = attempted.verdict.kind !== 'failed';
+  if (renewal === 'failed') {
+    // The token endpoint did not answer, so it is unknown whether the account has to log in.
+    const failure: Failure = { ...refused, cause: 'connect' };
+    return { attempted: isShown ? attempted : { ...attempted, verdict: { kind: 'failed', failure } }, result: failure };
+  }
+  if (renewal !== 'renewed') return { attempted, result: refused };
+  // The credential was at fault, and has been replaced.
+  if (isShown || isSpent()) return { attempted, result: 'neutral' };
+  const again = await resend();
+  // Refused again: the account has to log in, unless its operator has done so meanwhile.
+  const imported = failureOf(again.verdict)?.status === 401 && (await credentials.reimported(account));
+  return { attempted: again, result: imported ? 'neutral' : resultOf(again) };
+}
+
+/** The failure of an attempt whose credential was refused and may be renewed. */
+function refusedCredential({ verdict, authorization }: Attempted): Failure | undefined {
+  const failure = failureOf(verdict);
+  return failure?.cause === 'credential' && failure.status === 401 && authorization !== undefined ? failure : undefined;
+}
