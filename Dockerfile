@@ -33,5 +33,5 @@ EXPOSE 4000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=5s \
   CMD ["node", "--eval", "fetch('http://127.0.0.1:4001/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Node is process 1, so that a stop signal reaches the server directly.
-ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--no-memory-reducer", "proxy/main.ts"]
+ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--no-memory-reducer", "--external-memory-accounted-in-global-limit", "--initial-old-space-size=64", "--no-parallel-scavenge", "proxy/main.ts"]
 CMD ["serve"]
