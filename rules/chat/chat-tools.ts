@@ -36,13 +36,17 @@ function flatTools(tools: readonly Json[]): readonly Json[] {
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
 
+/** A strict schema has to say that there is nothing else. */
+const NO_STRICT_PARAMETERS: JsonObject = { ...NO_PARAMETERS, required: [], additionalProperties: false };
+
 /** What Chat takes for granted is written out: without a word, a function of Responses is strict, and must have parameters. */
 function flatFunction(tool: JsonObject, path: string): JsonObject {
   const inside = wrappedFunction(tool);
   if (!inside) throw invalidRequest(`${path}.function`, 'must be an object');
   if (!isText(inside.name)) throw invalidRequest(`${path}.function.name`, 'must be a non-blank string');
-  const parameters = isAbsent(inside.parameters) ? NO_PARAMETERS : inside.parameters;
-  return { ...inside, type: 'function', parameters, strict: isStrict(tool) };
+  const strict = isStrict(tool);
+  const none = strict ? NO_STRICT_PARAMETERS : NO_PARAMETERS;
+  return { ...inside, type: 'function', parameters: isAbsent(inside.parameters) ? none : inside.parameters, strict };
 }
 
 const TOOL_MEMBERS: ReadonlySet<string> = new Set(['type', 'custom']);

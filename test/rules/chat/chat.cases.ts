@@ -336,6 +336,13 @@ export const CHAT_TOOLS: readonly Case[] = [
       parameters: { type: 'object', properties: {} },
     },
   ),
+  ...[{}, { parameters: null }].map((members) =>
+    flattened(
+      `a strict function with ${JSON.stringify(members)}`,
+      { type: 'function', function: { name: 'f', strict: true, ...members } },
+      { type: 'function', name: 'f', strict: true, parameters: SCHEMA },
+    ),
+  ),
   flattened('a custom tool', CUSTOM, FLAT_CUSTOM),
   flattened('a custom tool with all members', custom({ description: 'd', format: grammar({}) }), {
     ...FLAT_CUSTOM,

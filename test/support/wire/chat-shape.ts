@@ -164,5 +164,7 @@ export function withChatDefaults(dispatch: JsonObject): JsonObject {
 
 function withDefaults(tool: Json): Json {
   if (!isObject(tool) || tool.type !== 'function') return tool;
-  return { ...tool, strict: tool.strict === true, parameters: tool.parameters ?? { type: 'object', properties: {} } };
+  const strict = tool.strict === true;
+  const none = { type: 'object', properties: {}, ...(strict ? { required: [], additionalProperties: false } : {}) };
+  return { ...tool, strict, parameters: tool.parameters ?? none };
 }
