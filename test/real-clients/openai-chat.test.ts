@@ -61,7 +61,9 @@ test('the stream helper follows texts, refusals, and calls of both kinds to the 
   assert.ok(deltas.length > 1);
 
   const refused = clientOf(gate).chat.completions.stream({ model: 'model-a', messages: said('decline') });
-  assert.match((await refused.finalMessage()).refusal ?? '', /declines/);
+  const { content, refusal } = await refused.finalMessage();
+  assert.match(refusal ?? '', /declines/);
+  assert.equal(content, null);
 });
 
 test('the tool runner calls functions and goes on with their results, collected and streamed', async () => {

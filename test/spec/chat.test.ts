@@ -42,7 +42,8 @@ function assembled(chunks: readonly Chunk[]): Chunk {
   for (const { choices } of chunks) {
     for (const { delta } of choices ?? []) {
       if (delta.role) message.role = delta.role;
-      for (const member of ['content', 'refusal']) if (delta[member]) message[member] = (message[member] ?? '') + delta[member];
+      for (const member of ['content', 'refusal'])
+        if (typeof delta[member] === 'string') message[member] = (message[member] ?? '') + delta[member];
       for (const { index, ...call } of delta.tool_calls ?? []) {
         message.tool_calls ??= [];
         message.tool_calls[index] ??= {};

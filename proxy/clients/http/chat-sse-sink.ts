@@ -1,7 +1,17 @@
 // The SSE stream of Chat Completions: Responses events become chunks, their deltas without being parsed (D4, F1.9, Q24).
 import type { ServerResponse } from 'node:http';
 import { LIFECYCLE } from '../../dispatch/hold.ts';
-import { CALLS, callId, chatUsage, completionName, finishReason, isCall, saidIn, statedByProvider } from '../../turn/chat-completion.ts';
+import {
+  CALLS,
+  callId,
+  chatUsage,
+  completionName,
+  finishReason,
+  isCall,
+  type Said,
+  saidIn,
+  statedByProvider,
+} from '../../turn/chat-completion.ts';
 import { asList, isObject, type Json, type JsonObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
@@ -52,10 +62,10 @@ export class ChatSseSink extends KeepaliveSseSink {
     if (this.#state !== 'open') return;
     switch (event.type) {
       case 'response.output_text.delta':
-        this.#say(this.#chunks.content, this.#delta.of(event));
+        this.#say('content', this.#delta.of(event));
         break;
       case 'response.refusal.delta':
-        this.#say(this.#chunks.refusal, this.#delta.of(event));
+        this.#say('refusal', this.#delta.of(event));
         break;
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
@@ -91,11 +101,12 @@ export class ChatSseSink extends KeepaliveSseSink {
     super.close([], outcome);
   }
 
-  #say(chunk: DeltaChunk, text: Buffer | undefined): void {
+  #say(type: Said['type'], text: Buffer | undefined): void {
     if (!text) return;
-    this.#begin('');
+    // A message that begins with a refusal has no content, as in a collected answer.
+    this.#begin(type === 'content' ? '' : null);
     this.#said = true;
-    this.#chunk(chunk, text);
+    this.#chunk(this.#chunks[type], text);
   }
 
   #write(call: Call | undefined, text: Buffer | undefined): void {
@@ -133,7 +144,7 @@ export class ChatSseSink extends KeepaliveSseSink {
   /** Writes what came without deltas: some providers send finished items alone. */
   #complete(item: JsonObject, index: Json | undefined): void {
     if (item.type === 'message') {
-      if (!this.#said) for (const { type, text } of saidIn(item)) this.#say(this.#chunks[type], encoded(text));
+      if (!this.#said) for (const { type, text } of saidIn(item)) this.#say(type, encoded(text));
       this.#said = false;
     } else if (isCall(item.type)) {
       const call = this.#calls.get(index) ?? this.#open(item, index);
