@@ -46,12 +46,17 @@ function lowerValue(kind: KeywordKind, keyword: string, value: Json, within: Pos
       return value;
     case 'schema':
       if (keyword === 'additionalProperties' && typeof value === 'boolean') return value;
-      return isList(value) ? mapList(value, (one) => lowerNested(one, within)) : lowerNested(value, within);
+      return isList(value) ? lowerTuple(value, within) : lowerNested(value, within);
     case 'list':
       return isList(value) ? mapList(value, (one) => lowerNested(one, within)) : value;
     case 'map':
       return isObject(value) ? mapMembers(value, (one) => lowerNested(one, within)) : value;
   }
+}
+
+/** The backend takes one schema for all items: a tuple, in its older spelling, becomes a choice among its members. */
+function lowerTuple(members: readonly Json[], within: Position): JsonObject {
+  return members.length === 0 ? {} : { anyOf: members.map((one) => lowerNested(one, within)) };
 }
 
 function lowerNested(value: Json, position: Position): Json {

@@ -147,7 +147,12 @@ export const LOWERINGS: readonly Lowering[] = [
   nested('an object has properties', { type: 'object' }, { type: 'object', properties: {} }),
   nested('an array has items', { type: 'array' }, { type: 'array', items: {} }),
   nested('a union has both', { type: ['object', 'array', 'null'] }, { type: ['object', 'array', 'null'], properties: {}, items: {} }),
-  nested('a tuple is lowered in place', { items: [{ title: 't' }, true] }, { type: 'array', items: [{}, {}] }),
+  nested(
+    'a tuple becomes a choice',
+    { type: 'array', minItems: 2, maxItems: 2, items: [{ type: 'number', minimum: 0 }, true] },
+    { type: 'array', items: { anyOf: [{ type: 'number' }, {}] } },
+  ),
+  nested('an empty tuple is any array', { items: [] }, { type: 'array', items: {} }),
   nested(
     'nulls count as absent',
     { type: null, properties: null, items: { type: 'string' } },

@@ -48,7 +48,8 @@ function accepted(schema: Json | undefined, where: string): void {
     if (kind === 'map') for (const one of Object.values(value as object)) accepted(one as Json, where);
     if (kind === 'list' && Array.isArray(value)) for (const one of value) accepted(one, where);
     if (kind === 'schema' && !(keyword === 'additionalProperties' && typeof value === 'boolean')) {
-      for (const one of Array.isArray(value) ? value : [value]) accepted(one, where);
+      assert.ok(!Array.isArray(value), where);
+      accepted(value, where);
     }
   }
 }
