@@ -56,6 +56,7 @@ import { closingError } from './reply/closing-error.ts';
 import { fillOutput } from './reply/fill-output.ts';
 import { hideQuota } from './reply/hide-quota.ts';
 import { publicModel } from './reply/public-model.ts';
+import { publicUser } from './reply/public-user.ts';
 import { turnMetadata } from './reply/turn-metadata.ts';
 import { usage } from './reply/usage.ts';
 import { customTools } from './tools/custom-tools.ts';
@@ -141,6 +142,7 @@ export const RULES: readonly Rule[] = [
   dropFields, // per attempt, before the marker, which no setting may remove
   liteMarker, // per attempt, the last edit
   fullRejection, // replaces a refusal before dispatch answers it
+  publicUser, // reply: after usage; not beside publicModel, because it reads the body
   usage, // reply: first, so that it reads what the provider sent
   transcriptionUsage, // reply: the same
 ];

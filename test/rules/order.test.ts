@@ -84,6 +84,7 @@ const PAIRS: readonly string[] = [
   'image-answer > fill-output: [Q15] an empty output is filled before its image is looked for',
   'image-answer > usage: [Q18] usage is read before any other rule has edited the reply',
   'fill-output > namespace-restoration: [Q15] items are collected as clients get them',
+  'public-user > usage: [Q18] usage is read before any other rule has edited the reply',
   'public-model > usage: [Q18] usage is read before any other rule has edited the reply',
   'compaction-answer > usage: [Q18] an invalid compaction was paid for as well',
   'fill-output > usage: [Q18] usage is read before any other rule has edited the reply',

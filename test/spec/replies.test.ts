@@ -164,3 +164,26 @@ test('[D2] a completed response without output is filled from what its stream ha
   const { text } = await gate.send(NATIVE, { body: asks(true) });
   assert.deepEqual(eventsOf(text).at(-1)?.data.response.output, []);
 });
+
+test('[Q15] a response names the user whom its client named, and never the account’s own', async () => {
+  const owner = { safety_identifier: 'user-of-the-owner', user: 'owner@example' };
+  const response = { id: 'resp_1', model: 'model-a', status: 'completed', output: [], ...owner };
+  const reply = ['response.created', 'response.in_progress', 'response.completed'].map((type, sequence_number) => ({
+    type,
+    sequence_number,
+    response,
+  }));
+  for (const [members, expected] of [
+    [{}, { safety_identifier: null, user: null }],
+    [{ safety_identifier: 'mine' }, { safety_identifier: 'mine', user: null }],
+    [{ user: 'me' }, { safety_identifier: null, user: 'me' }],
+  ] as const) {
+    for (const stream of [true, false]) {
+      gate.upstream.next('north', replyEvents(reply));
+      const { text, json } = await gate.send(PUBLIC, { body: { ...asks(stream), ...members } });
+      const seen = stream ? eventsOf(text).flatMap(({ data }) => data.response ?? []) : [json];
+      assert.equal(seen.length, stream ? 3 : 1);
+      for (const { safety_identifier, user } of seen) assert.deepEqual({ safety_identifier, user }, expected);
+    }
+  }
+});

@@ -26,7 +26,7 @@ async function finalResponse(options: TurnOptions) {
 test('the rules that have both phases are known', () => {
   assert.deepEqual(
     BOTH.map(({ name }) => name),
-    ['public-model', 'fill-output', 'namespace-restoration', 'usage'],
+    ['public-model', 'fill-output', 'namespace-restoration', 'public-user', 'usage'],
   );
 });
 

@@ -1,0 +1,32 @@
+// Public answers and lifecycle events name the user whom the client named, not the owner of the account (S4, Q15).
+
+import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { isObject } from '../../proxy/turn/json.ts';
+import { rule } from '../../proxy/turn/rule.ts';
+import { PUBLIC_RESPONSES } from '../route-groups.ts';
+
+/** The members of a response that repeat those of the request. A provider of personal accounts states the account's own user there. */
+const USER_MEMBERS = ['safety_identifier', 'user'] as const;
+
+/** What the client sent of them. */
+type Named = Readonly<Record<(typeof USER_MEMBERS)[number], Json>>;
+
+export const publicUser = rule<Named>({
+  name: 'public-user',
+  routes: PUBLIC_RESPONSES,
+  request: ({ body }) => ({ safety_identifier: body.safety_identifier ?? null, user: body.user ?? null }),
+  events: ['response.created', 'response.queued', 'response.in_progress', 'response.completed', 'response.incomplete', 'response.failed'],
+  event(event, named) {
+    const { response } = event.data;
+    if (!isObject(response)) return event;
+    const own = withUser(response, named);
+    return own === response ? event : { ...event, data: { ...event.data, response: own } };
+  },
+  answer: withUser,
+});
+
+/** The same object where it names nobody else. A member that the provider left out stays absent. */
+function withUser(response: JsonObject, named: Named): JsonObject {
+  const others = USER_MEMBERS.filter((member) => response[member] !== undefined && response[member] !== named[member]);
+  return others.length === 0 ? response : { ...response, ...Object.fromEntries(others.map((member) => [member, named[member]])) };
+}
