@@ -29,6 +29,7 @@ import { backendShape } from './dialect/backend-shape.ts';
 import { dialectShape } from './dialect/dialect-shape.ts';
 import { dropFields } from './dialect/drop-fields.ts';
 import { fullRejection } from './dialect/full-rejection.ts';
+import { jsonMention } from './dialect/json-mention.ts';
 import { liftInstructions } from './dialect/lift-instructions.ts';
 import { liteMarker, markerHeader } from './dialect/lite-marker.ts';
 import { liteRewrite } from './dialect/lite-rewrite.ts';
@@ -134,6 +135,7 @@ export const RULES: readonly Rule[] = [
   chatSettings, // after every rule that reads effort and caps by Chat's names
   lowerSchemas, // before Lite moves the tools
   liftInstructions, // Full only
+  jsonMention, // reads what was lifted
   requestCompression, // an edit, so that no refused turn pays for it; before Lite, whose own items hold no outputs (F7)
   liteRewrite, // an edit, because compression is one; Lite only
   backendShape, // an edit too: after every rule that edits reasoning and include

@@ -77,6 +77,8 @@ const PAIRS: readonly string[] = [
   'effort-alias > chat-settings: [F4.7] the alias reads what the policy read',
   'chat-tools > lower-schemas: [F5.1] flat functions are lowered',
   'chat-messages > lift-instructions: [F1.1] items are lifted',
+  'lift-instructions > json-mention: [F1.1] what was lifted is read',
+  'chat-text > json-mention: [Q24] the format of Chat is read as one of Responses',
   'chat-messages > lite-rewrite: [F2.5] items are rewritten',
   'transcription-fields > transcription-lists: [Q23] a field is known before its list is read',
   'language-detection > transcription-usage: [Q18] usage is read before any other rule has edited the reply',

@@ -92,3 +92,59 @@ export const LIFT: readonly Case[] = [
     body: { input: [message('system', 'Be brief.'), user] },
   },
 ];
+
+const JSON_MODE = { format: { type: 'json_object' } };
+const reminder = text('Answer in JSON, as the instructions say.');
+
+/** Behind the lifting: in JSON mode providers want the word in a message of `input`. */
+export const JSON_MENTION: readonly Case[] = [
+  {
+    name: '[F1.1] JSON mode whose only mention is lifted has it in the first user message too',
+    options,
+    body: { text: JSON_MODE, input: [message('system', 'Reply in json.'), user, message('assistant', 'x'), message('user', 'more')] },
+    changes: {
+      instructions: 'Reply in json.',
+      input: [message('user', [text('hi'), reminder]), message('assistant', 'x'), message('user', 'more')],
+    },
+  },
+  {
+    name: '[F1.1] JSON mode of Chat too',
+    options: { kind: 'chat' },
+    body: { text: JSON_MODE, input: [message('system', 'Reply in JSON.'), user] },
+    changes: { instructions: 'Reply in JSON.', input: [message('user', [text('hi'), reminder])] },
+  },
+  {
+    name: '[F1.1] a content that is a string becomes a part beside it',
+    options,
+    body: { text: JSON_MODE, input: [message('system', 'Reply in JSON.'), { role: 'user', content: 'hi' }] },
+    changes: { instructions: 'Reply in JSON.', input: [{ role: 'user', content: [text('hi'), reminder] }] },
+  },
+  {
+    name: '[F1.1] a mention in any message of input is enough',
+    options,
+    body: { text: JSON_MODE, input: [message('system', 'Reply in JSON.'), user, message('assistant', '{"Json": 1}')] },
+    changes: { instructions: 'Reply in JSON.', input: [user, message('assistant', '{"Json": 1}')] },
+  },
+  {
+    name: '[F1.1] without any mention the provider says what is missing',
+    options,
+    body: { text: JSON_MODE, input: [message('system', 'Be brief.'), user] },
+    changes: { instructions: 'Be brief.', input: [user] },
+  },
+  {
+    name: '[F1.1] other formats need no mention',
+    options,
+    body: { text: { format: { type: 'text' } }, input: [message('system', 'Reply in JSON.'), user] },
+    changes: { instructions: 'Reply in JSON.', input: [user] },
+  },
+  {
+    name: '[F1.1] in Lite the mention stays where it is',
+    options: { ...options, model: { mode: LITE } },
+    body: { text: JSON_MODE, input: [message('system', 'Reply in JSON.'), user] },
+  },
+  {
+    name: '[Q32] native turns are not looked at',
+    options: { kind: 'responses' },
+    body: { text: JSON_MODE, instructions: 'Reply in JSON.', input: [user] },
+  },
+];
