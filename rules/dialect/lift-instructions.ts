@@ -1,10 +1,12 @@
 // Moves system and developer texts of the compatible surface to top-level instructions in Full (F1.1, Q32, Q33).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isList, isObject } from '../../proxy/turn/json.ts';
+import { asList, isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
+import { isCompaction } from '../../proxy/turn/kinds.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
+import { userMessage } from '../helpers/user-message.ts';
 import { COMPATIBLE_TURNS } from '../route-groups.ts';
 
 /** In Lite they stay in place: Lite sends instructions as developer messages anyway. Native turns keep theirs (Q32). */
@@ -12,24 +14,37 @@ export const liftInstructions = rule({
   name: 'lift-instructions',
   routes: COMPATIBLE_TURNS,
   request({ body }, turn) {
-    if (turn.model?.mode?.effective === 'full') lift(body);
+    if (turn.model?.mode?.effective !== 'full') return;
+    const lifted = lift(body);
+    if (lifted && !isCompaction(turn.route.kind)) keepInput(body);
   },
   explain: explainInMode('full', 'lifts system and developer texts of the compatible surface'),
 });
 
-function lift(body: Body): void {
-  if (!isList(body.input) || !body.input.some(isInstruction)) return;
+/** Returns whether texts were lifted. */
+function lift(body: Body): boolean {
+  if (!isList(body.input) || !body.input.some(isInstruction)) return false;
   const texts: string[] = [];
   const left: Json[] = [];
   for (const item of body.input) {
     const rest = isInstruction(item) ? withoutTexts(item, texts) : item;
     if (rest !== undefined) left.push(rest);
   }
-  if (left.length === body.input.length && texts.length === 0) return;
+  if (left.length === body.input.length && texts.length === 0) return false;
   body.input = left;
   if (typeof body.instructions === 'string') texts.unshift(body.instructions);
   const instructions = texts.filter((text) => text.trim() !== '').join('\n\n');
   if (instructions !== '') body.instructions = instructions;
+  return instructions !== '';
+}
+
+/**
+ * Providers refuse an empty input that continues nothing. Some clients open a conversation with a system message alone. A prewarm
+ * (`generate: false`) is not answered, and its turn brings what the user says.
+ */
+function keepInput(body: Body): void {
+  if (asList(body.input).length > 0 || !isAbsent(body.previous_response_id) || body.generate === false) return;
+  body.input = [userMessage('Follow the instructions.')];
 }
 
 /** On this surface a message may have no type; other items with such a role (`additional_tools`) are not messages. */

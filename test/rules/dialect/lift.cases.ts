@@ -37,8 +37,8 @@ export const LIFT: readonly Case[] = [
   {
     name: '[F1.1] null instructions count as none',
     options,
-    body: { instructions: null, input: [message('system', 'Two.')] },
-    changes: { instructions: 'Two.', input: [] },
+    body: { instructions: null, input: [message('system', 'Two.'), user] },
+    changes: { instructions: 'Two.', input: [user] },
   },
   {
     name: '[Q32] parts that are no text stay in input',
@@ -56,8 +56,32 @@ export const LIFT: readonly Case[] = [
   {
     name: '[F1.1] texts keep their own blanks',
     options,
-    body: { input: [message('system', '  a\n')] },
-    changes: { input: [], instructions: '  a\n' },
+    body: { input: [message('system', '  a\n'), user] },
+    changes: { input: [user], instructions: '  a\n' },
+  },
+  {
+    name: '[F1.1] where nothing else is said, the input is not left empty',
+    options,
+    body: { input: [message('system', 'Greet the user.'), message('developer', [text('Be brief.')])] },
+    changes: { instructions: 'Greet the user.\n\nBe brief.', input: [message('user', [text('Follow the instructions.')])] },
+  },
+  {
+    name: '[F1.1] an input that continues a response may be empty',
+    options: { ...options, client: 'websocket' },
+    body: { previous_response_id: 'resp_1', input: [message('system', 'Be brief.')] },
+    changes: { instructions: 'Be brief.', input: [] },
+  },
+  {
+    name: '[F1.1] the input of a prewarm may be empty too',
+    options: { ...options, client: 'websocket' },
+    body: { generate: false, input: [message('developer', 'Be brief.')] },
+    changes: { instructions: 'Be brief.', input: [] },
+  },
+  {
+    name: '[F1.1] what said nothing leaves nothing',
+    options,
+    body: { input: [message('system', ' ')] },
+    changes: { input: [] },
   },
   {
     name: '[F1.1] messages of users and assistants stay',
