@@ -36,6 +36,7 @@ import { liteRewrite } from './dialect/lite-rewrite.ts';
 import { liteToolChoice } from './dialect/lite-tool-choice.ts';
 import { modelMapping } from './dialect/model-mapping.ts';
 import { servingMode } from './dialect/serving-mode.ts';
+import { systemRole } from './dialect/system-role.ts';
 import { effortAlias } from './effort/effort-alias.ts';
 import { effortPolicy } from './effort/effort-policy.ts';
 import { outputTokens } from './effort/output-tokens.ts';
@@ -135,6 +136,7 @@ export const RULES: readonly Rule[] = [
   chatSettings, // after every rule that reads effort and caps by Chat's names
   lowerSchemas, // before Lite moves the tools
   liftInstructions, // Full only
+  systemRole, // what could not be lifted, and all of it in Lite
   jsonMention, // reads what was lifted
   requestCompression, // an edit, so that no refused turn pays for it; before Lite, whose own items hold no outputs (F7)
   liteRewrite, // an edit, because compression is one; Lite only

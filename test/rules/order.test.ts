@@ -77,6 +77,7 @@ const PAIRS: readonly string[] = [
   'effort-alias > chat-settings: [F4.7] the alias reads what the policy read',
   'chat-tools > lower-schemas: [F5.1] flat functions are lowered',
   'chat-messages > lift-instructions: [F1.1] items are lifted',
+  'lift-instructions > system-role: [F1.1] what is lifted has no role any more',
   'lift-instructions > json-mention: [F1.1] what was lifted is read',
   'chat-text > json-mention: [Q24] the format of Chat is read as one of Responses',
   'chat-messages > lite-rewrite: [F2.5] items are rewritten',

@@ -1,5 +1,5 @@
 // The two dialects over the wire: what Lite makes of a body, that Full makes nothing of it, and what every dispatch has.
-import { JSON_MENTION, LIFT } from '../rules/dialect/lift.cases.ts';
+import { JSON_MENTION, LIFT, SYSTEM_ROLE } from '../rules/dialect/lift.cases.ts';
 import { FULL_PASS, IMAGE_DETAIL, LITE_REWRITE } from '../rules/dialect/lite.cases.ts';
 import { BACKEND_SHAPE, SHAPES, TOOL_CHOICE } from '../rules/dialect/shape.cases.ts';
 import { fromRules, type WireCase } from '../support/wire/case.ts';
@@ -10,6 +10,7 @@ const rewrites = (...clauses: readonly string[]): readonly WireCase[] =>
   fromRules(LITE_REWRITE.filter(({ name }) => clauses.some((clause) => name.startsWith(`[${clause}]`))));
 
 testTable('[F1.1] texts of system and developer messages become instructions in Full', fromRules([...LIFT, ...JSON_MENTION]));
+testTable('[F2.6] system messages that stay in input are developer messages', fromRules(SYSTEM_ROLE));
 testTable('[F1.4] every dispatch has reasoning and its include entry', fromRules(BACKEND_SHAPE));
 testTable('[F1.4] members that a dialect edits have the shape that it edits', fromRules(SHAPES));
 testTable('[F2.5] Lite carries tools as the first input item', rewrites('F2.5'));

@@ -8,15 +8,17 @@ import { liftInstructions } from '../../../rules/dialect/lift-instructions.ts';
 import { liteRewrite } from '../../../rules/dialect/lite-rewrite.ts';
 import { liteToolChoice } from '../../../rules/dialect/lite-tool-choice.ts';
 import { servingMode } from '../../../rules/dialect/serving-mode.ts';
+import { systemRole } from '../../../rules/dialect/system-role.ts';
 import { phase, run } from '../../support/turn.ts';
 import { AUTO_FULL, AUTO_LITE, FULL, LITE, testCases } from './case.ts';
-import { JSON_MENTION, LIFT } from './lift.cases.ts';
+import { JSON_MENTION, LIFT, SYSTEM_ROLE } from './lift.cases.ts';
 import { FULL_PASS, IMAGE_DETAIL, LITE_REWRITE } from './lite.cases.ts';
 import { BACKEND_SHAPE, SHAPES, TOOL_CHOICE } from './shape.cases.ts';
 
 testCases([liteToolChoice], TOOL_CHOICE);
 testCases([dialectShape], SHAPES);
 testCases([liftInstructions], LIFT);
+testCases([liftInstructions, systemRole], SYSTEM_ROLE);
 testCases([liftInstructions, jsonMention], JSON_MENTION);
 testCases([backendShape], BACKEND_SHAPE);
 testCases([liteRewrite], [...LITE_REWRITE, ...IMAGE_DETAIL, ...FULL_PASS]);

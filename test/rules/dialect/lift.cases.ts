@@ -96,7 +96,9 @@ export const LIFT: readonly Case[] = [
   {
     name: '[F1.1] content of no known shape is left to the provider',
     options,
-    body: { input: [message('system', null), message('system', { text: 'x' }), message('developer', [{ type: 'input_text', text: 5 }])] },
+    body: {
+      input: [message('developer', null), message('developer', { text: 'x' }), message('developer', [{ type: 'input_text', text: 5 }])],
+    },
   },
   { name: '[F1.1] items that are no objects stay', options, body: { input: [null, 'system', 7, user] } },
   {
@@ -113,6 +115,38 @@ export const LIFT: readonly Case[] = [
   {
     name: '[F1.1] in Lite they stay in input',
     options: { ...options, model: { mode: LITE } },
+    body: { input: [message('developer', 'Be brief.'), user] },
+  },
+];
+
+/** Behind the lifting: a backend takes developer messages alone. */
+export const SYSTEM_ROLE: readonly Case[] = [
+  {
+    name: '[F2.6] in Lite a system message stays in its place, as a developer message',
+    options: { ...options, model: { mode: LITE } },
+    body: { input: [user, message('system', [text('Be brief.'), image]), { role: 'system', content: 'a', id: 'msg_1' }] },
+    changes: { input: [user, message('developer', [text('Be brief.'), image]), { role: 'developer', content: 'a', id: 'msg_1' }] },
+  },
+  {
+    name: '[F2.6] in Lite, one of Chat too',
+    options: { kind: 'chat', model: { mode: LITE } },
+    body: { input: [message('system', [text('Be brief.')]), user] },
+    changes: { input: [message('developer', [text('Be brief.')]), user] },
+  },
+  {
+    name: '[Q32] what cannot be lifted from a system message stays as a developer message',
+    options,
+    body: { input: [message('system', [text('See:'), image]), user] },
+    changes: { instructions: 'See:', input: [message('developer', [image]), user] },
+  },
+  {
+    name: '[F1.1] other roles, and items that are no messages, keep theirs',
+    options: { ...options, model: { mode: LITE } },
+    body: { input: [{ type: 'novel', role: 'system' }, user, message('assistant', 'x'), null] },
+  },
+  {
+    name: '[Q32] native turns keep their roles',
+    options: { kind: 'responses', model: { mode: LITE } },
     body: { input: [message('system', 'Be brief.'), user] },
   },
 ];
@@ -164,7 +198,7 @@ export const JSON_MENTION: readonly Case[] = [
   {
     name: '[F1.1] in Lite the mention stays where it is',
     options: { ...options, model: { mode: LITE } },
-    body: { text: JSON_MODE, input: [message('system', 'Reply in JSON.'), user] },
+    body: { text: JSON_MODE, input: [message('developer', 'Reply in JSON.'), user] },
   },
   {
     name: '[Q32] native turns are not looked at',
