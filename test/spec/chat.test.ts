@@ -374,6 +374,25 @@ describe('a stream', () => {
     assert.deepEqual(chunks[0].choices[0].delta, { role: 'assistant', content: null, refusal: null });
   });
 
+  test('[D4] of a provider that leaves the index out keeps its calls apart', async () => {
+    const names = ['a', 'b', 'c'];
+    const given = (name: string): string => JSON.stringify({ [name]: 1 });
+    const closed = (item: JsonObject): JsonObject => ({ type: 'response.output_item.done', item });
+    const items = names.map((name) => callItem(name, { id: `fc_${name}`, arguments: given(name) }));
+    const nameless = names.map((name) => callItem(name, { id: undefined, arguments: given(name) }));
+    const opened = names.flatMap((name, i) => [
+      { type: 'response.output_item.added', item: { ...items[i], arguments: '' } },
+      { type: 'response.function_call_arguments.delta', item_id: `fc_${name}`, delta: given(name) },
+    ]);
+    for (const events of [[...opened, ...items.map(closed)], items.map(closed), nameless.map(closed)]) {
+      const { tool_calls: calls } = assembled((await play([created, ...events, completed()])).slice(0, -1));
+      assert.deepEqual(
+        calls,
+        names.map((name) => ({ id: name, type: 'function', function: { name: `f_${name}`, arguments: given(name) } })),
+      );
+    }
+  });
+
   test('[D4] of a provider that sends finished items without deltas, or the response alone, loses nothing', async () => {
     const message = {
       type: 'message',

@@ -12,7 +12,7 @@ import {
   saidIn,
   statedByProvider,
 } from '../../turn/chat-completion.ts';
-import { asList, isObject, type Json, type JsonObject } from '../../turn/json.ts';
+import { asList, isAbsent, isObject, type Json, type JsonObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
@@ -46,8 +46,9 @@ export class ChatSseSink extends KeepaliveSseSink {
   #begun = false;
   /** Whether a text of the message in progress was written. */
   #said = false;
-  /** By the place of the item in the output. */
+  /** By the place of the item in the output, or by its id. */
   readonly #calls = new Map<Json | undefined, Call>();
+  #callCount = 0;
   /** After the last chunk or an error, only the end mark may follow. */
   #state: 'open' | 'finished' | 'failed' = 'open';
 
@@ -69,7 +70,7 @@ export class ChatSseSink extends KeepaliveSseSink {
         break;
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        this.#write(this.#calls.get(this.#delta.outputIndexOf(event)), this.#delta.of(event));
+        this.#write(this.#calls.get(this.#delta.placeOf(event)), this.#delta.of(event));
     }
   }
 
@@ -78,10 +79,10 @@ export class ChatSseSink extends KeepaliveSseSink {
     const { item, output_index: index, response, error } = data;
     switch (type) {
       case 'response.output_item.added':
-        if (isObject(item)) this.#open(item, index);
+        if (isObject(item)) this.#open(item, index ?? item.id);
         break;
       case 'response.output_item.done':
-        if (isObject(item)) this.#complete(item, index);
+        if (isObject(item)) this.#complete(item, index ?? item.id);
         break;
       case 'response.completed':
       case 'response.incomplete':
@@ -127,29 +128,31 @@ export class ChatSseSink extends KeepaliveSseSink {
     this.write(this.#chunks.role(content));
   }
 
-  #open(item: JsonObject, index: Json | undefined): Call | undefined {
+  #open(item: JsonObject, at: Json | undefined): Call | undefined {
     const { type, name } = item;
     if (!isCall(type)) return undefined;
     this.#begin(null);
-    const place = this.#calls.size;
+    const place = this.#callCount++;
     const chunk = this.#chunks.callDelta(place, type);
-    // A provider may begin any number of calls.
-    this.turn.holdReply(chunk.before.length + chunk.after.length);
+    // A provider may begin any number of calls, with ids of any length.
+    this.turn.holdReply(chunk.before.length + chunk.after.length + (typeof at === 'string' ? at.length : 0));
     const call = { chunk, written: false };
-    this.#calls.set(index, call);
+    this.#calls.set(at, call);
     this.write(this.#chunks.call(place, type, callId(item), name));
     return call;
   }
 
   /** Writes what came without deltas: some providers send finished items alone. */
-  #complete(item: JsonObject, index: Json | undefined): void {
+  #complete(item: JsonObject, at: Json | undefined): void {
     if (item.type === 'message') {
       if (!this.#said) for (const { type, text } of saidIn(item)) this.#say(type, encoded(text));
       this.#said = false;
     } else if (isCall(item.type)) {
-      const call = this.#calls.get(index) ?? this.#open(item, index);
+      const call = this.#calls.get(at) ?? this.#open(item, at);
       const given = item[CALLS[item.type].member];
       if (call && !call.written && typeof given === 'string') this.#write(call, encoded(given));
+      // Of items without index and id, the next one is another.
+      if (isAbsent(at)) this.#calls.delete(at);
     }
   }
 
@@ -158,7 +161,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     if (!this.#begun) for (const [index, item] of asList(response.output).entries()) if (isObject(item)) this.#complete(item, index);
     this.#begin('');
     const stated = statedByProvider(response);
-    this.write(this.#chunks.final(finishReason(response, this.#calls.size > 0), stated));
+    this.write(this.#chunks.final(finishReason(response, this.#callCount > 0), stated));
     if (this.#includeUsage) this.write(this.#chunks.usage(chatUsage(response.usage), stated));
     this.#state = 'finished';
   }

@@ -29,13 +29,14 @@ export class DeltaText {
     return typeof delta === 'string' && delta !== '' ? Buffer.from(JSON.stringify(delta).slice(1, -1)) : undefined;
   }
 
-  /** The `output_index` of the event. */
-  outputIndexOf(event: ReplyEvent): Json | undefined {
+  /** Which item the event belongs to: its `output_index`, or the item's id where a provider leaves the index out. */
+  placeOf(event: ReplyEvent): Json | undefined {
     const { bytes, dataStart, dataEnd } = event;
     const at = dataStart === -1 ? -1 : bytes.indexOf(OUTPUT_INDEX, dataStart);
-    return at === -1 || at >= dataEnd
-      ? event.json()?.output_index
-      : (digitsAt(bytes, at + OUTPUT_INDEX.length) ?? event.json()?.output_index);
+    const digits = at === -1 || at >= dataEnd ? undefined : digitsAt(bytes, at + OUTPUT_INDEX.length);
+    if (digits !== undefined) return digits;
+    const data = event.json();
+    return data?.output_index ?? data?.item_id;
   }
 }
 

@@ -15,7 +15,7 @@ function read(stream: string, size = stream.length * 4): readonly Read[] {
   const delta = new DeltaText();
   const splitter = new SseSplitter({ hold: () => undefined, release: () => undefined }, (event) => {
     const text = delta.of(event);
-    found.push({ text: text && (JSON.parse(`"${text.toString()}"`) as string), index: delta.outputIndexOf(event) });
+    found.push({ text: text && (JSON.parse(`"${text.toString()}"`) as string), index: delta.placeOf(event) });
   });
   const bytes = Buffer.from(stream);
   for (let at = 0; at < bytes.length; at += size) splitter.push(bytes.subarray(at, at + size));
@@ -84,12 +84,15 @@ test('what has no text is read as nothing, and never as a part of something else
   }
 });
 
-test('an index that is no plain number is parsed', () => {
+test('an index that is no plain number is parsed, and a missing one is the id of the item', () => {
   for (const [member, index] of [
     ['"output_index":12', 12],
     ['"output_index": 3', 3],
     ['"output_index":"4"', '4'],
-    ['"output_index":null', null],
+    ['"output_index":null', undefined],
+    ['"item_id":"fc_1"', 'fc_1'],
+    ['"output_index":null,"item_id":"fc_1"', 'fc_1'],
+    ['"item_id":"fc_1","output_index":5', 5],
     ['"item":{}', undefined],
   ] as const) {
     assert.deepEqual(read(`data: {"type":"x.delta",${member},"delta":"a"}\n\n`), [{ text: 'a', index }]);
