@@ -2,9 +2,11 @@
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
+import type { Refusal } from '../../proxy/turn/refusal.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 import { type DeclaredTool, declaredTools, isNamespace } from '../helpers/declared-tools.ts';
+import { wrappedFunction } from '../helpers/executable-tools.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
@@ -19,7 +21,10 @@ export const toolTypes = rule({
     for (const declared of declaredTools(body)) {
       refuseType(declared);
       if (declared.namespace) refuseChild(declared);
-      else refuseNamespace(declared);
+      else {
+        refuseFunction(declared);
+        refuseNamespace(declared);
+      }
     }
   },
 });
@@ -45,12 +50,22 @@ function refuseChild(declared: DeclaredTool): void {
   const { tool } = declared;
   if (!isObject(tool) || tool.type !== 'function') return;
   if (!isAbsent(tool.function)) throw invalidRequest(`${declared.path}.function`, 'is not accepted in a namespace: its functions are flat');
-  if (!isText(tool.name)) throw invalidRequest(`${declared.path}.name`, 'must be a non-blank string');
+  if (!isText(tool.name)) throw nameless(`${declared.path}.name`);
+}
+
+function refuseFunction(declared: DeclaredTool): void {
+  const { tool } = declared;
+  if (!isObject(tool) || tool.type !== 'function' || isText(tool.name)) return;
+  const inside = isAbsent(tool.name) ? wrappedFunction(tool) : undefined;
+  if (!inside) throw nameless(`${declared.path}.name`);
+  if (!isText(inside.name)) throw nameless(`${declared.path}.function.name`);
 }
 
 function refuseNamespace(declared: DeclaredTool): void {
   const { tool } = declared;
   if (!isNamespace(tool)) return;
-  if (!isText(tool.name)) throw invalidRequest(`${declared.path}.name`, 'must be a non-blank string');
+  if (!isText(tool.name)) throw nameless(`${declared.path}.name`);
   if (!isList(tool.tools)) throw invalidRequest(`${declared.path}.tools`, 'must be an array');
 }
+
+const nameless = (path: string): Refusal => invalidRequest(path, 'must be a non-blank string');

@@ -15,7 +15,6 @@ const TOOLS = [
   },
   { type: 'function', function: { name: 'older' } },
   { type: 'web_search' },
-  { type: 'function', description: 'without a name' },
 ];
 const allowed = (...tools: Json[]): Json => ({ type: 'allowed_tools', mode: 'auto', tools });
 

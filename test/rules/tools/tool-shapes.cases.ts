@@ -167,6 +167,22 @@ export const TOOL_TYPES: readonly Case[] = [
     body: asks({ tools: [namespace({ type: 'function', parameters: {} })] }),
     refused: invalidAt('tools.0.tools.0.name'),
   },
+  ...([undefined, '', ' \t', null, 7] as const).flatMap((name): Case[] => [
+    {
+      clause: 'F5.2',
+      kind: 'public-responses',
+      name: `a function named ${JSON.stringify(name)}`,
+      body: asks({ tools: [CUSTOM, { ...FUNCTION, name }] }),
+      refused: invalidAt('tools.1.name'),
+    },
+    {
+      clause: 'F5.2',
+      kind: 'public-responses',
+      name: `a wrapped function named ${JSON.stringify(name)}`,
+      body: asks({ tools: [CUSTOM, { type: 'function', function: { name } }] }),
+      refused: invalidAt('tools.1.function.name'),
+    },
+  ]),
   {
     clause: 'Q16',
     kind: 'public-responses',
