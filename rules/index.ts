@@ -57,6 +57,7 @@ import { agentEvents } from './reply/agent-events.ts';
 import { closingError } from './reply/closing-error.ts';
 import { fillOutput } from './reply/fill-output.ts';
 import { hideQuota } from './reply/hide-quota.ts';
+import { publicMetadata } from './reply/public-metadata.ts';
 import { publicModel } from './reply/public-model.ts';
 import { publicUser } from './reply/public-user.ts';
 import { turnMetadata } from './reply/turn-metadata.ts';
@@ -83,6 +84,7 @@ export const RULES: readonly Rule[] = [
   imageAnswer, // reply: after fillOutput, which may bring the image
   closingError, // reply: after every rule that edits events
   agentEvents, // reply: after usage, which reads the provider's events
+  publicMetadata, // reply: the same of their headers
   hideQuota, // reply: the same on native streams
   turnMetadata, // reply: before hideQuota, which edits the headers of what it makes
   publicModel, // reply: after usage too

@@ -56,9 +56,10 @@ export function nativeAnswerHeaders(headers: Headers, { wire, hideQuota }: Answe
   });
 }
 
-export function publicAnswerHeaders(headers: Headers): Record<string, string> {
-  return pick(headers, (name) => PUBLIC_ANSWER.has(name));
-}
+/** @param name in lower case */
+export const isPublicAnswerHeader = (name: string): boolean => PUBLIC_ANSWER.has(name);
+
+export const publicAnswerHeaders = (headers: Headers): Record<string, string> => pick(headers, isPublicAnswerHeader);
 
 /** The characters that Node accepts in a header value; others would throw when the header is written. */
 const WRITABLE = /^[\t\x20-\x7e\x80-\xff]*$/;

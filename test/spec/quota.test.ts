@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import type { Quota } from '../../proxy/rehearsal/account-profiles.ts';
 import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';
 import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.ts';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { HandClock } from '../models/support.ts';
 import { type Draft, eventsOf, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
@@ -379,5 +380,19 @@ describe('[EV3] what an account says of its quota', () => {
       assert.deepEqual(quotaHeaders(one), []);
       assert.ok(!one.text.includes('rate_limits'));
     }
+  });
+
+  test('never reaches it inside metadata events either, nor do other headers of the account', async () => {
+    await using here = await world(['north']);
+    const kept = { 'openai-model': 'm', 'x-agent-turn-state': 'ts_1' };
+    const all = { ...kept, 'X-Agent-Primary-Used-Percent': '5', 'x-agent-plan-type': 'pro', 'x-request-id': 'theirs', 'set-cookie': 'a=b' };
+    const metadata = (headers: JsonObject): JsonObject => ({ type: 'response.metadata', headers });
+    here.gate.upstream.next('north', reply({}, metadata(all), metadata({ 'x-agent-primary-used-percent': '5' }), metadata(kept)));
+    const { text } = await here.gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi', stream: true } });
+    const shown = eventsOf(text).filter(({ data }) => data.type === 'response.metadata');
+    assert.deepEqual(
+      shown.map(({ data }) => data.headers),
+      [kept, kept],
+    );
   });
 });
