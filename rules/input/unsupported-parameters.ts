@@ -1,5 +1,6 @@
 // Refuses parameters of the public Responses API whose meaning would be lost here, unless their value is neutral (Q15).
 
+import { isAbsent } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { type Asked, refuseAsking } from '../helpers/neutral-values.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
@@ -11,9 +12,15 @@ const ASKS = new Map<string, Asked>([
   ['top_logprobs', (value) => value !== 0],
 ]);
 
-/** All unknown keys pass. */
+/** Neutral values are removed: agent backends refuse some of these parameters whatever their value. All unknown keys pass. */
 export const unsupportedParameters = rule({
   name: 'unsupported-parameters',
   routes: PUBLIC_RESPONSES,
-  request: ({ body }) => refuseAsking(body, ASKS),
+  request({ body }) {
+    refuseAsking(body, ASKS);
+    for (const name of ASKS.keys()) {
+      const value = body[name];
+      if (isAbsent(value) || value === false || value === 0) delete body[name];
+    }
+  },
 });

@@ -45,8 +45,9 @@ const unsupported = (member: string, value: Json): Case => ({
 const neutral = (members: JsonObject): Case => ({
   clause: 'Q15',
   kind: 'public-responses',
-  name: `${JSON.stringify(members)} passes`,
+  name: `${JSON.stringify(members)} asks for nothing, and does not go out`,
   body: asks(members),
+  sends: Object.fromEntries(Object.keys(members).map((name) => [name, undefined])),
 });
 
 export const UNSUPPORTED_PARAMETERS: readonly Case[] = [
@@ -60,7 +61,12 @@ export const UNSUPPORTED_PARAMETERS: readonly Case[] = [
   unsupported('top_logprobs', '0'),
   neutral({ background: false, conversation: null, prompt: null, top_logprobs: 0 }),
   neutral({ background: null, top_logprobs: null }),
-  neutral({ logprobs: 1, prompts: 1, novel: { background: true }, constructor: 1 }),
+  {
+    clause: 'Q15',
+    kind: 'public-responses',
+    name: 'unknown keys pass, and so does what is no value of a known one',
+    body: asks({ logprobs: 1, prompts: 1, novel: { background: true }, constructor: 1, background: 'yes' }),
+  },
   {
     clause: 'Q15',
     kind: 'responses',
