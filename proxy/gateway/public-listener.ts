@@ -202,10 +202,15 @@ export class PublicListener {
     else this.#batches.arrivals.add(run);
   }
 
-  /** Whether the request becomes a websocket. One that does not is answered like any other. */
+  /**
+   * Whether the request becomes a websocket. One that does not is answered like any other, in its turn: the answer to an upgrade goes to
+   * the socket itself, and would be taken for that of an earlier request.
+   */
   #upgrades(request: IncomingMessage): boolean {
+    const connection = connectionOf(request.socket);
     if (
-      connectionOf(request.socket).isLast ||
+      connection.isLast ||
+      !connection.isAnswered ||
       !asksForWebsocket(request) ||
       isHeadTooLarge(request, this.#options.generation().config.limits)
     )

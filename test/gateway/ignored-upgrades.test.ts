@@ -2,7 +2,7 @@
 // of the next request would be dropped, and the rest of it read as another request.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
@@ -37,3 +37,39 @@ for (const [what, bytes, status] of [
     }
   });
 }
+
+const WEBSOCKET = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': 13,
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+for (const [whose, authorization, status] of [
+  ['with a key', `Bearer ${KEY}`, 426],
+  ['without one', undefined, 401],
+] as const) {
+  test(`an upgrade ${whose} behind a request that is not answered yet gets its own answer, after that of the request`, async () => {
+    gate.upstream.clear();
+    gate.upstream.next('north', 'stall before headers');
+    using client = await RawClient.connect(gate.url);
+    client.write(postOf(NATIVE, turnBody('one', { stream: false })) + headOf('GET', NATIVE, { ...WEBSOCKET, authorization }));
+    await gate.upstream.stalled('north');
+    gate.upstream.release('north');
+    const [first, second] = [await client.answer(), await client.answer()];
+    assert.deepEqual([first.status, first.json?.object], [200, 'response']);
+    assert.deepEqual([second.status, second.headers.upgrade], [status, status === 426 ? 'websocket' : undefined]);
+    assert.equal(await client.ended(), '');
+    assert.equal(gate.websockets, 0);
+  });
+}
+
+test('an upgrade behind an answered request becomes a websocket', async () => {
+  using client = await RawClient.connect(gate.url);
+  for (const path of ['/v1/models', '/unroutable', NATIVE]) {
+    client.write(headOf('GET', path));
+    await client.answer();
+  }
+  client.write(headOf('GET', NATIVE, WEBSOCKET));
+  assert.equal((await client.answer()).status, 101);
+});

@@ -27,6 +27,12 @@ export class ClientConnection {
     this.socket = socket;
   }
 
+  /** Whether what is written to the socket now comes behind every answer: one that waits for an earlier one has no socket yet. */
+  get isAnswered(): boolean {
+    const { latest } = this;
+    return !latest || latest.writableFinished || (latest.writableEnded && latest.socket !== null);
+  }
+
   keyOf(secret: string, keys: KeyLookup): KeyConfig | undefined {
     if (secret !== this.#secret || keys !== this.#keys) {
       this.#key = keys.keyOf(secret);
