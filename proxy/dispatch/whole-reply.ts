@@ -67,9 +67,16 @@ export class WholeReply implements ByteReader {
     this.#over = true;
   }
 
-  /** Only 200 announces an answer (Q3). */
   get #refused(): boolean {
-    return this.#head.status !== 200;
+    const { status } = this.#head;
+    const { kind } = this.#context.turn;
+    const isAny = kind?.served === 'dispatch' && kind.answeredBy === '2xx';
+    return isAny ? status < 200 || status > 299 : status !== 200;
+  }
+
+  /** Of an answer: which status of success it had is the provider's own matter on the compatible surface. */
+  get #answerHead(): Head {
+    return this.#context.turn.surface.relaysWholeAnswers ? this.#head : { ...this.#head, status: 200 };
   }
 
   /** Whether there is room for a part of the body that has come, and for the copies of what came so far. */
@@ -128,7 +135,7 @@ export class WholeReply implements ByteReader {
   }
 
   #check(json: JsonObject | undefined, text: string, body: Buffer): void {
-    const reply = { head: this.#head, client: this.#client, context: this.#context };
+    const reply = { head: this.#answerHead, client: this.#client, context: this.#context };
     const { turn, settle, followUp } = this.#context;
     if (!json && this.#isText) this.#passText(body);
     else if (!json || !followUp || failureIn(json, turn)) settleChecked(json, text, reply);
@@ -150,10 +157,11 @@ export class WholeReply implements ByteReader {
 
   #passText(body: Buffer): void {
     const { turn, settle, committed } = this.#context;
-    const { status, headers } = this.#head;
+    const head = this.#answerHead;
+    const { status, headers } = head;
     committed();
     headers['content-type'] = typeOf(this.#upstreamHeaders);
-    turn.rules.head(this.#head);
+    turn.rules.head(head);
     const ending = { outcome: { kind: 'completed', shown: true }, status, code: null } as const;
     settle({ kind: 'done', ending, close: () => this.#client.answer(status, headers, body) });
   }

@@ -31,6 +31,8 @@ export interface DispatchedKind {
   readonly retry: 'before commit' | 'before head';
   /** Of a websocket client's turns, those that go to an account as frames: all, or those that continue a response (F3.5, F3.6). */
   readonly frames: 'all' | 'anchored';
+  /** The statuses of an account's answer: 200 alone, or any of success, as where it creates something. */
+  readonly answeredBy: '200' | '2xx';
   /** Whether an account's answer may be other than JSON, such as a transcript in a text format. */
   readonly textAnswers: boolean;
   /** Whether a request without a body counts as an empty object. */
@@ -58,6 +60,7 @@ const turn = {
   invalidReply: 'upstream_error',
   retry: 'before commit',
   frames: 'all',
+  answeredBy: '200',
   textAnswers: false,
   emptyBody: false,
   model: true,
@@ -83,6 +86,7 @@ const passed = {
   invalidReply: 'upstream_error',
   retry: 'before commit',
   frames: 'all',
+  answeredBy: '2xx',
   textAnswers: false,
   emptyBody: false,
   model: false,

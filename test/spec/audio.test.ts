@@ -8,7 +8,7 @@ import { arrivedParts, field, file, model, NATIVE, PUBLIC, SOUND, startTaker, tr
 import { BOUNDARY, FORM_TYPE, formOf, type Part } from '../support/form.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { headOf, RawClient } from '../support/raw.ts';
-import { replyJson } from '../support/rehearsal-replies.ts';
+import { replyBytes, replyJson } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 
 let gate: TestGateway;
@@ -30,6 +30,7 @@ const sent = async (parts: readonly Part[], path = PUBLIC) => {
   return arrivedParts(arrived);
 };
 
+const TEXT_201 = { status: 201, headers: { 'content-type': 'text/plain' } };
 const FILE = 'file: voice.wav, audio/wav';
 const MODEL = 'model=gpt-4o-transcribe';
 
@@ -60,6 +61,20 @@ describe('what goes to the account', () => {
       [row?.endpoint, row?.model, row?.status, row?.outcome, row?.input_tokens, row?.output_tokens],
       [NATIVE, 'gpt-4o-transcribe', 200, 'completed', 14, 6],
     );
+  });
+
+  test('[C3] [D9] [Q3] a transcript with status 201 is one, whose status a native client gets as it came', async () => {
+    for (const [path, status] of [
+      [NATIVE, 201],
+      [PUBLIC, 200],
+    ] as const) {
+      for (const format of ['json', 'text']) {
+        const answer = format === 'json' ? replyJson({ text: 'hello' }, { status: 201 }) : replyBytes('hello', TEXT_201);
+        gate.upstream.nextOn('north', NATIVE, answer);
+        const reply = await transcribe(gate, path, [model, file()]);
+        assert.deepEqual([reply.status, reply.json?.text ?? reply.text], [status, 'hello'], `${path} ${format}`);
+      }
+    }
   });
 
   test('[D9] [D11] an alias and the id itself go out as the id, before or behind the file', async () => {

@@ -84,6 +84,21 @@ describe('the backend routes', () => {
     }
   });
 
+  test('[C1] [C2] [Q3] an account that answers with 201 or 202 has answered: a native client gets the status as it came', async () => {
+    const { json: answer } = await gate.send(FILES, { body: METADATA });
+    for (const status of [201, 202]) {
+      gate.upstream.nextOn('north', FILES, replyJson(answer, { status }));
+      const created = await gate.send(FILES, { body: METADATA });
+      assert.deepEqual([created.status, created.json], [status, answer]);
+      gate.upstream.nextOn('north', FINISH, replyJson({ status: 'success' }, { status }));
+      const finished = await gate.send(`${FILES}/${answer.file_id}/uploaded`, { method: 'POST' });
+      assert.deepEqual([finished.status, finished.json], [status, { status: 'success' }]);
+      const row = await gate.row(created);
+      assert.deepEqual([row?.status, row?.outcome, row?.code], [status, 'completed', null]);
+    }
+    assert.deepEqual(gate.upstream.requests('south'), []);
+  });
+
   test('[C2] [Q10] finalising goes to the owner, with or without a body, and waits while the account says retry', async () => {
     await gate.upstream.hangUp('north');
     const { json: created } = await gate.send(FILES, { body: { ...METADATA, file_size: BYTES.length } });
@@ -167,6 +182,16 @@ describe('the compatible routes', () => {
     assert.deepEqual(more, []);
     const row = await gate.row({ headers });
     assert.deepEqual([row?.endpoint, row?.account, row?.outcome, row?.input_tokens], ['/v1/files', 'NORTH', 'completed', null]);
+  });
+
+  test('[D7] [Q3] an account that creates with 201 and finalises with 202 has done so: the client gets the file with 200', async () => {
+    await using service = await uploadService((request, response) => void request.resume().on('end', () => response.end()));
+    const { file_id } = (await gate.send(FILES, { body: METADATA })).json;
+    gate.upstream.nextOn('north', FILES, replyJson({ file_id, upload_url: service.url }, { status: 201 }));
+    gate.upstream.nextOn('north', FINISH, replyJson({ status: 'success' }, { status: 202 }));
+    const { status, json, headers } = await upload(gate);
+    assert.deepEqual([status, json.id, json.status, service.seen.length], [200, file_id, 'processed', 1]);
+    assert.equal((await gate.row({ headers }))?.status, 200);
   });
 
   test('[D7] a media type that no header can have is replaced, and no account is blamed', async () => {

@@ -19,6 +19,8 @@ export interface HttpCall {
   readonly retry: 'before commit' | 'before head' | 'never';
   /** Whether it uses tokens, which its row has. */
   readonly metered: boolean;
+  /** Whether the answer has the account's own status of success, as of native files and transcripts. */
+  readonly relaysStatus: boolean;
 }
 
 export interface SocketCall {

@@ -13,9 +13,9 @@ const INPUT = [userMessage('é hello')];
 const COMPACTION = [...INPUT, { type: 'compaction_trigger' }];
 const CHAT = { model: 'model-a', messages: [{ role: 'user', content: 'é hello' }] };
 
-type More = Partial<Pick<HttpCall, 'reply' | 'exchanges' | 'retry' | 'metered'>>;
+type More = Partial<Pick<HttpCall, 'reply' | 'exchanges' | 'retry' | 'metered' | 'relaysStatus'>>;
 
-const TURN = { reply: 'json', exchanges: 1, retry: 'before commit', metered: true } as const;
+const TURN = { reply: 'json', exchanges: 1, retry: 'before commit', metered: true, relaysStatus: false } as const;
 const ANSWERED: More = { exchanges: 0, metered: false };
 
 const post = (name: string, surface: Surface, path: string, body: JsonObject, more: More = {}): HttpCall => ({
@@ -42,7 +42,7 @@ const ONCE: More = { retry: 'before head' };
 const STREAMED: More = { retry: 'never', metered: false };
 /** Its answer states the image's tokens alone, its row those of the model that drew it too. */
 const HOSTED: More = { metered: false };
-const PASSED: More = { reply: 'other', metered: false, retry: 'never' };
+const PASSED: More = { reply: 'other', metered: false, retry: 'never', relaysStatus: true };
 
 export const HTTP_CALLS: readonly HttpCall[] = [
   post('native', 'native', NATIVE, turnBody('é hello', { stream: false })),
@@ -74,9 +74,18 @@ export const HTTP_CALLS: readonly HttpCall[] = [
   }),
   post('public image', 'public', '/v1/images/generations', { model: IMAGE_MODEL, prompt: 'a cat' }, HOSTED),
   form('public image edit', 'public', '/v1/images/edits', editParts(), HOSTED),
-  form('transcribe', 'native', '/backend-api/transcribe', [model, field('language', 'en'), file()], STREAMED),
+  form('transcribe', 'native', '/backend-api/transcribe', [model, field('language', 'en'), file()], {
+    ...STREAMED,
+    relaysStatus: true,
+  }),
   form('public transcription', 'public', '/v1/audio/transcriptions', [model, field('language', 'en'), file()], STREAMED),
-  post('file', 'native', '/backend-api/files', { file_name: 'a.txt', file_size: 3, use_case: 'agent' }, { metered: false }),
+  post(
+    'file',
+    'native',
+    '/backend-api/files',
+    { file_name: 'a.txt', file_size: 3, use_case: 'agent' },
+    { metered: false, relaysStatus: true },
+  ),
   form('public file', 'public', '/v1/files', UPLOAD, { exchanges: 4, metered: false }),
   get('key set', 'native', '/backend-api/meter/agent-identities/jwks', { ...PASSED, retry: 'before commit' }),
   post('analytics', 'native', '/backend-api/agent/analytics-events/events', { events: [] }, PASSED),

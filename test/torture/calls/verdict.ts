@@ -35,9 +35,9 @@ export function outcomeOf(call: HttpCall, seen: Seen, said: Said): Outcome {
     checkError(call, answer);
     return { kind: 'error', answer };
   }
-  // What is passed on unread has the status that the account gave it; a notification of an operator has no answer.
+  // A notification of an operator has no answer.
   const isNotification = call.surface === 'operator' && answer.status === 202;
-  expect(answer.status === 200 || call.reply === 'other' || isNotification, () => `status ${answer.status}`);
+  expect(answer.status === 200 || call.relaysStatus || isNotification, () => `status ${answer.status}`);
   if (!isNotification) checkReply(call, answer, said);
   return { kind: 'whole', answer };
 }
