@@ -1,5 +1,5 @@
 // The compiled route table: method and exact path to a Route; nothing else exists (S3).
-import type { RouteKind } from './kinds.ts';
+import { dispatchedKind, type RouteKind } from './kinds.ts';
 import type { AdmissionClass, RouteStatus, WireWords } from './settings.ts';
 import type { Route, RouteFamily } from './turn.ts';
 
@@ -57,8 +57,11 @@ export const NO_ROUTE: Route = Object.freeze({
   sdpOnly: false,
 });
 
-/** A path parameter: no encodings, no separators, no dot segment, so that it can go upstream as it came. */
-const PARAMETER = '((?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]{1,256})';
+/** A path parameter: one segment as it came, and no dot segment, which others would resolve. */
+const PARAMETER = '((?!(?:\\.|%2[eE]){1,2}(?:/|$))[^/]+)';
+
+/** What can go upstream as it came: no encodings, no separators. */
+const SENDABLE = /^[A-Za-z0-9._-]{1,256}$/;
 
 export class RouteTable {
   readonly all: readonly Route[];
@@ -117,11 +120,12 @@ export class RouteTable {
   }
 }
 
-function match(rows: Rows, method: string, values: readonly string[]): Match | NoMethod {
+function match(rows: Rows, method: string, values: readonly string[]): Match | NoMethod | undefined {
   // A plain GET on a websocket row belongs to that row: it gets 426, not 405.
   const row = rows.get(method) ?? (method === 'GET' ? rows.get('WS') : undefined);
   if (!row) return noMethod(rows);
   const { route, names } = row;
+  if (!values.every((value) => SENDABLE.test(value)) && dispatchedKind(route.kind)) return undefined;
   return { route, params: names.length === 0 ? NO_PARAMS : Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])) };
 }
 

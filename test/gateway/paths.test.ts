@@ -29,14 +29,13 @@ const UNKNOWN = [
   ['a tab', '/v1/models%09'],
   ['an empty parameter', '/v1/files/'],
   ['a parameter with a slash', '/v1/files/a/b/content'],
-  ['a parameter with an encoding', '/v1/files/a%2fb'],
-  ['a parameter that is too long', `/v1/files/${'a'.repeat(257)}`],
+  ['a parameter of one dot', '/v1/files/.'],
+  ['a parameter of encoded dots', '/v1/files/%2E./content'],
   ['the root', '/'],
   ['an unserved family', '/v1/realtime'],
   ['a reset-credit path', '/backend-api/agent/account/rateLimitResetCredit/consume'],
   ['the admin listener', '/healthz'],
   ['a name of Object.prototype', '/constructor'],
-  ['the placeholder itself', '/v1/files/{file_id}'],
 ] as const;
 
 for (const [what, path] of UNKNOWN) {
@@ -54,6 +53,32 @@ for (const [what, path] of UNKNOWN) {
         [row?.family, row?.endpoint, row?.method, row?.code, row?.status],
         ['none', '(none)', 'GET', 'unknown_endpoint', 404],
       );
+    }
+    assert.equal(gate.upstream.requests().length, 0);
+  });
+}
+
+/** None of them is the id of a file here, and each is one segment. */
+const ODD_IDS = ['a%2fb', 'a%20b', 'file:1', 'resp_YWJj%3D%3D', '%F0%9F%8E%89', '{file_id}', "it's", '...', `resp_${'a'.repeat(20_000)}`];
+
+const WITH_IDS = [
+  ['GET', '/v1/files/{id}', 'file_not_found'],
+  ['GET', '/v1/files/{id}/content', 'file_not_found'],
+  ['DELETE', '/v1/files/{id}', 'file_not_found'],
+  ['GET', '/v1/responses/{id}', 'unsupported_endpoint'],
+  ['POST', '/v1/responses/{id}/cancel', 'unsupported_endpoint'],
+  ['DELETE', '/v1/responses/{id}', 'unsupported_endpoint'],
+] as const;
+
+for (const [method, path, code] of WITH_IDS) {
+  test(`[E1] [D6] [D8] ${method} ${path} is that row with any id, and its log row has the template`, async () => {
+    using client = await RawClient.connect(gate.url);
+    for (const id of ODD_IDS) {
+      client.write(headOf(method, path.replace('{id}', id)));
+      const { status, json, headers } = await client.answer();
+      assert.deepEqual([status, json.error.code], [404, code], id);
+      const row = (await gate.rows()).find((one) => one.id === headers['x-request-id']);
+      assert.match(row?.endpoint ?? '', /^[a-z0-9/]+\{(?:file|response)_id\}[a-z/]*$/);
     }
     assert.equal(gate.upstream.requests().length, 0);
   });

@@ -282,7 +282,7 @@ test('what is in flight when the gateway stops ends as it should', async () => {
   await closing;
 });
 
-test('parameters of a row travel as they came; a dot segment is in no row', async () => {
+test('parameters of a row travel as they came; a dot segment, an encoding and a very long one are in no row that has an account', async () => {
   await using bench = await control(
     () => ({}),
     (draft) => {
@@ -302,6 +302,8 @@ test('parameters of a row travel as they came; a dot segment is in no row', asyn
     '/backend-api/agent/things/../parts/c',
     '/backend-api/agent/things/a/parts/..',
     '/backend-api/agent/things/%2e/parts/c',
+    '/backend-api/agent/things/a%2f..%2fb/parts/c',
+    `/backend-api/agent/things/a/parts/${'c'.repeat(257)}`,
   ]) {
     const answer = await get(path);
     assert.deepEqual([answer.status, answer.json.error.code], [404, 'unknown_endpoint'], path);
