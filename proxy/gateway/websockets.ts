@@ -42,7 +42,9 @@ interface Upgrade extends ForwardedArrival {
   found?: { readonly generation: Generation; readonly match: Match | undefined };
 }
 
+/** Why a connection takes no further turn. */
 const UNUSABLE_KEY = 'the key cannot be used any more';
+const NOT_SERVED = 'this endpoint is not served any more';
 
 /** Whether the request asks for a websocket; a server ignores all other upgrades. */
 export const asksForWebsocket = ({ method, headers }: IncomingMessage): boolean =>
@@ -113,11 +115,12 @@ export class Websockets {
     return undefined;
   }
 
-  /** A connection whose key may no longer be used ends when its running turn has ended. */
+  /** A connection whose key or endpoint may no longer be used ends when its running turn has ended. */
   configure(): void {
     const generation = this.#options.generation();
     for (const [connection, upgrade] of this.#open) {
-      if (!this.#isAdmitted(upgrade, generation)) connection.closeAfterTurn(CLOSE.policy, UNUSABLE_KEY);
+      const reason = this.#unusable(upgrade, generation);
+      if (reason !== undefined) connection.closeAfterTurn(CLOSE.policy, reason);
     }
   }
 
@@ -225,13 +228,14 @@ export class Websockets {
     return new LiveTurn(arrival, generation, this.#options.host);
   }
 
-  #isAdmitted(upgrade: Upgrade, generation: Generation): boolean {
+  #unusable(upgrade: Upgrade, generation: Generation): string | undefined {
+    const turn = this.#frameTurn(upgrade, generation);
+    if (!turn) return NOT_SERVED;
     try {
-      const turn = this.#frameTurn(upgrade, generation);
-      turn?.rules.admit();
-      return turn !== undefined;
-    } catch {
-      return false;
+      turn.rules.admit();
+      return undefined;
+    } catch (thrown) {
+      return refusalOf(thrown).status === 401 ? UNUSABLE_KEY : NOT_SERVED;
     }
   }
 }

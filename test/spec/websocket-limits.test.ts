@@ -183,11 +183,25 @@ for (const path of SOCKETS) {
     await gate.reconfigure((draft) => {
       draft.keys[0].status = 'paused';
     });
-    assert.equal((await idle.closed).code, 1008);
+    assert.deepEqual(await idle.closed, { code: 1008, reason: 'the key cannot be used any more' });
     gate.upstream.release('north');
     assert.equal(typesOf(await busy.rest()).at(-1), 'response.completed');
     assert.equal((await busy.closed).code, 1008);
   });
+
+  for (const [what, routes] of [
+    ['is taken out of the table', []],
+    ['is marked unsupported', [{ WS: path, status: 'unsupported' }]],
+  ] as const) {
+    test(`[S8] a row of ${path} that ${what} ends its websockets with 1008, and says that it is not the key`, async () => {
+      await using gate = await started();
+      using socket = await connect(gate, path);
+      await gate.reconfigure((draft) => {
+        draft.routes = [{ GET: '/v1/models', status: 'supported', serve: 'models' }, ...routes];
+      });
+      assert.deepEqual(await socket.closed, { code: 1008, reason: 'this endpoint is not served any more' });
+    });
+  }
 
   test(`a key that expires while ${path} is open gets an error frame, then 1008`, async () => {
     const clock = new ManualClock();
