@@ -150,7 +150,9 @@ export class Websockets {
     });
     // Without a listener ws would answer in plain text.
     server.on('wsClientError', () => {
-      const refusal = new Refusal('invalid_request', { message: 'The websocket handshake is not valid.' });
+      // The header tells a client of another version which one is spoken here (RFC 6455, 4.2.2).
+      const headers = { 'sec-websocket-version': '13' };
+      const refusal = new Refusal('invalid_request', { message: 'The websocket handshake is not valid.', headers });
       this.#options.runner.recordRefused(turn, refusal);
       endRaw(socket, refusal, turn.id);
     });

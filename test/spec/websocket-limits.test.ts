@@ -246,8 +246,8 @@ test('a handshake that is no websocket handshake is refused in the shape of the 
   for (const headers of [{ 'sec-websocket-version': '12' }, { 'sec-websocket-key': 'short' }]) {
     using client = await RawClient.connect(gate.url);
     client.write(headOf('GET', NATIVE_SOCKET, { ...HANDSHAKE, ...headers }));
-    const { status, json } = await client.answer();
-    assert.deepEqual([status, json.error.code], [400, 'invalid_request']);
+    const { status, json, headers: told } = await client.answer();
+    assert.deepEqual([status, json.error.code, told['sec-websocket-version']], [400, 'invalid_request', '13']);
   }
 });
 
