@@ -75,6 +75,7 @@ export function endpointsOf({ agent, meter }: WireWords): Endpoints {
     [`POST /backend-api/${agent}/images/edits`, { answer: (context) => image(context, 'edits'), isTurn: true }],
     [`POST /backend-api/${agent}/responses/compact`, { answer: compact, isTurn: true }],
     [`GET /backend-api/${meter}/usage`, { answer: usage, isTurn: false }],
+    [`GET /backend-api/${meter}/agent-identities/jwks`, { answer: () => jsonAnswer(200, KEY_SET), isTurn: false }],
     ['POST /oauth/token', { answer: token, isTurn: false, isLogin: true }],
     ['POST /backend-api/transcribe', { answer: ({ request }) => transcript(request), isTurn: false }],
     ['POST /backend-api/files', { answer: createFile, isTurn: false }],
@@ -82,6 +83,11 @@ export function endpointsOf({ agent, meter }: WireWords): Endpoints {
     [`PUT ${UPLOADS}*`, { answer: ({ account, request }) => account.files.upload(request), isTurn: false, isOpen: true }],
   ]);
 }
+
+/** The public key of RFC 8037, appendix A: nothing here signs with it. */
+const KEY_SET = {
+  keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'rehearsal', use: 'sig', alg: 'EdDSA', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
+};
 
 function models({ request, catalog }: RequestContext): Answer {
   if (request.headers['if-none-match'] === catalog.etag) {

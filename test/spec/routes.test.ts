@@ -94,6 +94,12 @@ test('[S8] what `routes` says of each row is what a request on it gets', async (
   }
 });
 
+test('[S8] [C5] every GET row that is supported answers with the bundled provider, as in the shipped configuration', async () => {
+  const read = rows.filter(({ method, status, path }) => method === 'GET' && status === 'supported' && !path.includes('{'));
+  assert.ok(read.some(({ path }) => path.endsWith('/jwks')) && read.length >= 8);
+  for (const row of read) assert.deepEqual([row.path, (await ask(gate, 'GET', row.path)).status], [row.path, 200]);
+});
+
 /** The table with this status on every row that something could serve, or on those that are named. */
 const marked =
   (status: RouteStatus, named: (row: Draft) => boolean = () => true) =>
