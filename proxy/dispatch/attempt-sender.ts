@@ -160,7 +160,7 @@ export class AttemptSender implements Confidential {
     return { request: composeJson(this.sentBody, composition), slot: undefined };
   }
 
-  #followUp({ account: { id: account }, upstream }: Lease): AttemptOptions['followUp'] {
+  #followUp({ account, upstream }: Lease): AttemptOptions['followUp'] {
     const { turn, payload } = this.#request;
     const followUp = turn.route.kind && this.#services.followUps[turn.route.kind];
     if (!followUp || payload.kind !== 'json') return undefined;

@@ -2,13 +2,14 @@
 import type { JsonObject } from '../turn/json.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
+import type { AccountConfig } from '../turn/settings.ts';
 import type { Work } from '../turn/turn.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 
 export interface FollowedAnswer {
   readonly turn: LiveTurn;
-  /** Its id. The turn's lease on it lasts until the follow-up is over. */
-  readonly account: string;
+  /** As the turn began with it. Its lease lasts until the follow-up is over. */
+  readonly account: AccountConfig;
   readonly upstream: Upstream;
   /** The request as its rules left it. */
   readonly work: Work;

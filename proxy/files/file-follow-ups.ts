@@ -4,6 +4,7 @@ import type { FollowedAnswer, FollowUp, FollowUps } from '../dispatch/follow-up.
 import { asString, type JsonObject } from '../turn/json.ts';
 import { fileType } from '../turn/media-type.ts';
 import { Refusal } from '../turn/refusal.ts';
+import type { Destination } from '../upstream/credentials/own-calls.ts';
 import { expiryOf, fileIdOf, finalisedOf, sizeOf } from './file-answers.ts';
 import { fileObject } from './file-object.ts';
 import type { Files } from './files.ts';
@@ -35,9 +36,9 @@ async function created(followed: FollowedAnswer, { files }: FileFollowUpOptions)
 
 /** `POST /backend-api/files/{file_id}/uploaded` (C2). */
 async function finished(followed: FollowedAnswer, { files, finalisation }: FileFollowUpOptions): ReturnType<FollowUp> {
-  const { turn, account, answer, signal } = followed;
+  const { turn, answer, signal } = followed;
   const fileId = turn.params.file_id ?? '';
-  const last = await finalisation.finalise({ account, fileId, clock: turn, signal }, answer).catch(failed(followed));
+  const last = await finalisation.finalise({ to: destinationOf(followed), fileId, clock: turn, signal }, answer).catch(failed(followed));
   const row = await files.read(turn.pool.id, fileId);
   if (row) await files.save(finalisedRow(row, last));
   return last;
@@ -45,10 +46,10 @@ async function finished(followed: FollowedAnswer, { files, finalisation }: FileF
 
 /** `POST /v1/files`: the bytes go to the address that the account named; the client gets the file object (D7). The address is kept nowhere. */
 async function uploaded(followed: FollowedAnswer, { files, finalisation }: FileFollowUpOptions): ReturnType<FollowUp> {
-  const { turn, account, signal } = followed;
+  const { turn, signal } = followed;
   const row = newRow(followed);
   await sendBytes(followed);
-  const last = await finalisation.finalise({ account, fileId: row.id, clock: turn, signal }).catch(failed(followed));
+  const last = await finalisation.finalise({ to: destinationOf(followed), fileId: row.id, clock: turn, signal }).catch(failed(followed));
   const status = finalisedOf(last);
   if (status === 'retry') throw new Refusal('upstream_timeout', { message: 'The provider took too long to process the file.' });
   if (status !== 'success') throw upstreamError(followed, 'upstream_refusal');
@@ -56,6 +57,13 @@ async function uploaded(followed: FollowedAnswer, { files, finalisation }: FileF
   await files.save(whole);
   return fileObject(whole);
 }
+
+const destinationOf = ({ turn, account, upstream }: FollowedAnswer): Destination => ({
+  account,
+  upstream,
+  wire: turn.wire,
+  loaded: turn.generation.loaded,
+});
 
 async function sendBytes(followed: FollowedAnswer): Promise<void> {
   const { turn, upstream, work, answer, signal } = followed;
@@ -80,7 +88,7 @@ function newRow(followed: FollowedAnswer): FileRow {
   return {
     pool: turn.pool.id,
     id,
-    account,
+    account: account.id,
     filename: asString(file_name) ?? '',
     bytes: Number(file_size),
     purpose: asString(use_case) ?? 'user_data',

@@ -1,6 +1,7 @@
 // Finalises a file at its account: asks again while the account is not done with it (Q21).
 import { isObject, type JsonObject } from '../turn/json.ts';
 import type { CallAnswer, CallBounds } from '../upstream/call.ts';
+import type { Destination } from '../upstream/credentials/own-calls.ts';
 import { finalisedOf } from './file-answers.ts';
 
 const PAUSE_MS = 250;
@@ -9,13 +10,13 @@ const ANSWER_BYTES = 65_536;
 
 export interface FinalisationOptions {
   /** Sends a request of the gateway's own to an account. */
-  readonly post: (account: string, path: string, body: JsonObject, bounds: CallBounds) => Promise<CallAnswer>;
+  readonly post: (to: Destination, path: string, body: JsonObject, bounds: CallBounds) => Promise<CallAnswer>;
   /** One answer. */
   readonly answerMs: () => number;
 }
 
 export interface Finalising {
-  readonly account: string;
+  readonly to: Destination;
   readonly fileId: string;
   readonly clock: { now(): number; after(ms: number, run: () => void): () => void };
   readonly signal: AbortSignal;
@@ -33,7 +34,7 @@ export class Finalisation {
    * @param first what the account answered already
    * @throws Error where the account does not answer with a JSON object and a status of success, or the signal aborts
    */
-  async finalise({ account, fileId, clock, signal }: Finalising, first?: JsonObject): Promise<JsonObject> {
+  async finalise({ to, fileId, clock, signal }: Finalising, first?: JsonObject): Promise<JsonObject> {
     const end = clock.now() + LONGEST_MS;
     let answer = first;
     for (;;) {
@@ -42,7 +43,7 @@ export class Finalisation {
         await pause(clock, signal);
       }
       const bounds = { bytes: ANSWER_BYTES, ms: this.#options.answerMs(), signal };
-      const { status, body } = await this.#options.post(account, `/backend-api/files/${fileId}/uploaded`, {}, bounds);
+      const { status, body } = await this.#options.post(to, `/backend-api/files/${fileId}/uploaded`, {}, bounds);
       if (status < 200 || status >= 300 || !isObject(body)) throw new Error(`finalising: status ${status}`);
       answer = body;
     }

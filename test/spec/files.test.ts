@@ -1,6 +1,7 @@
 // Files: their creation, upload, finalisation and metadata, and the turns that name them (C1, C2, D6 to D8, FM1, Q10, Q21).
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -18,7 +19,7 @@ import {
   uploadService,
 } from '../support/files.ts';
 import { FORM_TYPE, formOf } from '../support/form.ts';
-import type { TestGateway } from '../support/gateway.ts';
+import { bearerOf, type Draft, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId } from '../support/native-frames.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { replyJson, turnBody } from '../support/rehearsal-replies.ts';
@@ -406,6 +407,35 @@ describe('the finalisation of an upload', () => {
     });
     assert.deepEqual([turn.status, turn.json.error.code], [404, 'file_not_found']);
   });
+
+  for (const [what, edit] of [
+    ['is removed', (draft: Draft) => void draft.accounts.shift()],
+    ['moves', (draft: Draft) => void Object.assign(draft.accounts[0], { base_url: 'http://127.0.0.1:9' })],
+  ] as const) {
+    test(`goes to the account as the upload began with it, where the account ${what} by a reload meanwhile`, async () => {
+      await using own = await startFiles();
+      const arrived = Promise.withResolvers<ServerResponse>();
+      await using service = await uploadService((request, response) => void request.resume().on('end', () => arrived.resolve(response)));
+      const { json: created } = await own.send(FILES, { body: METADATA });
+      own.upstream.clear();
+      own.upstream.nextOn('north', FILES, replyJson({ ...created, upload_url: service.url }));
+      own.upstream.nextOn('north', FINISH, replyJson({ status: 'retry' }), replyJson({ status: 'success' }));
+      const uploading = upload(own);
+      const bytesArrived = await arrived.promise;
+      await own.reconfigure((draft) => {
+        edit(draft);
+        for (const pool of draft.pools) pool.assignments = [{ account: 'south' }];
+      });
+      bytesArrived.end();
+      const { status, json } = await uploading;
+      assert.deepEqual([status, json.status], [200, 'processed']);
+      const finished = own.upstream.requests('north').filter(({ path }) => path.endsWith('/uploaded'));
+      assert.deepEqual(
+        finished.map(({ headers }) => headers.authorization),
+        Array(2).fill(`Bearer ${bearerOf('north')}`),
+      );
+    });
+  }
 
   test('[Q21] an error, an answer without a status and none at all are an upstream error', async () => {
     await failing(replyJson({ status: 'error' }));

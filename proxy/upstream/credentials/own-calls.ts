@@ -2,7 +2,8 @@
 import type { LoadedConfig } from '../../config/config.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import { worded } from '../../turn/route-table.ts';
-import type { AccountCredentials } from '../account-credentials.ts';
+import type { AccountConfig, WireWords } from '../../turn/settings.ts';
+import type { AccountCredentials, StaticCredentials } from '../account-credentials.ts';
 import { type CallAnswer, type CallBounds, call } from '../call.ts';
 import type { Upstream } from '../upstreams.ts';
 
@@ -13,6 +14,14 @@ export interface OwnCallsOptions {
   readonly upstream: (account: string) => Upstream | undefined;
 }
 
+/** An account as one configuration has it. A turn in flight keeps its own (reload). */
+export interface Destination {
+  readonly account: AccountConfig;
+  readonly upstream: Upstream;
+  readonly wire: WireWords;
+  readonly loaded: StaticCredentials;
+}
+
 export class OwnCalls {
   readonly #options: OwnCallsOptions;
 
@@ -20,35 +29,37 @@ export class OwnCalls {
     this.#options = options;
   }
 
-  get(id: string, path: string, bounds: CallBounds): Promise<CallAnswer> {
-    return this.#send(id, { method: 'GET', path }, bounds);
+  /** To the account as it is configured now. */
+  async get(id: string, path: string, bounds: CallBounds): Promise<CallAnswer> {
+    const loaded = this.#options.loaded();
+    const account = loaded.config.accounts.find((one) => one.id === id);
+    const upstream = this.#options.upstream(id);
+    if (!account || !upstream) throw new Error('unknown account');
+    return this.#send({ account, upstream, wire: loaded.config.wire, loaded }, { method: 'GET', path }, bounds);
   }
 
-  post(id: string, path: string, body: JsonObject, bounds: CallBounds): Promise<CallAnswer> {
-    return this.#send(id, { method: 'POST', path, body: JSON.stringify(body) }, bounds);
+  post(to: Destination, path: string, body: JsonObject, bounds: CallBounds): Promise<CallAnswer> {
+    return this.#send(to, { method: 'POST', path, body: JSON.stringify(body) }, bounds);
   }
 
   /** @throws Error when no answer came; CredentialUnavailable when the account cannot be asked */
-  async #send(id: string, { method, path, body }: OwnRequest, bounds: CallBounds): Promise<CallAnswer> {
-    const { credentials, loaded, upstream } = this.#options;
-    const now = loaded();
-    const account = now.config.accounts.find((one) => one.id === id);
-    const reached = upstream(id);
-    if (!account || !reached) throw new Error('unknown account');
+  async #send(to: Destination, { method, path, body }: OwnRequest, bounds: CallBounds): Promise<CallAnswer> {
+    const { credentials } = this.#options;
+    const { account, upstream, wire, loaded } = to;
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const ask = async (): Promise<CallAnswer & { readonly authorization: string | undefined }> => {
-      const own = await credentials.headersFor(account, now);
+      const own = await credentials.headersFor(account, loaded);
       const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...type, ...own };
-      const answer = await call(reached.carrier, { method, path: worded(path, now.config.wire), headers, body: body ?? null }, bounds);
+      const answer = await call(upstream.carrier, { method, path: worded(path, wire), headers, body: body ?? null }, bounds);
       return { ...answer, authorization: own.authorization };
     };
-    reached.lease();
+    upstream.lease();
     try {
       const answer = await ask();
       if (answer.status !== 401) return answer;
       return (await credentials.refused(account, answer.authorization)) === 'renewed' ? await ask() : answer;
     } finally {
-      reached.release();
+      upstream.release();
     }
   }
 }
