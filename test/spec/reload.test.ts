@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { stringify } from 'yaml';
 import { type Draft, eventsOf, KEY, startGateway } from '../support/gateway.ts';
 import { type Program, startProgram } from '../support/program.ts';
-import { RawClient } from '../support/raw.ts';
+import { postOf, RawClient } from '../support/raw.ts';
 import { startUpstream } from '../support/rehearsal.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
@@ -211,6 +211,27 @@ test('a turn does not take the credential of its account to the address that the
   const { status } = await sent;
   assert.deepEqual([status, elsewhere.turns().length], [503, 0]);
 });
+
+for (const [what, headers] of [
+  ['', {}],
+  [' of a session that was there', { 'session-id': 'one' }],
+] as const) {
+  test(`a turn${what} that was still sending its body when its first account moved goes to another one`, async () => {
+    await using gate = await startGateway();
+    await using elsewhere = await startUpstream({ accounts: ['north'] });
+    assert.equal((await gate.send('/v1/responses', { body: TURN, headers })).status, 200);
+    using client = await RawClient.connect(gate.url);
+    const request = postOf('/v1/responses', TURN, headers);
+    client.write(request.slice(0, -10));
+    await until('the turn to begin', () => (gate.count('requests') === 2 ? true : undefined));
+    await gate.reconfigure((draft) => {
+      draft.accounts[0].base_url = elsewhere.urlOf('north');
+    });
+    client.write(request.slice(-10));
+    assert.equal((await client.answer()).status, 200);
+    assert.deepEqual([gate.upstream.turns('south').length, elsewhere.turns().length], [1, 0]);
+  });
+}
 
 test('how long a client may take for its headers changes with a reload, as every time does', async () => {
   await using gate = await startGateway();

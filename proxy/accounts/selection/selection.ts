@@ -175,11 +175,20 @@ export class Selection {
     const { hard, soft } = demand;
     if (hard !== undefined) return this.#tryPinned(hard, demand, tried);
     const index = this.#indexFor(demand);
-    const softPin = soft === undefined ? undefined : this.#availabilityAt(soft, demand, tried);
-    if (soft !== undefined && softPin === 'available') return this.#lease(demand, { account: soft, reason: 'soft_pin', index, tried });
+    let softPin = soft === undefined ? undefined : this.#availabilityAt(soft, demand, tried);
+    if (soft !== undefined && softPin === 'available') {
+      const lease = this.#lease(demand, { account: soft, reason: 'soft_pin', index, tried });
+      if (lease) return lease;
+      softPin = 'not_a_source';
+    }
     if (softPin !== undefined) this.#options.counters.add('soft_pins_left');
-    const choice = choiceIn(index, demand, tried);
-    if (choice) return this.#lease(demand, { ...choice, leftSoftPin: softPin });
+    for (let passed = tried; ; ) {
+      const choice = choiceIn(index, demand, passed);
+      if (!choice) break;
+      const lease = this.#lease(demand, { ...choice, leftSoftPin: softPin });
+      if (lease) return lease;
+      passed = new Set(passed).add(choice.account);
+    }
     if (index.count('at_max_concurrent', tried) > 0) return undefined;
     throw this.#noCandidate(demand.scope, unavailableIn(index, tried));
   }
@@ -194,7 +203,12 @@ export class Selection {
   /** A hard pin never moves: it waits where its account is at its maximum, and fails where the account is unavailable (Q10). */
   #tryPinned(account: string, demand: Demand, tried: Tried): Lease | undefined {
     const availability = this.#availabilityAt(account, demand, tried);
-    if (availability === 'available') return this.#lease(demand, { account, reason: 'hard_pin', tried });
+    if (availability === 'available') {
+      const lease = this.#lease(demand, { account, reason: 'hard_pin', tried });
+      if (lease) return lease;
+      // The same turn, sent again, goes to the new address.
+      throw new Refusal('no_eligible_account');
+    }
     if (availability === 'at_max_concurrent') return undefined;
     const load = this.#loads.get(account);
     // The account left the Pool or needs another credential: the client must resend its full context (F8.2).
@@ -212,13 +226,13 @@ export class Selection {
     return availabilityOf(load, this.#options.health, scope);
   }
 
-  #lease({ turn, scope, affinity }: Demand, choice: Choice): Lease {
+  /** Undefined where the account was removed or has another address since the turn's configuration: it must not get the old credential. */
+  #lease({ turn, scope, affinity }: Demand, choice: Choice): Lease | undefined {
     const { account: id } = choice;
     const load = this.#loads.get(id);
     const account = turn.generation.accounts.get(id);
     const upstream = this.#options.upstream(id);
-    // The account was removed or has another address since the turn's configuration.
-    if (!load || !account || upstream?.baseUrl !== account.base_url) throw new Refusal('no_eligible_account');
+    if (!load || !account || upstream?.baseUrl !== account.base_url) return undefined;
     const { health } = this.#options;
     const ticket = health.begin(id, scope, turn.generation.loaded.bearers.get(id));
     const lease = new Lease({
