@@ -46,6 +46,7 @@ export class Gateway {
   readonly #rehearsals: RehearsalProviders;
   #generation: Generation;
   #accepting = false;
+  #closing = false;
   readonly #load: ProcessLoad;
   #forgetRetention = (): void => undefined;
 
@@ -151,6 +152,8 @@ export class Gateway {
   async reload(loaded: LoadedConfig): Promise<void> {
     const { capacity, catalog, clock, credentials, log, node, upstreams, usage } = this.services;
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
+    // It takes no turns any more, and its connections may have ended: it has nothing to configure.
+    if (this.#closing) return;
     void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#generation = new Generation(loaded);
     log.level = loaded.config.log.level;
@@ -176,6 +179,7 @@ export class Gateway {
   async close(): Promise<boolean> {
     const { capacity, catalog, changes, continuity, log, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
     this.#accepting = false;
+    this.#closing = true;
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);

@@ -233,6 +233,16 @@ for (const [what, headers] of [
   });
 }
 
+test('a stop while a reload waits for a new rehearsal account ends in order', async () => {
+  const gate = await startGateway();
+  const reloading = gate.reconfigure((draft) => {
+    draft.accounts.push({ id: 'stage', base_url: 'rehearsal:' });
+    draft.timeouts.upstream_idle_ms = 100_000;
+  });
+  // An unhandled rejection would fail this file, and ends the process of a gateway before its rows are written.
+  await Promise.all([gate.close(), reloading]);
+});
+
 test('how long a client may take for its headers changes with a reload, as every time does', async () => {
   await using gate = await startGateway();
   await gate.reconfigure((draft) => {
