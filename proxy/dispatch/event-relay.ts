@@ -53,7 +53,9 @@ export class EventRelay {
       sink.raw(event);
       return;
     }
-    const given: Event = { type: event.type, data: end === 'failed' ? (shown ?? this.failureEvent(data)) : data, size: event.length };
+    const visible = end === 'failed' ? (shown ?? this.failureEvent(data)) : data;
+    // A failure that says nothing of its response is told as an error: on a websocket with a status (Q2).
+    const given: Event = { type: visible.type === 'error' ? 'error' : event.type, data: visible, size: event.length };
     const mapped = turn.rules.event(given);
     if (replacement) sink.event(replacement);
     else if (Array.isArray(mapped)) {

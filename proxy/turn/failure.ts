@@ -2,6 +2,7 @@
 
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { resetTime } from './quota-reset.ts';
+import { endOf } from './terminal-event.ts';
 import type { Headers } from './turn.ts';
 
 /**
@@ -220,7 +221,8 @@ function errorIn(json: JsonObject | undefined): ProviderError {
   const type = text(error.type);
   return {
     code: text(error.code),
-    type: error === json && type === 'error' ? null : type,
+    // An event that is itself the error has its own type there.
+    type: error === json && endOf(type ?? '') !== undefined ? null : type,
     param: text(error.param),
     message: text(error.message) ?? text(json.detail),
   };

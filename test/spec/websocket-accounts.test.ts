@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -337,6 +337,21 @@ test('on the public websocket an error frame of 429 or 5xx is told in our own wo
     gate.upstream.clear();
     gate.heal();
   }
+});
+
+test('[Q2] behind visible output a failure that says nothing of its response is an error with a status, over SSE without', async () => {
+  const events = [DELTA, { type: 'response.failed', sequence_number: 1 }];
+  gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events } });
+  using socket = await connect(gate, PUBLIC_SOCKET);
+  const shown = { type: 'server_error', code: null, param: null };
+  const frame = (await socket.turn(frameOf('hi'))).at(-1) as { type: string; status: number; error: JsonObject };
+  const { message, ...error } = frame.error;
+  assert.deepEqual([frame.type, frame.status, error], ['error', 502, shown]);
+  gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events } });
+  const { text } = await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi', stream: true } });
+  const last = eventsOf(text).at(-1);
+  assert.deepEqual([last?.event, last?.data.type, last?.data.error], ['error', 'error', { ...shown, message }]);
+  gate.heal();
 });
 
 test('a provider that states its connection limit on a new websocket too is 502', async () => {
