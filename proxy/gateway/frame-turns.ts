@@ -112,13 +112,13 @@ export class FrameTurns {
   }
 
   /** Answers a frame that gets no turn; it leaves a row. */
-  refuse(turn: LiveTurn, refusal: Refusal, connection: WebsocketConnection): void {
+  refuse(turn: LiveTurn, refusal: Refusal, connection: WebsocketConnection, frame: Frame = refusal): void {
     try {
       turn.rules.admit();
     } catch {
       // The row has no key then.
     }
-    const client = new FrameClient(turn, refusal, connection);
+    const client = new FrameClient(turn, frame, connection);
     this.#options.runner.refuse(turn, client, refusal);
     client.ended();
   }

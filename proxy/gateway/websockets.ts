@@ -42,6 +42,12 @@ interface Upgrade extends ForwardedArrival {
   found?: { readonly generation: Generation; readonly match: Match | undefined };
 }
 
+/** A frame that gets no turn. */
+interface Refused {
+  readonly upgrade: Upgrade;
+  readonly frame: Frame | undefined;
+}
+
 /** Why a connection takes no further turn. */
 const UNUSABLE_KEY = 'the key cannot be used any more';
 const NOT_SERVED = 'this endpoint is not served any more';
@@ -175,7 +181,7 @@ export class Websockets {
       batches,
       read: upgrade.hop && readForwarded,
       serve: (frame, from) => this.#serve(frame, from, upgrade),
-      refuse: (refusal, from) => this.#refuse(refusal, from, upgrade),
+      refuse: (refusal, from, frame) => this.#refuse(refusal, from, { upgrade, frame }),
       limitBroken: (limit) => this.#limitBroken(limit, upgrade),
     });
     this.#open.set(connection, upgrade);
@@ -186,7 +192,7 @@ export class Websockets {
     const turn = this.#frameTurn(upgrade, this.#options.generation(), frame);
     if (!turn || this.#draining) {
       this.#options.counters.add('drain_refused');
-      this.#refuse(new Refusal(turn ? 'server_is_overloaded' : 'unknown_endpoint'), connection, upgrade);
+      this.#refuse(new Refusal(turn ? 'server_is_overloaded' : 'unknown_endpoint'), connection, { upgrade, frame });
       return;
     }
     if (this.#turns.isForwarded(connection)) this.#turns.pass(turn, frame, connection);
@@ -197,10 +203,10 @@ export class Websockets {
     if (!identity || (expires !== undefined && turn.now() >= expires)) connection.closeAfterTurn(CLOSE.policy, UNUSABLE_KEY);
   }
 
-  #refuse(refusal: Refusal, connection: WebsocketConnection, upgrade: Upgrade): void {
+  #refuse(refusal: Refusal, connection: WebsocketConnection, { upgrade, frame }: Refused): void {
     const turn = this.#frameTurn(upgrade, this.#options.generation()) ?? upgrade.turn;
     if (this.#turns.isForwarded(connection)) this.#turns.pass(turn, refusal, connection);
-    else this.#turns.refuse(turn, refusal, connection);
+    else this.#turns.refuse(turn, refusal, connection, frame);
   }
 
   /** Leaves a row for a connection that one of its limits ended (RM4). */

@@ -198,10 +198,7 @@ export function refusalOf(thrown: unknown): Refusal {
   return thrown instanceof Refusal ? thrown : new Refusal('server_error');
 }
 
-/** The `status` is never missing: a client hangs without it. */
-export const frameOf = (refusal: Refusal): string => JSON.stringify(frameDataOf(refusal));
-
-/** The data of an error frame. */
+/** The data of an error frame. The `status` is never missing: a client hangs without it. */
 export const frameDataOf = ({ status, error }: Refusal): JsonObject => ({ type: 'error', status, error: { ...error } });
 
 /** The data of a public SSE error event; `sequence` continues the stream's numbers. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
+import { ResponsesWebSocketSession } from 'openai/lib/responses/responses-websocket-session';
 import type { ResponsesClientEvent, ResponsesServerEvent } from 'openai/resources/responses/responses';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -137,6 +138,34 @@ test('an anchor of another connection is refused, and the full history starts a 
   assert.equal(textOf(await session.completed({ model: 'model-a', input: [...history] })), 'again');
   session.close();
 });
+
+for (const websocket of [true, false]) {
+  test(`each lane of a session gets its own turns and refusals, over ${websocket ? 'a websocket' : 'HTTP'} to the account`, async () => {
+    await using gate = await startGateway({
+      upstream: { accounts: ['north', 'south'] },
+      config: (draft) => {
+        draft.accounts[0].websocket = websocket;
+      },
+    });
+    const socket = new ResponsesWS(clientOf(gate));
+    socket.on('error', () => undefined);
+    await new Promise<void>((opened) => socket.socket.on('open', opened));
+    const session = new ResponsesWebSocketSession(socket, { maxLanes: 3, maxBufferedEvents: 1_000, maxBufferedBytes: 1_000_000 });
+    const lanes = [session.lane('first'), session.lane('second'), session.lane()];
+    for (const [i, lane] of lanes.entries()) lane.create({ model: 'model-a', input: `say: number ${i}` });
+    const answers = await Promise.all(lanes.map((lane) => lane.finalResponse({ signal: AbortSignal.timeout(5_000) })));
+    assert.deepEqual(
+      answers.map(({ output_text: said }) => said),
+      ['number 0', 'number 1', 'number 2'],
+    );
+    assert.ok(gate.upstream.turns().every(({ json }) => !Object.hasOwn(json as object, 'stream_id')));
+    for (const lane of lanes) {
+      lane.create({ model: 'no-such-model', input: 'x' });
+      await assert.rejects(lane.finalResponse({ signal: AbortSignal.timeout(5_000) }), /request failed/);
+    }
+    socket.close();
+  });
+}
 
 test('a wrong key is refused at the upgrade', async () => {
   await using gate = await startGateway();

@@ -279,3 +279,28 @@ test('a prewarm is a turn of no tokens, and the following frame goes on from it'
   assert.deepEqual([input_tokens, output_tokens], [0, 0]);
   assert.equal(typesOf(await socket.turn(frameOf('go', { previous_response_id: id }))).at(-1), 'response.completed');
 });
+
+test('a native frame’s stream_id is its account’s; a public one stays here, and is on every frame of its reply and on its refusal', async () => {
+  using native = await connect(gate, NATIVE_SOCKET);
+  await native.turn(frameOf('hi', { stream_id: 'first' }));
+  assert.equal(sentIn(gate.upstream.turns()[0]).stream_id, 'first');
+  gate.upstream.clear();
+  using socket = await connect(gate, PUBLIC_SOCKET);
+  const lanesOf = (frames: readonly JsonObject[]): readonly unknown[] => [...new Set(frames.map(({ stream_id: lane }) => lane))];
+  assert.deepEqual(lanesOf(await socket.turn(frameOf('hi', { stream_id: 'first' }))), ['first']);
+  assert.deepEqual(lanesOf(await socket.turn(frameOf('hi'))), [undefined]);
+  assert.ok(gate.upstream.turns().every((turn) => !Object.hasOwn(sentIn(turn), 'stream_id')));
+  gate.upstream.next('north', 'cut after 12 events');
+  const broken = await socket.turn(frameOf('hi', { stream_id: 'second' }));
+  assert.equal(broken.at(-1)?.type, 'error');
+  assert.deepEqual(lanesOf(broken), ['second']);
+  gate.heal();
+  for (const lane of [7, 'x'.repeat(257)]) {
+    const frames = await socket.turn(frameOf('hi', { stream_id: lane }));
+    assert.deepEqual(codeOf(frames), [400, 'invalid_request', 'stream_id']);
+    assert.deepEqual(lanesOf(frames), [undefined]);
+  }
+  gate.upstream.next('north', 'stall before headers');
+  for (let i = 0; i < 10; i++) socket.send({ type: 'response.create', ...frameOf('hi', { stream_id: `lane ${i}` }) });
+  assert.deepEqual([(await socket.next()).stream_id, gate.count('websocket_frames_refused')], ['lane 9', 1]);
+});

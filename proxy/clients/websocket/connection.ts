@@ -52,7 +52,7 @@ export interface ConnectionOptions {
   /** Runs the turn of a frame. Never rejects. */
   readonly serve: (frame: Frame, connection: WebsocketConnection) => Promise<void>;
   /** Answers a frame that gets no turn. */
-  readonly refuse: (refusal: Refusal, connection: WebsocketConnection) => void;
+  readonly refuse: (refusal: Refusal, connection: WebsocketConnection, frame: Frame | undefined) => void;
   readonly limitBroken: (limit: BrokenLimit) => void;
 }
 
@@ -238,14 +238,15 @@ export class WebsocketConnection {
     const { counters, guard, limits, refuse } = this.#options;
     if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes + data.length > limits.request_body_bytes) {
       counters.add('websocket_frames_refused');
-      refuse(new Refusal('rate_limit_exceeded', { message: `At most ${MAX_WAITING} frames can wait for the running turn to end.` }), this);
+      const message = `At most ${MAX_WAITING} frames can wait for the running turn to end.`;
+      refuse(new Refusal('rate_limit_exceeded', { message }), this, this.#read(data));
     } else if (guard.take(data.length, limits.bodies_in_memory_bytes)) {
       // A copy: a frame may be a small part of a chunk, and would keep all of it.
       this.#waiting.push(Buffer.from(data));
       this.#waitingBytes += data.length;
     } else {
       counters.add('bodies_guard_refused');
-      refuse(new Refusal('server_is_overloaded'), this);
+      refuse(new Refusal('server_is_overloaded'), this, this.#read(data));
     }
   }
 

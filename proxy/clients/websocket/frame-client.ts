@@ -2,12 +2,13 @@
 import type { PipeEnd, Sink, TurnClient, Upload } from '../../dispatch/client.ts';
 import { isObject, type JsonObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
-import { frameOf, Refusal } from '../../turn/refusal.ts';
+import { frameDataOf, Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { SocketSlot } from '../../upstream/socket-slot.ts';
 import type { Frame, WebsocketConnection } from './connection.ts';
 import { errorFrame } from './error-frame.ts';
 import { FrameSink } from './frame-sink.ts';
+import { inLane, laneOf, withoutLane } from './lane.ts';
 import { PublicFrameSink } from './public-frame-sink.ts';
 import type { TurnLog } from './turn-log.ts';
 import { TurnOutput } from './turn-output.ts';
@@ -19,6 +20,8 @@ export class FrameClient implements TurnClient {
   readonly #turn: LiveTurn;
   /** Released when it was read: a turn takes longer than its dispatch. */
   #frame: Frame | undefined;
+  /** Of a public frame. */
+  readonly #lane: string | undefined;
   #connection: WebsocketConnection | undefined;
   #unwatch: () => void = () => undefined;
   #gone = false;
@@ -31,6 +34,7 @@ export class FrameClient implements TurnClient {
     this.output = new TurnOutput(connection, log);
     this.#turn = turn;
     this.#frame = frame;
+    this.#lane = turn.surface.numbersEvents && !(frame instanceof Refusal) ? laneOf(frame.json) : undefined;
     this.connect(connection);
   }
 
@@ -53,7 +57,7 @@ export class FrameClient implements TurnClient {
     if (!frame || frame instanceof Refusal) throw frame ?? new Error('the frame was read before');
     const { type: _, ...body } = frame.json;
     this.#bodyBytes = frame.bytes;
-    return body;
+    return this.#turn.surface.numbersEvents ? withoutLane(body) : body;
   }
 
   form(): Promise<never> {
@@ -69,19 +73,19 @@ export class FrameClient implements TurnClient {
   }
 
   sink(): Sink {
-    return this.#turn.surface.numbersEvents ? new PublicFrameSink(this.output) : new FrameSink(this.output);
+    return this.#turn.surface.numbersEvents ? new PublicFrameSink(this.output, this.#lane) : new FrameSink(this.output);
   }
 
   /** A whole answer of an account: its refusal, or a response that it did not stream. */
   answer(status: number, _headers: Readonly<Record<string, string>>, body: Buffer | string): void {
     const json = objectIn(body);
-    this.#send(JSON.stringify(status < 400 ? { type: 'response.completed', response: json } : errorFrame(json, status)));
+    this.#send(status < 400 ? { type: 'response.completed', response: json } : errorFrame(json, status));
   }
 
   /** After a part of the reply was sent, the connection ends instead. */
   refuse(refusal: Refusal): void {
     if (this.shown) this.output.breakOff();
-    else this.#send(frameOf(refusal));
+    else this.#send(frameDataOf(refusal));
   }
 
   breakOff(): void {
@@ -135,8 +139,8 @@ export class FrameClient implements TurnClient {
     for (const each of left) each();
   }
 
-  #send(frame: string): void {
-    this.output.write('error', frame);
+  #send(data: JsonObject): void {
+    this.output.write('error', JSON.stringify(inLane(data, this.#lane)));
     this.output.flush();
   }
 }

@@ -1,6 +1,7 @@
 // A reply as frames of a native client: the account's events as they came, less the framing of their stream.
 import type { Sink } from '../../dispatch/client.ts';
-import { frameOf, Refusal } from '../../turn/refusal.ts';
+import type { JsonObject } from '../../turn/json.ts';
+import { frameDataOf, Refusal } from '../../turn/refusal.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
 import { replyText } from '../../turn/reply-text.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
@@ -36,7 +37,7 @@ export class FrameSink implements Sink {
   }
 
   event({ type, data }: Event): void {
-    this.#output.write(type, replyText(type === 'error' ? errorFrame(data) : data));
+    this.#output.write(type, this.encoded(type === 'error' ? errorFrame(data) : data));
   }
 
   renumber(): void {
@@ -58,7 +59,7 @@ export class FrameSink implements Sink {
 
   close(closing: readonly (Event | Refusal)[], { kind }: Outcome): void {
     for (const last of closing) {
-      if (last instanceof Refusal) this.#output.write('error', frameOf(last));
+      if (last instanceof Refusal) this.#output.write('error', this.encoded(frameDataOf(last)));
       else this.event(last);
     }
     this.#output.ended(kind);
@@ -70,5 +71,9 @@ export class FrameSink implements Sink {
   cut(): void {
     this.flush();
     this.#output.breakOff();
+  }
+
+  protected encoded(data: JsonObject): string {
+    return replyText(data);
   }
 }

@@ -1,6 +1,9 @@
 // A reply as frames of the compatible surface: JSON objects alone, numbered without gaps (F1.10, Q15).
+import type { JsonObject } from '../../turn/json.ts';
 import type { Event } from '../../turn/turn.ts';
 import { FrameSink } from './frame-sink.ts';
+import { inLane } from './lane.ts';
+import type { TurnOutput } from './turn-output.ts';
 
 /** Every event is parsed. */
 const EVERYTHING = { has: () => true };
@@ -8,10 +11,20 @@ const EVERYTHING = { has: () => true };
 export class PublicFrameSink extends FrameSink {
   override readonly wants = EVERYTHING;
   override readonly objectsOnly = true;
+  readonly #lane: string | undefined;
   #next = 0;
+
+  constructor(output: TurnOutput, lane: string | undefined) {
+    super(output);
+    this.#lane = lane;
+  }
 
   override event({ type, data }: Event): void {
     const numbered = 'sequence_number' in data && type !== 'error';
     super.event({ type, data: numbered ? { ...data, sequence_number: this.#next++ } : data });
+  }
+
+  protected override encoded(data: JsonObject): string {
+    return super.encoded(inLane(data, this.#lane));
   }
 }
