@@ -92,12 +92,16 @@ export class EventReply implements EventReader {
   #take(event: ReplyEvent): void {
     if (event.type === '') this.memory.allowParsing(event);
     event.completeType();
-    const end = endOf(event.type);
-    const data = this.#observed(event) ?? this.#required(event, end);
-    if (!data && this.#sink.objectsOnly) {
-      this.#context.counters.add('upstream_frames_dropped');
-      return;
+    const data = this.#observed(event) ?? this.#required(event, endOf(event.type));
+    if (this.#sink.objectsOnly) {
+      if (!data) {
+        this.#context.counters.add('upstream_frames_dropped');
+        return;
+      }
+      // Of two types in one frame its client takes the last, which may be the end of its reply.
+      if (typeof data.type === 'string') event.type = data.type;
     }
+    const end = endOf(event.type);
     if (end !== undefined && this.#endsWithEvent && !this.#isReadable(event, data)) {
       this.#context.sending().abort();
       this.fail('malformed');

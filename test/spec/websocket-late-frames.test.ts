@@ -105,6 +105,16 @@ for (const malformed of ['{"type":"response.completed","response":{', '{"type":"
   });
 }
 
+test('[F1.10] of a type that is named twice a public websocket takes the last, as its client does: the end is no event, an event no end', async (context) => {
+  const twice = (first: string, last: string): string => `{"type":"${first}","response":{"id":"first"},"delta":"a","type":"${last}"}`;
+  const [delta, end] = ['response.output_text.delta', 'response.completed'];
+  const { gate, sockets } = await scripted(context, { first: [...LIFECYCLE, twice(end, delta), twice(delta, end)], late: [] });
+  using socket = await connect(gate, PUBLIC_SOCKET);
+  assert.deepEqual(typesOf(await socket.turn(frameOf('first'))).slice(2), [delta, end]);
+  assert.equal(responseId(await socket.turn(frameOf('second'))), 'second');
+  assert.equal(sockets.size, 1);
+});
+
 test('[Q17] a native turn ends with an error at such a frame, and the rest of its reply does not answer the next turn', async (context) => {
   const { gate, sockets } = await scripted(context, {
     first: [...LIFECYCLE, '{"type":"response.completed","response":{'],
