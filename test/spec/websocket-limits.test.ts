@@ -122,6 +122,24 @@ for (const path of SOCKETS) {
     assert.equal((await gate.rows()).filter(({ code }) => code === 'rate_limit_exceeded').length, 1);
   });
 
+  test(`a frame that waits behind a running turn of ${path} and turns out to be no turn is ignored, one that is no JSON refused in its place`, async () => {
+    await using gate = await started();
+    gate.upstream.next('north', 'stall before headers');
+    using socket = await connect(gate, path);
+    socket.send({ type: 'response.create', ...frameOf('first') });
+    socket.send('{"type":"response.create","type":"session.update"}');
+    socket.send('{"type":"session.update"}');
+    socket.send('{"type":"response.create",');
+    socket.send({ ...frameOf('last'), type: 'response.create' });
+    await gate.upstream.stalled('north');
+    gate.upstream.release('north');
+    assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+    const refused = (await socket.next()) as { status: number; error: JsonObject };
+    assert.deepEqual([refused.status, refused.error.code], [400, 'invalid_request']);
+    assert.equal(typesOf(await socket.rest()).at(-1), 'response.completed');
+    assert.deepEqual([gate.count('websocket_frames_ignored'), gate.upstream.turns().length], [2, 2]);
+  });
+
   for (const leaves of [false, true]) {
     const end = leaves ? 'when their client leaves' : 'when their turns begin';
     test(`[Q4] frames that wait behind a running turn of ${path} take room of all bodies, and give it back ${end}`, async () => {

@@ -10,6 +10,7 @@ import { Refusal } from '../../turn/refusal.ts';
 import type { Limits } from '../../turn/settings.ts';
 import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { SocketSlot } from '../../upstream/socket-slot.ts';
+import { has } from '../../upstream/type-peek.ts';
 import { parseBody } from '../http/json-body.ts';
 
 /** Close codes of RFC 6455, and of its registry. */
@@ -20,6 +21,9 @@ const MAX_WAITING = 8;
 
 /** Bytes written and not yet taken by the client: more stop the reply, which goes on when they are written. */
 const FULL_BYTES = 1_048_576;
+
+/** How most clients begin a frame. */
+const TURN_HEAD = '{"type":"response.create"';
 
 /** The head of a client's ping or pong: two bytes, and four of the mask. */
 const CONTROL_HEAD_BYTES = 6;
@@ -219,34 +223,42 @@ export class WebsocketConnection {
 
   #take(data: Buffer): void {
     if (this.#ending && !this.#running) return;
-    const { counters, serve } = this.#options;
-    const frame = this.#read(data);
+    const waits = this.#running && !this.#forwarded;
+    if (waits && has(data, 0, TURN_HEAD)) {
+      this.#wait(data);
+      return;
+    }
+    const frame = this.#turnIn(data);
     if (!frame) return;
-    if (!(frame instanceof Refusal) && frame.json.type !== 'response.create') counters.add('websocket_frames_ignored');
-    else if (this.#forwarded) void serve(frame, this);
-    else if (!this.#running) void this.#run(frame);
-    else if (this.isOpen) this.#wait(data);
+    if (waits) this.#wait(data);
+    else if (this.#forwarded) void this.#options.serve(frame, this);
+    else void this.#run(frame);
   }
 
-  #read(data: Buffer): Frame | undefined {
-    const { read } = this.#options;
-    return read ? read(data, this) : parsed(data);
+  /** Undefined for a frame of another type: it is ignored. */
+  #turnIn(data: Buffer): Frame | undefined {
+    const { counters, read } = this.#options;
+    const frame = read ? read(data, this) : parsed(data);
+    if (!frame || frame instanceof Refusal || frame.json.type === 'response.create') return frame;
+    counters.add('websocket_frames_ignored');
+    return undefined;
   }
 
-  /** It was parsed on arrival, because a frame that is ignored must not take a place, and is parsed again when its turn comes. */
+  /** It is parsed when its turn comes. One that does not begin with its type was parsed before too: a frame that is ignored takes no place. */
   #wait(data: Buffer): void {
+    if (!this.isOpen) return;
     const { counters, guard, limits, refuse } = this.#options;
     if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes + data.length > limits.request_body_bytes) {
       counters.add('websocket_frames_refused');
       const message = `At most ${MAX_WAITING} frames can wait for the running turn to end.`;
-      refuse(new Refusal('rate_limit_exceeded', { message }), this, this.#read(data));
+      refuse(new Refusal('rate_limit_exceeded', { message }), this, this.#turnIn(data));
     } else if (guard.take(data.length, limits.bodies_in_memory_bytes)) {
       // A copy: a frame may be a small part of a chunk, and would keep all of it.
       this.#waiting.push(Buffer.from(data));
       this.#waitingBytes += data.length;
     } else {
       counters.add('bodies_guard_refused');
-      refuse(new Refusal('server_is_overloaded'), this, this.#read(data));
+      refuse(new Refusal('server_is_overloaded'), this, this.#turnIn(data));
     }
   }
 
@@ -267,11 +279,13 @@ export class WebsocketConnection {
   }
 
   #next(): Frame | undefined {
-    const next = this.#waiting.shift();
-    if (!next) return undefined;
-    this.#waitingBytes -= next.length;
-    this.#options.guard.give(next.length);
-    return this.#read(next);
+    for (let data = this.#waiting.shift(); data; data = this.#waiting.shift()) {
+      this.#waitingBytes -= data.length;
+      this.#options.guard.give(data.length);
+      const frame = this.#turnIn(data);
+      if (frame) return frame;
+    }
+    return undefined;
   }
 
   #failed({ code }: NodeJS.ErrnoException): void {
