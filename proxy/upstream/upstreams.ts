@@ -106,7 +106,8 @@ export class Upstreams {
     const next = new Map<string, Upstream>();
     for (const account of config.accounts) {
       const url = urlOf(account);
-      const identity = JSON.stringify([url, timeouts]);
+      // A live websocket keeps the credential and the headers of its upgrade, which say whose it is.
+      const identity = JSON.stringify([url, timeouts, account.credential, account.headers]);
       const current = this.#byAccount.get(account.id);
       const shared = { timeouts, heartbeat: this.#heartbeat, batches: this.#batches };
       const options = { identity, account: account.id, url, baseUrl: account.base_url, ...shared };

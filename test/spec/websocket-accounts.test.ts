@@ -1,8 +1,11 @@
 // What accounts do to websocket turns: refused upgrades, failures before and after commit, limits of connections and of frames (Q6, Q17, Q28).
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
-import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { bearerOf, eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../support/native-frames.ts';
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
@@ -204,6 +207,29 @@ test('an account that moved to another address loses its websockets when their t
   other.upstream.release('north');
   assert.equal(typesOf(await busy.rest()).at(-1), 'response.completed');
   await other.upstream.sockets('north', 0);
+});
+
+test('[Q28] an account with other headers or another credential loses its idle websockets: the next turn goes out with the new ones', async (context) => {
+  await using other = await startGateway({ upstream: { accounts: ['north'] } });
+  using socket = await connect(other, NATIVE_SOCKET);
+  let id = responseId(await completes(socket));
+  const directory = await mkdtemp(join(tmpdir(), 'poolgate-'));
+  context.after(() => rm(directory, { recursive: true }));
+  const file = join(directory, 'bearer');
+  await writeFile(file, bearerOf('north'));
+  for (const changed of [{ headers: { 'x-account-id': 'second' } }, { credential: { bearer: { file } } }]) {
+    await other.reconfigure((draft) => {
+      Object.assign(draft.accounts[0], changed);
+    });
+    assert.deepEqual(refusedWith(await socket.turn(frameOf('on', { previous_response_id: id })))[2], 'previous_response_not_found');
+    id = responseId(await completes(socket));
+  }
+  const turns = other.upstream.turns();
+  assert.deepEqual(
+    turns.map(({ headers }) => headers['x-account-id']),
+    [undefined, 'second', 'second'],
+  );
+  assert.equal(new Set(turns.map(({ connection }) => connection)).size, 3);
 });
 
 test('a turn over 15 MiB goes over HTTP; one that continues a response is refused', async () => {
