@@ -3,6 +3,7 @@
 import type { Json } from '../../../proxy/turn/json.ts';
 import { isObject } from '../../../proxy/turn/json.ts';
 import { compressDiff } from './diff.ts';
+import { stringMembers } from './json-members.ts';
 import { compressLog } from './log.ts';
 import { compressSearch } from './search-results.ts';
 import type { Steps } from './steps.ts';
@@ -30,20 +31,24 @@ export function* compressText(text: string): Steps<string> {
 
 /** `{"output": …, "metadata": …}`: the form in which some clients send what a command printed. */
 function* compressJson(text: string): Steps<string> {
-  let parsed: Json;
+  if (!isJsonObject(text)) return text;
+  let result = '';
+  let copied = 0;
+  for (const [name, { start, end }] of yield* stringMembers(text)) {
+    const compressed = OUTPUT_MEMBERS.has(name) ? yield* compressOutput(JSON.parse(text.slice(start, end)) as string) : undefined;
+    if (compressed === undefined) continue;
+    result += text.slice(copied, start) + JSON.stringify(compressed);
+    copied = end;
+  }
+  return result + text.slice(copied);
+}
+
+function isJsonObject(text: string): boolean {
   try {
-    parsed = JSON.parse(text) as Json;
+    return isObject(JSON.parse(text) as Json);
   } catch {
-    return text;
+    return false;
   }
-  if (!isObject(parsed)) return text;
-  const changed: Record<string, string> = {};
-  for (const name of OUTPUT_MEMBERS) {
-    const value = Object.hasOwn(parsed, name) ? parsed[name] : undefined;
-    const compressed = typeof value === 'string' ? yield* compressOutput(value) : undefined;
-    if (compressed !== undefined) changed[name] = compressed;
-  }
-  return Object.keys(changed).length > 0 ? JSON.stringify({ ...parsed, ...changed }) : text;
 }
 
 function* compressOutput(text: string): Steps<string | undefined> {

@@ -202,6 +202,22 @@ test('the header that a native client writes above an output stays as it is', ()
   assert.equal(compressedText(compressedText(header + FLAT)), compressedText(header + FLAT));
 });
 
+test('what is beside an output inside JSON stays byte for byte', () => {
+  const beside = String.raw`, "metadata" : {"took":1.0,"id":12345678901234567890,"most":1e400,"output":"a\u00e9"},"id":1,"id":"\u0041"}`;
+  const compressed = compressedText(`{ "output":${JSON.stringify(FLAT)}${beside}`);
+  assert.equal(compressed, `{ "output":${JSON.stringify(compressedText(FLAT))}${beside}`);
+});
+
+test('of an output that is named twice inside JSON the last one is compressed, as its reader takes that', () => {
+  const output = JSON.stringify(FLAT);
+  assert.equal(
+    compressedText(`{"output":"first","output":${output}}`),
+    `{"output":"first","output":${JSON.stringify(compressedText(FLAT))}}`,
+  );
+  const last = `{"output":${output},"output":7}`;
+  assert.equal(compressedText(last), last);
+});
+
 test('an output inside JSON is compressed there, and its metadata stays', () => {
   const text = JSON.stringify({ output: FLAT, metadata: { exit_code: 0, duration_seconds: 0.1 } });
   const compressed = compressedText(text);

@@ -1,0 +1,34 @@
+// The top-level members of a JSON object whose values are strings, as places in its text: the rest of the text stays as it was written.
+
+import { isStep, type Steps } from './steps.ts';
+
+/** From the opening quote of the value to behind the closing one. */
+export interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]/g;
+
+/** @param text a valid JSON object. Of a name that is there twice the last value counts, as for a parser */
+export function* stringMembers(text: string): Steps<ReadonlyMap<string, Place>> {
+  const members = new Map<string, Place>();
+  let depth = 0;
+  let name = '';
+  let before = '';
+  let tokens = 0;
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') depth++;
+    else if (token === '}' || token === ']') depth--;
+    else if (depth === 1 && token.startsWith('"')) {
+      if (before === ':') members.set(name, { start: index, end: index + token.length });
+      else {
+        name = JSON.parse(token) as string;
+        members.delete(name);
+      }
+    }
+    before = token;
+    if (isStep(tokens++)) yield;
+  }
+  return members;
+}
