@@ -1,16 +1,28 @@
-// Pings open websockets on both sides, and ends those whose peer answers no more: a dead peer closes nothing.
+// Pings open websockets on both sides, and ends those whose peer gives no sign of life any more: a dead peer closes nothing.
 import type { WebSocket } from 'ws';
 import type { Clock } from './clock.ts';
+import { connectionUnder, unsentBytes } from './node-internals.ts';
 
 const PING_EVERY_MS = 25_000;
 /** Unanswered pings that end a socket. */
 const MISSED = 2;
 
+/** What is known of a socket since its last ping. */
+interface Watched {
+  /** The pings that were not answered. */
+  unanswered: number;
+  /** Bytes that came from the peer. */
+  read: number;
+  /** Bytes of all writes to the peer that ended. */
+  written: number;
+  /** Bytes of the current write that the system has not taken. */
+  unsent: number;
+}
+
 /** One timer for all sockets: most are idle, and there may be thousands. */
 export class Heartbeat {
   readonly #clock: Pick<Clock, 'after'>;
-  /** The pings that each socket has not answered. */
-  readonly #unanswered = new Map<WebSocket, number>();
+  readonly #sockets = new Map<WebSocket, Watched>();
   #cancel: (() => void) | undefined;
 
   constructor(clock: Pick<Clock, 'after'>) {
@@ -19,28 +31,49 @@ export class Heartbeat {
 
   /** Watches an open socket until it closes. */
   watch(socket: WebSocket): void {
-    this.#unanswered.set(socket, 0);
-    socket.on('pong', () => this.#unanswered.set(socket, 0));
-    socket.once('close', () => this.#unanswered.delete(socket));
+    const watched: Watched = { unanswered: 0, read: 0, written: 0, unsent: 0 };
+    this.#sockets.set(socket, watched);
+    socket.on('pong', () => {
+      watched.unanswered = 0;
+    });
+    socket.once('close', () => this.#sockets.delete(socket));
     this.#cancel ??= this.#next();
   }
 
   #next(): () => void {
     return this.#clock.after(PING_EVERY_MS, () => {
       this.#ping();
-      this.#cancel = this.#unanswered.size > 0 ? this.#next() : undefined;
+      this.#cancel = this.#sockets.size > 0 ? this.#next() : undefined;
     });
   }
 
   #ping(): void {
-    for (const [socket, unanswered] of this.#unanswered) {
+    for (const [socket, watched] of this.#sockets) {
       // The pongs of a paused socket wait to be read.
       if (socket.isPaused) continue;
-      if (unanswered >= MISSED) socket.terminate();
+      if (hasMoved(socket, watched)) watched.unanswered = 0;
+      if (watched.unanswered >= MISSED) socket.terminate();
       else {
-        this.#unanswered.set(socket, unanswered + 1);
+        watched.unanswered += 1;
         if (socket.readyState === socket.OPEN) socket.ping();
       }
     }
   }
+}
+
+/**
+ * Whether bytes came, or some of those that waited were taken. A large frame takes a slow peer minutes: its pong waits behind the frame that it
+ * sends, and the ping behind the frames that it takes.
+ */
+function hasMoved(socket: WebSocket, watched: Watched): boolean {
+  const connection = connectionUnder(socket);
+  if (!connection) return false;
+  const { bytesRead: read } = connection;
+  const written = connection.bytesWritten - connection.writableLength;
+  const unsent = unsentBytes(connection);
+  // What the system takes at once says nothing of the peer.
+  const taken = watched.unsent > 0 && (unsent !== watched.unsent || written !== watched.written);
+  const moved = taken || read !== watched.read;
+  Object.assign(watched, { read, written, unsent });
+  return moved;
 }

@@ -2,6 +2,7 @@
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Dispatcher, Pool } from 'undici';
+import type { WebSocket } from 'ws';
 
 /**
  * undici keeps the raw headers on its controller, and with them the first chunk of the reply, for as long as the reply lasts. An idle
@@ -45,6 +46,10 @@ export function disableSocketTimeout(socket: Socket): void {
 export function unsentBytes(socket: Socket): number {
   return (socket as Socket & { readonly _handle?: { readonly writeQueueSize: number } | null })._handle?.writeQueueSize ?? 0;
 }
+
+/** The connection under an open websocket; `ws` shows nothing of how far its frames have come. */
+export const connectionUnder = (websocket: WebSocket): Socket | null =>
+  (websocket as WebSocket & { readonly _socket: Socket | null })._socket;
 
 /**
  * Node writes each chunk of a chunked answer in four pieces, at twice the cost. Turns the encoding off after the head was written, so

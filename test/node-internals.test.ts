@@ -8,7 +8,9 @@ import { describe, test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
 import { createProxyServer } from 'http-proxy-3';
 import { type Dispatcher, Pool } from 'undici';
+import { WebSocket, WebSocketServer } from 'ws';
 import {
+  connectionUnder,
   detachedRequest,
   detachedResponse,
   disableFetchPath,
@@ -42,6 +44,19 @@ async function listening(listener: RequestListener, options: ServerOptions = {})
     },
   };
 }
+
+describe('connectionUnder', () => {
+  test('is the connection of an open websocket, on both sides', async (context) => {
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+    context.after(() => server.close());
+    await once(server, 'listening');
+    const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const [[accepted]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
+    assert.equal(connectionUnder(client)?.localPort, connectionUnder(accepted)?.remotePort);
+    assert.ok((connectionUnder(accepted)?.bytesRead ?? 0) > 0);
+    client.terminate();
+  });
+});
 
 describe('unsentBytes', () => {
   test('falls while a client takes a large write piece by piece, and is 0 at its end', async (context) => {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET, turnFrame, userMessage } from '../support/native-frames.ts';
+import { ManualClock } from '../support/rehearsal-clock.ts';
 import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 import { connect } from '../support/websocket.ts';
@@ -150,6 +151,25 @@ test('a message in fragments is one turn, with pings between them', async () => 
   const turns = gate.upstream.turns();
   assert.equal(turns.length, 5);
   for (const { json } of turns) assert.deepEqual(json, turns[0]?.json);
+});
+
+test('a client that sends a frame for longer than two pings is alive as long as its bytes come, and gone when none do', async () => {
+  const clock = new ManualClock();
+  await using gate = await startGateway({ clock, upstream: { accounts: ['north'], strict: false } });
+  const client = rawClient(gate);
+  client.socket.write(headOfUpgrade(NATIVE_SOCKET));
+  await came(client, '101 Switching Protocols');
+  const piece = Math.ceil(FRAME.length / 5);
+  for (let end = piece; end < FRAME.length; end += piece) {
+    client.socket.write(FRAME.subarray(end - piece, end));
+    await until('the piece', () => gate.bodyBytes === end || undefined);
+    clock.advance(25_000);
+  }
+  client.socket.write(FRAME.subarray(Math.floor((FRAME.length - 1) / piece) * piece));
+  await came(client, 'response.completed');
+  for (let i = 0; i < 4; i += 1) clock.advance(25_000);
+  await noneOpen(gate);
+  client.socket.destroy();
 });
 
 test('pings take no room of the bodies that are being received', async () => {

@@ -47,6 +47,11 @@ export class Probes {
     return this.gateway.websockets.heldBytes;
   }
 
+  /** Bytes of the bodies that are being received. */
+  get bodyBytes(): number {
+    return this.gateway.services.bodies.held;
+  }
+
   /** The health of every account and its attempts in flight, in configuration order. */
   accounts(): readonly AccountStatus[] {
     return this.gateway.services.capacity.status().accounts;

@@ -1,0 +1,48 @@
+// A websocket is open as long as its peer answers pings, or takes some of what waits for it.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { Heartbeat } from '../proxy/heartbeat.ts';
+import { connectionUnder, unsentBytes } from '../proxy/node-internals.ts';
+import { headOf } from './support/raw.ts';
+import { ManualClock } from './support/rehearsal-clock.ts';
+import { until } from './support/until.ts';
+
+test('a peer that takes a large frame for longer than two pings is alive, and gone when it takes no more', async (context) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const peer = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  context.after(() => {
+    peer.destroy();
+    server.close();
+  });
+  const handshake = {
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  };
+  peer.write(headOf('GET', '/', handshake));
+  const [socket] = (await once(new WebSocketServer({ server }), 'connection')) as [WebSocket];
+  const clock = new ManualClock();
+  new Heartbeat(clock).watch(socket);
+  socket.send(Buffer.alloc(64 << 20));
+  const connection = connectionUnder(socket) as Socket;
+  await until('the write', () => unsentBytes(connection) || undefined);
+  for (let i = 0; i < 6; i++) {
+    clock.advance(25_000);
+    assert.equal(socket.readyState, socket.OPEN);
+    const before = unsentBytes(connection);
+    peer.resume();
+    await until('a part', () => unsentBytes(connection) < before || undefined);
+    peer.pause();
+  }
+  assert.ok(unsentBytes(connection) > 0);
+  const closed = once(socket, 'close');
+  // The first one sees what was taken before the pause.
+  for (let i = 0; i < 4; i++) clock.advance(25_000);
+  await closed;
+});
