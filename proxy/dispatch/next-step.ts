@@ -2,12 +2,16 @@
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Counters } from '../metrics.ts';
-import { type Failure, isRetryable } from '../turn/failure.ts';
+import { type Failure, type FailureCause, isRetryable } from '../turn/failure.ts';
+import type { Refusal } from '../turn/refusal.ts';
 import type { CiphertextRecovery } from './ciphertext-recovery.ts';
 import type { TurnProgress } from './turn-progress.ts';
 
 /** A lease to go on with; `gone`: the client left; `choose`: any account that is left; `end`: the client gets an error. */
 export type NextStep = Lease | 'gone' | 'choose' | 'end';
+
+/** The account cannot go on with a conversation for now, and another one could. */
+const CANNOT_GO_ON: ReadonlySet<FailureCause> = new Set(['quota', 'rate', 'model']);
 
 export interface NextStepServices {
   readonly selection: Selection;
@@ -24,7 +28,24 @@ export class NextSteps {
 
   /** Whether the client does not get this failure as its answer: the turn is tried again, or answered in words of the gateway. */
   keepsBack(progress: TurnProgress, failure: Failure, account: string): boolean {
-    return this.#mayRetry(progress, failure, failure.status) || this.#recovers(progress, failure, account) || isReworded(progress, failure);
+    return (
+      this.#mayRetry(progress, failure, failure.status) ||
+      this.#recovers(progress, failure, account) ||
+      isReworded(progress, failure) ||
+      this.endsConversation(progress, failure)
+    );
+  }
+
+  /** Whether the client has to send its conversation in full after this failure. A compaction that was sent tells its own (F3.5). */
+  endsConversation(progress: TurnProgress, { cause }: Failure): boolean {
+    return CANNOT_GO_ON.has(cause) && progress.turn.kind.frames !== 'anchored' && this.#isHeldByAnchor(progress);
+  }
+
+  /** The same where no account could be chosen: the one of the response refuses the turn, or let it wait in vain. */
+  refusesConversation(progress: TurnProgress, { code }: Refusal): boolean {
+    const { demand, tried } = progress;
+    if (code === 'server_is_overloaded') return this.#isHeldByAnchor(progress) && this.#services.selection.hasFreeElsewhere(demand, tried);
+    return (code === 'usage_limit_reached' || code === 'no_eligible_account') && this.#isHeldByAnchor(progress);
   }
 
   /**
@@ -57,6 +78,15 @@ export class NextSteps {
   /** Whether the failure is about ciphertext, and another attempt or the advice to restart answers it. */
   #recovers(progress: TurnProgress, failure: Failure, account: string): boolean {
     return progress.hasJson && this.#services.recovery.helps(progress, failure, account);
+  }
+
+  /**
+   * Whether nothing but the response that it continues keeps the turn from another account. Without that response its client sends it in
+   * full, unseen by its user: any other refusal would end a session for which the Pool has an account (Q2, Q10).
+   */
+  #isHeldByAnchor({ turn, demand, tried, socket }: TurnProgress): boolean {
+    if (!socket?.isAnchored || turn.fileOwner !== undefined) return false;
+    return this.#services.selection.hasCandidate({ ...demand, hard: undefined }, tried);
   }
 
   /** Before a turn is refused for exhausted quota, the accounts with old evidence alone are asked for their usage again (Q8). */

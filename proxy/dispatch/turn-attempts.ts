@@ -167,6 +167,7 @@ export class TurnAttempts implements TurnProgress {
     const none = (thrown: unknown): 'end' => {
       if (!(thrown instanceof Refusal)) throw thrown;
       if (this.#failures.length > 0) return 'end';
+      if (this.#resources.steps.refusesConversation(this, thrown)) throw anchorNotFound();
       throw this.#skipped.size > 0 && thrown.code === 'no_eligible_account' ? prewarmImpossible() : thrown;
     };
     if (this.socket?.skipsAccounts) this.#skip(this.socket);
@@ -205,8 +206,8 @@ export class TurnAttempts implements TurnProgress {
     const param = safeParam(last.error.param);
     if (param !== null) turn.note('upstream_error_param', param);
     noteErrorClass(turn, last);
-    const anchorGone = this.socket?.refusal(last);
-    if (anchorGone) return { kind: 'refused', refusal: anchorGone };
+    const own = this.#resources.steps.endsConversation(this, last) ? anchorNotFound() : this.socket?.refusal(last);
+    if (own) return { kind: 'refused', refusal: own };
     const exhausted = isQuotaOfAll(this, last) ? this.#services.selection.refusal(demand) : undefined;
     if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
     const answer = clientError(this.#failures, turn, this.#sender);

@@ -53,6 +53,11 @@ export class TurnSocket {
     this.#isPrewarm = isPrewarm;
   }
 
+  /** Whether the turn continues a response. */
+  get isAnchored(): boolean {
+    return this.#anchor !== undefined;
+  }
+
   /** Whether the response that the turn continues is not on the live socket, and so nowhere. */
   get anchorIsGone(): boolean {
     return this.#anchor !== undefined && !this.slot.continues(this.#anchor, this.#anchorMode);

@@ -171,6 +171,18 @@ describe('[F3.5] with an anchor', () => {
     socket.terminate();
   });
 
+  test('it is not found when its account is out of quota, and the full history goes to another one', async () => {
+    const { socket, anchor } = await conversation();
+    const error = { code: null, type: null, param: null, message: null };
+    gate.fail('north', 'model-a', { cause: 'quota', status: 429, error, retryAfterMs: undefined, resetsAt: undefined, answer: undefined });
+    gate.upstream.clear();
+    assert.deepEqual(refusalIn(await socket.turn(explicit({ previous_response_id: anchor }))), NOT_FOUND);
+    assert.deepEqual(went(), []);
+    itemIn(await socket.turn(explicit()));
+    assert.deepEqual(went(), [`south POST ${COMPACT}`]);
+    socket.terminate();
+  });
+
   test('it is not found when the mode has changed, in which its response was made', async () => {
     const { socket, anchor } = await conversation();
     await gate.reconfigure((draft) => {

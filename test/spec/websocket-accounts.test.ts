@@ -10,6 +10,7 @@ import { frameOf, NATIVE_SOCKET, PUBLIC_SOCKET, responseId, typesOf } from '../s
 import { ManualClock } from '../support/rehearsal-clock.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
+import { until } from '../support/until.ts';
 import { connect, type TestSocket } from '../support/websocket.ts';
 
 const clock = new ShiftedClock();
@@ -171,6 +172,84 @@ test('an anchored turn whose websocket dies before commit is previous_response_n
     gate.heal();
   }
 });
+
+const UNSTATED = {
+  error: { code: null, type: null, param: null, message: null },
+  retryAfterMs: undefined,
+  resetsAt: undefined,
+  answer: undefined,
+};
+
+for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
+  for (const [name, before, script] of [
+    ['says that it is out of quota', undefined, 'refuse 429 usage_limit_reached resets 60'],
+    ['says that it is limited', undefined, 'refuse 429'],
+    ['is out of quota', 'quota', undefined],
+    ['has lost the model', 'model', undefined],
+  ] as const) {
+    test(`[Q10] an anchored turn on ${path} whose account ${name} is previous_response_not_found while another account can take it`, async () => {
+      using socket = await connect(gate, path);
+      const id = responseId(await completes(socket));
+      if (before) gate.fail('north', 'model-a', { cause: before, status: before === 'quota' ? 429 : 404, ...UNSTATED });
+      if (script) gate.upstream.next('north', script);
+      const refused = refusedWith(await socket.turn(frameOf('on', { previous_response_id: id })));
+      assert.deepEqual(refused, ['error', 400, 'previous_response_not_found']);
+      await completes(socket);
+      assert.deepEqual(went(), script ? ['north WS', 'north WS', 'south WS'] : ['north WS', 'south WS']);
+      gate.heal();
+    });
+  }
+
+  test(`[Q7] an anchored turn on ${path} that waited in vain for its full account is previous_response_not_found if another one is free`, async () => {
+    const clock = new ManualClock();
+    await using full = await startGateway({
+      clock,
+      upstream: { accounts: ['north', 'south'] },
+      config: (draft) => {
+        for (const account of draft.accounts) account.max_concurrent = 1;
+      },
+    });
+    using socket = await connect(full, path);
+    using other = await connect(full, path);
+    using third = await connect(full, path);
+    const frame = { type: 'response.create', ...frameOf('on', { previous_response_id: responseId(await completes(socket)) }) };
+    full.upstream.next('north', 'stall before headers');
+    other.send({ type: 'response.create', ...frameOf('hi') });
+    await full.upstream.stalled('north');
+    const refusals: unknown[] = [];
+    for (const isSouthFull of [true, false]) {
+      if (isSouthFull) {
+        full.upstream.next('south', 'stall before headers');
+        third.send({ type: 'response.create', ...frameOf('hi') });
+        await full.upstream.stalled('south');
+      } else {
+        full.upstream.release('south');
+        await third.rest();
+      }
+      const waits = full.count('account_waits');
+      socket.send(frame);
+      await until('the wait', () => full.count('account_waits') > waits || undefined);
+      clock.advance(10_000);
+      refusals.push(refusedWith(await socket.rest()).slice(1));
+    }
+    assert.deepEqual(refusals, [
+      [503, 'server_is_overloaded'],
+      [400, 'previous_response_not_found'],
+    ]);
+    await completes(socket);
+    assert.equal(full.upstream.turns().at(-1)?.account, 'south');
+  });
+
+  test(`[Q3] where no account can take it, an anchored turn on ${path} is told the limit of the Pool`, async () => {
+    using socket = await connect(gate, path);
+    const id = responseId(await completes(socket));
+    gate.fail('south', 'model-a', { cause: 'quota', status: 429, ...UNSTATED });
+    gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 60');
+    const refused = refusedWith(await socket.turn(frameOf('on', { previous_response_id: id })));
+    assert.deepEqual(refused, ['error', 429, 'usage_limit_reached']);
+    gate.heal();
+  });
+}
 
 test('at the provider’s connection limit an unanchored turn moves to a new websocket of the same account, unseen', async () => {
   using socket = await connect(gate, NATIVE_SOCKET);

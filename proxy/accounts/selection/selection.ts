@@ -131,6 +131,11 @@ export class Selection {
     return index.count('available', tried) + index.count('at_max_concurrent', tried) > 0;
   }
 
+  /** Whether an untried account could take the turn without a wait, were it not for a hard pin. */
+  hasFreeElsewhere(demand: Demand, tried: Tried): boolean {
+    return this.#indexFor(demand).count('available', tried) > 0;
+  }
+
   /** The refusal where no account could take the turn, tried ones included; undefined where one could. */
   refusal({ turn, scope }: Pick<Demand, 'scope'> & { readonly turn: Pick<SelectedTurn, 'pool'> }): Refusal | undefined {
     const index = this.#indexes.get(turn.pool, scope);
