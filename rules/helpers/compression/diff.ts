@@ -46,7 +46,7 @@ interface Hunk {
   readonly unchanged: readonly boolean[];
 }
 
-/** The hunk whose header is at `at`; undefined where its lines are not those that the header counts. */
+/** The hunk whose header is at `at`; undefined where its lines are not those that the header counts, or none of them is a change. */
 function hunkAt(lines: readonly string[], at: number): Hunk | undefined {
   const [, signs = '', ranges = '', added = '1'] = HUNK.exec(lines[at] as string) ?? [];
   const olds = ranges
@@ -56,6 +56,7 @@ function hunkAt(lines: readonly string[], at: number): Hunk | undefined {
   if (olds.length !== signs.length - 1) return undefined;
   const left = { news: Number(added), olds };
   const unchanged: boolean[] = [];
+  let hasChange = false;
   let end = at + 1;
   for (; left.news > 0 || olds.some((lines) => lines > 0); end++) {
     const line = lines[end];
@@ -64,14 +65,24 @@ function hunkAt(lines: readonly string[], at: number): Hunk | undefined {
     else {
       const isUnchanged = olds.length === 1 ? countLine(line, left) : countCombined(line, left);
       if (isUnchanged === undefined || left.news < 0 || olds.some((lines) => lines < 0)) return undefined;
-      unchanged.push(isUnchanged);
+      hasChange ||= !isUnchanged;
+      unchanged.push(isUnchanged && !hasChangedWords(line));
     }
   }
+  if (!hasChange) return undefined;
   if (lines[end]?.[0] === '\\') {
     unchanged.push(false);
     end++;
   }
   return { end, unchanged };
+}
+
+/** `git diff --word-diff` marks the changed words of a line, which has no sign in front of it. */
+const hasChangedWords = (line: string): boolean => encloses(line, '[-', '-]') || encloses(line, '{+', '+}');
+
+function encloses(line: string, opening: string, closing: string): boolean {
+  const at = line.indexOf(opening);
+  return at !== -1 && line.includes(closing, at);
 }
 
 interface LinesLeft {

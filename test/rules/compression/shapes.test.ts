@@ -96,6 +96,15 @@ test('[F7.3] a minimal unified diff keeps its changes and the lines around them'
   );
 });
 
+test('a hunk that shows its changes inside of lines stays, and such a line in any hunk', () => {
+  const indented = (from: number, count: number): string => numbered(count, (i) => `    const line${from + i} = unchanged();`);
+  const words = '    return [-one + two-]{+one * two+};';
+  const hunk = `@@ -1,21 +1,21 @@ class A {\n${indented(1, 10)}\n${words}\n${indented(12, 10)}`;
+  assert.equal(compressedText(`--- a/a.ts\n+++ b/a.ts\n${hunk}\n`), `--- a/a.ts\n+++ b/a.ts\n${hunk}\n`);
+  const mixed = `@@ -1,22 +1,21 @@\n${context(1, 5)}\n${words}\n${context(7, 5)}\n-the old line\n${context(12, 10)}`;
+  assert.ok(compressedText(`--- a/a.ts\n+++ b/a.ts\n${mixed}\n`).includes(`\n${words}\n`));
+});
+
 test('[F7.3] additions, deletions, replacements and combined diffs are compressed', () => {
   const of = (header: string, change: string): string => `${header}\n${context(1, 10)}\n${change}\n${context(20, 10)}`;
   const diffs = [
