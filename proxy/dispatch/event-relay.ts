@@ -70,6 +70,7 @@ export class EventRelay {
   failureEvent(data: JsonObject): JsonObject {
     const { turn, known } = this.#context;
     this.#failure = inBandFailure(data, turn.now());
-    return this.#sink.collects ? data : turn.surface.failureEvent(data, this.#failure, known);
+    if (this.#sink.collects) return data;
+    return turn.surface.failureEvent(data, this.#failure, known, { wire: turn.wire, hideQuota: turn.pool.hide_account_quota });
   }
 }

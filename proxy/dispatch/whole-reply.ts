@@ -170,7 +170,8 @@ export class WholeReply implements ByteReader {
   #answer(text: string, json: JsonObject, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
-    const answer = turn.answerOf(failure ? turn.surface.failureEvent(json, failure, known) : json);
+    const options = { wire: turn.wire, hideQuota: turn.pool.hide_account_quota };
+    const answer = turn.answerOf(failure ? turn.surface.failureEvent(json, failure, known, options) : json);
     const { status, headers } = this.#head;
     // Text leaves in one piece with its head; bytes do not.
     const out = answer === json ? text : replyText(answer);

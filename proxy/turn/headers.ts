@@ -1,5 +1,6 @@
 // Which request headers may travel on to an account, and which answer headers may come back (Q3, Q15).
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Json, JsonObject } from './json.ts';
 import { isQuotaHeader } from './quota-headers.ts';
 import type { WireWords } from './settings.ts';
 import type { Headers } from './turn.ts';
@@ -54,6 +55,15 @@ export function nativeAnswerHeaders(headers: Headers, { wire, hideQuota }: Answe
     if (NATIVE_ANSWER.has(name)) return true;
     return name.startsWith(prefix) && !(hideQuota && isQuotaHeader(name, wire.agent));
   });
+}
+
+/** The same of headers inside an event, in any spelling; the same object where all of them pass. */
+export function nativeEventHeaders(headers: JsonObject, options: AnswerHeaderOptions): JsonObject {
+  const passes = (name: string, value: Json | undefined): boolean =>
+    typeof value !== 'object' && Object.keys(nativeAnswerHeaders({ [name.toLowerCase()]: String(value) }, options)).length > 0;
+  const members = Object.entries(headers);
+  const passed = members.filter(([name, value]) => passes(name, value));
+  return passed.length === members.length ? headers : Object.fromEntries(passed);
 }
 
 /** @param name in lower case */

@@ -1,7 +1,7 @@
 // The native surface: agent clients, which get an account's headers, events and errors as sent, without what identifies its owner.
 import { blamesAccount, loggedCode } from './failure.ts';
-import { nativeAnswerHeaders, nativeRequestHeaders } from './headers.ts';
-import type { Json } from './json.ts';
+import { nativeAnswerHeaders, nativeEventHeaders, nativeRequestHeaders } from './headers.ts';
+import { isObject, type Json } from './json.ts';
 import { publicSurface } from './public-surface.ts';
 import { frameDataOf, Refusal } from './refusal.ts';
 import { failureWithoutOwner, jsonWithoutOwner, withoutOwner } from './sanitise.ts';
@@ -19,9 +19,12 @@ export const nativeSurface: Surface = {
   brokenReply: 'cut',
   brokenReplyCode: 'upstream_error',
 
-  failureEvent(data, failure, known) {
+  failureEvent(data, failure, known, options) {
     if (blamesAccount(failure)) return frameDataOf(new Refusal('upstream_error'));
-    return failureWithoutOwner(data, known.secrets());
+    const clean = failureWithoutOwner(data, known.secrets());
+    if (clean.type !== 'error' || !isObject(clean.headers)) return clean;
+    const headers = nativeEventHeaders(clean.headers, options);
+    return headers === clean.headers ? clean : { ...clean, headers };
   },
 
   refusalOf(failure, options, known) {

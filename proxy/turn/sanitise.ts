@@ -95,14 +95,22 @@ export function safeCode(code: string | null): string | null {
   return code !== null && /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? code : null;
 }
 
-/** A native failure event without what its error says about the account (Q3); the same object where nothing was removed. */
+/** A native failure event without what its error says about the account (Q3), less its headers; the same object where nothing was removed. */
 export function failureWithoutOwner(data: JsonObject, secrets: readonly string[]): JsonObject {
   const { message, response } = data;
-  let clean = withCleanError(data, secrets);
+  let clean = data.type === 'error' ? withCleanMembers(data, secrets) : withCleanError(data, secrets);
   const text = typeof message === 'string' ? withoutOwner(message, secrets) : message;
   if (text !== message) clean = { ...clean, message: text };
   const inner = isObject(response) ? withCleanError(response, secrets) : response;
   return inner === response ? clean : { ...clean, response: inner };
+}
+
+/** All of an `error` event is about its error. Its headers have a list of their own. */
+function withCleanMembers(event: JsonObject, secrets: readonly string[]): JsonObject {
+  const { headers, ...members } = event;
+  const clean = jsonWithoutOwner(members, secrets);
+  if (clean === members || !isObject(clean)) return event;
+  return headers === undefined ? clean : { ...clean, headers };
 }
 
 function withCleanError(object: JsonObject, secrets: readonly string[]): JsonObject {

@@ -42,7 +42,7 @@ export interface Surface {
   /** The code for the row of a reply that broke off. */
   readonly brokenReplyCode: 'upstream_error' | 'server_error';
   /** A failure event as this client may see it. */
-  failureEvent(data: JsonObject, failure: Failure, known: Confidential): JsonObject;
+  failureEvent(data: JsonObject, failure: Failure, known: Confidential, options: AnswerHeaderOptions): JsonObject;
   /**
    * The one event of a stream that begins with a refusal, in place of all that the account sent (F1.8, Q17). Undefined on a surface that
    * relays what was sent. `collected` is the answer of a client that did not ask for a stream.

@@ -427,6 +427,22 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   });
 }
 
+test('[Q3] [Q8] an error frame keeps of its headers what an answer may have, and nothing of the account’s owner', async () => {
+  const headers = {
+    'x-agent-primary-used-percent': '80',
+    'x-agent-turn-state': 's',
+    'openai-organization': 'org-123456',
+    'set-cookie': 'a=1',
+  };
+  const error = { type: 'x', code: 'theirs', message: 'No.', param: null };
+  const events = [DELTA, { type: 'error', status: 400, error, headers, account_id: 'acct_123456' }];
+  gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events } });
+  using socket = await connect(gate, NATIVE_SOCKET);
+  const { 'x-agent-primary-used-percent': used, 'x-agent-turn-state': state } = headers;
+  const shown = { 'x-agent-primary-used-percent': used, 'x-agent-turn-state': state };
+  assert.deepEqual((await socket.turn(frameOf('hi'))).at(-1), { type: 'error', status: 400, error, headers: shown });
+});
+
 test('on the public websocket an error frame of 429 or 5xx is told in our own words, one of 400 in the account’s', async () => {
   for (const [status, expected] of [
     [429, [429, 'rate_limit_exceeded', null]],

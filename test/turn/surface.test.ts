@@ -173,7 +173,7 @@ describe('[Q2] [Q3] a failure event', () => {
   const failure = inBandFailure(data, NOW);
 
   test('is the provider’s on native, without the owner', () => {
-    assert.deepEqual(nativeSurface.failureEvent(data, failure, known), {
+    assert.deepEqual(nativeSurface.failureEvent(data, failure, known, options), {
       type: 'error',
       sequence_number: 3,
       code: 'server_error',
@@ -182,9 +182,22 @@ describe('[Q2] [Q3] a failure event', () => {
     });
   });
 
+  test('keeps of its headers on native those that an answer may have, and no quota where the Pool hides it', () => {
+    const quota = { 'X-Agent-Primary-Used-Percent': 80 };
+    const passed = { 'retry-after': '7', 'x-agent-turn-state': 's' };
+    const owners = { 'set-cookie': 'a=1', 'openai-organization': 'org-123456', 'x-request-id': 'req_123456' };
+    const event = { ...data, headers: { ...quota, ...passed, ...owners }, account_id: 'acct_123456', request_id: 'req_123456' };
+    const { headers, ...members } = nativeSurface.failureEvent(event, failure, known, options);
+    assert.deepEqual(members, nativeSurface.failureEvent(data, failure, known, options));
+    assert.deepEqual(headers, { ...quota, ...passed });
+    assert.deepEqual(nativeSurface.failureEvent(event, failure, known, { wire, hideQuota: true }).headers, passed);
+    const clean = { type: 'error', code: 'c', headers: passed };
+    assert.equal(nativeSurface.failureEvent(clean, failure, known, { wire, hideQuota: true }), clean);
+  });
+
   test('has the members of the SDK’s error event on public', () => {
     const shown = { message: 'Down for [redacted].', type: 'server_error', code: 'server_error', param: null };
-    assert.deepEqual(publicSurface.failureEvent(data, failure, known), {
+    assert.deepEqual(publicSurface.failureEvent(data, failure, known, options), {
       type: 'error',
       sequence_number: 3,
       code: 'server_error',
