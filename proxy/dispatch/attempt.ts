@@ -265,7 +265,7 @@ class Attempt implements ReplyContext {
   #gone(): void {
     const reply = this.#reply;
     // The pipe distinguishes a client that left from an account that died, and ends both sides.
-    if (this.#isPiping) return;
+    if (this.#isPiping || (reply instanceof EventReply && reply.left())) return;
     this.#sending?.abort();
     reply?.abandon();
     this.settle({ kind: 'gone', shown: reply?.shown ?? false });

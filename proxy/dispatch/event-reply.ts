@@ -83,6 +83,14 @@ export class EventReply implements EventReader {
     else this.#broke(failure, turn.surface.brokenReply);
   }
 
+  /** The client left. @returns whether it has the terminal event: many read no further, and the reply ends like any other */
+  left(): boolean {
+    if (this.#state !== 'relaying' || this.#end === undefined || this.#sink.collects || !this.#flow.isWritten) return false;
+    this.#context.sending().abort();
+    this.#finish(this.#end, 'close');
+    return true;
+  }
+
   /** Ends without a verdict: the attempt is settled by its caller. */
   abandon(): void {
     this.#state = 'over';

@@ -25,6 +25,11 @@ export class OutputFlow {
     return this.#paused;
   }
 
+  /** Whether all that the sink was given has been written. */
+  get isWritten(): boolean {
+    return !this.#scheduled && !this.#paused && !this.#withheld;
+  }
+
   /** Accounts send each event as a chunk of its own, and many arrive in one read of the socket: they leave in one write. */
   flushSoon(): void {
     if (this.#scheduled) return;

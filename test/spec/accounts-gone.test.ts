@@ -4,11 +4,14 @@ import { after, beforeEach, test } from 'node:test';
 import type { RequestRow } from '../../store/store.ts';
 import { CHAT, turnOn } from '../support/doors.ts';
 import { startGateway } from '../support/gateway.ts';
-import { turnBody } from '../support/rehearsal-replies.ts';
+import { frameOf } from '../support/native-frames.ts';
+import { replyEvents, turnBody } from '../support/rehearsal-replies.ts';
 import { ShiftedClock } from '../support/shifted-clock.ts';
 import { until } from '../support/until.ts';
+import { connect } from '../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
+const PUBLIC = '/v1/responses';
 const clock = new ShiftedClock();
 const gate = await startGateway({
   clock,
@@ -100,4 +103,43 @@ test('a probe whose client leaves frees its slot for the next', async () => {
   gate.upstream.clear();
   assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 200);
   assert.deepEqual([gate.upstream.turns('north').length, gate.account('north').status], [1, 'active']);
+});
+
+for (const path of [NATIVE, PUBLIC, CHAT]) {
+  test(`a client of ${path} that leaves when it has the terminal event has its whole reply`, async () => {
+    const response = { id: 'r', status: 'completed', output: [], usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } };
+    const events = [
+      { type: 'response.output_text.delta', sequence_number: 0, delta: 'a' },
+      { type: 'response.completed', sequence_number: 1, response },
+    ];
+    gate.upstream.next('north', [replyEvents(events), { kind: 'stall', at: { events: 2 } }]);
+    const before = (await gate.rows()).length;
+    const left = new AbortController();
+    const { body } = await gate.fetch(path, { body: { ...turnOn(path, 'hi'), stream: true }, signal: left.signal });
+    let text = '';
+    for await (const chunk of body as ReadableStream<Uint8Array>) {
+      text += Buffer.from(chunk).toString();
+      if (/response\.completed|"finish_reason":"stop"/.test(text)) break;
+    }
+    left.abort();
+    const row = await until('the row', async () => (await gate.rows())[before]);
+    assert.deepEqual([row.status, row.outcome, row.input_tokens, row.output_tokens], [200, 'completed', 3, 2]);
+    assert.equal(gate.slots('north'), 0);
+  });
+}
+
+test('so has one of a websocket whose account answers over HTTP', async () => {
+  await using other = await startGateway({
+    upstream: { accounts: ['north', 'south'] },
+    config: (draft) => {
+      draft.accounts[0].websocket = false;
+    },
+  });
+  const end = { type: 'response.completed', response: { id: 'r', status: 'completed', output: [], usage: null } };
+  other.upstream.next('north', [replyEvents([end]), { kind: 'stall', at: { events: 1 } }]);
+  using socket = await connect(other, NATIVE);
+  await socket.turn(frameOf('hi'));
+  socket.terminate();
+  const row = await until('the row', async () => (await other.rows())[0]);
+  assert.deepEqual([row.status, row.outcome], [200, 'completed']);
 });
