@@ -42,9 +42,17 @@ export function disableSocketTimeout(socket: Socket): void {
   socket.setTimeout = () => socket;
 }
 
-/** Bytes of the write under way that the system has not taken: a large one makes progress long before it ends. */
+interface WriteQueue {
+  readonly writeQueueSize: number;
+}
+
+/**
+ * Bytes of the write under way that the system has not taken: a large one makes progress long before it ends. Over TLS a handle counts such a
+ * write as a whole; that of the connection below it does not.
+ */
 export function unsentBytes(socket: Socket): number {
-  return (socket as Socket & { readonly _handle?: { readonly writeQueueSize: number } | null })._handle?.writeQueueSize ?? 0;
+  const { _handle: handle } = socket as Socket & { readonly _handle?: (WriteQueue & { readonly _parent?: WriteQueue }) | null };
+  return (handle?._parent ?? handle)?.writeQueueSize ?? 0;
 }
 
 /** The connection under an open websocket; `ws` shows nothing of how far its frames have come. */

@@ -5,7 +5,7 @@ import { createServer, IncomingMessage, type RequestListener, type Server, type 
 import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
-import { connect as tlsConnect } from 'node:tls';
+import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { createProxyServer } from 'http-proxy-3';
 import { type Dispatcher, Pool } from 'undici';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -24,6 +24,7 @@ import {
   takeOverConnections,
   unsentBytes,
 } from '../proxy/node-internals.ts';
+import { selfSigned } from './support/certificate.ts';
 import { headOf, RawClient } from './support/raw.ts';
 import { until } from './support/until.ts';
 
@@ -59,22 +60,39 @@ describe('connectionUnder', () => {
 });
 
 describe('unsentBytes', () => {
-  test('falls while a client takes a large write piece by piece, and is 0 at its end', async (context) => {
-    const answer = Promise.withResolvers<Socket>();
-    await using server = await listening((request, response) => {
-      response.end(Buffer.alloc(32 << 20));
-      answer.resolve(request.socket);
+  for (const over of ['TCP', 'TLS']) {
+    test(`falls while a client takes a large write piece by piece over ${over}, and is 0 at its end`, async (context) => {
+      const day = 86_400_000;
+      const certificate = selfSigned({ host: 'localhost', from: new Date(Date.now() - day), until: new Date(Date.now() + day) });
+      const server = over === 'TLS' ? createTlsServer(certificate) : createTcpServer();
+      context.after(() => server.close());
+      const accepted = once(server.listen(0, '127.0.0.1'), over === 'TLS' ? 'secureConnection' : 'connection');
+      await once(server, 'listening');
+      const at = { port: (server.address() as AddressInfo).port, host: '127.0.0.1' };
+      const client = over === 'TLS' ? tlsConnect({ ...at, ca: certificate.cert, servername: 'localhost' }) : connect(at);
+      context.after(() => client.destroy());
+      const [socket] = (await accepted) as [Socket];
+      socket.on('error', () => undefined);
+      socket.write(Buffer.alloc(32 << 20));
+      let left = await until('the write', () => unsentBytes(socket) || undefined);
+      let taken = 0;
+      let goal = 0;
+      client.on('data', (chunk: Buffer) => {
+        taken += chunk.length;
+        if (taken >= goal) client.pause();
+      });
+      for (let i = 0; i < 3; i++) {
+        goal = taken + (4 << 20);
+        client.resume();
+        await until('progress', () => (taken >= goal && unsentBytes(socket) < left && socket.writableLength > 0) || undefined);
+        left = unsentBytes(socket);
+      }
+      goal = Number.POSITIVE_INFINITY;
+      client.resume();
+      await until('the end', () => (socket.writableLength === 0 ? true : undefined));
+      assert.equal(unsentBytes(socket), 0);
     });
-    const client = connect(Number(new URL(server.url).port), '127.0.0.1');
-    context.after(() => client.destroy());
-    client.write(headOf('GET', '/'));
-    const socket = await answer.promise;
-    const first = await until('the write', () => unsentBytes(socket) || undefined);
-    client.resume();
-    await until('progress', () => (unsentBytes(socket) < first && socket.writableLength > 0 ? true : undefined));
-    await until('the end', () => (socket.writableLength === 0 ? true : undefined));
-    assert.equal(unsentBytes(socket), 0);
-  });
+  }
 });
 
 describe('releaseRawHeaders', () => {
