@@ -2,7 +2,7 @@
 // those tables.
 import type { Change, ChangesVerbs, TrackedTable } from './changes.ts';
 
-/** Refreshes a cache. Where it fails, the same changes are delivered again. */
+/** Refreshes a cache. Where it fails, the same changes are delivered again, to this listener alone. */
 export type ChangeListener = (keys: readonly Change['key'][]) => void | Promise<void>;
 
 export interface ChangeFeedOptions {
@@ -18,9 +18,16 @@ const SAFETY_INTERVAL_MS = 10_000;
 
 const NOTHING = (): void => undefined;
 
+interface Listening {
+  readonly table: TrackedTable;
+  readonly listener: ChangeListener;
+  /** Keys of deliveries that failed, by their text: no more of them than the table has rows. */
+  readonly undelivered: Map<string, Change['key']>;
+}
+
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
-  readonly #listeners: { readonly table: TrackedTable; readonly listener: ChangeListener }[] = [];
+  readonly #listeners: Listening[] = [];
   #cursor = 0;
   #stopped = false;
   #polling = false;
@@ -33,7 +40,7 @@ export class ChangeFeed {
 
   /** Called with the changes of one table that other processes made, where there are any. */
   on(table: TrackedTable, listener: ChangeListener): void {
-    this.#listeners.push({ table, listener });
+    this.#listeners.push({ table, listener, undelivered: new Map() });
   }
 
   /** Resolves when the feed covers all later writes: load the tables after that. */
@@ -50,19 +57,15 @@ export class ChangeFeed {
     this.#cancel();
   }
 
-  /** Reads and delivers once. @returns false where the store or a listener failed, which leaves the cursor where it was */
+  /** Reads and delivers once. @returns false where the store or a listener failed */
   async poll(): Promise<boolean> {
-    try {
-      const { cursor, changes } = await this.#options.changes.since(this.#cursor);
-      for (const { table, listener } of changes.length > 0 ? this.#listeners : []) {
-        const keys = changes.filter((change) => change.table === table).map(({ key }) => key);
-        if (keys.length > 0) await listener(keys);
-      }
-      this.#cursor = cursor;
-      return true;
-    } catch {
-      return false;
-    }
+    const read = await this.#options.changes.since(this.#cursor).catch(() => undefined);
+    if (!read) return false;
+    let succeeded = true;
+    // One after another: a listener builds on what those before it refreshed.
+    for (const listening of this.#listeners) succeeded = (await deliver(listening, read.changes)) && succeeded;
+    this.#cursor = read.cursor;
+    return succeeded;
   }
 
   /** What was written during a poll may not be in its answer: another poll follows. */
@@ -88,4 +91,18 @@ export class ChangeFeed {
       void this.#wake();
     });
   }
+}
+
+/** A listener that fails does not keep the changes from the others. */
+async function deliver({ table, listener, undelivered }: Listening, changes: readonly Change[]): Promise<boolean> {
+  for (const { table: changed, key } of changes) if (changed === table) undelivered.set(JSON.stringify(key), key);
+  if (undelivered.size === 0) return true;
+  const keys = [...undelivered.values()];
+  try {
+    await listener(keys);
+  } catch {
+    return false;
+  }
+  undelivered.clear();
+  return true;
 }

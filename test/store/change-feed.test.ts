@@ -104,6 +104,32 @@ test('changes are delivered by table, and again where a listener or the store fa
   assert.deepEqual(seen, [[['ci', 'team', 86_400_000]], [['ci', 'team', 86_400_000]]]);
 });
 
+test('a listener that always fails keeps no changes from the others, and gets its own again with the next ones', async (context) => {
+  const [one, other] = await openTwo(context);
+  const feed = new ChangeFeed({ changes: other.changes, after });
+  const failing: unknown[] = [];
+  const working: unknown[] = [];
+  feed.on('usage', (keys) => {
+    failing.push(keys);
+    throw new Error('never');
+  });
+  feed.on('account_state', (keys) => void working.push(keys));
+  await feed.start();
+  const states = new AccountStates(one.accounts, clock);
+  one.usage.add(usageRow());
+  states.putHealth('north', cooling);
+  await one.flush();
+  assert.equal(await feed.poll(), false);
+  one.usage.add(usageRow({ key_id: 'other' }));
+  await one.flush();
+  assert.equal(await feed.poll(), false);
+  const [first, second] = [
+    ['ci', 'team', 86_400_000],
+    ['other', 'team', 86_400_000],
+  ];
+  assert.deepEqual([failing, working], [[[first], [first, second]], [[['north', '']]]]);
+});
+
 test('the feed of a store that tells polls at once when it does, and every ten seconds for what it missed', async () => {
   const intervals: number[] = [];
   const polls: PromiseWithResolvers<Changes>[] = [];
