@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isMapping, mapping, rowsOf, text } from './checks/rows.ts';
 import type { Path, Problem, Severity } from './finding.ts';
+import { membersOfFile } from './token-members.ts';
 
 export interface SecretOptions {
   /** The base of relative paths. */
@@ -93,12 +94,18 @@ function checked(value: string, path: Path, severity: Severity): string | Proble
 async function tokensFile(file: string, path: Path, { folder }: SecretOptions): Promise<Problem | undefined> {
   const content = await contentOf(resolve(folder, file));
   if (content.text === undefined) return { path, message: content.fault };
+  const tokens = parsed(content.text);
+  if (!isMapping(tokens)) return { path, message: 'this file is not a JSON object of tokens' };
+  return membersOfFile(tokens) ? undefined : { path, message: 'this file has neither an access_token nor a refresh_token' };
+}
+
+/** Undefined where the text is not JSON: the parser's message would quote the file, which is secret. */
+function parsed(json: string): unknown {
   try {
-    if (isMapping(JSON.parse(content.text))) return undefined;
+    return JSON.parse(json);
   } catch {
-    // The parser's message quotes the file, which is secret.
+    return undefined;
   }
-  return { path, message: 'this file is not a JSON object of tokens' };
 }
 
 async function contentOf(file: string): Promise<{ readonly text: string } | { readonly text?: undefined; readonly fault: string }> {

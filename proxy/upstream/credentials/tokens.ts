@@ -1,14 +1,8 @@
 // The tokens of an OAuth account, parsed from the operator's file, an answer of the token endpoint, or the store.
+import { membersIn, membersOfFile, type TokenMembers, textOf } from '../../config/token-members.ts';
 import { isObject } from '../../turn/json.ts';
 
-export interface Tokens {
-  /** Undefined before the first refresh of a file without one. */
-  readonly access: string | undefined;
-  /** Valid for one refresh. Undefined where the login cannot be refreshed. */
-  readonly refresh: string | undefined;
-  /** Kept for the operator and for tools; never sent. */
-  readonly id: string | undefined;
-  readonly account: string | undefined;
+export interface Tokens extends TokenMembers {
   /** When these were obtained, Unix milliseconds. */
   readonly at: number;
   /** Expiry of the access token, Unix milliseconds; undefined where it is not stated. */
@@ -17,24 +11,16 @@ export interface Tokens {
 
 const EARLY_MS = 300_000;
 
-type Members = Readonly<Record<string, unknown>>;
-
-/**
- * The usual shapes: `{tokens: {access_token, refresh_token, account_id, id_token}}` and the flat one.
- * @returns undefined where it holds neither an access nor a refresh token
- */
+/** The tokens in the operator's file. Undefined where it holds neither an access nor a refresh token. */
 export function tokensIn(json: unknown, now: number): Tokens | undefined {
-  if (!isObject(json)) return undefined;
-  const members = isObject(json.tokens) ? json.tokens : json;
-  const tokens = { ...texts(members), at: now };
-  if (tokens.access === undefined && tokens.refresh === undefined) return undefined;
-  return { ...tokens, expiresAt: tokens.access === undefined ? undefined : endOf(tokens.access) };
+  const members = membersOfFile(json);
+  return members && { ...members, at: now, expiresAt: members.access === undefined ? undefined : endOf(members.access) };
 }
 
 /** The tokens in the endpoint's answer, which may omit unchanged ones. Undefined for any other answer. */
 export function refreshedBy(json: unknown, used: Tokens, now: number): Tokens | undefined {
   if (!isObject(json)) return undefined;
-  const { access, refresh, id } = texts(json);
+  const { access, refresh, id } = membersIn(json);
   if (access === undefined) return undefined;
   const seconds = json.expires_in;
   const stated = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? now + seconds * 1000 : undefined;
@@ -68,15 +54,6 @@ export function isDue({ at, expiresAt }: Tokens, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt - Math.min(EARLY_MS, (expiresAt - at) / 2);
 }
 
-function texts(members: Members): Pick<Tokens, 'access' | 'refresh' | 'id' | 'account'> {
-  return {
-    access: bearerOf(members.access_token),
-    refresh: textOf(members.refresh_token),
-    id: textOf(members.id_token),
-    account: textOf(members.account_id),
-  };
-}
-
 /** The `exp` of a JSON web token; undefined for other tokens. Nothing is verified: the provider does that. */
 function endOf(token: string): number | undefined {
   const payload = token.split('.')[1];
@@ -92,8 +69,3 @@ function endOf(token: string): number | undefined {
 
 const earlier = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
-
-/** An access token goes into a header: text that no header can carry is none. */
-const bearerOf = (value: unknown): string | undefined => (typeof value === 'string' && /^[!-~]+$/.test(value) ? value : undefined);

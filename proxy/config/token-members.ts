@@ -1,0 +1,33 @@
+// The members of an account's tokens file, in its two usual shapes: `{tokens: {access_token, refresh_token, …}}` and the flat one.
+import { isObject } from '../turn/json.ts';
+
+export interface TokenMembers {
+  /** Undefined before the first refresh of a file without one. */
+  readonly access: string | undefined;
+  /** Valid for one refresh. Undefined where the login cannot be refreshed. */
+  readonly refresh: string | undefined;
+  /** Kept for the operator and for tools; never sent. */
+  readonly id: string | undefined;
+  readonly account: string | undefined;
+}
+
+/** Undefined where the file holds neither an access nor a refresh token. */
+export function membersOfFile(json: unknown): TokenMembers | undefined {
+  if (!isObject(json)) return undefined;
+  const members = membersIn(isObject(json.tokens) ? json.tokens : json);
+  return members.access === undefined && members.refresh === undefined ? undefined : members;
+}
+
+export function membersIn(json: Readonly<Record<string, unknown>>): TokenMembers {
+  return {
+    access: bearerOf(json.access_token),
+    refresh: textOf(json.refresh_token),
+    id: textOf(json.id_token),
+    account: textOf(json.account_id),
+  };
+}
+
+export const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** An access token goes into a header: text that no header can carry is none. */
+const bearerOf = (value: unknown): string | undefined => (typeof value === 'string' && /^[!-~]+$/.test(value) ? value : undefined);
