@@ -2,10 +2,9 @@
 
 import { systemClock, withDeadline } from '../clock.ts';
 import { stateOf } from '../config/file-watch.ts';
-import { formatFinding } from '../config/finding.ts';
 import { loadConfig } from '../config/load.ts';
 import { type Addresses, Gateway } from '../gateway/gateway.ts';
-import { placeOf } from '../log.ts';
+import { Log, placeOf } from '../log.ts';
 
 export interface ServeOptions {
   readonly config: string;
@@ -24,8 +23,10 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   process.on('SIGHUP', () => void serving?.follower.reload('signal').catch(() => undefined));
   const state = stateOf(config);
   const { loaded, warnings } = await loadConfig(config);
-  for (const warning of warnings) process.stderr.write(`${formatFinding(warning)}\n`);
-  const gateway = await Gateway.open({ loaded });
+  const log = new Log(loaded.config.log.level);
+  logWarningsOfNode(log);
+  for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
+  const gateway = await Gateway.open({ loaded, log });
   process.on('uncaughtException', (thrown) => crash(gateway, thrown)).on('unhandledRejection', (thrown) => crash(gateway, thrown));
   const { main, admin } = await listening(gateway);
   const audited = gateway.follower.started();
@@ -49,6 +50,15 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   process.stdout.write(`poolgate serves ${urlOf(main)}${admin ? `, admin ${urlOf(admin)}` : ''}\n`);
   const isWhole = await stopped;
   process.exit(isWhole ? 0 : 1);
+}
+
+/** What Node or a library warns of is a line of the log: Node would print text in between. */
+function logWarningsOfNode(log: Log): void {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => {
+    const code = 'code' in warning && typeof warning.code === 'string' ? warning.code : undefined;
+    log.warn('process_warning', { name: warning.name, code, message: warning.message });
+  });
 }
 
 /** Closes the gateway when an address cannot be listened on, so that nothing keeps the process alive. */

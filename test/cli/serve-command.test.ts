@@ -1,0 +1,27 @@
+// `serve`: everything that the program writes to its log is a JSON line, from the first one on.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startProgram } from '../support/program.ts';
+
+/** Loaded before the program: a signal makes Node warn of something. */
+const WARNS = "data:text/javascript,process.on('SIGUSR2',()=>process.emitWarning('an%20odd%20thing',{code:'ODD'}))";
+
+test('warnings of the file and of Node are lines of the log, like all that follows', async (context) => {
+  const { NODE_OPTIONS } = process.env;
+  process.env.NODE_OPTIONS = `--import=${WARNS}`;
+  context.after(() => {
+    if (NODE_OPTIONS === undefined) delete process.env.NODE_OPTIONS;
+    else process.env.NODE_OPTIONS = NODE_OPTIONS;
+  });
+  await using program = await startProgram({ config: (draft) => draft.pools.push({ id: 'idle', assignments: [] }) });
+  const { line, column, level, message } = await program.line('config_warning');
+  assert.equal(message, 'pools[idle].assignments: this Pool has no account, so every turn of it is refused');
+  assert.ok(level === 'warn' && line > 0 && column > 0);
+  program.signal('SIGUSR2');
+  const { at: _, ...warned } = await program.line('process_warning');
+  assert.deepEqual(warned, { level: 'warn', event: 'process_warning', name: 'Warning', code: 'ODD', message: 'an odd thing' });
+  assert.equal(await program.stop(), 0);
+  const others = program.written.split('\n').filter((text) => text !== '' && !text.startsWith('{'));
+  assert.deepEqual(others, [others[0]]);
+  assert.match(others[0] ?? '', /^poolgate serves http:/);
+});
