@@ -30,6 +30,13 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
   };
 }
 
+/** Those for other machines: they show what is measured, and change nothing. */
+export function metricsRoutes(routes: AdminRoutes): AdminRoutes {
+  return Object.fromEntries(Object.entries(routes).filter(([name]) => FOR_OTHER_MACHINES.has(name)));
+}
+
+const FOR_OTHER_MACHINES: ReadonlySet<string> = new Set(['GET /healthz', 'GET /readyz', 'GET /metrics']);
+
 /** The request-log row of one turn with its attempts (Q7). */
 async function turnAnswer({ services: { store } }: AdminTarget, query: URLSearchParams): Promise<AdminAnswer> {
   const id = query.get('id') ?? '';

@@ -11,6 +11,7 @@ import { addCommand, CommandFailure, type CommonOptions, type Io, json } from '.
 import { addDoctor } from './doctor-command.ts';
 import { addExplain } from './explain-command.ts';
 import { addDiff, addReload } from './gateway-commands.ts';
+import { addHealth } from './health-command.ts';
 import { addKeyCommands } from './key-command.ts';
 import { addModeCommands } from './mode-command.ts';
 import { addRequests } from './requests-command.ts';
@@ -84,7 +85,7 @@ function programOf(io: Io): Command {
     const { serve } = await import('./serve-command.ts');
     await serve({ config });
   });
-  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addDoctor, addClient])
+  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addHealth, addDoctor, addClient])
     add(program, io);
   for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);
   return program;

@@ -28,7 +28,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
   const gateway = await Gateway.open({ loaded, log });
   process.on('uncaughtException', (thrown) => crash(gateway, thrown)).on('unhandledRejection', (thrown) => crash(gateway, thrown));
-  const { main, admin } = await listening(gateway);
+  const { main, admin, metrics } = await listening(gateway);
   const audited = gateway.follower.started();
   const unwatch = gateway.follower.watch(state);
   serving = gateway;
@@ -47,7 +47,8 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   });
   const urlOf = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   // Printed last: a reader of this line may send a signal or a request at once.
-  process.stdout.write(`poolgate serves ${urlOf(main)}${admin ? `, admin ${urlOf(admin)}` : ''}\n`);
+  const others = Object.entries({ admin, metrics }).map(([name, address]) => (address ? `, ${name} ${urlOf(address)}` : ''));
+  process.stdout.write(`poolgate serves ${urlOf(main)}${others.join('')}\n`);
   const isWhole = await stopped;
   process.exit(isWhole ? 0 : 1);
 }

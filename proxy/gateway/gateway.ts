@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import { openStore } from '../../store/store.ts';
 import { AdminServer } from '../admin/admin-listener.ts';
-import { adminRoutes } from '../admin/admin-routes.ts';
+import { adminRoutes, metricsRoutes } from '../admin/admin-routes.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
 import { type Clock, systemClock, withDeadline } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
@@ -31,6 +31,7 @@ export interface GatewayOptions {
 export interface Addresses {
   readonly main: AddressInfo;
   readonly admin: AddressInfo | undefined;
+  readonly metrics: AddressInfo | undefined;
 }
 
 /** How long a reload waits for the catalogs of its accounts. */
@@ -43,6 +44,7 @@ export class Gateway {
   readonly #listener: PublicListener;
   readonly #hop: NodeHop | undefined;
   readonly #admin: AdminServer;
+  readonly #metrics: AdminServer;
   readonly #rehearsals: RehearsalProviders;
   #generation: Generation;
   #accepting = false;
@@ -103,7 +105,9 @@ export class Gateway {
         }),
     });
     this.follower = new ConfigFollower(this, loaded);
-    this.#admin = new AdminServer(adminRoutes(this), this.services.log);
+    const routes = adminRoutes(this);
+    this.#admin = new AdminServer(routes, this.services.log);
+    this.#metrics = new AdminServer(metricsRoutes(routes), this.services.log);
   }
 
   /** The configuration that turns begin with now. */
@@ -128,7 +132,7 @@ export class Gateway {
   /** Accepts connections at once; `/readyz` follows the first round of catalogs and of usage reads. */
   async listen(): Promise<Addresses> {
     const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, node, store, usage } = this.services;
-    const { listen, admin, accounts } = this.loaded.config;
+    const { listen, admin, metrics, accounts } = this.loaded.config;
     // First, because the other nodes learn the address with the node's name. Nothing is forwarded to a process without sessions.
     const address = await this.#hop?.listen((hop) => this.websockets.acceptForwarded(hop));
     await node?.membership.start(address ?? null);
@@ -140,9 +144,10 @@ export class Gateway {
     await catalog.start(accounts);
     const main = await this.#listener.listen(listen.host, listen.port);
     const second = admin ? await this.#admin.listen(admin.host, admin.port) : undefined;
+    const third = metrics ? await this.#metrics.listen(metrics.host, metrics.port) : undefined;
     this.#accepting = true;
     this.#forgetRetention = keepRetention(store, clock, log, () => this.loaded.config.retention);
-    return { main, admin: second };
+    return { main, admin: second, metrics: third };
   }
 
   /**
@@ -189,7 +194,7 @@ export class Gateway {
     this.#load.stop();
     this.#forgetRetention();
     await Promise.all([upstreams.destroy(), tokens.close()]);
-    const [lost] = await Promise.all([store.close(), this.#admin.close(), this.#rehearsals.close()]);
+    const [lost] = await Promise.all([store.close(), this.#admin.close(), this.#metrics.close(), this.#rehearsals.close()]);
     if (lost > 0) log.error('store_rows_lost', { rows: lost });
     return lost === 0;
   }

@@ -60,6 +60,19 @@ test('a listener on other addresses accepts every host name', async () => {
   await server.close();
 });
 
+test('the metrics listener has health, readiness and metrics, and nothing that shows or changes more', async () => {
+  await using other = await startGateway({ config: (draft) => (draft.metrics = { host: '0.0.0.0', port: 0 }) });
+  const url = other.metricsUrl;
+  for (const path of ['/healthz', '/readyz', '/metrics']) {
+    assert.equal((await ask('GET', path, { host: 'node-a:4003' }, url)).status, 200, path);
+  }
+  for (const path of ['/status', '/requests', '/turn?id=a', '/explain']) assert.equal((await ask('GET', path, {}, url)).status, 404, path);
+  const command = { 'x-poolgate-command': '1', 'content-length': '0' };
+  for (const path of ['/reload', '/account/restore?id=north', '/account/relogin?id=north', '/metrics']) {
+    assert.equal((await ask('POST', path, command, url)).status, 404, path);
+  }
+});
+
 test('an answer that fails is a fixed 500, and the log has the kind and the place of the error, and nothing of the request', async () => {
   const lines: string[] = [];
   const routes = {

@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { COUNTERS } from '../../proxy/metrics.ts';
 import { carrierFailure } from '../../proxy/turn/failure.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { freshDatabase } from '../support/postgres.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 
 const ROUTE = '/backend-api/agent/responses';
@@ -49,6 +50,12 @@ const LABELLED: Readonly<Record<string, readonly [type: string, ...labels: reado
   turn_duration_seconds: ['histogram', 'family'],
   turn_first_event_seconds: ['histogram', 'family'],
   turns_ended_total: ['counter', 'family', 'status', 'code'],
+};
+
+/** With PostgreSQL. */
+const LABELLED_OF_NODES: typeof LABELLED = {
+  node_config_differs: ['gauge', 'node'],
+  node_up: ['gauge', 'node'],
 };
 
 const PLAIN: Readonly<Record<string, 'counter' | 'gauge'>> = {
@@ -162,7 +169,8 @@ const namesIn = (expression: string): readonly string[] => [...expression.matchA
 
 test('every query of the dashboard and of the alert rules reads a metric that exists, by labels that it has', async () => {
   await using gate = await startGateway();
-  const types = typesOf(await scrape(gate));
+  await using node = await startGateway({ store: await freshDatabase() });
+  const types = new Map([...typesOf(await scrape(gate)), ...typesOf(await scrape(node))]);
   const dashboard = JSON.parse(deployed('grafana.json'));
   const panels: readonly { title: string; targets?: readonly { expr: string; legendFormat: string }[] }[] = dashboard.panels;
   const shown = panels.flatMap(({ targets = [] }) => targets);
@@ -178,13 +186,14 @@ test('every query of the dashboard and of the alert rules reads a metric that ex
   ];
   for (const { expr, words } of queries) {
     const names = namesIn(expr);
-    assert.ok(names.length > 0, expr);
-    const labels = new Set(['instance', 'le']);
+    // Prometheus itself has `up`, of every job.
+    assert.ok(names.length > 0 || expr.includes('up{job="poolgate"}'), expr);
+    const labels = new Set(['instance', 'job', 'le']);
     for (const name of names) {
       const base = types.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, '');
       assert.ok(types.has(base), `${name} in ${expr}`);
       assert.equal(base === name, types.get(base) !== 'histogram', expr);
-      for (const label of LABELLED[base]?.slice(1) ?? []) labels.add(label);
+      for (const label of (LABELLED[base] ?? LABELLED_OF_NODES[base])?.slice(1) ?? []) labels.add(label);
     }
     const used = [...expr.matchAll(/\{([^}]*)\}/g)].flatMap(([, inner = '']) => [...inner.matchAll(/(\w+)=/g)].map(([, label]) => label));
     const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, inner = '']) => inner.split(', '));

@@ -158,3 +158,19 @@ test('config.yaml, its schema and the README name every field that drop_fields s
     assert.ok(text.includes(field) && description.includes(field) && readme.includes(`\`${field}\``), field);
   }
 });
+
+test('the configuration, the scrape targets and the ports of deploy/nodes belong together', async () => {
+  const deployed = (name: string): string => readFileSync(new URL(`../../deploy/nodes/${name}`, import.meta.url), 'utf8');
+  const { findings } = await inspect(deployed('config.yaml'), { path: 'config.yaml', secrets: false });
+  assert.deepEqual(findings, []);
+  const { metrics, listen } = parseDocument(deployed('config.yaml')).toJS();
+  const { services } = parseDocument(deployed('compose.yaml'), { merge: true }).toJS();
+  const nodes = Object.keys(services).filter((name) => services[name].build !== undefined);
+  const [job] = parseDocument(deployed('prometheus.yaml')).toJS().scrape_configs;
+  assert.equal(job.job_name, 'poolgate', 'the alert rules name the job');
+  assert.deepEqual(
+    job.static_configs[0].targets,
+    nodes.map((node) => `${node}:${metrics.port}`),
+  );
+  for (const node of nodes) assert.ok(deployed('haproxy.cfg').includes(`server ${node} ${node}:${listen.port}`), node);
+});

@@ -75,15 +75,26 @@ export class TestGateway extends Probes {
   readonly upstream: Upstream;
   readonly url: string;
   readonly adminUrl: string;
+  /** Of a gateway with a metrics listener. */
+  readonly metricsUrl: string;
   /** Every line that the operator log got. */
   readonly logged: readonly string[];
   readonly #draft: Draft;
 
-  constructor(parts: { gateway: Gateway; upstream: Upstream; url: string; adminUrl: string; logged: readonly string[]; draft: Draft }) {
+  constructor(parts: {
+    gateway: Gateway;
+    upstream: Upstream;
+    url: string;
+    adminUrl: string;
+    metricsUrl: string;
+    logged: readonly string[];
+    draft: Draft;
+  }) {
     super(parts.gateway);
     this.upstream = parts.upstream;
     this.url = parts.url;
     this.adminUrl = parts.adminUrl;
+    this.metricsUrl = parts.metricsUrl;
     this.logged = parts.logged;
     this.#draft = parts.draft;
   }
@@ -183,9 +194,10 @@ async function running(
     ...(clock ? { clock } : {}),
     ...(load ? { load } : {}),
   });
-  const { main, admin } = await gateway.listen();
+  const { main, admin, metrics } = await gateway.listen();
   const url = `http://127.0.0.1:${main.port}`;
-  const gate = new TestGateway({ gateway, upstream, url, adminUrl: `http://127.0.0.1:${admin?.port}`, logged, draft });
+  const [adminUrl, metricsUrl] = [`http://127.0.0.1:${admin?.port}`, `http://127.0.0.1:${metrics?.port}`];
+  const gate = new TestGateway({ gateway, upstream, url, adminUrl, metricsUrl, logged, draft });
   await gate.ready();
   return gate;
 }

@@ -60,10 +60,16 @@ function* listeners(data: unknown): Generator<Problem> {
     const message = 'the admin listener requires no credential; outside loopback it needs other protection, such as a firewall';
     yield { path: ['admin', 'host'], message, severity: 'warning' };
   }
-  if (admin.port !== undefined && admin.port !== 0 && admin.port === listen.port && overlap(host, text(listen.host))) {
-    yield { path: ['admin', 'port'], message: 'this port is used by listen' };
+  const metrics = mapping(mapping(data).metrics);
+  if (meet(admin, listen)) yield { path: ['admin', 'port'], message: 'this port is used by listen' };
+  for (const [name, other] of Object.entries({ listen, admin })) {
+    if (meet(metrics, other)) yield { path: ['metrics', 'port'], message: `this port is used by ${name}` };
   }
 }
 
+/** Whether the second listener would find its address in use. Port 0 is a free one. */
+export const meet = (one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean =>
+  one.port !== undefined && one.port !== 0 && one.port === other.port && overlap(text(one.host), text(other.host));
+
 /** Whether two listeners of one port would meet. */
-export const overlap = (a = '', b = ''): boolean => a === b || [a, b].some((host) => host === '0.0.0.0' || host === '::');
+const overlap = (a = '', b = ''): boolean => a === b || [a, b].some((host) => host === '0.0.0.0' || host === '::');

@@ -1,13 +1,13 @@
 // Checks the section of this node: an internal listener needs other nodes, and a secret (Q34).
 import type { Problem } from '../finding.ts';
-import { overlap } from './addresses.ts';
-import { isMapping, mapping, text } from './rows.ts';
+import { meet } from './addresses.ts';
+import { isMapping, mapping } from './rows.ts';
 
 /** The settings that other nodes need. */
 const OF_SEVERAL = ['listen', 'address', 'secret'] as const;
 
 export function* checkNode(data: unknown): Generator<Problem> {
-  const { node, store, listen, admin } = mapping(data);
+  const { node, store, listen, admin, metrics } = mapping(data);
   if (!isMapping(node)) return;
   const given = OF_SEVERAL.filter((name) => node[name] !== undefined);
   if (!isMapping(store)) {
@@ -22,9 +22,7 @@ export function* checkNode(data: unknown): Generator<Problem> {
   }
   if (node.secret === undefined) yield { path: ['node'], at: 'first-key', message: "'secret' is missing; the internal listener needs it" };
   const own = mapping(node.listen);
-  for (const [name, other] of Object.entries({ listen: mapping(listen), admin: mapping(admin) })) {
-    if (own.port !== undefined && own.port !== 0 && own.port === other.port && overlap(text(own.host), text(other.host))) {
-      yield { path: ['node', 'listen', 'port'], message: `this port is used by ${name}` };
-    }
+  for (const [name, other] of Object.entries({ listen: mapping(listen), admin: mapping(admin), metrics: mapping(metrics) })) {
+    if (meet(own, other)) yield { path: ['node', 'listen', 'port'], message: `this port is used by ${name}` };
   }
 }
