@@ -8,5 +8,7 @@ export type StoreEvent =
   | 'store_reachable'
   | 'store_not_writable' // SQLite; what is queued waits; its field `code` is a StoreErrorCode
   | 'store_writable'
+  | 'store_in_use' // SQLite; another gateway has the file, now and then again while it does
+  | 'store_alone' // that other gateway has ended
   | 'store_feed_lost' // changes of other nodes are polled until it is back
   | 'store_feed_connected';

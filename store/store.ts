@@ -6,6 +6,7 @@ import { StoreError } from './errors.ts';
 import type { Notice } from './notice.ts';
 import type { PostgresOptions } from './postgres/postgres.ts';
 import { repositories } from './repositories.ts';
+import type { SqliteOptions } from './sqlite/sqlite.ts';
 import type { Store } from './verbs.ts';
 import { Writer, type WriterOptions } from './writer.ts';
 
@@ -36,6 +37,8 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly connections?: number;
   /** Hears what an operator's log should have. */
   readonly notice?: Notice;
+  /** Whether the process is a gateway: `notice` hears of another one that has the SQLite file. */
+  readonly gateway?: boolean;
 }
 
 /** 50,000 rows are ten seconds of 5,000 turns a second, and about 30 MB. */
@@ -49,8 +52,8 @@ const PIN_FLUSH_MS = 5;
  * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const { clock, writer = randomUUID(), notice = () => undefined, connections = 12 } = options;
-  const driver = await openDriver(url, { clock, writer, notice, connections });
+  const { clock, writer = randomUUID(), notice = () => undefined, connections = 12, gateway = false } = options;
+  const driver = await openDriver(url, { clock, writer, notice, connections, gateway });
   // Of a database server, the driver tells whether it can be written.
   const given = { ...defaults, ...options, notice: driver.shared ? () => undefined : notice };
   const writing = new Writer(driver.write, given);
@@ -60,7 +63,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
 }
 
 /** The adapter of the other engine, and its library, are not loaded. */
-async function openDriver(url: string, options: PostgresOptions): Promise<Driver> {
+async function openDriver(url: string, options: PostgresOptions & SqliteOptions): Promise<Driver> {
   const path = sqlitePath(url);
   if (path !== undefined) return (await import('./sqlite/sqlite.ts')).openSqlite(path, options);
   if (isPostgres(url)) return (await import('./postgres/postgres.ts')).openPostgres(url, options);

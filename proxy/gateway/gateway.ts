@@ -61,6 +61,7 @@ export class Gateway {
         clock: () => clock.now(),
         queueRows: config.limits.rows_waiting,
         notice: (event, fields) => log.warn(event, fields),
+        gateway: true,
         ...(typeof config.store === 'object' && { connections: config.store.connections }),
       }),
       storeKeyOf(config.store, config.store_key),

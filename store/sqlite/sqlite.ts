@@ -6,7 +6,9 @@ import { type Batch, type Driver, type Guard, increment, lost } from '../driver.
 import { StoreError, type StoreErrorCode } from '../errors.ts';
 import { takeIn } from '../limits.ts';
 import { migrate } from '../migrations.ts';
+import type { Notice } from '../notice.ts';
 import { changes, type Table } from '../tables.ts';
+import { Claim } from './claim.ts';
 import { Connection } from './connection.ts';
 import { insertionOf } from './insertion.ts';
 
@@ -28,6 +30,9 @@ export interface SqliteOptions {
   readonly clock: () => number;
   /** Names this process in the change records. */
   readonly writer: string;
+  readonly notice?: Notice;
+  /** Whether the process is a gateway: `notice` hears of another one. */
+  readonly gateway?: boolean;
 }
 
 /** What an operator can do something about, before SQLite's own word for it. */
@@ -53,7 +58,9 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
     const writing = await connect();
     await inTransaction(writing, () => migrate(writing, { clock: options.clock, apply: ({ sql = '' }) => writing.script(sql) }));
     const reading = path === MEMORY ? writing : await connect();
-    return driver({ writing, reading, browse: path === MEMORY ? undefined : connect }, options);
+    const { gateway = false, notice = () => undefined } = options;
+    const claim = gateway && path !== MEMORY ? await Claim.of(path, { notice }) : undefined;
+    return driver({ writing, reading, browse: path === MEMORY ? undefined : connect, claim }, options);
   } catch (error) {
     await Promise.allSettled(open.map((connection) => connection.close()));
     if (!(error instanceof StoreError)) throw error;
@@ -124,9 +131,10 @@ interface Connections {
   readonly reading: Connection;
   /** Opens a connection for operators; undefined for a database in memory, which has one connection. */
   readonly browse: (() => Promise<Connection>) | undefined;
+  readonly claim: Claim | undefined;
 }
 
-function driver({ writing, reading, browse }: Connections, options: SqliteOptions): Driver {
+function driver({ writing, reading, browse, claim }: Connections, options: SqliteOptions): Driver {
   let browsing: Promise<Connection> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   /** One at a time: what runs on the connection between BEGIN and COMMIT belongs to that transaction. */
@@ -171,6 +179,8 @@ function driver({ writing, reading, browse }: Connections, options: SqliteOption
         await (await browsing?.catch(() => undefined))?.close();
         if (reading !== writing) await reading.close();
         await writing.close();
+        // Last: a gateway that waits to write settlements still has the file.
+        await claim?.close();
       });
     },
   };

@@ -2,18 +2,28 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Claim } from '../../store/sqlite/claim.ts';
 import { Connection } from '../../store/sqlite/connection.ts';
 import { openStore, type StoreErrorCode } from '../../store/store.ts';
 import * as tables from '../../store/tables.ts';
+import { until } from '../support/until.ts';
 import { folder } from './adapters.ts';
 import { accountRow, auditEntry, credentialRow, joinedAs, limitedTurn, pinRow, requestRow, usageRow } from './samples.ts';
 
 const clock = () => 5_000;
+
+/** A store of a gateway, and the events that its operator's log has. */
+async function gatewayOn(path: string) {
+  const events: string[] = [];
+  const store = await openStore(`sqlite:${path}`, { clock, gateway: true, notice: (event) => events.push(event) });
+  return { store, events };
+}
+
 const database = async (context: TestContext): Promise<string> => `${await folder(context)}/poolgate.db`;
 const refused = (code: StoreErrorCode, text: RegExp) => (error: Error & { readonly code?: string }) => {
   assert.equal(error.code, code);
@@ -244,4 +254,38 @@ test('a store in memory serves tests', async () => {
   await store.flush();
   assert.deepEqual(await store.requests.list({}), [requestRow()]);
   await store.close();
+});
+
+test('a second gateway on the file is told so, a reader is not, and neither is the successor of one that ended', async (context) => {
+  const path = await database(context);
+  const first = await gatewayOn(path);
+  const reader = await openStore(`sqlite:${path}`, { clock });
+  const link = `${path}.link`;
+  await symlink(path, link);
+  const second = await gatewayOn(link);
+  assert.deepEqual([first.events, second.events], [[], ['store_in_use']]);
+  await Promise.all([first.store.close(), second.store.close(), reader.close()]);
+  const third = await gatewayOn(path);
+  await third.store.close();
+  assert.deepEqual(third.events, []);
+});
+
+test('a gateway that was killed leaves no claim on the file, and one that waited for it takes it over', async (context) => {
+  const path = await database(context);
+  const script = `import { Claim } from ${JSON.stringify(import.meta.resolve('../../store/sqlite/claim.ts'))};
+    await Claim.of(${JSON.stringify(path)}, { notice: () => {} });
+    setInterval(() => {}, 60_000);
+    console.log('claimed');`;
+  const process = spawn(globalThis.process.execPath, ['--import', 'tsx/esm', '--input-type=module', '--eval', script], { stdio: 'pipe' });
+  context.after(() => process.kill('SIGKILL'));
+  await once(process.stdout, 'data');
+  const events: string[] = [];
+  const waiting = await Claim.of(path, { notice: (event) => events.push(event), everyMs: 10 });
+  assert.deepEqual(events[0], 'store_in_use');
+  process.kill('SIGKILL');
+  await once(process, 'exit');
+  await until('the claim', () => (events.includes('store_alone') ? true : undefined));
+  const other = await gatewayOn(path);
+  assert.deepEqual(other.events, ['store_in_use']);
+  await Promise.all([waiting.close(), other.store.close()]);
 });

@@ -1,0 +1,71 @@
+// The claim of a gateway on its SQLite file: another one that has it is told to the operator. A lock of the system, which ends with its
+// process: what a killed one leaves stands in no one's way.
+import { open, realpath } from 'node:fs/promises';
+import { StoreError } from '../errors.ts';
+import type { Notice } from '../notice.ts';
+import { Connection } from './connection.ts';
+
+export interface ClaimOptions {
+  readonly notice: Notice;
+  /** How often a claim that another process has is tried again. */
+  readonly everyMs?: number;
+}
+
+/** Longer than a restart that overlaps: the former gateway drains for 25 s. */
+const EVERY_MS = 60_000;
+
+const MESSAGE =
+  'another gateway has this SQLite file open: each of them counts limits and max_concurrent alone. Let one of them end, or take PostgreSQL for several';
+
+export class Claim {
+  readonly #path: string;
+  readonly #notice: Notice;
+  readonly #timer: NodeJS.Timeout;
+  #held: Connection | undefined;
+  #told = false;
+  #last: Promise<void> = Promise.resolve();
+
+  private constructor(path: string, { notice, everyMs = EVERY_MS }: ClaimOptions) {
+    this.#path = path;
+    this.#notice = notice;
+    this.#timer = setInterval(() => void this.#try(), everyMs).unref();
+  }
+
+  /** Never rejects: a file that cannot be locked, as in some network file systems, is no reason not to start. */
+  static async of(database: string, options: ClaimOptions): Promise<Claim> {
+    const path = await realpath(database).catch(() => database);
+    const claim = new Claim(`${path}-gateway`, options);
+    await claim.#try();
+    return claim;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#last;
+    await this.#held?.close();
+  }
+
+  #try(): Promise<void> {
+    this.#last = this.#last.then(() => this.#lock()).catch(() => undefined);
+    return this.#last;
+  }
+
+  async #lock(): Promise<void> {
+    if (this.#held) return;
+    await (await open(this.#path, 'a', 0o600)).close();
+    const connection = await Connection.open(this.#path);
+    try {
+      // Held until the connection is closed. The file stays empty.
+      await connection.script('BEGIN EXCLUSIVE');
+      this.#held = connection;
+      clearInterval(this.#timer);
+    } catch (error) {
+      await connection.close();
+      if (!(error instanceof StoreError && error.code === 'locked')) return;
+      this.#told = true;
+      this.#notice('store_in_use', { message: MESSAGE });
+      return;
+    }
+    if (this.#told) this.#notice('store_alone');
+  }
+}
