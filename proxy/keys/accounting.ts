@@ -88,7 +88,15 @@ export class Accounting {
   }
 
   #unlimited({ id }: KeyConfig): Reserved {
-    return { amounts: ONE_REQUEST, settle: (used) => used && this.#ledger.settle(id, used.pool, used.totals) };
+    let end = this.#limits.begin?.(id);
+    return {
+      amounts: ONE_REQUEST,
+      settle: (used) => {
+        end?.();
+        end = undefined;
+        if (used) this.#ledger.settle(id, used.pool, used.totals);
+      },
+    };
   }
 
   /** Estimates the usage of a turn before it runs (Q19). The estimate is zero if the route does not parse the body. */

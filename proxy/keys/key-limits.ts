@@ -48,6 +48,11 @@ export interface LimitCounts {
    */
   reserve(key: LimitedKey, estimate: () => Estimate): Reserved | Refusal | Promise<Reserved | Refusal>;
   states(key: LimitedKey): readonly LimitState[] | Promise<readonly LimitState[]>;
+  /**
+   * Counts a running turn of a key without limits, for those that a reload gives it; returns what ends it. Absent where that would take a
+   * round trip.
+   */
+  begin?(key: string): () => void;
 }
 
 /** The wait where a running turn must end first. */

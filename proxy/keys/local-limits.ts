@@ -58,6 +58,14 @@ export class LocalLimits implements LimitCounts {
     };
   }
 
+  begin(key: string): () => void {
+    const use = this.#useOf(key);
+    use.running += 1;
+    return () => {
+      use.running -= 1;
+    };
+  }
+
   states(key: LimitedKey): readonly LimitState[] {
     return statesOf(key, this.#useOf(key.id), this.#clock.now());
   }

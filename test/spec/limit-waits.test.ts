@@ -124,6 +124,22 @@ test('[Q1] a limit of a minute or of concurrent turns has a Retry-After of whole
   assert.equal((await running).status, 200);
 });
 
+test('[Q19] a limit of concurrent turns that a reload gives a key counts the turns that run, and not twice when they end', async () => {
+  await using here = await limited({});
+  const { gate } = here;
+  gate.upstream.next('north', 'stall before headers');
+  const running = ask(gate);
+  await gate.upstream.stalled('north');
+  await gate.reconfigure((draft) => {
+    draft.keys[0].limits = { concurrent: 1 };
+  });
+  const current = async () => (await gate.send('/v1/usage')).json.limits[0].current_value;
+  assert.deepEqual([(await ask(gate)).status, await current()], [429, 1]);
+  gate.upstream.release();
+  assert.equal((await running).status, 200);
+  assert.deepEqual([(await ask(gate)).status, await current()], [200, 0]);
+});
+
 test('[Q1] a 503 states its wait up to 60 s, and a longer one is final without Retry-After', async () => {
   await using here = await limited({});
   const { gate, clock } = here;
