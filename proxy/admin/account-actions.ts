@@ -4,6 +4,7 @@ import type { ChangedField } from '../../store/rows.ts';
 import type { CooldownStatus, HealthStatus } from '../accounts/health/health-status.ts';
 import { ConfigError } from '../config/finding.ts';
 import type { AccountConfig } from '../turn/settings.ts';
+import type { Relogin } from '../upstream/credentials/oauth-account.ts';
 import { type AdminAnswer, adminJson } from './admin-listener.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { AccountActionReply, ActionRefusal, ReloadRefusal } from './replies.ts';
@@ -31,6 +32,7 @@ export async function reloginAnswer(gateway: AdminTarget, query: URLSearchParams
   try {
     const credential = await readCredential(gateway, account);
     if (credential === 'unreadable') return refusal(409, `the credential file of account '${id}' has no tokens that can be read`);
+    if (credential === 'former') return refusal(409, FORMER(id));
     if (credential === 'failed') return refusal(409, `a refresh of account '${id}' has not ended yet; try again`);
     const ended = before?.status === 'reauth_required' ? stateFields(before) : [];
     if (ended.length > 0) gateway.services.capacity.health.reset(id);
@@ -42,11 +44,11 @@ export async function reloginAnswer(gateway: AdminTarget, query: URLSearchParams
   }
 }
 
+const FORMER = (id: string): string =>
+  `the tokens file of account '${id}' is older than the stored login, which another store_key sealed: its refresh token may be spent. Log in again, or restore that key; where it is certainly not spent, touch the file`;
+
 /** @throws ConfigError where the file of the configuration has errors: a static bearer is read with it */
-async function readCredential(
-  { follower, services: { credentials } }: AdminTarget,
-  { id }: AccountConfig,
-): Promise<'imported' | 'unchanged' | 'unreadable' | 'failed'> {
+async function readCredential({ follower, services: { credentials } }: AdminTarget, { id }: AccountConfig): Promise<Relogin> {
   const relogin = credentials.relogin(id);
   if (relogin) return relogin;
   const { changes } = await follower.reload('command');

@@ -159,6 +159,7 @@ export class Services {
       clock,
       log,
       onRefused: (account) => this.#refused(account),
+      onSealed: (account) => this.capacity.health.seal(account),
       onImported: (account) => this.#imported(account),
       onRefreshFailed: (account) => this.#auditCredential('credential.refresh_failed', account, []),
     });

@@ -54,6 +54,8 @@ export class AccountHealth {
   exemptModels: ReadonlySet<string> = new Set();
   /** The credential was refused for good. Only another credential helps (Q5). */
   reauthRequired = false;
+  /** This process cannot open the stored login. It is not stored: with the right key, the next process can. */
+  isSealed = false;
 
   constructor(id: string) {
     this.id = id;
@@ -61,7 +63,11 @@ export class AccountHealth {
 
   /** Whether nothing is known of it. */
   get isInitial(): boolean {
-    return !this.reauthRequired && this.breaker.isInitial && this.modelBreakers.size === 0;
+    return !this.reauthRequired && !this.isSealed && this.breaker.isInitial && this.modelBreakers.size === 0;
+  }
+
+  get needsLogin(): boolean {
+    return this.reauthRequired || this.isSealed;
   }
 
   get breakers(): readonly CircuitBreaker[] {
@@ -69,7 +75,7 @@ export class AccountHealth {
   }
 
   availability(model: string): HealthAvailability {
-    if (this.reauthRequired) return 'reauth_required';
+    if (this.needsLogin) return 'reauth_required';
     return blockedBy(this.#breakerFor(model)) ?? blockedBy(this.modelBreakers.get(model)) ?? 'available';
   }
 

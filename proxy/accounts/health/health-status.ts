@@ -24,14 +24,14 @@ export interface HealthStatus {
   readonly exemptModels: readonly string[];
 }
 
-export function healthStatus({ id, reauthRequired, breaker, modelBreakers, exemptModels }: AccountHealth): HealthStatus {
+export function healthStatus({ id, needsLogin, breaker, modelBreakers, exemptModels }: AccountHealth): HealthStatus {
   const models = [...modelBreakers].flatMap(([model, own]) => {
     const status = cooldownStatus(own);
     return status ? [[model, status] as const] : [];
   });
   return {
     account: id,
-    status: reauthRequired ? 'reauth_required' : healthWord(breaker),
+    status: needsLogin ? 'reauth_required' : healthWord(breaker),
     cooldown: cooldownStatus(breaker),
     models: Object.fromEntries(models),
     exemptModels: breaker.phase === 'closed' ? [] : [...exemptModels],

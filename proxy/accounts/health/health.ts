@@ -155,6 +155,16 @@ export class Health implements RoutabilityOfAccounts {
     this.#notify(initial);
   }
 
+  /** The stored login of the account cannot be opened with the key of this process: no turns until there is another one. */
+  seal(id: string): void {
+    const account = this.#accounts.get(id) ?? new AccountHealth(id);
+    this.#accounts.set(id, account);
+    if (account.needsLogin) return;
+    account.isSealed = true;
+    for (const listen of this.#refusalListeners) listen(id);
+    this.#changed(account);
+  }
+
   /** Ends a cooldown for an exhausted quota: the account has quota again by its own newer statement. */
   endQuotaCooldown(id: string): void {
     const account = this.#accounts.get(id);
@@ -212,7 +222,7 @@ export class Health implements RoutabilityOfAccounts {
   #refuseCredential(account: AccountHealth, ticket: AttemptTicket): boolean {
     const { credentials } = this.#options;
     const changed = this.#endAttempt(account, ticket, 'neutral');
-    if (account.reauthRequired || !credentials.isCurrent(account.id, ticket.credential)) return changed;
+    if (account.needsLogin || !credentials.isCurrent(account.id, ticket.credential)) return changed;
     account.reauthRequired = true;
     credentials.recordRefusal(account.id);
     for (const listen of this.#refusalListeners) listen(account.id);

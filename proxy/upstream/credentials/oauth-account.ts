@@ -7,7 +7,7 @@ import { CredentialUnavailable, type Renewal } from '../account-credentials.ts';
 import type { Exchange } from './token-endpoint.ts';
 import { SEALED, type StoredLogin, type TokenVault } from './token-vault.ts';
 import { isDue, type Tokens } from './tokens.ts';
-import { tokensInFile } from './tokens-file.ts';
+import { tokensInFile, writtenAt } from './tokens-file.ts';
 
 export interface OauthTools {
   readonly vault: TokenVault;
@@ -16,14 +16,16 @@ export interface OauthTools {
   readonly log: Log;
   /** The provider refuses all tokens of the account. */
   readonly onRefused: (account: string) => void;
+  /** The stored login was sealed with another key: this process cannot use it, another one may. */
+  readonly onSealed: (account: string) => void;
   /** The operator's file has a login that was not imported before. */
   readonly onImported: (account: string) => void;
   /** The first refresh after a working one failed; the account is tried again. */
   readonly onRefreshFailed: (account: string) => void;
 }
 
-/** What another login by hand found: other tokens in the file, the known ones, none, or no time to look. */
-export type Relogin = 'imported' | 'unchanged' | 'unreadable' | 'failed';
+/** What another login by hand found: other tokens in the file, the known ones, those of before a sealed login, none, or no time to look. */
+export type Relogin = 'imported' | 'unchanged' | 'former' | 'unreadable' | 'failed';
 
 /** The pause after a failed refresh: shorter than any cooldown, so that a probe tries it again. */
 const PAUSE_MS = 5_000;
@@ -80,7 +82,9 @@ export class OauthAccount {
   relogin(): Promise<Relogin> {
     return this.#inTime(
       this.#inSequence(async () => {
-        if (!(await this.#inFile())) return 'unreadable';
+        const tokens = await this.#inFile();
+        if (!tokens) return 'unreadable';
+        if (await this.#isFormer(tokens)) return 'former';
         if (await this.#import({ by: 'operator' })) return 'imported';
         this.#refusedRefresh = undefined;
         this.#retryAt = 0;
@@ -257,6 +261,14 @@ export class OauthAccount {
     return true;
   }
 
+  /** Whether the file was written before the sealed login was stored: then that one came of it, and its refresh token may be spent. */
+  async #isFormer(tokens: Tokens): Promise<boolean> {
+    const { vault } = this.#tools;
+    if (!this.#isSealed || vault.importOf(tokens) !== this.#suspect) return false;
+    const [written, stored] = await Promise.all([writtenAt(this.#config.file), vault.storedAt(this.#id)]);
+    return written !== undefined && stored !== undefined && written <= stored;
+  }
+
   async #inFile(): Promise<Tokens | undefined> {
     const { clock, log } = this.#tools;
     const tokens = await tokensInFile(this.#config.file, clock.now());
@@ -276,12 +288,14 @@ export class OauthAccount {
   /** The stored login stays as it is: its key may come back. */
   #sealed(): void {
     this.#isSealed = true;
-    const message = `store_key is not the key that the stored login was sealed with: restore that key and restart, or log in again; then run: poolgate account relogin ${this.#id}`;
+    const message = `store_key is not the key that the stored login was sealed with: restore that key and restart; or log in again, then run: poolgate account relogin ${this.#id}`;
     this.#tools.log.error('store_key_differs', { account: this.#id, message });
-    this.#tools.onRefused(this.#id);
+    this.#tools.onSealed(this.#id);
   }
 
   #refused(code: string): 'refused' {
+    // No provider refused it: there is nothing to send.
+    if (this.#isSealed) return 'refused';
     this.#tools.log.error('credential_refused', { account: this.#id, code });
     this.#tools.onRefused(this.#id);
     return 'refused';

@@ -60,6 +60,11 @@ export class TokenVault {
     return this.#opened(row) ?? (row?.sealed ? SEALED : undefined);
   }
 
+  /** When the login was stored, sealed or not; Unix milliseconds. */
+  async storedAt(account: string): Promise<number | undefined> {
+    return (await this.#store.find(account))?.updated_at;
+  }
+
   /**
    * Stores an imported login; durable once it resolves.
    * @param lease where the caller has the account's lease

@@ -58,6 +58,8 @@ export interface Process {
   readonly refused: readonly string[];
   readonly imported: readonly string[];
   readonly logged: readonly string[];
+  /** Accounts whose stored login another key sealed. */
+  readonly sealed: readonly string[];
   /** The bearer that the account would be asked with. */
   bearer(): Promise<string>;
   /** What a 401 to this bearer leads to; to the one in use unless told. */
@@ -125,6 +127,7 @@ export class Bench {
     parts: { readonly exchange?: Exchange; readonly store?: Store['credentials']; readonly lock?: RefreshLock } = {},
   ): Promise<Process> {
     const refused: string[] = [];
+    const sealed: string[] = [];
     const imported: string[] = [];
     const logged: string[] = [];
     const credentials = new Credentials({
@@ -133,6 +136,7 @@ export class Bench {
       clock: this.clock,
       log: new Log('debug', (line) => void logged.push(line)),
       onRefused: (account) => void refused.push(account),
+      onSealed: (account) => void sealed.push(account),
       onImported: (account) => void imported.push(account),
       onRefreshFailed: () => undefined,
     });
@@ -145,6 +149,7 @@ export class Bench {
     return {
       credentials,
       refused,
+      sealed,
       imported,
       logged,
       bearer,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { ExclusiveWork } from '../../../proxy/exclusive-work.ts';
@@ -240,12 +240,12 @@ suite('a stored login that another key sealed', () => {
 
   test('stays as it is: the login in the file may be spent, and is not used', async (context) => {
     const { bench, north } = await locked(context);
-    assert.deepEqual(north.refused, ['north']);
+    assert.deepEqual(north.sealed, ['north']);
     assert.match(north.logged.join(''), /"error","event":"store_key_differs","account":"north","message":"store_key [^"]+ relogin north"/);
     await north.reload();
     assert.equal(await north.credentials.reimported(bench.account), false);
     await assert.rejects(north.bearer(), CredentialUnavailable);
-    assert.deepEqual([north.imported, bench.refreshes], [[], 0]);
+    assert.deepEqual([north.imported, north.refused, bench.refreshes], [[], [], 0]);
     assert.equal((await bench.store.credentials.find('north'))?.sealed, sealed.sealed);
   });
 
@@ -258,6 +258,19 @@ suite('a stored login that another key sealed', () => {
     await north.reload();
     assert.equal(await north.bearer(), 'at-anew');
     assert.deepEqual(north.imported, ['north']);
+  });
+
+  test('is not replaced on command by a file that is older, and is by one that was written since', async (context) => {
+    const bench = await Bench.open(context);
+    const storedAt = Date.now() + 60_000;
+    await bench.store.credentials.save({ ...sealed, updated_at: storedAt });
+    const north = await bench.start();
+    assert.equal(await north.credentials.relogin('north'), 'former');
+    await assert.rejects(north.bearer(), CredentialUnavailable);
+    assert.deepEqual([north.imported, bench.refreshes], [[], 0]);
+    await utimes(join(bench.folder, 'north.json'), storedAt / 1000, storedAt / 1000 + 1);
+    assert.equal(await north.credentials.relogin('north'), 'imported');
+    assert.equal(await north.bearer(), ACCESS);
   });
 
   test('is replaced by the first login that the file has later, on command only', async (context) => {

@@ -21,6 +21,7 @@ const credentials = new Credentials({
     if (line.includes('credential_refreshed')) process.kill(process.pid, 'SIGKILL');
   }),
   onRefused: () => undefined,
+  onSealed: () => undefined,
   onImported: () => undefined,
   onRefreshFailed: () => undefined,
 });
