@@ -212,6 +212,26 @@ test('[Q25] an unknown method is -32601 with HTTP 200, and so is every method th
   }
 });
 
+test('params of another shape are -32602 with their names, and no internal error', async () => {
+  for (const [method, params, names] of [
+    ['initialize', {}, 'params.protocolVersion, params.capabilities, params.clientInfo'],
+    ['initialize', { protocolVersion: 5, capabilities: {} }, 'params.protocolVersion, params.clientInfo'],
+    ['tools/list', { cursor: 5 }, 'params.cursor'],
+  ] as const) {
+    const { error } = await rpc(gate, method, params);
+    assert.deepEqual(error, { code: -32602, message: `Invalid params: ${names}` }, method);
+  }
+  const prefix = 'io.modelcontextprotocol/';
+  const _meta = {
+    [`${prefix}protocolVersion`]: '2026-07-28',
+    [`${prefix}clientInfo`]: { name: 'test', version: '1.0.0' },
+    [`${prefix}clientCapabilities`]: {},
+  };
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+  const { status, json } = await post(gate, { jsonrpc: '2.0', id: 7, method: 'tools/list', params: { _meta, cursor: 5 } }, headers);
+  assert.deepEqual([status, json], [200, { jsonrpc: '2.0', id: 7, error: { code: -32602, message: 'Invalid params: params.cursor' } }]);
+});
+
 test('bodies have the limits and codings of every body', async () => {
   const zipped = await post(gate, gzipSync(JSON.stringify(PING)), { 'content-encoding': 'gzip' });
   assert.deepEqual(zipped.json.result, {});

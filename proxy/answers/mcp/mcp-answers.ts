@@ -4,6 +4,7 @@ import { JsonSyntaxRefusal, Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';
 import type { Answer } from '../../turn/turn-result.ts';
 import type { AnsweredClient, AnswerHandler } from '../answer-handler.ts';
+import { withInvalidParams } from './invalid-params.ts';
 import type { McpSources } from './mcp-sources.ts';
 import { OperatorView } from './operator-view.ts';
 
@@ -23,7 +24,7 @@ export function mcpAnswers(sources: McpSources): AnswerHandler {
     const view = new OperatorView(turn.operator, sources);
     const response = await exchange({ message: message.body, headers: turn.headers, view, turn });
     const { status } = response;
-    const body = await response.text();
+    const body = withInvalidParams(await response.text());
     return { status, headers: { 'cache-control': 'no-store' }, body, ...(status >= 400 && { code: 'invalid_request' }) };
   };
 }
