@@ -1,6 +1,9 @@
 // The `poolgate` command, started by scripts/poolgate.mjs.
-import { run } from './cli/program.ts';
-import { every, terminalOf } from './cli/terminal.ts';
+
+// Before the program is loaded: without a handler, a reload that comes early ends a gateway that is about to read its file anyway.
+if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined);
+
+const [{ run }, { every, terminalOf }] = await Promise.all([import('./cli/program.ts'), import('./cli/terminal.ts')]);
 
 // `poolgate routes | head` closes stdout early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

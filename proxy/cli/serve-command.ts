@@ -19,8 +19,13 @@ const ALIVE_MS = 60_000;
 /** Ends the process when the gateway has stopped: with exit code 1 where rows of the store were lost. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
 export async function serve({ config }: ServeOptions): Promise<void> {
   let serving: Gateway | undefined;
-  // Installed first: without a handler the signal ends the process.
-  process.on('SIGHUP', () => void serving?.follower.reload('signal').catch(() => undefined));
+  let reloadWanted = false;
+  const reload = (gateway: Gateway): void => void gateway.follower.reload('signal').catch(() => undefined);
+  // Installed first. What comes during the start takes effect after it: the files may have been read before.
+  process.on('SIGHUP', () => {
+    if (serving) reload(serving);
+    else reloadWanted = true;
+  });
   const state = stateOf(config);
   const { loaded, warnings } = await loadConfig(config);
   const log = new Log(loaded.config.log.level);
@@ -32,6 +37,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   const audited = gateway.follower.started();
   const unwatch = gateway.follower.watch(state);
   serving = gateway;
+  if (reloadWanted) reload(gateway);
   const stopped = new Promise<boolean>((resolve, reject) => {
     let stopping = false;
     const stop = (): void => {
