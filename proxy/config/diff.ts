@@ -56,7 +56,7 @@ function masked(value: Json): Json {
 export const versionOf = (config: Config): string => fingerprint(config as unknown as Json).slice(0, 12);
 
 /** What may differ between nodes that serve the same: where a node listens, its name, its log, and where it finds the store. */
-const OWN: ReadonlySet<string> = new Set<keyof Config>(['listen', 'admin', 'node', 'log', 'store', 'store_key']);
+const OWN: ReadonlySet<string> = new Set<keyof Config>(['listen', 'admin', 'metrics', 'node', 'log', 'store', 'store_key']);
 
 /** The digest that nodes compare (Q34): 12 hex digits, equal where accounts, Pools, keys, routes and limits are equal. */
 export const sharedDigestOf = (config: Config): string =>

@@ -171,7 +171,15 @@ test('[Q34] a node is named after its host on PostgreSQL, and has one name every
 test('[Q34] nodes compare what they share of their configurations: neither their names nor where they listen and log', async (context) => {
   const digestOf = async (text: string): Promise<string> => sharedDigestOf((await load(context, text)).config);
   const digest = await digestOf(SMALL);
-  for (const own of ['node: { id: b }', 'listen: { port: 1234 }', 'admin: false', 'log: { level: debug }', 'store: sqlite:other.db'])
+  const metrics = 'metrics: { host: 0.0.0.0, port: 4003 }';
+  for (const own of [
+    'node: { id: b }',
+    'listen: { port: 1234 }',
+    'admin: false',
+    metrics,
+    'log: { level: debug }',
+    'store: sqlite:other.db',
+  ])
     assert.equal(await digestOf(`${SMALL}${own}\n`), digest, own);
   for (const common of ['retention: { requests_days: 7 }', 'guard: { event_loop_ms: 0 }', 'mcp: { allowed_hosts: [a.example] }'])
     assert.notEqual(await digestOf(`${SMALL}${common}\n`), digest, common);
