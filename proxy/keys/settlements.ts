@@ -11,6 +11,8 @@ const GATHER_MS = 10;
 const PAUSE_MS = { first: 50, longest: 2_000 } as const;
 /** How often what is too old to count is deleted, by a process that settles. */
 const TIDY_MS = 60_000;
+/** Where the store is known to answer again, the next try follows at once, and no others sooner than this. */
+const HURRY_MS = 50;
 /** A settlement is in the batch that is being written, or in the next one. */
 const BATCHES_AHEAD = 2;
 /** Settlements wait no longer than this for a read of usage. */
@@ -26,6 +28,10 @@ export class Settlements {
   /** The next batch waits for it. */
   #reading: Promise<unknown> | undefined;
   #endPause: () => void = () => undefined;
+  #pauseMs: number = PAUSE_MS.first;
+  #hurriedAt = Number.NEGATIVE_INFINITY;
+  /** Ends with the batch that is being written, or with the next one; a failure ends it too. */
+  #tried = Promise.withResolvers<void>();
   /** Settlements are gathered for the next batch. */
   #gathering: Promise<void> | undefined;
   #endGathering: () => void = () => undefined;
@@ -55,18 +61,28 @@ export class Settlements {
     this.#work ??= this.#write();
   }
 
-  /** Whether a settlement of the key waits that is about to be written. */
-  isWriting(key: string): boolean {
-    return !this.#failing && this.#waiting.some((settlement) => settlement.key === key);
+  /** Whether a settlement of the key waits, which may make room for a turn. In an outage, when many wait, of any key. */
+  isWaiting(key: string): boolean {
+    return this.#failing ? this.#waiting.length > 0 : this.#waiting.some((settlement) => settlement.key === key);
   }
 
-  /** Resolves when the settlements that wait now are written, or could not be. */
+  /** Resolves when the settlements that wait now are written, or could not be. To be called where the store answers. */
   async written(): Promise<void> {
-    for (let i = 0; i < BATCHES_AHEAD && this.#batch && !this.#failing; i++) {
+    for (let i = 0; i < BATCHES_AHEAD && this.#work; i++) {
+      this.hurry();
       this.#endGathering();
-      await this.#gathering;
-      await this.#batch;
+      await this.#tried.promise;
+      if (this.#failing) return;
     }
+  }
+
+  /** The store answers: after an outage, turns that ended long ago must not stand in the way of new ones until a pause is over. */
+  hurry(): void {
+    const now = performance.now();
+    if (!this.#failing || now - this.#hurriedAt < HURRY_MS) return;
+    this.#hurriedAt = now;
+    this.#pauseMs = PAUSE_MS.first;
+    this.#endPause();
   }
 
   /**
@@ -114,25 +130,34 @@ export class Settlements {
   }
 
   async #write(): Promise<void> {
-    for (let pause: number = PAUSE_MS.first; this.#waiting.length > 0 && !this.#closing; ) {
+    while (this.#waiting.length > 0 && !this.#closing) {
       while (this.#reading) await this.#reading;
       const began = performance.now();
       this.#batch = this.#settle(this.#waiting.slice(0, BATCH));
       try {
         await this.#batch;
         this.#failing = false;
-        pause = PAUSE_MS.first;
+        this.#pauseMs = PAUSE_MS.first;
+        this.#endTry();
         this.#tidy();
         this.#gathering = this.#gather(began + GATHER_MS - performance.now());
         await this.#gathering;
       } catch {
         this.#failing = true;
+        this.#endTry();
+        const pause = this.#pauseMs;
+        this.#pauseMs = Math.min(pause * 2, PAUSE_MS.longest);
         await this.#pause(pause);
-        pause = Math.min(pause * 2, PAUSE_MS.longest);
       }
     }
     this.#batch = undefined;
     this.#work = undefined;
+    this.#endTry();
+  }
+
+  #endTry(): void {
+    this.#tried.resolve();
+    this.#tried = Promise.withResolvers();
   }
 
   /** A batch with a settlement that the store cannot take is halved until that one is alone. */

@@ -90,8 +90,9 @@ export class SharedLimits implements LimitCounts {
       const { token } = node;
       if (token === undefined || settlements.waiting >= MOST_SETTLEMENTS) return undefined;
       const turn = { grant: this.#nextGrant(), key, node: token, tokens: amounts.tokens, cost_nanos: amounts.costNanos };
-      const settling = settlements.isWriting(key);
+      const settling = settlements.isWaiting(key);
       const taken = await this.#take(turn, boundsOf(set));
+      if (taken && taken.outcome !== 'unknown') settlements.hurry();
       if (taken?.outcome === 'granted') return this.#reserved(turn, set, amounts);
       if (taken?.outcome === 'lost') await node.lost(token);
       else if (taken?.outcome === 'refused') {

@@ -1,8 +1,12 @@
 // Settlements on their way to the store: the first one at once, those of the next moment together.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Ledger } from '../../proxy/keys/ledger.ts';
 import { Settlements } from '../../proxy/keys/settlements.ts';
-import type { Settlement } from '../../store/store.ts';
+import { SharedLimits } from '../../proxy/keys/shared-limits.ts';
+import { Counters } from '../../proxy/metrics.ts';
+import { Refusal } from '../../proxy/turn/refusal.ts';
+import { type LimitedTurn, type Settlement, StoreError, type Taken } from '../../store/store.ts';
 import { HandClock } from '../models/support.ts';
 import { until } from '../support/until.ts';
 
@@ -47,4 +51,37 @@ test('[Q34] a refusal that settlements may lift, and the end of the process, do 
     assert.equal(settlements.waiting, 0);
     assert.equal(batches.length, length + 1);
   }
+});
+
+test('[Q34] after an outage a turn does not wait until the next try: those that ended meanwhile make room at once', async () => {
+  const clock = new HandClock();
+  const open = new Set(['grant-0']);
+  let gone = true;
+  let tries = 0;
+  const limits = {
+    settle: async (settled: readonly Settlement[]) => {
+      tries++;
+      if (gone) throw new StoreError('unreachable', 'gone');
+      for (const { grant } of settled) open.delete(grant);
+    },
+    take: async ({ grant }: LimitedTurn): Promise<Taken> => {
+      const running = { requests: open.size, tokens: 0, cost_nanos: 0 };
+      if (open.size > 0) return { outcome: 'refused', use: { running, minute: [], days: [] } };
+      open.add(grant);
+      return { outcome: 'granted' };
+    },
+    tidy: async () => undefined,
+    use: () => assert.fail('it is not asked'),
+  };
+  const settlements = new Settlements(limits, clock);
+  const node = { token: 1, lost: async () => undefined };
+  const ledger = new Ledger({ add: () => undefined, load: async () => [] }, clock);
+  const shared = new SharedLimits({ limits, settlements, node, ledger, clock, counters: new Counters() });
+  settlements.add(settlement(0));
+  await until('a try', () => (tries === 1 ? true : undefined));
+  gone = false;
+  // The clock stands still: no pause between two tries ends by itself.
+  const reserved = await shared.reserve({ id: 'other', limits: { concurrent: 1 } }, () => assert.fail('no estimate is needed'));
+  assert.ok(!(reserved instanceof Refusal), 'it is granted');
+  assert.deepEqual([settlements.waiting, tries], [0, 2]);
 });
