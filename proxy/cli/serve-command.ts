@@ -13,6 +13,9 @@ export interface ServeOptions {
 /** How long a stop waits for the audit rows of the start: a store that cannot be written does not hold it up. */
 const AUDIT_MS = 2_000;
 
+/** A service manager that signals all processes of a service stops this one twice: itself, and by the launcher that forwards its own. */
+const SAME_STOP_MS = 500;
+
 /** Any interval keeps the process alive. */
 const ALIVE_MS = 60_000;
 
@@ -39,11 +42,13 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   serving = gateway;
   if (reloadWanted) reload(gateway);
   const stopped = new Promise<boolean>((resolve, reject) => {
-    let stopping = false;
+    let stoppedAt: number | undefined;
     const stop = (): void => {
+      const now = performance.now();
       // The second signal stops at once, without the drain.
-      if (stopping) process.exit(1);
-      stopping = true;
+      if (stoppedAt !== undefined && now - stoppedAt >= SAME_STOP_MS) process.exit(1);
+      if (stoppedAt !== undefined) return;
+      stoppedAt = now;
       unwatch();
       withDeadline(audited, systemClock, AUDIT_MS)
         .then(() => closed(gateway))

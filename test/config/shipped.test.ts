@@ -1,7 +1,9 @@
 // The shipped config.yaml is complete, correct and valid, because it is the documentation.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { isMap, isPair, isScalar, isSeq, type Node, parseDocument } from 'yaml';
 import { runChecks } from '../../proxy/config/checks/checks.ts';
@@ -173,4 +175,22 @@ test('the configuration, the scrape targets and the ports of deploy/nodes belong
     nodes.map((node) => `${node}:${metrics.port}`),
   );
   for (const node of nodes) assert.ok(deployed('haproxy.cfg').includes(`server ${node} ${node}:${listen.port}`), node);
+});
+
+const UNIT = fileURLToPath(new URL('../../deploy/poolgate.service', import.meta.url));
+const systemd = spawnSync('systemd-analyze', ['--version']).error === undefined;
+
+test('systemd finds nothing to complain of in the unit', { skip: !systemd && 'systemd-analyze is not installed' }, () => {
+  // It reads the units of this machine too.
+  const { stderr } = spawnSync('systemd-analyze', ['verify', UNIT], { encoding: 'utf8' });
+  assert.deepEqual(
+    stderr.split('\n').filter((line) => line.includes('poolgate')),
+    [],
+  );
+});
+
+test('a stop by systemd waits longer than a drain', async () => {
+  const { config } = await inspect(text, { path: 'config.yaml', env: {} });
+  const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(readFileSync(UNIT, 'utf8')) ?? [];
+  assert.ok(config && Number(seconds) * 1000 > config.timeouts.drain_ms);
 });
