@@ -9,6 +9,8 @@ export interface RetryOptions {
   readonly retryMs: readonly [first: number, longest: number];
   /** Hears when writes begin to fail, and when they succeed again. */
   readonly notice: Notice;
+  /** Failures that it does not hear of. */
+  readonly unmentioned: ReadonlySet<StoreErrorCode>;
 }
 
 export interface RetryStats {
@@ -37,6 +39,7 @@ export class Retry {
   #failures = 0;
   #lastError: StoreErrorCode | null = null;
   #failingSince: number | null = null;
+  #mentioned = false;
 
   constructor(write: (batch: Batch, guard?: Guard) => Promise<void>, options: RetryOptions) {
     this.#write = write;
@@ -85,15 +88,17 @@ export class Retry {
   }
 
   #failed(code: StoreErrorCode): void {
-    if (this.#failingSince !== null) return;
-    this.#failingSince = this.#options.clock();
+    this.#failingSince ??= this.#options.clock();
+    if (this.#mentioned || this.#options.unmentioned.has(code)) return;
+    this.#mentioned = true;
     this.#options.notice('store_not_writable', { code });
   }
 
   #recovered(): void {
     if (this.#failingSince === null) return;
     this.#failingSince = null;
-    this.#options.notice('store_writable');
+    if (this.#mentioned) this.#options.notice('store_writable');
+    this.#mentioned = false;
   }
 
   /** Keeps the process alive only while a caller waits for the batch. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Driver } from './driver.ts';
 import { isPostgres, sqlitePath } from './engine.ts';
-import { StoreError } from './errors.ts';
+import { StoreError, type StoreErrorCode } from './errors.ts';
 import type { Notice } from './notice.ts';
 import type { PostgresOptions } from './postgres/postgres.ts';
 import { repositories } from './repositories.ts';
@@ -44,6 +44,10 @@ export interface StoreOptions extends Partial<WriterOptions> {
 /** 50,000 rows are ten seconds of 5,000 turns a second, and about 30 MB. */
 const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [50, 2_000] } as const;
 
+const NONE: ReadonlySet<StoreErrorCode> = new Set();
+/** The driver tells an outage itself; the others are everyday, and end with the next try. */
+const OF_A_SERVER: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['unreachable', 'busy', 'locked']);
+
 /** A short turn waits for its pin. */
 const PIN_FLUSH_MS = 5;
 
@@ -54,11 +58,10 @@ const PIN_FLUSH_MS = 5;
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
   const { clock, writer = randomUUID(), notice = () => undefined, connections = 12, gateway = false } = options;
   const driver = await openDriver(url, { clock, writer, notice, connections, gateway });
-  // Of a database server, the driver tells whether it can be written.
-  const given = { ...defaults, ...options, notice: driver.shared ? () => undefined : notice };
+  const given = { ...defaults, ...options, notice, unmentioned: driver.shared ? OF_A_SERVER : NONE };
   const writing = new Writer(driver.write, given);
   // Where turns end only after their pins are stored, log rows are still gathered into large batches.
-  const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...given, flushMs: PIN_FLUSH_MS }) : writing;
+  const pinWriter = driver.shared ? new Writer(driver.writeBeside, { ...given, flushMs: PIN_FLUSH_MS, notice: () => undefined }) : writing;
   return repositories({ driver, writer: writing, pinWriter, clock, writerId: writer });
 }
 

@@ -99,6 +99,12 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       help: 'Memory of the process by what it may use, when a turn came last',
       read: () => guard.status().memory_percent / 100,
     },
+    {
+      name: 'store_writable',
+      type: 'gauge',
+      help: 'Whether the last write to the store succeeded',
+      read: () => Number(store.stats().failing_since === null),
+    },
     { name: 'store_rows_queued', type: 'gauge', help: 'Rows that wait to be written', read: () => store.stats().queued },
     { name: 'store_rows_written_total', type: 'counter', help: 'Rows written', read: () => store.stats().written },
     { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were given up', read: () => store.stats().dropped },

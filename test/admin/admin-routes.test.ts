@@ -65,6 +65,7 @@ const PLAIN: Readonly<Record<string, 'counter' | 'gauge'>> = {
   guard_memory_ratio: 'gauge',
   guard_refusing: 'gauge',
   ready: 'gauge',
+  store_writable: 'gauge',
   reply_bytes_held: 'gauge',
   sessions_owned: 'gauge',
   start_time_seconds: 'gauge',

@@ -73,6 +73,32 @@ suite('[Q34] a database that does not answer', () => {
     assert.equal(store.database()?.reachable, true);
   });
 
+  test('but does not let rows be written, as a standby does, is told in the log until it does', async (context) => {
+    const server = await postgres();
+    const url = await freshDatabase();
+    const heard: string[] = [];
+    const store = await opened(context, url, { notice: (event, { code = '' } = {}) => void heard.push(`${event} ${code}`.trim()) });
+    /** New connections have it; those of all stores are new then. */
+    const readOnly = async (value: 'on' | 'off'): Promise<void> => {
+      const database = `(SELECT quote_ident(current_database()))`;
+      const set = `EXECUTE 'ALTER DATABASE ' || ${database} || ' SET default_transaction_read_only = ${value}'`;
+      await server.query(server.url, `BEGIN READ WRITE; DO $$ BEGIN ${set}; END $$; COMMIT`);
+      await server.query(
+        server.url,
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL',
+      );
+    };
+    await readOnly('on');
+    context.after(() => readOnly('off'));
+    store.usage.add(usageRow());
+    await until('the notice', () => (heard.includes('store_not_writable not_writable') ? true : undefined));
+    assert.equal(store.database()?.reachable, true);
+    assert.notEqual(store.stats().failing_since, null);
+    await readOnly('off');
+    await until('the other notice', () => (heard.includes('store_writable') ? true : undefined));
+    assert.deepEqual(await store.usage.load(0), [usageRow()]);
+  });
+
   test('holds no more log rows than the bound, and all others', async (context) => {
     const { url, link } = await linked(context);
     const store = await opened(context, link.url(url), { queueRows: 20 });

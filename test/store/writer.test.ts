@@ -40,6 +40,7 @@ const writerOn = (write: ReturnType<typeof disk>['write'], given: Partial<Writer
     flushMs: 20,
     retryMs: [5, 20],
     notice: () => undefined,
+    unmentioned: new Set(),
     ...given,
   });
 const auditRow = (id: string) => ({ ...auditEntry(), id });
@@ -232,6 +233,28 @@ test('the operator hears once that writes fail, once that they succeed again, an
     ['store_writable'],
   ]);
   assert.equal(await writer.close(1_000), 0, 'nothing was lost by the stop');
+});
+
+test('the operator hears nothing of failures that are told elsewhere, and of others among them', async () => {
+  const state = disk();
+  const heard: Parameters<Notice>[] = [];
+  const notice: Notice = (...said) => void heard.push(said);
+  const writer = writerOn(state.write, { flushMs: 1, notice, unmentioned: new Set(['unreachable']) });
+  for (const [first, second] of [
+    ['unreachable', 'unreachable'],
+    ['unreachable', 'not_writable'],
+  ] as const) {
+    state.error = new StoreError(first, 'PostgreSQL');
+    const tries = state.triedAt.length;
+    const saved = writer.save(audit, auditRow(`${first} ${second}`));
+    await until(() => state.triedAt.length === tries + 2);
+    state.error = new StoreError(second, 'PostgreSQL');
+    await until(() => state.triedAt.length === tries + 4);
+    state.error = undefined;
+    await saved;
+  }
+  assert.deepEqual(heard, [['store_not_writable', { code: 'not_writable' }], ['store_writable']]);
+  await writer.close(1_000);
 });
 
 test('many flushes, saves and a close at once end together, with every row written once', async () => {
