@@ -69,7 +69,9 @@ function logWarningsOfNode(log: Log): void {
   process.removeAllListeners('warning');
   process.on('warning', (warning) => {
     const code = 'code' in warning && typeof warning.code === 'string' ? warning.code : undefined;
-    log.warn('process_warning', { name: warning.name, code, message: warning.message });
+    // A deprecation may quote what it is about, such as an address (S4); its code says which one it is.
+    const message = warning.name === 'DeprecationWarning' ? undefined : warning.message;
+    log.warn('process_warning', { name: warning.name, code, message });
   });
 }
 
