@@ -41,8 +41,8 @@ interface Address {
   readonly port: number;
 }
 
-async function portDiagnoses({ listen, admin, node }: Config, unavailable: string): Promise<readonly Diagnosis[]> {
-  const addresses: readonly Address[] = [listen, ...(admin === false ? [] : [admin]), ...(node.listen ? [node.listen] : [])];
+async function portDiagnoses({ listen, admin, metrics, node }: Config, unavailable: string): Promise<readonly Diagnosis[]> {
+  const addresses: readonly Address[] = [listen, admin, metrics, node.listen].filter((address) => typeof address === 'object');
   const faults = await Promise.all(addresses.map(listenFault));
   const found = addresses.flatMap((address, i): readonly Diagnosis[] => {
     const fault = faults[i];

@@ -116,6 +116,8 @@ test('a port that another program has is a problem; without an admin listener it
   const [warning, ...rest] = (await doctor(path)).of('gateway');
   assert.match(warning ?? '', new RegExp(`^warning: 127\\.0\\.0\\.1:${port} is in use; the admin listener is turned off`));
   assert.deepEqual(rest, []);
+  writeFileSync(path, `${readFileSync(fileFor(context), 'utf8')}metrics: { host: 127.0.0.1, port: ${port} }\n`);
+  assert.match((await doctor(path)).of('gateway').join(), new RegExp(`127\\.0\\.0\\.1:${port} is in use`));
 });
 
 test('a node among others has one more port, and a secret of its own', async (context) => {
