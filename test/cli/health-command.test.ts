@@ -31,6 +31,8 @@ test('errors elsewhere in the file do not make a gateway that runs an unhealthy 
   const port = await listener(context, '/healthz');
   const broken = `${SMALL}admin: { port: ${port} }\nlogg: { level: info }\nstore_key: { env: UNSET }\nretention: { requests_days: x }\n`;
   assert.equal((await health(context, broken)).code, 0);
+  for (const syntax of ['pools: [', 'log: { level: "info }', '  : :', 'a: *b', '\t- x'])
+    assert.equal((await health(context, `admin: { port: ${port} }\n${SMALL}${syntax}\n`)).code, 0, syntax);
   const { code, err } = await health(context, `${SMALL}admin: { port: four }\n`);
   assert.equal(code, 1);
   assert.match(err, /config\.yaml:\d+:\d+: admin\.port: must be/);

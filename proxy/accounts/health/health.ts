@@ -104,9 +104,9 @@ export class Health implements RoutabilityOfAccounts {
     credentials.configure(bearers);
     for (const id of states.accounts()) if (!configured.has(id)) states.drop(id);
     for (const id of configured) if (!former.has(id)) this.#adopt(id);
-    for (const { id, reauthRequired } of [...this.#accounts.values()]) {
+    for (const { id, reauthRequired, isSealed } of [...this.#accounts.values()]) {
       if (!configured.has(id)) this.#accounts.delete(id);
-      else if (reauthRequired && credentials.isReplaced(id)) this.reset(id);
+      else if (isSealed ? bearers.has(id) : reauthRequired && credentials.isReplaced(id)) this.reset(id);
     }
     for (const id of this.#lastFailures.keys()) if (!configured.has(id)) this.#lastFailures.delete(id);
     this.#version += 1;

@@ -267,6 +267,17 @@ describe('a refused credential', () => {
     assert.equal(health.routable('north', 'model-a'), true);
   });
 
+  test('a login that this process cannot open is not stored as refused, and ends with a bearer in its place', async () => {
+    const { health, configure, store } = await healthOf();
+    health.seal('north');
+    assert.deepEqual([health.routable('north', 'model-a'), health.status()[0]?.status], [false, 'reauth_required']);
+    configure(['north', 'south'], {});
+    assert.equal(health.routable('north', 'model-a'), false);
+    assert.deepEqual(store.puts, []);
+    configure(['north', 'south'], { north: 'new' });
+    assert.equal(health.routable('north', 'model-a'), true);
+  });
+
   test('the refusal of a credential that was replaced meanwhile does not affect the new one', async () => {
     const { health, configure } = await healthOf({ bearers: { north: 'old' } });
     const ticket = health.begin('north', 'model-a', 'old');
