@@ -1,7 +1,7 @@
 // Counts the limits of keys in the store, for all nodes together: one round trip reserves, and settlements are written behind (Q34).
 import { randomBytes } from 'node:crypto';
 import type { LimitBounds, LimitedTurn, LimitVerbs, Taken } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, withDeadline } from '../clock.ts';
 import type { Counters } from '../metrics.ts';
 import { Refusal } from '../turn/refusal.ts';
 import {
@@ -43,6 +43,9 @@ export const MOST_SETTLEMENTS = 50_000;
 
 /** A reservation is tried again where the node had lost its lease, and where a settlement was on its way that may make room. */
 const TRIES = 3;
+
+/** A refusal waits no longer for settlements that may make room. */
+const SETTLING_MS = 1_000;
 
 interface Asked {
   readonly key: string;
@@ -100,7 +103,7 @@ export class SharedLimits implements LimitCounts {
         const refusal = refusalOf(set.limits, useOfStore(taken.use, at), amounts, at);
         // A turn that ended here just now must not stand in the way of the next one of its client.
         if (refusal && !(settling && i === 0)) return refusal;
-        await settlements.written();
+        await withDeadline(settlements.written(), clock, SETTLING_MS);
       } else return undefined;
     }
     return undefined;

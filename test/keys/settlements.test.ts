@@ -53,6 +53,29 @@ test('[Q34] a refusal that settlements may lift, and the end of the process, do 
   }
 });
 
+test('[Q34] a refusal waits a second at most for settlements that the store does not take', async () => {
+  const clock = new HandClock();
+  const running = { requests: 1, tokens: 0, cost_nanos: 0 };
+  const limits = {
+    settle: () => new Promise<never>(() => undefined),
+    take: async (): Promise<Taken> => ({ outcome: 'refused', use: { running, minute: [], days: [] } }),
+    tidy: async () => undefined,
+    use: () => assert.fail('it is not asked'),
+  };
+  const settlements = new Settlements(limits, clock);
+  const node = { token: 1, lost: async () => undefined };
+  const ledger = new Ledger({ add: () => undefined, load: async () => [] }, clock);
+  const shared = new SharedLimits({ limits, settlements, node, ledger, clock, counters: new Counters() });
+  settlements.add({ ...settlement(0), key: 'ci' });
+  let answer: unknown;
+  const reserving = shared.reserve({ id: 'ci', limits: { concurrent: 1 } }, () => assert.fail('no estimate is needed'));
+  void reserving.then((reserved) => (answer = reserved));
+  await until('the refusal', async () => {
+    await clock.advance(100);
+    return answer instanceof Refusal ? true : undefined;
+  });
+});
+
 test('[Q34] after an outage a turn does not wait until the next try: those that ended meanwhile make room at once', async () => {
   const clock = new HandClock();
   const open = new Set(['grant-0']);
