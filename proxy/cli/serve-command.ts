@@ -1,5 +1,6 @@
 // `serve`: runs the gateway until SIGTERM or SIGINT; SIGHUP reloads its configuration.
 
+import { constants } from 'node:os';
 import { systemClock, withDeadline } from '../clock.ts';
 import { stateOf } from '../config/file-watch.ts';
 import { loadConfig } from '../config/load.ts';
@@ -29,6 +30,9 @@ export async function serve({ config }: ServeOptions): Promise<void> {
     if (serving) reload(serving);
     else reloadWanted = true;
   });
+  // Process 1 of a container has no default action for signals: a stop during the start would be lost.
+  const endStart = (signal: 'SIGINT' | 'SIGTERM'): never => process.exit(128 + constants.signals[signal]);
+  process.on('SIGTERM', endStart).on('SIGINT', endStart);
   const state = stateOf(config);
   const { loaded, warnings } = await loadConfig(config);
   const log = new Log(loaded.config.log.level);
@@ -55,6 +59,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
         .then(resolve, reject);
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
+    process.off('SIGTERM', endStart).off('SIGINT', endStart);
   });
   const urlOf = ({ address, port, family }: typeof main): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   // Printed last: a reader of this line may send a signal or a request at once.

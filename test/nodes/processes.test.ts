@@ -43,6 +43,19 @@ test('[Q34] a process that starts again after it was killed waits for its former
   assert.match(await again.line(), /^poolgate serves /);
 });
 
+test('a stop ends a process that still starts, by a handler of its own: process 1 of a container has no default action', async () => {
+  await using here = await stage();
+  await using killed = await ServeProcess.start(here.draft);
+  await killed.line();
+  killed.signal('SIGKILL');
+  await killed.ended;
+  await using again = await ServeProcess.start(here.draft);
+  await until('it to wait', () => again.log.includes('node_name_in_use') || undefined, 15_000);
+  again.signal('SIGTERM');
+  const { code, signal, out } = await again.ended;
+  assert.deepEqual([code, signal, out], [143, null, '']);
+});
+
 test('[Q34] a process that ends in order gives its name back at once', async () => {
   await using here = await stage();
   await using first = await ServeProcess.start(here.draft);
