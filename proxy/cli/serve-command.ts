@@ -33,6 +33,8 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   // Process 1 of a container has no default action for signals: a stop during the start would be lost.
   const endStart = (signal: 'SIGINT' | 'SIGTERM'): never => process.exit(128 + constants.signals[signal]);
   process.on('SIGTERM', endStart).on('SIGINT', endStart);
+  // A reader of the log that ends takes no turn with it: what follows is not logged.
+  process.stderr.on('error', () => undefined);
   const state = stateOf(config);
   const { loaded, warnings } = await loadConfig(config);
   const log = new Log(loaded.config.log.level);

@@ -1,7 +1,9 @@
 // `serve`: everything that the program writes to its log is a JSON line, from the first one on.
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { startProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
 
 function preload(context: TestContext, module: string): void {
   const { NODE_OPTIONS } = process.env;
@@ -39,4 +41,15 @@ test('warnings of the file and of Node are lines of the log, like all that follo
   const others = program.written.split('\n').filter((text) => text !== '' && !text.startsWith('{'));
   assert.deepEqual(others, [others[0]]);
   assert.match(others[0] ?? '', /^poolgate serves http:/);
+});
+
+test('the end of the process that reads the log does not end the gateway', async () => {
+  await using program = await startProgram();
+  program.closeLog();
+  for (const id of ['one', 'two', 'three']) {
+    // Each reload is a line of the log.
+    program.save((draft) => draft.keys.push({ id, pool: 'team', secret_sha256: [hash('sha256', id, 'hex')] }));
+    await until(`key ${id}`, async () => ((await program.status('/v1/models', { key: id })) === 200 ? true : undefined));
+  }
+  assert.equal(await program.stop(), 0);
 });

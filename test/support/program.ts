@@ -121,6 +121,11 @@ export class Program {
     this.#child?.kill(name);
   }
 
+  /** Closes the reading end of its log. */
+  closeLog(): void {
+    this.#child?.stderr?.destroy();
+  }
+
   /** Resolves with its exit code. */
   async stop(): Promise<number | null> {
     const child = this.#child;
