@@ -1,4 +1,5 @@
 // The operator log: one JSON line per event on stderr, metadata only.
+import { logOutput } from './log-output.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -11,7 +12,7 @@ export class Log {
   level: LogLevel;
   readonly #write: (line: string) => void;
 
-  constructor(level: LogLevel, write: (line: string) => void = (line) => void process.stderr.write(line)) {
+  constructor(level: LogLevel, write: (line: string) => void = logOutput(process.stderr)) {
     this.level = level;
     this.#write = write;
   }
