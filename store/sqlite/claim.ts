@@ -1,5 +1,5 @@
-// The claim of a gateway on its SQLite file: another one that has it is told to the operator. A lock of the system, which ends with its
-// process: what a killed one leaves stands in no one's way.
+// The claim of a gateway on its SQLite file: the operator's log says that another one has it. The claim is a lock of the system, which ends
+// with its process, so that a killed process does not keep the next one from it.
 import { open, realpath } from 'node:fs/promises';
 import { StoreError } from '../errors.ts';
 import type { Notice } from '../notice.ts';

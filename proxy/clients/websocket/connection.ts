@@ -4,29 +4,22 @@ import type { WebSocket } from 'ws';
 import type { Batches } from '../../batch.ts';
 import type { Clock } from '../../clock.ts';
 import { frameBytes } from '../../frame-bytes.ts';
-import type { MemoryGuard } from '../../memory-guard.ts';
-import type { Counters } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
-import type { Limits } from '../../turn/settings.ts';
 import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { SocketSlot } from '../../upstream/socket-slot.ts';
 import { has } from '../../upstream/type-peek.ts';
 import { parseBody } from '../http/json-body.ts';
+import { ArrivingBytes } from './arriving-bytes.ts';
+import { type FrameMemory, WaitingFrames } from './waiting-frames.ts';
 
 /** Close codes of RFC 6455, and of its registry. */
 export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;
-
-/** Frames that wait behind a running turn. */
-const MAX_WAITING = 8;
 
 /** Bytes written and not yet taken by the client: more stop the reply, which goes on when they are written. */
 const FULL_BYTES = 1_048_576;
 
 /** How most clients begin a frame. */
 const TURN_HEAD = '{"type":"response.create"';
-
-/** The head of a client's ping or pong: two bytes, and four of the mask. */
-const CONTROL_HEAD_BYTES = 6;
 
 /** A `response.create` frame; a refusal where its bytes are no JSON object. */
 export type Frame = { readonly json: Body; readonly bytes: number; readonly mode?: ModeDecision } | Refusal;
@@ -40,16 +33,12 @@ export interface Ending {
 /** How the connection was ended by a limit of its own. */
 export type BrokenLimit = 'idle' | 'frame_too_large';
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends FrameMemory {
   readonly ws: WebSocket;
   readonly socket: Socket;
   /** The idle window, as it was at the upgrade. */
   readonly idleMs: number;
-  readonly limits: Limits;
   readonly clock: Clock;
-  readonly counters: Counters;
-  /** The memory limit over the bodies of all clients. */
-  readonly guard: MemoryGuard;
   readonly batches: Batches;
   /** Reads a message that another node forwards; undefined where it is no frame. Without it messages are frames of the client itself. */
   readonly read?: ((data: Buffer, connection: WebsocketConnection) => Frame | undefined) | undefined;
@@ -63,11 +52,8 @@ export interface ConnectionOptions {
 export class WebsocketConnection {
   #upstreamSocket = new SocketSlot();
   readonly #options: ConnectionOptions;
-  /** As bytes, which the memory limit counts: a parsed frame takes many times as much. */
-  readonly #waiting: Buffer[] = [];
-  #waitingBytes = 0;
-  /** Bytes of a frame that has not arrived whole. */
-  #arriving = 0;
+  readonly #arriving: ArrivingBytes;
+  readonly #waiting: WaitingFrames;
   /** Bytes of frames that are about to be written. */
   #departing = 0;
   #activeAt: number;
@@ -79,12 +65,14 @@ export class WebsocketConnection {
   constructor(options: ConnectionOptions) {
     const { ws, socket, clock } = options;
     this.#options = options;
+    this.#arriving = new ArrivingBytes(options);
+    this.#waiting = new WaitingFrames(options);
     this.#activeAt = clock.now();
     this.#cancelIdle = this.#watchIdle(options.idleMs);
     // Before the listener of ws, which delivers the frames that a chunk completes.
     socket.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
     ws.on('message', (data: Buffer, isBinary) => this.#frame(data, isBinary));
-    for (const control of ['ping', 'pong'] as const) ws.on(control, (data: Buffer) => this.#releaseControl(data.length));
+    for (const control of ['ping', 'pong'] as const) ws.on(control, (data: Buffer) => this.#arriving.releaseControl(data.length));
     ws.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
     ws.on('close', () => this.#closed());
   }
@@ -187,29 +175,11 @@ export class WebsocketConnection {
   }
 
   #arrived(bytes: number): void {
-    const { guard, limits, counters } = this.#options;
-    if (guard.take(bytes, limits.bodies_in_memory_bytes)) {
-      this.#arriving += bytes;
-      return;
-    }
-    counters.add('bodies_guard_refused');
-    this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
-  }
-
-  /** A control frame is no part of a body: without end, pings would take the room of all. */
-  #releaseControl(payloadBytes: number): void {
-    const bytes = Math.min(this.#arriving, CONTROL_HEAD_BYTES + payloadBytes);
-    this.#options.guard.give(bytes);
-    this.#arriving -= bytes;
-  }
-
-  #releaseArriving(): void {
-    this.#options.guard.give(this.#arriving);
-    this.#arriving = 0;
+    if (!this.#arriving.add(bytes)) this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
   }
 
   #frame(data: Buffer, isBinary: boolean): void {
-    this.#releaseArriving();
+    this.#arriving.release();
     if (this.#ending && !this.#running) return;
     const { batches, clock, counters } = this.#options;
     if (isBinary) {
@@ -246,20 +216,8 @@ export class WebsocketConnection {
 
   /** It is parsed when its turn comes. One that does not begin with its type was parsed before too: a frame that is ignored takes no place. */
   #wait(data: Buffer): void {
-    if (!this.isOpen) return;
-    const { counters, guard, limits, refuse } = this.#options;
-    if (this.#waiting.length >= MAX_WAITING || this.#waitingBytes + data.length > limits.request_body_bytes) {
-      counters.add('websocket_frames_refused');
-      const message = `At most ${MAX_WAITING} frames can wait for the running turn to end.`;
-      refuse(new Refusal('rate_limit_exceeded', { message }), this, this.#turnIn(data));
-    } else if (guard.take(data.length, limits.bodies_in_memory_bytes)) {
-      // A copy: a frame may be a small part of a chunk, and would keep all of it.
-      this.#waiting.push(Buffer.from(data));
-      this.#waitingBytes += data.length;
-    } else {
-      counters.add('bodies_guard_refused');
-      refuse(new Refusal('server_is_overloaded'), this, this.#turnIn(data));
-    }
+    const refusal = this.isOpen ? this.#waiting.add(data) : undefined;
+    if (refusal) this.#options.refuse(refusal, this, this.#turnIn(data));
   }
 
   async #run(first: Frame): Promise<void> {
@@ -280,8 +238,6 @@ export class WebsocketConnection {
 
   #next(): Frame | undefined {
     for (let data = this.#waiting.shift(); data; data = this.#waiting.shift()) {
-      this.#waitingBytes -= data.length;
-      this.#options.guard.give(data.length);
       const frame = this.#turnIn(data);
       if (frame) return frame;
     }
@@ -298,10 +254,8 @@ export class WebsocketConnection {
 
   #closed(): void {
     this.#cancelIdle();
-    this.#releaseArriving();
-    this.#options.guard.give(this.#waitingBytes);
-    this.#waitingBytes = 0;
-    this.#waiting.length = 0;
+    this.#arriving.release();
+    this.#waiting.clear();
     this.#closeUpstream();
   }
 

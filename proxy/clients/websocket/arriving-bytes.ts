@@ -1,0 +1,40 @@
+// Bytes of a client's frame that has not arrived whole, as the memory limit counts them.
+import type { FrameMemory } from './waiting-frames.ts';
+
+/** The head of a client's ping or pong: two bytes, and four of the mask. */
+const CONTROL_HEAD_BYTES = 6;
+
+export class ArrivingBytes {
+  readonly #memory: FrameMemory;
+  #bytes = 0;
+
+  constructor(memory: FrameMemory) {
+    this.#memory = memory;
+  }
+
+  /** @returns whether there is room for them */
+  add(bytes: number): boolean {
+    const { counters, guard, limits } = this.#memory;
+    if (!guard.take(bytes, limits.bodies_in_memory_bytes)) {
+      counters.add('bodies_guard_refused');
+      return false;
+    }
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** A control frame is no part of a body: without end, pings would take the room of all. */
+  releaseControl(payloadBytes: number): void {
+    this.#release(Math.min(this.#bytes, CONTROL_HEAD_BYTES + payloadBytes));
+  }
+
+  /** The frame has arrived. */
+  release(): void {
+    this.#release(this.#bytes);
+  }
+
+  #release(bytes: number): void {
+    this.#memory.guard.give(bytes);
+    this.#bytes -= bytes;
+  }
+}

@@ -1,0 +1,56 @@
+// Frames that wait behind a running turn: as bytes, which the memory limit counts, because a parsed frame takes many times as much (Q28).
+import type { MemoryGuard } from '../../memory-guard.ts';
+import type { Counters } from '../../metrics.ts';
+import { Refusal } from '../../turn/refusal.ts';
+import type { Limits } from '../../turn/settings.ts';
+
+const MOST = 8;
+
+/** What counts the bytes of all clients. */
+export interface FrameMemory {
+  readonly guard: MemoryGuard;
+  readonly limits: Limits;
+  readonly counters: Counters;
+}
+
+export class WaitingFrames {
+  readonly #memory: FrameMemory;
+  readonly #frames: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(memory: FrameMemory) {
+    this.#memory = memory;
+  }
+
+  /** @returns the refusal of a frame that there is no room for */
+  add(data: Buffer): Refusal | undefined {
+    const { counters, guard, limits } = this.#memory;
+    if (this.#frames.length >= MOST || this.#bytes + data.length > limits.request_body_bytes) {
+      counters.add('websocket_frames_refused');
+      return new Refusal('rate_limit_exceeded', { message: `At most ${MOST} frames can wait for the running turn to end.` });
+    }
+    if (!guard.take(data.length, limits.bodies_in_memory_bytes)) {
+      counters.add('bodies_guard_refused');
+      return new Refusal('server_is_overloaded');
+    }
+    // A copy: a frame may be a small part of a chunk, and would keep all of it.
+    this.#frames.push(Buffer.from(data));
+    this.#bytes += data.length;
+    return undefined;
+  }
+
+  /** Removes the first one. */
+  shift(): Buffer | undefined {
+    const first = this.#frames.shift();
+    if (!first) return undefined;
+    this.#bytes -= first.length;
+    this.#memory.guard.give(first.length);
+    return first;
+  }
+
+  clear(): void {
+    this.#memory.guard.give(this.#bytes);
+    this.#bytes = 0;
+    this.#frames.length = 0;
+  }
+}
