@@ -54,7 +54,7 @@ export class EventRelay {
       return;
     }
     const visible = end === 'failed' ? (shown ?? this.failureEvent(data)) : data;
-    // A failure that says nothing of its response is told as an error: on a websocket with a status (Q2).
+    // A failure that says nothing of its response becomes an error, which has a status on a websocket (Q2).
     const given: Event = { type: visible.type === 'error' ? 'error' : event.type, data: visible, size: event.length };
     const mapped = turn.rules.event(given);
     if (replacement) sink.event(replacement);

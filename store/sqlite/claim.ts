@@ -22,7 +22,7 @@ export class Claim {
   readonly #notice: Notice;
   readonly #timer: NodeJS.Timeout;
   #held: Connection | undefined;
-  #told = false;
+  #reported = false;
   #last: Promise<void> = Promise.resolve();
 
   private constructor(path: string, { notice, everyMs = EVERY_MS }: ClaimOptions) {
@@ -62,10 +62,10 @@ export class Claim {
     } catch (error) {
       await connection.close();
       if (!(error instanceof StoreError && error.code === 'locked')) return;
-      this.#told = true;
+      this.#reported = true;
       this.#notice('store_in_use', { message: MESSAGE });
       return;
     }
-    if (this.#told) this.#notice('store_alone');
+    if (this.#reported) this.#notice('store_alone');
   }
 }
