@@ -7,6 +7,7 @@ import { noteErrorClass } from '../turn/error-class.ts';
 import { type Failure, unsentFailure } from '../turn/failure.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { promptOf } from '../turn/prompt.ts';
+import type { ReplySource } from '../turn/reply-observer.ts';
 import type { Confidential } from '../turn/sanitise.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
@@ -111,8 +112,9 @@ export class AttemptSender implements Confidential {
     const { request, slot } = this.#compose(body, continuation, { turn, account, own, trim });
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
     const complete = this.log.begin(account.label, cause);
-    const keepResponse = slot && ((id: string): void => slot.keepResponse(id, turn.model?.mode?.effective));
-    const observed = observers.of({ turn, account, continuation, keepResponse });
+    const keepResponse: ReplySource['keepResponse'] = slot && ((id, pin) => slot.keepResponse(id, turn.model?.mode?.effective, pin));
+    const isUnstored = slot !== undefined && this.sentBody.store === false;
+    const observed = observers.of({ turn, account, continuation, keepResponse, isUnstored });
     counters.add('attempts');
     if (lease.isProbe) counters.add('probes');
     return attempt({

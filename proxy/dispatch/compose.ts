@@ -35,10 +35,13 @@ export function composeJson(body: Body, { turn, account, own, trim }: Compositio
 
 /** A `response.create` frame, and the headers of the upgrade for a connection that has to be opened for it. */
 export function composeFrame(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
-  const out = outgoing(turn, account, 'websocket', { ...body });
+  const type = 'response.create';
+  const out = outgoing(turn, account, 'websocket', { type, ...body });
   turn.rules.attempt(out);
   trim(out);
-  const frame = Buffer.from(JSON.stringify({ type: 'response.create', ...out.body }));
+  // A rule may have removed all members but those that it knows.
+  out.body.type = type;
+  const frame = Buffer.from(JSON.stringify(out.body));
   return { method: 'GET', path: out.path, headers: Object.assign(out.headers, own), body: frame };
 }
 

@@ -6,6 +6,7 @@ import type { Demand } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Slot } from '../admission/admission.ts';
+import type { LiveSocket } from '../sessions/continuity.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import { noteErrorClass } from '../turn/error-class.ts';
 import type { Failure } from '../turn/failure.ts';
@@ -76,9 +77,11 @@ export class TurnAttempts implements TurnProgress {
   /** Never rejects. One function for all that waits: each further one costs every turn a promise and a turn of the microtask queue. */
   async run(): Promise<Dispatched> {
     const { turn } = this;
+    const live = this.#request.client.upstreamSocket;
     let end: DispatchEnd | undefined;
     try {
-      this.continuation = this.#preferLive(await this.#services.continuity.resume(turn, this.hasJson ? this.body : undefined));
+      const resumed = await this.#services.continuity.resume(turn, this.hasJson ? this.body : undefined, live);
+      this.continuation = preferLive(resumed, live);
       this.#begin();
       let next: NextStep = 'choose';
       while (!end) {
@@ -143,12 +146,6 @@ export class TurnAttempts implements TurnProgress {
     if (!this.socket?.anchorIsGone) return;
     selection.requirePinned(this.demand);
     throw anchorNotFound();
-  }
-
-  /** A turn that continues nothing stays at the account of the live socket, as long as that can take it. */
-  #preferLive(continuation: Continuation): Continuation {
-    const live = this.#request.client.upstreamSocket?.account;
-    return live === undefined || continuation.soft !== undefined ? continuation : { ...continuation, soft: live };
   }
 
   /** Closes the accounts where the turn has no meaning. */
@@ -219,6 +216,10 @@ export class TurnAttempts implements TurnProgress {
     return { kind: 'ended', ending: clientGone(shown) };
   }
 }
+
+/** A turn that continues nothing stays at the account of the live socket, as long as that can take it. */
+const preferLive = (continuation: Continuation, live: LiveSocket | undefined): Continuation =>
+  live?.account === undefined || continuation.soft !== undefined ? continuation : { ...continuation, soft: live.account };
 
 /** The account lacks a model that need not be in any catalog: a client could name one that no account has, and cool them all. */
 const isForeignModel = (result: AttemptResult, { kind }: DispatchRequest['turn']): boolean =>

@@ -1,5 +1,6 @@
 // What continuity learns from answers: response ids, turn state, ciphertext, and the account that answered a session (Q10).
 
+import type { PinName } from '../turn/continuation.ts';
 import type { Json, JsonObject } from '../turn/json.ts';
 import { dispatchedKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
@@ -14,12 +15,17 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
   const endAfter = (turn: LiveTurn, write: Promise<void> | undefined): void => {
     if (write) turn.endsAfter(write);
   };
-  const learnResponse = ({ turn, account }: ReplySource, id: string): void =>
-    endAfter(turn, pins.learn(pins.name('response', turn.pool.id, '', id), account.id));
+  const responseName = ({ turn }: ReplySource, id: string): PinName => pins.name('response', turn.pool.id, '', id);
+  const learnResponse = (source: ReplySource, id: string): void =>
+    endAfter(source.turn, pins.learn(responseName(source, id), source.account.id));
   const learnEnded = (source: ReplySource, id: Json | undefined): void => {
     if (typeof id !== 'string' || id === '') return;
-    learnResponse(source, id);
-    source.keepResponse?.(id);
+    // While its websocket is open, no process but this one can continue it.
+    if (source.isUnstored && !pins.isShared) source.keepResponse?.(id, pins.remember(responseName(source, id), source.account.id));
+    else {
+      learnResponse(source, id);
+      source.keepResponse?.(id);
+    }
   };
   const learnItem = ({ turn, account }: ReplySource, item: Json | undefined): void => endAfter(turn, ciphertexts.learn(item, account.id));
   const learnState = ({ turn, account }: ReplySource, value: string | undefined): void => {

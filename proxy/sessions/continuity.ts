@@ -38,6 +38,14 @@ export interface ContinuityOptions {
   readonly capacity: number;
 }
 
+/** A websocket to an account. */
+export interface LiveSocket {
+  /** Undefined where it is not open. */
+  readonly account: string | undefined;
+  /** Whether this response came over it. */
+  continues(responseId: string): boolean;
+}
+
 export class Continuity {
   readonly observer: ReplyObserver;
   readonly #pins: PinCache;
@@ -84,17 +92,18 @@ export class Continuity {
   /**
    * A promise only where memory does not know a pin of the turn: then the store is asked.
    * @param body after its rules; undefined on routes without a JSON body
+   * @param live the upstream websocket of the client's connection, if it has one
    * @throws Refusal `previous_response_not_found` for an anchor that this Pool does not know; `file_conflict` where it is at another account
    * than the files of the turn
    */
-  resume(turn: LiveTurn, body: Body | undefined): Continuation | Promise<Continuation> {
-    const resumed = this.#resume(turn, body);
+  resume(turn: LiveTurn, body: Body | undefined, live?: LiveSocket): Continuation | Promise<Continuation> {
+    const resumed = this.#resume(turn, body, live);
     const { fileOwner } = turn;
     if (fileOwner === undefined) return resumed;
     return resumed instanceof Promise ? resumed.then((found) => boundTo(fileOwner, found)) : boundTo(fileOwner, resumed);
   }
 
-  #resume(turn: LiveTurn, body: Body | undefined): Continuation | Promise<Continuation> {
+  #resume(turn: LiveTurn, body: Body | undefined, live: LiveSocket | undefined): Continuation | Promise<Continuation> {
     const pool = turn.pool.id;
     const anchor = anchorOf(body);
     const session = sessionOf(turn.headers, turn.wire);
@@ -106,13 +115,15 @@ export class Continuity {
     if (sessionName && anchor === undefined && states.length === 0 && !(at instanceof Promise)) {
       return this.#withAffinity({ hard: undefined, soft: at?.account, session: sessionName, states: NO_STATES }, turn, body);
     }
-    const anchored = anchor === undefined ? undefined : pins.find(pins.name('response', pool, '', anchor));
+    const holder = anchor !== undefined && live?.continues(anchor) ? live.account : undefined;
+    const anchored = anchor === undefined || holder !== undefined ? undefined : pins.find(pins.name('response', pool, '', anchor));
     const issuers = states.map((value) => pins.find(pins.name('turn_state', pool, '', value)));
     const settle = ([boundTo, wasAt, ...issuedBy]: readonly (Pin | undefined)[]): Continuation | Promise<Continuation> => {
-      if (anchor !== undefined && !boundTo) throw new Refusal('previous_response_not_found', { param: 'previous_response_id' });
+      const hard = holder ?? boundTo?.account;
+      if (anchor !== undefined && hard === undefined) throw new Refusal('previous_response_not_found', { param: 'previous_response_id' });
       const issued = states.flatMap((value, i) => (issuedBy[i] ? [[value, issuedBy[i].account] as const] : []));
       const pinned = {
-        hard: boundTo?.account,
+        hard,
         soft: wasAt?.account ?? issued[0]?.[1],
         session: sessionName,
         states: issued.length === 0 ? NO_STATES : new Map(issued),

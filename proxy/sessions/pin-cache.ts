@@ -5,7 +5,7 @@ import type { PinRow, Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Counters } from '../metrics.ts';
-import type { PinKind, PinName } from '../turn/continuation.ts';
+import type { LivePin, PinKind, PinName } from '../turn/continuation.ts';
 import { PinWriter } from './pin-writer.ts';
 
 const DAY_MS = 86_400_000;
@@ -150,6 +150,22 @@ export class PinCache {
     if (kind === 'header') store.put({ hash: shortDigest(digest, text), ...pin });
     else this.#writer.put({ text, ...pin });
     return undefined;
+  }
+
+  /**
+   * Pins in memory alone, from now for the lifetime of its kind.
+   * @param name of a new pin
+   */
+  remember({ kind, text }: PinName, account: string): LivePin {
+    const pin = { account, expires_at: this.#options.clock.now() + LIFETIMES[kind].ttlMs };
+    this.#keep(text, pin, undefined);
+    return {
+      ended: () => this.#writer.put({ text, ...pin }),
+      followed: () => {
+        // The account may have given two responses the same id.
+        if (this.#pins.peek(text) === pin) this.#pins.delete(text);
+      },
+    };
   }
 
   /** Forgets pins that another node has moved: the store is asked for them again. @param hashes their digests */

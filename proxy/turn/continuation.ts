@@ -8,6 +8,14 @@ export interface PinName {
   readonly text: string;
 }
 
+/** The pin of the last response of a websocket, in memory: written as late as its end, since no other process can continue it before. */
+export interface LivePin {
+  /** The websocket has ended. */
+  ended(): void;
+  /** Another response came over the websocket. */
+  followed(): void;
+}
+
 /** The account that served the turn's conversation last, and so has its prompt cached. Yields to health, quota and load (Q11). */
 export interface Affinity {
   /** Undefined at the first turn, which the strategy places. */

@@ -1,5 +1,5 @@
 // The interface through which continuity and quota read the replies of accounts. An observer changes nothing of a reply.
-import type { Continuation } from './continuation.ts';
+import type { Continuation, LivePin } from './continuation.ts';
 import type { Failure } from './failure.ts';
 import type { JsonObject } from './json.ts';
 import type { LiveTurn } from './live-turn.ts';
@@ -13,7 +13,9 @@ export interface ReplySource {
   readonly account: AccountConfig;
   readonly continuation: Continuation;
   /** Remembers a response that can be continued on the websocket it came over alone; undefined over HTTP. */
-  readonly keepResponse: ((id: string) => void) | undefined;
+  readonly keepResponse: ((id: string, pin?: LivePin) => void) | undefined;
+  /** Whether the response ends with that websocket: its account was asked not to store it. */
+  readonly isUnstored: boolean;
 }
 
 /** The events of a reply's head, which were held until its commit. */

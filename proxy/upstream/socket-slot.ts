@@ -26,8 +26,8 @@ export class SocketSlot {
     return this.#socket?.isOpen === true && this.#socket.hasResponse(responseId, mode);
   }
 
-  keepResponse(id: string, mode: EffectiveMode): void {
-    this.#socket?.keepResponse(id, mode);
+  keepResponse(...response: Parameters<UpstreamSocket['keepResponse']>): void {
+    this.#socket?.keepResponse(...response);
   }
 
   /** Takes a new socket; the former one is closed. */

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Batch, Batches } from '../batch.ts';
 import type { Heartbeat } from '../heartbeat.ts';
+import type { LivePin } from '../turn/continuation.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
 import type { Headers, ModeDecision } from '../turn/turn.ts';
 import { connectionFailure } from './connection-failure.ts';
@@ -43,8 +44,10 @@ export class UpstreamSocket {
   readonly authorization: string | undefined;
   readonly #ws: WebSocket;
   readonly #departures: Batch;
-  /** The effective mode in which each was made. */
-  readonly #responses = new Map<string, EffectiveMode>();
+  /** The last ones, in order, with the effective mode in which each was made. */
+  readonly #responses: { readonly id: string; readonly mode: EffectiveMode }[] = [];
+  /** Of the last response. */
+  #pin: LivePin | undefined;
   #user: SocketUser | undefined;
   /** Of the answer to the upgrade, until the first reply takes them. */
   #headers: Headers = {};
@@ -89,6 +92,7 @@ export class UpstreamSocket {
     });
     ws.on('close', (code) => {
       arrivals.flush();
+      this.#over();
       const user = this.#user;
       this.#user = undefined;
       user?.ended(this.#failure ?? (code === FRAME_TOO_LARGE ? 'frame_too_large' : 'network'));
@@ -107,16 +111,16 @@ export class UpstreamSocket {
   }
 
   /** Remembers a response that a later turn may continue on this connection. */
-  keepResponse(id: string, mode: EffectiveMode): void {
-    this.#responses.set(id, mode);
-    if (this.#responses.size <= MAX_RESPONSES) return;
-    const [oldest = ''] = this.#responses.keys();
-    this.#responses.delete(oldest);
+  keepResponse(id: string, mode: EffectiveMode, pin?: LivePin): void {
+    this.#pin?.followed();
+    this.#pin = pin;
+    if (this.#responses.push({ id, mode }) > MAX_RESPONSES) this.#responses.shift();
   }
 
   /** @param mode undefined for a response of any mode */
   hasResponse(id: string, mode?: EffectiveMode): boolean {
-    return this.#responses.has(id) && (mode === undefined || this.#responses.get(id) === mode);
+    const response = this.#responses.findLast((one) => one.id === id);
+    return response !== undefined && (mode === undefined || response.mode === mode);
   }
 
   use(user: SocketUser): void {
@@ -150,17 +154,25 @@ export class UpstreamSocket {
   /** Ends the connection in order; it has no user, or loses it. */
   close(): void {
     this.#user = undefined;
+    this.#over();
     this.#ws.close();
   }
 
   /** Ends the connection at once. Nothing is called afterwards. */
   destroy(): void {
     this.#user = undefined;
+    this.#over();
     this.#ws.terminate();
   }
 
   onClose(closed: () => void): void {
     this.#ws.once('close', closed);
+  }
+
+  /** No turn can continue its responses from now on. */
+  #over(): void {
+    this.#pin?.ended();
+    this.#pin = undefined;
   }
 
   #end(failure: CarrierFailure): void {

@@ -110,6 +110,28 @@ suite('pins', () => {
     assert.notEqual(long.text, cache.name('turn_state', 'team', '', 'a-secret-thread'.repeat(1_001)).text);
   });
 
+  test('of a live websocket are in memory alone: written at its end, forgotten when another one follows', async (context) => {
+    const bench = await Bench.open(context);
+    const cache = bench.cache();
+    const [first, second] = ['resp_1', 'resp_2'].map((id) => cache.name('response', 'team', '', id));
+    assert(first && second);
+    const pin = cache.remember(first, 'north');
+    cache.flush();
+    assert.deepEqual([await cache.find(first), bench.reads], [{ account: 'north', expires_at: 1_000_000 + 24 * HOUR }, 0]);
+    assert.deepEqual(bench.written, []);
+    const next = cache.remember(second, 'north');
+    pin.followed();
+    assert.deepEqual([cache.peek(first), cache.peek(second)?.account], [undefined, 'north']);
+    // An account may name two responses alike.
+    const alike = cache.remember(second, 'south');
+    next.followed();
+    assert.equal(cache.peek(second)?.account, 'south');
+    alike.ended();
+    cache.flush();
+    const written = bench.written.map(({ account, expires_at }) => [account, expires_at]);
+    assert.deepEqual(written, [['south', 1_000_000 + 24 * HOUR]]);
+  });
+
   test('survive a restart, in memory at once', async (context) => {
     const url = `sqlite:${await folder(context)}/pins.db`;
     const before = await Bench.open(context, url);

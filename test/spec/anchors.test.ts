@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { idOf, NATIVE, OTHER_KEY, OTHER_POOL, PUBLIC, Stage } from '../support/continuity.ts';
 import type { Reply } from '../support/gateway.ts';
+import { frameOf, NATIVE_SOCKET, responseId } from '../support/native-frames.ts';
+import { connect } from '../support/websocket.ts';
 
 let stage: Stage;
 before(async () => {
@@ -133,4 +135,14 @@ test('[F8.2] response ids survive a restart', async () => {
   await stage.restart();
   assert.equal((await stage.turn({ path: PUBLIC, body: { previous_response_id: id } })).status, 200);
   assert.deepEqual(stage.went(), ['south']);
+});
+
+test('[F8.2] so does the last one of a websocket', async () => {
+  const socket = await connect(stage.gate, NATIVE_SOCKET);
+  const ids: string[] = [];
+  for (const text of ['one', 'two']) ids.push(responseId(await socket.turn(frameOf(text))));
+  const account = stage.went()[0] ?? '';
+  await stage.restart();
+  assert.deepEqual((await stage.turn({ path: PUBLIC, body: { previous_response_id: ids[1] ?? '' } })).status, 200);
+  assert.deepEqual(stage.went(), [account]);
 });

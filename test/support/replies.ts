@@ -245,6 +245,7 @@ export class RecordingContext implements ReplyContext {
       account: account('north'),
       continuation: NOTHING,
       keepResponse: undefined,
+      isUnstored: false,
     });
   }
 
