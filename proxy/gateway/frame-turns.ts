@@ -7,7 +7,7 @@ import { ProcessDigest } from '../encryption/digest.ts';
 import type { Counters } from '../metrics.ts';
 import { ResumableTurns } from '../sessions/resumable-turns.ts';
 import { sessionOf } from '../sessions/session.ts';
-import { identityOf, type TurnIdentity } from '../sessions/turn-identity.ts';
+import { boundedId, identityOf, type TurnIdentity } from '../sessions/turn-identity.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { RunningTurns } from './running-turns.ts';
@@ -75,7 +75,7 @@ export class FrameTurns {
   takes(turn: LiveTurn, turnId: string): boolean {
     const session = this.#sessionOf(turn);
     if (session === undefined) return false;
-    if (this.#resumable.concerns(session, this.#digest.of(turnId))) return true;
+    if (this.#resumable.concerns(session, boundedId(turnId, this.#digest))) return true;
     this.#forwarding?.owners.giveUp(session);
     return false;
   }
@@ -101,7 +101,7 @@ export class FrameTurns {
       await found.turn.attach(connection, found.items);
       return;
     }
-    const replaced = identified ? await this.#resumable.replace(identified.session) : 0;
+    const replaced = identified && this.#resumable.has(identified.session) ? await this.#resumable.replace(identified.session) : 0;
     for (let i = 0; i < replaced; i++) counters.add('turns_replaced');
     // The client left while the turns that it replaced ended.
     if (!connection.isOpen) return;

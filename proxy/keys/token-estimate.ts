@@ -10,7 +10,7 @@ const AUDIO_TOKENS_PER_SECOND = 25;
 const AUDIO_BYTES_PER_SECOND = 16_000;
 
 /** Body members whose text counts as input tokens. Encrypted content, file data, ids and tool definitions do not count. */
-const TEXT_MEMBERS = [
+const TEXT_MEMBERS: ReadonlySet<string> = new Set([
   'instructions',
   'input',
   'messages',
@@ -24,7 +24,7 @@ const TEXT_MEMBERS = [
   'tool_calls',
   'function',
   'custom',
-] as const;
+]);
 
 /** Body members of image edits; each image in them counts. */
 const IMAGE_MEMBERS = ['image', 'image[]', 'images', 'mask'] as const;
@@ -64,7 +64,7 @@ function count(value: Json | undefined, sum: Sum): void {
 function countPart(part: JsonObject, sum: Sum): void {
   if (IMAGE_TYPES.has(part.type)) sum.tokens += IMAGE_TOKENS;
   else if (part.type === 'input_audio') sum.tokens += Math.ceil(secondsOf(part) * AUDIO_TOKENS_PER_SECOND);
-  else for (const name of TEXT_MEMBERS) if (Object.hasOwn(part, name)) count(part[name], sum);
+  else for (const name in part) if (TEXT_MEMBERS.has(name)) count(part[name], sum);
 }
 
 const isDataUrl = (text: string): boolean => text.startsWith('data:') && /^data:[\w.+/-]*(?:;[\w=.+-]+)*,/.test(text.slice(0, 256));

@@ -68,6 +68,8 @@ export class PinCache {
   readonly #capacity: number;
   /** By name. */
   readonly #pins: LRUCache<string, Pin>;
+  /** By name: the last response of each open websocket. */
+  readonly #live = new Map<string, Pin>();
   /** Pins of earlier processes by digest, until they are asked for. */
   readonly #preloaded = new Map<string, Pin>();
   /** Sessions and conversations that the store did not know, with the time until which it is not read again. */
@@ -154,16 +156,21 @@ export class PinCache {
 
   /**
    * Pins in memory alone, from now for the lifetime of its kind.
-   * @param name of a new pin
+   * @returns what the websocket tells of its end, or of another response
    */
   remember({ kind, text }: PinName, account: string): LivePin {
     const pin = { account, expires_at: this.#options.clock.now() + LIFETIMES[kind].ttlMs };
-    this.#keep(text, pin, undefined);
+    this.#live.set(text, pin);
+    const forget = (): void => {
+      // An account may give two responses the same id.
+      if (this.#live.get(text) === pin) this.#live.delete(text);
+    };
     return {
-      ended: () => this.#writer.put({ text, ...pin }),
-      followed: () => {
-        // The account may have given two responses the same id.
-        if (this.#pins.peek(text) === pin) this.#pins.delete(text);
+      followed: forget,
+      ended: () => {
+        forget();
+        this.#keep(text, pin, undefined);
+        this.#writer.put({ text, ...pin });
       },
     };
   }
@@ -208,7 +215,7 @@ export class PinCache {
   }
 
   #inMemory(text: string): Pin | undefined {
-    const pin = this.#pins.get(text);
+    const pin = this.#live.get(text) ?? this.#pins.get(text);
     return pin && pin.expires_at > this.#options.clock.now() ? pin : undefined;
   }
 

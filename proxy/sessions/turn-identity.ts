@@ -3,9 +3,12 @@ import type { ProcessDigest } from '../encryption/digest.ts';
 import { canonicalJson, isList, isObject, type Json, type JsonObject } from '../turn/json.ts';
 import type { Body } from '../turn/turn.ts';
 
-/** Digests alone: nothing of a prompt is kept. */
+/** Native clients send UUIDs. No client decides how much memory an id takes. */
+const LONGEST_ID = 64;
+
+/** Digests of what a prompt may be part of. */
 export interface TurnIdentity {
-  /** The client's own, shared by every frame of one tool loop. */
+  /** The client's own, shared by every frame of one tool loop; of a long one its digest. */
   readonly turnId: string;
   /** Of model, tools, tool choice, reasoning and text. */
   readonly settings: string;
@@ -20,11 +23,13 @@ export function identityOf(body: Body, digest: ProcessDigest): TurnIdentity | un
   if (typeof turnId !== 'string' || turnId === '' || generate === false) return undefined;
   const { model, tools, tool_choice, reasoning, text } = body;
   return {
-    turnId: digest.of(turnId),
+    turnId: boundedId(turnId, digest),
     settings: digest.of(JSON.stringify([model, tools, tool_choice, reasoning, text])),
     items: isList(input) ? input.map((item) => digest.of(JSON.stringify(withoutNotes(item)))) : [],
   };
 }
+
+export const boundedId = (turnId: string, digest: ProcessDigest): string => (turnId.length > LONGEST_ID ? digest.of(turnId) : turnId);
 
 /**
  * The number of finished items of the interrupted turn that the retry has at its end. Undefined where the frame is no exact retry: its
