@@ -76,7 +76,9 @@ export class Share {
   /** The same when another node is short, or has given slots back. */
   dueAfterOthers(nodes: number, now: number): ClaimKind | undefined {
     if (this.isIdle) return 'yield';
-    return this.waiting > 0 || (this.held < this.evenPart(nodes) && now - this.#askedAt >= ASK_AGAIN_MS) ? 'ask' : undefined;
+    // A node that has nothing of an account passes it over. It has just asked where nodes start together: the first one had everything.
+    const mayAsk = this.held === 0 || now - this.#askedAt >= ASK_AGAIN_MS;
+    return this.waiting > 0 || (mayAsk && this.held < this.evenPart(nodes)) ? 'ask' : undefined;
   }
 
   /** What each node may hold although it has no turns. */

@@ -106,6 +106,14 @@ test('under a new lease a node has nothing, and keeps what its turns use', () =>
   assert.deepEqual(one.claim('north', 'ask'), { account: 'north', most: 10, kept: 3, wanted: 3 });
 });
 
+test('a node without slots asks as soon as others gave some back, one below its part when a second has passed', () => {
+  const none = share({ held: 0, allowed: 0 });
+  assert.equal(none.dueAfterOthers(2, 10), 'ask');
+  const some = share();
+  some.used(4);
+  assert.deepEqual([some.dueAfterOthers(2, 10), some.dueAfterOthers(2, 1_000)], [undefined, 'ask']);
+});
+
 test('an even part is asked for when nodes leave, and what exceeds it goes back when they join', () => {
   const one = share();
   assert.equal(one.dueAmong(2), 'ask');

@@ -40,6 +40,8 @@ export async function startNodes(count: number, { file, ...options }: NodesOptio
     const unread = node.catalogs().filter(({ stale }) => stale);
     assert.deepEqual(unread, [], node.logged.join(''));
   }
+  const hasSlots = (node: TestGateway): boolean => node.accounts().every(({ account }) => node.slots(account) > 0);
+  await until('each node to have slots of each account', () => all.every(hasSlots) || undefined);
   return {
     all,
     pairs: all.flatMap((one) => all.filter((other) => other !== one).map((other) => [one, other] as const)),
