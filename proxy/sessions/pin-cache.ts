@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Counters } from '../metrics.ts';
 import type { LivePin, PinKind, PinName } from '../turn/continuation.ts';
+import { LivePins } from './live-pins.ts';
 import { PinWriter } from './pin-writer.ts';
 
 const DAY_MS = 86_400_000;
@@ -68,8 +69,10 @@ export class PinCache {
   readonly #capacity: number;
   /** By name. */
   readonly #pins: LRUCache<string, Pin>;
-  /** By name: the last response of each open websocket. */
-  readonly #live = new Map<string, Pin>();
+  readonly #live = new LivePins((text, pin) => {
+    this.#keep(text, pin, undefined);
+    this.#writer.put({ text, ...pin });
+  });
   /** Pins of earlier processes by digest, until they are asked for. */
   readonly #preloaded = new Map<string, Pin>();
   /** Sessions and conversations that the store did not know, with the time until which it is not read again. */
@@ -154,25 +157,9 @@ export class PinCache {
     return undefined;
   }
 
-  /**
-   * Pins in memory alone, from now for the lifetime of its kind.
-   * @returns what the websocket tells of its end, or of another response
-   */
+  /** Pins the last response of an open websocket, from now for the lifetime of its kind; written when the websocket ends. */
   remember({ kind, text }: PinName, account: string): LivePin {
-    const pin = { account, expires_at: this.#options.clock.now() + LIFETIMES[kind].ttlMs };
-    this.#live.set(text, pin);
-    const forget = (): void => {
-      // An account may give two responses the same id.
-      if (this.#live.get(text) === pin) this.#live.delete(text);
-    };
-    return {
-      followed: forget,
-      ended: () => {
-        forget();
-        this.#keep(text, pin, undefined);
-        this.#writer.put({ text, ...pin });
-      },
-    };
+    return this.#live.add(text, { account, expires_at: this.#options.clock.now() + LIFETIMES[kind].ttlMs });
   }
 
   /** Forgets pins that another node has moved: the store is asked for them again. @param hashes their digests */

@@ -1,4 +1,5 @@
 // The upstream websocket of one client connection: reused by its turns while they stay at its account (Q28).
+import type { LivePin } from '../turn/continuation.ts';
 import type { EffectiveMode, UpstreamSocket } from './upstream-socket.ts';
 
 /** Each connection to an account is a generation of its own: a response can be continued on the connection that it came over alone. */
@@ -26,8 +27,9 @@ export class SocketSlot {
     return this.#socket?.isOpen === true && this.#socket.hasResponse(responseId, mode);
   }
 
-  keepResponse(...response: Parameters<UpstreamSocket['keepResponse']>): void {
-    this.#socket?.keepResponse(...response);
+  keepResponse(id: string, mode: EffectiveMode, pin?: LivePin): void {
+    if (this.#socket) this.#socket.keepResponse(id, mode, pin);
+    else pin?.ended();
   }
 
   /** Takes a new socket; the former one is closed. */

@@ -114,6 +114,7 @@ export class UpstreamSocket {
   keepResponse(id: string, mode: EffectiveMode, pin?: LivePin): void {
     this.#pin?.followed();
     this.#pin = pin;
+    if (!this.isOpen) this.#over();
     if (this.#responses.push({ id, mode }) > MAX_RESPONSES) this.#responses.shift();
   }
 

@@ -1,0 +1,35 @@
+// Pins of open websockets, in memory: the last response of each can be continued by no other process before the websocket ends.
+import type { LivePin } from '../turn/continuation.ts';
+import type { Pin } from './pin-cache.ts';
+
+export class LivePins {
+  /** By name. */
+  readonly #pins = new Map<string, Pin>();
+  readonly #ended: (text: string, pin: Pin) => void;
+
+  /** @param ended takes a pin whose websocket has ended */
+  constructor(ended: (text: string, pin: Pin) => void) {
+    this.#ended = ended;
+  }
+
+  get(text: string): Pin | undefined {
+    return this.#pins.get(text);
+  }
+
+  /** @returns what the websocket tells of its end, or of another response */
+  add(text: string, pin: Pin): LivePin {
+    this.#pins.set(text, pin);
+    return {
+      followed: () => this.#forget(text, pin),
+      ended: () => {
+        this.#forget(text, pin);
+        this.#ended(text, pin);
+      },
+    };
+  }
+
+  /** An account may give two responses the same id: then the later pin stays. */
+  #forget(text: string, pin: Pin): void {
+    if (this.#pins.get(text) === pin) this.#pins.delete(text);
+  }
+}
