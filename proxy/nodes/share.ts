@@ -76,7 +76,7 @@ export class Share {
   /** The same when another node is short, or has given slots back. */
   dueAfterOthers(nodes: number, now: number): ClaimKind | undefined {
     if (this.isIdle) return 'yield';
-    // A node that has nothing of an account passes it over. It has just asked where nodes start together: the first one had everything.
+    // Without slots its turns go elsewhere. Nodes that start together have just asked, when the first one still had all slots.
     const mayAsk = this.held === 0 || now - this.#askedAt >= ASK_AGAIN_MS;
     return this.waiting > 0 || (mayAsk && this.held < this.evenPart(nodes)) ? 'ask' : undefined;
   }
