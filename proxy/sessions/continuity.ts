@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { StoreKey } from '../encryption/store-key.ts';
 import type { Counters } from '../metrics.ts';
-import type { Continuation } from '../turn/continuation.ts';
+import type { Continuation, Pin } from '../turn/continuation.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { ReplyObserver } from '../turn/reply-observer.ts';
@@ -14,7 +14,7 @@ import { affinityOf } from './affinity.ts';
 import { Ciphertexts, isReasoning } from './ciphertext.ts';
 import { CIPHERTEXT_REFUSED, itemsToLookUp, type Recovery, type RefusedTurn, recoveryOf } from './ciphertext-refusal.ts';
 import { continuityObserver } from './continuity-observer.ts';
-import { type Pin, PinCache } from './pin-cache.ts';
+import { PinCache } from './pin-cache.ts';
 import { sessionOf, sessionsNamed } from './session.ts';
 import { keepOwnTurnState, turnStatesIn } from './turn-state.ts';
 

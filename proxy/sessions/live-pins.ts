@@ -1,6 +1,5 @@
 // Pins of open websockets, in memory: the last response of each can be continued by no other process before the websocket ends.
-import type { LivePin } from '../turn/continuation.ts';
-import type { Pin } from './pin-cache.ts';
+import type { LivePin, Pin } from '../turn/continuation.ts';
 
 export class LivePins {
   /** By name. */

@@ -5,7 +5,7 @@ import type { PinRow, Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedDigest } from '../encryption/digest.ts';
 import type { Counters } from '../metrics.ts';
-import type { LivePin, PinKind, PinName } from '../turn/continuation.ts';
+import type { LivePin, Pin, PinKind, PinName } from '../turn/continuation.ts';
 import { LivePins } from './live-pins.ts';
 import { PinWriter } from './pin-writer.ts';
 
@@ -41,12 +41,6 @@ const DIGEST_CHARACTERS = 16;
 
 /** A turn that runs while more than these move may move its session back. */
 const MOVED_CAPACITY = 10_000;
-
-export interface Pin {
-  readonly account: string;
-  /** Unix milliseconds. */
-  readonly expires_at: number;
-}
 
 export type PinStore = Pick<Store['pins'], 'put' | 'load' | 'find'>;
 

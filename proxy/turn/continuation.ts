@@ -8,6 +8,12 @@ export interface PinName {
   readonly text: string;
 }
 
+export interface Pin {
+  readonly account: string;
+  /** Unix milliseconds. */
+  readonly expires_at: number;
+}
+
 /** The pin of the last response of a websocket, in memory: written as late as its end, since no other process can continue it before. */
 export interface LivePin {
   /** The websocket has ended. */
