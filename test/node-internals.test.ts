@@ -1,5 +1,6 @@
 // Each undocumented behaviour of Node and of libraries that proxy/node-internals.ts relies on: a test fails where an update changes it.
 import assert from 'node:assert/strict';
+import { executionAsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net';
@@ -161,6 +162,14 @@ describe('passContinue', () => {
       await pool.destroy();
     }
   });
+});
+
+test('keepTickObject: inside a tick, the resource is the object that Node made for it', async () => {
+  const ticked = await new Promise<{ resource: object; onTick: () => void }>((resolve) => {
+    const onTick = (): void => resolve({ resource: executionAsyncResource(), onTick });
+    process.nextTick(onTick);
+  });
+  assert.equal((ticked.resource as { readonly callback?: unknown }).callback, ticked.onTick);
 });
 
 describe('disableSocketTimeout', () => {

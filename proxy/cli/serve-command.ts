@@ -6,6 +6,7 @@ import { stateOf } from '../config/file-watch.ts';
 import { loadConfig } from '../config/load.ts';
 import { type Addresses, Gateway } from '../gateway/gateway.ts';
 import { Log, placeOf } from '../log.ts';
+import { keepTickObject } from '../node-internals.ts';
 
 export interface ServeOptions {
   readonly config: string;
@@ -35,6 +36,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   process.on('SIGTERM', endStart).on('SIGINT', endStart);
   // A reader of the log that ends takes no turn with it: what follows is not logged.
   process.stderr.on('error', () => undefined);
+  keepTickObject();
   const state = stateOf(config);
   const { loaded, warnings } = await loadConfig(config);
   const log = new Log(loaded.config.log.level);
