@@ -57,7 +57,7 @@ export class PoolModels {
   /** Whether the account is a source of the model, of any cohort: pins may leave the canonical one (Q12). */
   serves(id: string, account: string): boolean {
     const model = this.#current().get(id);
-    return model?.suppressed === false && model.sources.some((source) => source.account === account && source.assigned);
+    return model?.suppressed === false && model.serves(account);
   }
 
   /** For operators: suppressed models too. */
