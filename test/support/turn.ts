@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
 import type { Rule } from '../../proxy/turn/rule.ts';
-import { Chains, type Phase, RuleRun } from '../../proxy/turn/rule-chain.ts';
+import { Chains, type Phase } from '../../proxy/turn/rule-chain.ts';
+import { RuleRun } from '../../proxy/turn/rule-run.ts';
 import type { KeyConfig, PoolConfig } from '../../proxy/turn/settings.ts';
 import type {
   AccountView,

@@ -1,7 +1,8 @@
 // Run as a process of its own: the request and attempt phases on a recorded turn, grown to 40 KB, and its JSON alone.
 import { readFileSync } from 'node:fs';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
-import { Chains, RuleRun } from '../../../proxy/turn/rule-chain.ts';
+import { Chains } from '../../../proxy/turn/rule-chain.ts';
+import { RuleRun } from '../../../proxy/turn/rule-run.ts';
 import type { Body } from '../../../proxy/turn/turn.ts';
 import { RULES } from '../../../rules/index.ts';
 import { ACCOUNT, turnOf } from '../../support/turn.ts';

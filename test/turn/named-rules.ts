@@ -1,0 +1,11 @@
+// Rules for the tests of the chain, and a deployment with a word of its own.
+import { type Rule, rule } from '../../proxy/turn/rule.ts';
+import type { Event, Turn } from '../../proxy/turn/turn.ts';
+import { turnOf } from '../support/turn.ts';
+
+/** A deployment whose own word differs from the neutral one. */
+export const ACME: Turn = { ...turnOf(), wire: { agent: 'acme', meter: 'meter', lite_marker: 'x-marker' } };
+
+export const named = (name: string, rest: Omit<Rule, 'name' | 'routes'>): Rule => rule({ name, routes: '*', ...rest });
+
+export const event = (type: string, more: Event['data'] = {}): Event => ({ type, data: { type, ...more } });
