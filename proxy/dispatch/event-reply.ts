@@ -1,5 +1,6 @@
 // A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
-import { type CarrierFailure, carrierFailure, type Failure, inBandFailure, loggedCode } from '../turn/failure.ts';
+import { loggedCode } from '../turn/error-codes.ts';
+import { type CarrierFailure, carrierFailure, type Failure, inBandFailure } from '../turn/failure.ts';
 import { type HeldBytes, TooMuchHeld } from '../turn/held-bytes.ts';
 import type { JsonObject } from '../turn/json.ts';
 import { type ErrorBody, Refusal, RelayedRefusal, refusalOf } from '../turn/refusal.ts';

@@ -1,6 +1,7 @@
 // What a reply needs of its attempt, and how an attempt ends.
 import type { Counters } from '../metrics.ts';
-import { blamesAccount, type Failure, loggedCode } from '../turn/failure.ts';
+import { loggedCode } from '../turn/error-codes.ts';
+import { blamesAccount, type Failure } from '../turn/failure.ts';
 import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Refusal } from '../turn/refusal.ts';

@@ -1,6 +1,7 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then judged as a whole.
 import { GatheredBytes } from '../gathered-bytes.ts';
-import { type CarrierFailure, carrierFailure, type Failure, loggedCode, statusFailure } from '../turn/failure.ts';
+import { loggedCode } from '../turn/error-codes.ts';
+import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
 import { PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
 import { isObject, type JsonObject } from '../turn/json.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';

@@ -1,8 +1,7 @@
 // One failed attempt, classified: its cause decides whether another account is tried and what the client gets (Q5, Q6).
-
-import { isObject, type Json, type JsonObject } from './json.ts';
-import { resetTime } from './quota-reset.ts';
-import { endOf } from './terminal-event.ts';
+import { MODEL_CODES, QUOTA_CODES, RATE_CODES, REQUEST_CODES } from './error-codes.ts';
+import { errorIn, hasReset, NO_ERROR, type ProviderError, resetsAt, retryAfterMs, statusIn } from './error-statement.ts';
+import { isObject, type JsonObject } from './json.ts';
 import type { Headers } from './turn.ts';
 
 /**
@@ -38,14 +37,6 @@ export type FailureCause =
   | 'request'
   | 'malformed';
 
-/** A provider's error in its own words; every member is provider text until it is sanitised. */
-export interface ProviderError {
-  readonly code: string | null;
-  readonly type: string | null;
-  readonly param: string | null;
-  readonly message: string | null;
-}
-
 export interface Failure {
   readonly cause: FailureCause;
   /** The provider's status; 200 where it refused inside a reply, undefined where no answer came. */
@@ -67,53 +58,6 @@ const RETRYABLE: ReadonlySet<FailureCause> = new Set(['connect', 'network', 'cre
 
 /** Whether the failure permits an attempt at another account (Q6). */
 export const isRetryable = (failure: Failure): boolean => RETRYABLE.has(failure.cause);
-
-const NO_ERROR: ProviderError = { code: null, type: null, param: null, message: null };
-
-const QUOTA_CODES = new Set(['usage_limit_reached', 'usage_not_included', 'insufficient_quota', 'billing_hard_limit_reached']);
-const RATE_CODES = new Set(['rate_limit_exceeded', 'rate_limit_reached', 'too_many_requests']);
-const MODEL_CODES = new Set(['model_not_found', 'model_not_supported']);
-const REQUEST_CODES = new Set([
-  'context_length_exceeded',
-  'content_filter',
-  'content_policy_violation',
-  'moderation_blocked',
-  'cyber_policy',
-  'bad_request',
-  'string_above_max_length',
-  'array_above_max_length',
-  'previous_response_not_found',
-]);
-
-/** Further provider codes that a row may keep. */
-const OTHER_CODES = new Set([
-  'invalid_request_error',
-  'invalid_request',
-  'invalid_prompt',
-  'invalid_type',
-  'invalid_value',
-  'invalid_json',
-  'invalid_encrypted_content',
-  'invalid_turn_state',
-  'missing_required_parameter',
-  'unknown_parameter',
-  'unsupported_parameter',
-  'unsupported_value',
-  'unsupported_content_encoding',
-  'not_found',
-  'server_error',
-  'internal_server_error',
-  'server_is_overloaded',
-  'service_unavailable',
-  'slow_down',
-  'timeout',
-]);
-
-/** The provider's code where it is a known one, else `upstream_error`: an unknown code may repeat text of the request (S4). */
-export function loggedCode(code: string | null): string {
-  const known = [QUOTA_CODES, RATE_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES].some((codes) => codes.has(code ?? ''));
-  return code !== null && known ? code : 'upstream_error';
-}
 
 const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
 
@@ -168,11 +112,10 @@ export function statusFailure(status: number, headers: Headers, body: Buffer, no
 /** An `error` or `response.failed` event, or a whole answer of status 200 with an error in it. An error frame states a status of its own. */
 export function inBandFailure(data: JsonObject, now: number): Failure {
   const error = errorIn(data);
-  const stated = number(data.status);
-  const refused = stated !== undefined && Number.isInteger(stated) && stated >= 400 && stated < 600;
+  const stated = statusIn(data);
   return {
-    cause: refused ? causeOf(stated, error, data) : inBandCause(error),
-    status: refused ? stated : 200,
+    cause: stated === undefined ? inBandCause(error) : causeOf(stated, error, data),
+    status: stated ?? 200,
     error,
     retryAfterMs: undefined,
     resetsAt: resetsAt(data, now),
@@ -203,8 +146,6 @@ function inBandCause(error: ProviderError): FailureCause {
 
 const isQuota = (error: ProviderError): boolean => QUOTA_CODES.has(error.code ?? '') || QUOTA_CODES.has(error.type ?? '');
 
-const text = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
-
 function jsonOf(body: Buffer): JsonObject | undefined {
   try {
     const json: unknown = JSON.parse(body.toString('utf8'));
@@ -212,48 +153,4 @@ function jsonOf(body: Buffer): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** `{error: {…}}`, `{response: {error: {…}}}`, or an event that is itself the error. */
-function errorIn(json: JsonObject | undefined): ProviderError {
-  if (!json) return NO_ERROR;
-  const error = errorObjectOf(json);
-  const type = text(error.type);
-  return {
-    code: text(error.code),
-    // An event that is itself the error has its own type there.
-    type: error === json && endOf(type ?? '') !== undefined ? null : type,
-    param: text(error.param),
-    message: text(error.message) ?? text(json.detail),
-  };
-}
-
-function errorObjectOf(json: JsonObject): JsonObject {
-  if (isObject(json.error)) return json.error;
-  return isObject(json.response) && isObject(json.response.error) ? json.response.error : json;
-}
-
-function hasReset(json: JsonObject | undefined): boolean {
-  const fields = json && errorObjectOf(json);
-  return fields?.resets_at !== undefined || fields?.resets_in_seconds !== undefined;
-}
-
-function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
-  const fields = json && errorObjectOf(json);
-  return resetTime({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
-}
-
-const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
-
-/** Whole seconds or an HTTP date, as RFC 9110 has them; of what a library may make of any other text, nothing is a wait. */
-const WHOLE_SECONDS = /^\d{1,10}$/;
-const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
-
-/** No limit of a provider lasts longer: a longer wait is a mistake, and is ignored like one that cannot be read. */
-const LONGEST_WAIT_MS = 31 * 86_400_000;
-
-function retryAfterMs(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined;
-  const wait = WHOLE_SECONDS.test(value) ? Number(value) * 1000 : HTTP_DATE.test(value) ? Date.parse(value) - now : Number.NaN;
-  return wait <= LONGEST_WAIT_MS ? Math.max(0, wait) : undefined;
 }

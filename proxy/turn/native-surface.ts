@@ -1,5 +1,6 @@
 // The native surface: agent clients, which get an account's headers, events and errors as sent, without what identifies its owner.
-import { blamesAccount, loggedCode } from './failure.ts';
+import { loggedCode } from './error-codes.ts';
+import { blamesAccount } from './failure.ts';
 import { nativeAnswerHeaders, nativeEventHeaders, nativeRequestHeaders } from './headers.ts';
 import { isObject, type Json } from './json.ts';
 import { publicSurface } from './public-surface.ts';

@@ -1,5 +1,7 @@
 // The compatible surface of Responses: SDK clients, which get errors in the shape of the error table alone (Q1, Q3).
-import { blamesAccount, loggedCode, type ProviderError } from './failure.ts';
+import { loggedCode } from './error-codes.ts';
+import type { ProviderError } from './error-statement.ts';
+import { blamesAccount } from './failure.ts';
 import { publicAnswerHeaders, publicRequestHeaders } from './headers.ts';
 import { asList } from './json.ts';
 import { errorEvent, Refusal, RelayedRefusal } from './refusal.ts';

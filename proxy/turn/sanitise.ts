@@ -1,6 +1,6 @@
 // Removes from a provider's error whatever identifies the account or its owner, or repeats the prompt (Q3, S4).
 
-import type { ProviderError } from './failure.ts';
+import type { ProviderError } from './error-statement.ts';
 import { isList, isObject, type Json, type JsonObject, mapList } from './json.ts';
 import type { ErrorBody } from './refusal.ts';
 

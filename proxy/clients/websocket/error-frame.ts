@@ -1,4 +1,5 @@
 // The error frame of what an account said: with a numeric status and the four keys, without which clients hang (Q2).
+import { statusIn } from '../../turn/error-statement.ts';
 import { inBandFailure } from '../../turn/failure.ts';
 import { isObject, type JsonObject } from '../../turn/json.ts';
 
@@ -6,7 +7,7 @@ const STATUSES = { request: 400, model: 400, quota: 429, rate: 429 } as const;
 
 /** @param data an `error` event, or the body of a refusal. @param status of the refusal; an event may state its own */
 export function errorFrame(data: JsonObject, status?: number): JsonObject {
-  const { type: _, status: stated, error: nested, code = null, message = '', param = null, sequence_number: __, ...rest } = data;
+  const { type: _, status: __, error: nested, code = null, message = '', param = null, sequence_number: ___, ...rest } = data;
   const error: JsonObject = isObject(nested) ? nested : { code, message, param };
   const frame = {
     message: error.message ?? '',
@@ -14,11 +15,12 @@ export function errorFrame(data: JsonObject, status?: number): JsonObject {
     code: error.code ?? null,
     param: error.param ?? null,
   };
-  return { type: 'error', status: status ?? statusOf(data, stated), error: { ...error, ...frame }, ...(isObject(nested) ? rest : {}) };
+  return { type: 'error', status: status ?? statusOf(data), error: { ...error, ...frame }, ...(isObject(nested) ? rest : {}) };
 }
 
-function statusOf(data: JsonObject, stated: JsonObject['status']): number {
-  if (typeof stated === 'number' && Number.isInteger(stated) && stated >= 400 && stated < 600) return stated;
+function statusOf(data: JsonObject): number {
+  const stated = statusIn(data);
+  if (stated !== undefined) return stated;
   // Only the cause is read, which has no time in it.
   const { cause } = inBandFailure(data, 0);
   return cause in STATUSES ? STATUSES[cause as keyof typeof STATUSES] : 502;

@@ -1,0 +1,68 @@
+// What a provider states with a refusal: the error in its own words, a status inside a reply, the quota's reset, and how long to wait.
+import { isObject, type Json, type JsonObject } from './json.ts';
+import { resetTime } from './quota-reset.ts';
+import { endOf } from './terminal-event.ts';
+
+/** A provider's error in its own words; every member is provider text until it is sanitised. */
+export interface ProviderError {
+  readonly code: string | null;
+  readonly type: string | null;
+  readonly param: string | null;
+  readonly message: string | null;
+}
+
+export const NO_ERROR: ProviderError = { code: null, type: null, param: null, message: null };
+
+/** `{error: {…}}`, `{response: {error: {…}}}`, or an event that is itself the error. */
+export function errorIn(json: JsonObject | undefined): ProviderError {
+  if (!json) return NO_ERROR;
+  const error = errorObjectOf(json);
+  const type = text(error.type);
+  return {
+    code: text(error.code),
+    // An event that is itself the error has its own type there.
+    type: error === json && endOf(type ?? '') !== undefined ? null : type,
+    param: text(error.param),
+    message: text(error.message) ?? text(json.detail),
+  };
+}
+
+function errorObjectOf(json: JsonObject): JsonObject {
+  if (isObject(json.error)) return json.error;
+  return isObject(json.response) && isObject(json.response.error) ? json.response.error : json;
+}
+
+/** The status that an error inside a reply states; a provider's own value that is no status of an error is none. */
+export function statusIn({ status }: JsonObject): number | undefined {
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
+}
+
+/** Whether it names a reset, a possible one or not. */
+export function hasReset(json: JsonObject | undefined): boolean {
+  const fields = json && errorObjectOf(json);
+  return fields?.resets_at !== undefined || fields?.resets_in_seconds !== undefined;
+}
+
+/** Unix seconds; undefined where no possible time is stated. @param now Unix milliseconds */
+export function resetsAt(json: JsonObject | undefined, now: number): number | undefined {
+  const fields = json && errorObjectOf(json);
+  return resetTime({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
+}
+
+/** Whole seconds or an HTTP date, as RFC 9110 has them; of what a library may make of any other text, nothing is a wait. */
+const WHOLE_SECONDS = /^\d{1,10}$/;
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
+
+/** No limit of a provider lasts longer: a longer wait is a mistake, and is ignored like one that cannot be read. */
+const LONGEST_WAIT_MS = 31 * 86_400_000;
+
+/** @param value of Retry-After. @param now Unix milliseconds */
+export function retryAfterMs(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  const wait = WHOLE_SECONDS.test(value) ? Number(value) * 1000 : HTTP_DATE.test(value) ? Date.parse(value) - now : Number.NaN;
+  return wait <= LONGEST_WAIT_MS ? Math.max(0, wait) : undefined;
+}
+
+const text = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+const number = (value: Json | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
