@@ -1,34 +1,26 @@
-// One attempt at one account: sends the request, chooses by the head how the reply is read, and settles once.
+// One attempt at one account: sends the request, follows its reply, and settles once.
 import type { Counters } from '../metrics.ts';
-import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
+import { type CarrierFailure, carrierFailure, type Failure } from '../turn/failure.ts';
 import type { JsonObject } from '../turn/json.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { Confidential } from '../turn/sanitise.ts';
-import type { Head, Headers } from '../turn/turn.ts';
-import type { ByteReader, CarrierRequest, EventReader, ReplyHandler, Sending, StreamReader } from '../upstream/carrier.ts';
-import type { SocketSlot } from '../upstream/socket-slot.ts';
+import type { ByteReader, CarrierRequest, ReplyHandler, Sending } from '../upstream/carrier.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { SWITCHING_PROTOCOLS } from '../upstream/websocket-carrier.ts';
-import { isChecked } from './checked-answer.ts';
-import type { Client, Upload } from './client.ts';
-import { CollectedReply } from './collected-reply.ts';
+import type { Upload } from './client.ts';
 import { EventReply } from './event-reply.ts';
 import { PipedReply } from './piped-reply.ts';
-import type { ReplyContext } from './reply-context.ts';
-import { failureOf, type Verdict } from './reply-context.ts';
+import { pipedReply, type Reply, type ReplyByHead, type ReplyPath, turnReply, wholeReply } from './reply-by-head.ts';
+import { failureOf, type ReplyContext, type Verdict } from './reply-context.ts';
 import type { AttemptObservers } from './reply-observers.ts';
-import { WholeReply } from './whole-reply.ts';
 
-export interface AttemptOptions {
+export interface AttemptOptions extends ReplyPath {
   readonly turn: LiveTurn;
-  readonly client: Client;
   readonly counters: Counters;
   readonly upstream: Upstream;
   readonly request: CarrierRequest;
-  /** Where the request goes out as a frame: the websocket of its client's connection. */
-  readonly slot: SocketSlot | undefined;
   /** The request's body, where it is passed on unread. */
   readonly upload: Upload | undefined;
   readonly known: Confidential;
@@ -38,8 +30,6 @@ export interface AttemptOptions {
   readonly observers: AttemptObservers;
   /** What the account's answer needs before the client gets it. */
   readonly followUp: ((answer: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
-  /** Headers of the gateway's own on the answer. */
-  readonly ownHeaders: Readonly<Record<string, string>>;
   /** Called once, before the attempt resolves. */
   readonly ended: (attempted: Attempted) => void;
 }
@@ -72,7 +62,7 @@ class Attempt implements ReplyContext {
   readonly #options: AttemptOptions;
   readonly #resolve: (attempted: Attempted) => void;
   #sending: Sending | undefined;
-  #reply: EventReply | CollectedReply | WholeReply | PipedReply | undefined;
+  #reply: Reply | undefined;
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
@@ -112,12 +102,9 @@ class Attempt implements ReplyContext {
 
   #send(): Sending {
     const { upstream, request, slot, upload } = this.#options;
-    if (this.#pipes || upload) {
-      const read = this.#pipes ? this.#pipedReader : this.#wholeReader;
-      const handler = this.#handler((status, headers) => read.call(this, status, headers));
-      return upstream.streamCarrier.send(request, handler);
-    }
-    const handler = this.#handler((status, headers) => this.#turnReader(status, headers));
+    if (this.#pipes) return upstream.streamCarrier.send(request, this.#handler(pipedReply));
+    if (upload) return upstream.streamCarrier.send(request, this.#handler(wholeReply));
+    const handler = this.#handler(turnReply);
     if (!slot) return upstream.carrier.send(request, handler);
     const { websocketCarrier } = upstream;
     this.#reused = websocketCarrier.isOpen(slot);
@@ -134,7 +121,7 @@ class Attempt implements ReplyContext {
     this.#cancelGone();
     this.#following?.abort();
     const { request, ended, slot } = this.#options;
-    this.#endUpload();
+    this.endUpload();
     const attempted: Attempted = {
       verdict,
       status: this.#status,
@@ -148,13 +135,19 @@ class Attempt implements ReplyContext {
     if (failure) this.observers.failed(failure);
   };
 
+  /** The rest of an upload is of no use, and no connection waits for it. */
+  endUpload(): void {
+    const { upload } = this.#options;
+    if (upload && !upload.detach()) this.#sending?.abort();
+  }
+
   get #pipes(): boolean {
     const { kind } = this.turn;
     return kind?.served === 'dispatch' && kind.reply === 'piped';
   }
 
   /** An error here would be swallowed by the carrier, and the turn would wait for ever: it ends the turn. */
-  #handler<Reader>(read: (status: number, headers: Headers) => Reader): ReplyHandler<Reader | ByteReader> {
+  #handler<Of extends Reply>(replyOf: ReplyByHead<Of>): ReplyHandler<Of | ByteReader> {
     return {
       head: (status, headers) => {
         // An accepted upgrade says no more than the status of a reply of events. Over HTTP it is no answer.
@@ -162,7 +155,7 @@ class Attempt implements ReplyContext {
         try {
           this.#status = replied;
           this.observers.head(replied, headers);
-          return read(replied, headers);
+          return this.#began(replyOf(replied, headers, this.#options, this));
         } catch (thrown) {
           this.#faulted(thrown);
           return DISCARD;
@@ -172,68 +165,14 @@ class Attempt implements ReplyContext {
     };
   }
 
-  #turnReader(status: number, headers: Headers): EventReader | ByteReader {
-    if (!isPlain(headers)) return this.#refuseEncoded(status, headers);
-    const { slot } = this.#options;
-    if (slot && status !== 200) this.counters.add('upstream_websocket_refusals');
-    const streams = status === 200 && (slot !== undefined || isEventStream(headers));
-    if (!streams) return this.#wholeReader(status, headers);
-    const reply = this.#eventReader(this.#headOf(status, headers));
-    this.#reply = reply;
-    return reply;
-  }
-
-  #wholeReader(status: number, headers: Headers): ByteReader {
-    if (!isPlain(headers)) return this.#refuseEncoded(status, headers);
-    const reply = new WholeReply(headers, this.#headOf(status, headers), this.#options.client, this);
-    this.#reply = reply;
-    return reply;
-  }
-
-  #eventReader(head: Head): EventReply | CollectedReply {
-    const { client } = this.#options;
-    return isChecked(this.turn) ? new CollectedReply({ head, client, context: this }) : new EventReply(head, client.sink(), this);
-  }
-
-  #pipedReader(status: number, headers: Headers): StreamReader | ByteReader {
-    const { client } = this.#options;
-    const head = this.#headOf(status, headers);
-    if (status >= 200 && status < 300) {
-      const { 'content-length': length, 'content-encoding': coding, location } = headers;
-      // A 204 has no content, and therefore no length.
-      if (length !== undefined && status !== 204) head.headers['content-length'] = length;
-      if (coding !== undefined) head.headers['content-encoding'] = coding;
-      if (location !== undefined && this.turn.route.sdpOnly) head.headers.location = location;
-      const reply = new PipedReply(head, client, this, () => this.#endUpload());
-      this.#reply = reply;
-      return reply;
-    }
-    if (status < 300) {
-      this.settle({ kind: 'failed', failure: carrierFailure('malformed') });
+  #began<Of extends Reply>(reply: Of | Failure): Of | ByteReader {
+    if ('cause' in reply) {
+      this.settle({ kind: 'failed', failure: reply });
       this.#sending?.abort();
       return DISCARD;
     }
-    return this.#wholeReader(status, headers);
-  }
-
-  #headOf(status: number, headers: Headers): Head {
-    const { turn } = this;
-    const passed = turn.surface.answerHeaders(headers, { wire: turn.wire, hideQuota: turn.pool.hide_account_quota });
-    return { status, headers: Object.assign(passed, this.#options.ownHeaders) };
-  }
-
-  /** Only identity was asked for: an encoded body can be neither read nor passed on. Of a refusal the status says enough. */
-  #refuseEncoded(status: number, headers: Headers): ByteReader {
-    const failure = status < 300 ? carrierFailure('malformed') : statusFailure(status, headers, Buffer.alloc(0), this.turn.now());
-    this.settle({ kind: 'failed', failure });
-    this.#sending?.abort();
-    return DISCARD;
-  }
-
-  /** The rest of an upload is of no use, and no connection waits for it. */
-  #endUpload(): void {
-    const { upload } = this.#options;
-    if (upload && !upload.detach()) this.#sending?.abort();
+    this.#reply = reply;
+    return reply;
   }
 
   #failed(failure: CarrierFailure): void {
@@ -271,11 +210,6 @@ class Attempt implements ReplyContext {
     this.settle({ kind: 'gone', shown: reply?.shown ?? false });
   }
 }
-
-const isPlain = (headers: Headers): boolean => (headers['content-encoding'] ?? 'identity') === 'identity';
-
-const isEventStream = (headers: Headers): boolean =>
-  (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
 
 /** The reader of a reply that is of no use any more. */
 const DISCARD: ByteReader = { reads: 'bytes', data: () => undefined, end: () => undefined, fail: () => undefined };

@@ -13,15 +13,12 @@ export class PipedReply implements StreamReader {
   readonly #head: Head;
   readonly #client: Client;
   readonly #context: ReplyContext;
-  readonly #endUpload: () => void;
   #state: 'held' | 'relaying' | 'over' = 'held';
 
-  /** @param endUpload called when the reply ended before the upload */
-  constructor(head: Head, client: Client, context: ReplyContext, endUpload: () => void) {
+  constructor(head: Head, client: Client, context: ReplyContext) {
     this.#head = head;
     this.#client = client;
     this.#context = context;
-    this.#endUpload = endUpload;
   }
 
   /** From here on the client has the head, and nothing is tried again. */
@@ -49,7 +46,8 @@ export class PipedReply implements StreamReader {
     this.#state = 'relaying';
     turn.rules.head(this.#head);
     committed();
-    const options = { status, headers, idleMs: turn.timeouts.upstream_idle_ms, endUpload: this.#endUpload };
+    const endUpload = (): void => this.#context.endUpload();
+    const options = { status, headers, idleMs: turn.timeouts.upstream_idle_ms, endUpload };
     const end = await this.#client.pipe(reply, options);
     if (end === 'gone') {
       settle({ kind: 'gone', shown: true });

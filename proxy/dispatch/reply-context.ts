@@ -28,6 +28,8 @@ export interface ReplyContext {
   readonly committed: (head?: HeldEvents) => void;
   /** What the answer needs before the client gets it; undefined where it needs nothing. @throws Refusal */
   readonly followUp: ((answer: JsonObject) => Promise<JsonObject>) | undefined;
+  /** Stops the upload of a request that was answered before it was read. */
+  endUpload(): void;
   readonly settle: (verdict: Verdict) => void;
 }
 

@@ -252,6 +252,7 @@ export class RecordingContext implements ReplyContext {
   readonly sending = (): Sending => this.account;
   readonly countOutput = ({ type }: ReplyEvent): void => void this.counted.push(type);
   readonly followUp = undefined;
+  endUpload(): void {}
   readonly committed = (): void => {
     this.commits += 1;
   };

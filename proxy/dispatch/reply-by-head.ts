@@ -1,0 +1,71 @@
+// How the reply of an account is read, chosen by its head: as events, collected, whole, or piped through.
+import { carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
+import type { LiveTurn } from '../turn/live-turn.ts';
+import type { Head, Headers } from '../turn/turn.ts';
+import type { SocketSlot } from '../upstream/socket-slot.ts';
+import { isChecked } from './checked-answer.ts';
+import type { Client } from './client.ts';
+import { CollectedReply } from './collected-reply.ts';
+import { EventReply } from './event-reply.ts';
+import { PipedReply } from './piped-reply.ts';
+import type { ReplyContext } from './reply-context.ts';
+import { WholeReply } from './whole-reply.ts';
+
+export type Reply = EventReply | CollectedReply | WholeReply | PipedReply;
+
+/** Where a reply goes, and what it came over. */
+export interface ReplyPath {
+  readonly client: Client;
+  /** Where the request went out as a frame: the websocket of its client's connection. */
+  readonly slot: SocketSlot | undefined;
+  /** Headers of the gateway's own on the answer. */
+  readonly ownHeaders: Readonly<Record<string, string>>;
+}
+
+/** The reply to one attempt by its head; a failure where it can be neither read nor passed on. */
+export type ReplyByHead<Of extends Reply> = (status: number, headers: Headers, path: ReplyPath, context: ReplyContext) => Of | Failure;
+
+/** To a body that rules have read and written. */
+export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = (status, headers, path, context) => {
+  if (!isPlain(headers)) return encodedReply(status, headers, context);
+  const { client, slot } = path;
+  if (slot && status !== 200) context.counters.add('upstream_websocket_refusals');
+  const streams = status === 200 && (slot !== undefined || isEventStream(headers));
+  if (!streams) return wholeReply(status, headers, path, context);
+  const head = headOf(status, headers, path, context.turn);
+  return isChecked(context.turn) ? new CollectedReply({ head, client, context }) : new EventReply(head, client.sink(), context);
+};
+
+/** To a body that was passed on unread, where rules judge the answer. */
+export const wholeReply: ReplyByHead<WholeReply> = (status, headers, path, context) => {
+  if (!isPlain(headers)) return encodedReply(status, headers, context);
+  return new WholeReply(headers, headOf(status, headers, path, context.turn), path.client, context);
+};
+
+/** To a request that passes unread, as its answer does. A refusal is read. */
+export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers, path, context) => {
+  if (status < 200) return carrierFailure('malformed');
+  if (status >= 300) return wholeReply(status, headers, path, context);
+  const head = headOf(status, headers, path, context.turn);
+  const { 'content-length': length, 'content-encoding': coding, location } = headers;
+  // A 204 has no content, and therefore no length.
+  if (length !== undefined && status !== 204) head.headers['content-length'] = length;
+  if (coding !== undefined) head.headers['content-encoding'] = coding;
+  if (location !== undefined && context.turn.route.sdpOnly) head.headers.location = location;
+  return new PipedReply(head, path.client, context);
+};
+
+/** Only identity was asked for: an encoded body can be neither read nor passed on. Of a refusal the status says enough. */
+function encodedReply(status: number, headers: Headers, { turn }: ReplyContext): Failure {
+  return status < 300 ? carrierFailure('malformed') : statusFailure(status, headers, Buffer.alloc(0), turn.now());
+}
+
+function headOf(status: number, headers: Headers, { ownHeaders }: ReplyPath, turn: LiveTurn): Head {
+  const passed = turn.surface.answerHeaders(headers, { wire: turn.wire, hideQuota: turn.pool.hide_account_quota });
+  return { status, headers: Object.assign(passed, ownHeaders) };
+}
+
+const isPlain = (headers: Headers): boolean => (headers['content-encoding'] ?? 'identity') === 'identity';
+
+const isEventStream = (headers: Headers): boolean =>
+  (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
