@@ -6,9 +6,7 @@ import type { ReplyEvent } from '../turn/reply-event.ts';
 import { endOf, type ReplyEnd } from '../turn/terminal-event.ts';
 import type { EventReader } from '../upstream/carrier.ts';
 import { type CheckedReply, settleChecked } from './checked-answer.ts';
-
-/** A reply with a terminal event is complete: an account that keeps it open for longer is not waited for. */
-const LINGER_MS = 1_000;
+import { LINGER_MS } from './reply-context.ts';
 
 const ITEM_DONE = 'response.output_item.done';
 
@@ -98,7 +96,6 @@ export class CollectedReply implements EventReader {
   #ends(data: JsonObject | undefined, end: ReplyEnd): void {
     this.#response = isObject(data?.response) ? this.#filled(data.response) : undefined;
     this.#end = this.#response ? end : 'failed';
-    // Most replies end with the read that brought their terminal event.
     this.#cancelTimer = this.#reply.context.turn.after(LINGER_MS, () => {
       this.#reply.context.sending().abort();
       this.#judge();

@@ -13,6 +13,9 @@ import type { Ending } from '../turn/turn-result.ts';
 import type { Sending } from '../upstream/carrier.ts';
 import type { AttemptObservers } from './reply-observers.ts';
 
+/** A reply with a terminal event is complete: an account that keeps it open for longer is not waited for. */
+export const LINGER_MS = 1_000;
+
 /** What a reply needs of its attempt. */
 export interface ReplyContext {
   readonly turn: LiveTurn;

@@ -1,0 +1,29 @@
+// A refusal at the head of a reply, before anything was shown: kept back for another attempt, or given to the client (Q2, Q3, Q6).
+import { loggedCode } from '../turn/error-codes.ts';
+import { type Failure, inBandFailure } from '../turn/failure.ts';
+import type { JsonObject } from '../turn/json.ts';
+import { type ErrorBody, type Refusal, RelayedRefusal } from '../turn/refusal.ts';
+import type { Event } from '../turn/turn.ts';
+import { collectedError } from './client-error.ts';
+import type { ReplyContext, Verdict } from './reply-context.ts';
+
+/** The end of the attempt; or an event of its reply, with what the client gets in place of the account's words. */
+export type HeadRefusal = { readonly verdict: Verdict } | { readonly verdict: undefined; readonly replacement: Event | undefined };
+
+/** @param data of the event that refuses; undefined where it is no JSON object */
+export function headRefusal(data: JsonObject | undefined, { turn, known, keepsBack }: ReplyContext): HeadRefusal {
+  const failure = data && inBandFailure(data, turn.now());
+  if (failure && keepsBack(failure)) return { verdict: { kind: 'failed', failure } };
+  const { refusalEvent } = turn.surface;
+  if (!failure || !refusalEvent) return { verdict: undefined, replacement: undefined };
+  const collected = collectedError(failure, turn, known);
+  const replacement = refusalEvent(failure, collected, known);
+  if (turn.client === 'http') return { verdict: undefined, replacement };
+  return { verdict: { kind: 'refused', refusal: frameRefusal(failure, collected, replacement), outcome: 'failed', failure } };
+}
+
+/** On a websocket the refusal is an error frame, which has a status, and the connection goes on (Q2). A status that it states counts (Q3). */
+function frameRefusal(failure: Failure, collected: Refusal, { data }: Event): Refusal {
+  if (failure.status !== 200) return collected;
+  return new RelayedRefusal(collected.status, data.error as unknown as ErrorBody, loggedCode(failure.error.code));
+}

@@ -1,0 +1,54 @@
+// What the gateway reads of each event of a reply, before commit too and whatever its client gets of it.
+import type { JsonObject } from '../turn/json.ts';
+import type { ReplyEvent } from '../turn/reply-event.ts';
+import { endOf } from '../turn/terminal-event.ts';
+import type { Sink } from './client.ts';
+import type { ReplyContext } from './reply-context.ts';
+
+/** The data of an event, where observers or the client need it to be read. */
+type Read = JsonObject | undefined;
+
+/** `dropped`: the client does not get the event. `unreadable`: a terminal event that the client could not read. */
+type Unfit = 'dropped' | 'unreadable';
+
+/** Completes the type of the event, and passes its data to observers. @throws TooMuchHeld */
+export function readEvent(event: ReplyEvent, { objectsOnly }: Sink, context: ReplyContext): Read | Unfit {
+  if (event.type === '') context.turn.held.allowParsing(event);
+  event.completeType();
+  if (objectsOnly) return readObject(event, context);
+  const data = observed(event, context);
+  return isAwaitedEnd(event, context) ? readEnd(event, data, context) : data;
+}
+
+function readObject(event: ReplyEvent, context: ReplyContext): JsonObject | Unfit {
+  const data = observed(event, context) ?? context.turn.held.json(event);
+  if (!data) {
+    context.counters.add('upstream_frames_dropped');
+    return 'dropped';
+  }
+  // Of two types in one frame its client takes the last, which may be the end of its reply.
+  if (typeof data.type === 'string') event.type = data.type;
+  return isAwaitedEnd(event, context) && !isReadable(event, data, context) ? 'unreadable' : data;
+}
+
+function readEnd(event: ReplyEvent, known: Read, context: ReplyContext): Read | Unfit {
+  if (!known) context.counters.add('events_parsed');
+  const data = known ?? context.turn.held.json(event);
+  return isReadable(event, data, context) ? data : 'unreadable';
+}
+
+function observed(event: ReplyEvent, { turn, observers, counters }: ReplyContext): Read {
+  if (!observers.wants(event.type)) return undefined;
+  counters.add('events_parsed');
+  const data = turn.held.json(event);
+  if (data) observers.event(event.type, data);
+  return data;
+}
+
+/** Whether the client learns from this event alone that its reply is over: without one that it can read it would wait on. */
+const isAwaitedEnd = ({ type }: ReplyEvent, { turn: { client, surface } }: ReplyContext): boolean =>
+  (client === 'websocket' || surface.brokenReply === 'close') && endOf(type) !== undefined;
+
+/** Whether the client sees a terminal event in it too: of a type that is named twice a frame's reader takes the last. */
+const isReadable = (event: ReplyEvent, data: Read, { turn }: ReplyContext): boolean =>
+  data !== undefined && (turn.client === 'http' || data.type === event.type);
