@@ -4,13 +4,14 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Batches } from '../batch.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
 import { Cors } from '../clients/http/cors.ts';
-import { checkFraming, pathOf } from '../clients/http/framing.ts';
+import { checkFraming, pathOf, queryOf } from '../clients/http/framing.ts';
 import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/header-limits.ts';
 import { HttpClient } from '../clients/http/http-client.ts';
 import { IdleConnections, KEEP_ALIVE_MS } from '../clients/http/idle-connections.ts';
 import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
 import { BODY_MALFORMED } from '../clients/http/request-body.ts';
 import { UnparsedConnections } from '../clients/http/unparsed-connections.ts';
+import { asksForWebsocket } from '../clients/websocket/handshake.ts';
 import type { Clock } from '../clock.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { MemoryGuard } from '../memory-guard.ts';
@@ -25,7 +26,7 @@ import type { UploadMeter } from '../upload-meter.ts';
 import type { Generation } from './generation.ts';
 import { RunningTurns } from './running-turns.ts';
 import type { TurnRunner } from './turn-runner.ts';
-import { asksForWebsocket, Websockets, type WebsocketsOptions } from './websockets.ts';
+import { Websockets, type WebsocketsOptions } from './websockets.ts';
 
 export interface PublicListenerOptions {
   readonly generation: () => Generation;
@@ -246,14 +247,13 @@ export class PublicListener {
 
   #turn({ method = '', url = '', headers, socket }: IncomingMessage, { route, params }: Match, generation: Generation): LiveTurn {
     const connection = connectionOf(socket);
-    const query = url.indexOf('?');
     const arrival = {
       route,
       params,
       client: 'http',
       method,
       headers: clientHeaders(headers),
-      query: query === -1 ? '' : url.slice(query),
+      query: queryOf(url),
       keyOf: (secret: string) => connection.keyOf(secret, generation),
     } as const;
     return new LiveTurn(arrival, generation, this.#options.host);

@@ -1,24 +1,26 @@
 // The client websockets: their upgrades, a turn for each of their frames, and their end with the configuration or the process (Q28).
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { Batches } from '../batch.ts';
 import { connectionOf } from '../clients/http/client-connection.ts';
+import { pathOf, queryOf } from '../clients/http/framing.ts';
 import { endRaw } from '../clients/http/raw-refusal.ts';
 import { type BrokenLimit, CLOSE, type Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
+import { type Handshake, shakeHands } from '../clients/websocket/handshake.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { MemoryGuard } from '../memory-guard.ts';
 import type { Hop, HopRefusal } from '../nodes/hop-listener.ts';
 import { clientHeaders } from '../turn/headers.ts';
-import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
+import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
 import { type Match, NO_ROUTE } from '../turn/route-table.ts';
 import type { PoolConfig } from '../turn/settings.ts';
-import type { ModeDecision } from '../turn/turn.ts';
-import { FORWARDED_SIZE, type ForwardedArrival, forwardedArrival, readForwarded } from './forwarded-arrival.ts';
+import { FORWARDED_SIZE, forwardedRequest, readForwarded } from './forwarded-upgrade.ts';
 import { FrameTurns, type FrameTurnsOptions } from './frame-turns.ts';
 import type { Generation } from './generation.ts';
+import { UNUSABLE_KEY, Upgrade } from './upgrade.ts';
 
 export interface WebsocketsOptions extends FrameTurnsOptions {
   readonly generation: () => Generation;
@@ -33,13 +35,11 @@ export interface WebsocketsOptions extends FrameTurnsOptions {
   readonly speaks: (pool: PoolConfig, generation: Generation) => boolean;
 }
 
-/** What a connection asked for with its upgrade: each of its turns begins with it. */
-interface Upgrade extends ForwardedArrival {
-  /** Of the answer that accepts it, where another node forwards the client. */
+/** A client websocket that is open. */
+interface Opened {
+  readonly upgrade: Upgrade;
+  /** Of the answer that accepted it, where another node forwards the client. */
   readonly hop?: Hop['headers'];
-  readonly turn: LiveTurn;
-  /** Its row in the configuration of the last frame. */
-  found?: { readonly generation: Generation; readonly match: Match | undefined };
 }
 
 /** A frame that gets no turn. */
@@ -47,14 +47,6 @@ interface Refused {
   readonly upgrade: Upgrade;
   readonly frame: Frame | undefined;
 }
-
-/** Why a connection takes no further turn. */
-const UNUSABLE_KEY = 'the key cannot be used any more';
-const NOT_SERVED = 'this endpoint is not served any more';
-
-/** Whether the request asks for a websocket; a server ignores all other upgrades. */
-export const asksForWebsocket = ({ method, headers }: IncomingMessage): boolean =>
-  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
 export class Websockets {
   readonly #options: WebsocketsOptions;
@@ -85,39 +77,40 @@ export class Websockets {
 
   /** Accepts an upgrade, or answers it with a refusal and ends the connection. */
   accept(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    const { generation: current, runner } = this.#options;
+    const { generation: current, host, overload, speaks } = this.#options;
     const generation = current();
-    const { path, query } = targetOf(request);
+    const { url = '' } = request;
+    const path = pathOf(url);
     const found = generation.routes.find('WS', path);
     const match: Match = found && 'route' in found ? found : { route: NO_ROUTE, params: {} };
-    const arrival = { path, query, headers: clientHeaders(request.headers), client: connectionOf(socket) };
-    const turn = this.#turn(arrival, match, generation);
+    const asked = { path, query: queryOf(url), headers: clientHeaders(request.headers), client: connectionOf(socket) };
+    const upgrade = new Upgrade(asked, match, generation, host);
+    const { turn } = upgrade;
     try {
       turn.rules.admit();
       if (this.#draining) throw new Refusal('server_is_overloaded');
-      const overloaded = this.#options.overload.refusal(turn.at);
+      const overloaded = overload.refusal(turn.at);
       if (overloaded) throw overloaded;
-      if (!this.#options.speaks(turn.pool, generation)) throw upgradeRequired();
-      this.#upgrade(request, socket, head, { ...arrival, turn });
+      if (!speaks(turn.pool, generation)) throw upgradeRequired();
+      this.#shakeHands({ request, socket, head }, { upgrade });
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) turn.fault(thrown);
-      const refusal = refusalOf(thrown);
-      runner.recordRefused(turn, refusal);
-      endRaw(socket, refusal, turn.id);
+      this.#refuseUpgrade(turn, socket, refusalOf(thrown));
     }
   }
 
   /** Takes the websocket of a client that another node forwards, if it has business here; undefined where it does. */
-  acceptForwarded({ client, request, socket, head, headers }: Hop): HopRefusal | undefined {
+  acceptForwarded({ client, headers, ...handshake }: Hop): HopRefusal | undefined {
     if (this.#draining) return 503;
-    const generation = this.#options.generation();
+    const { generation: current, host, counters } = this.#options;
+    const generation = current();
     const found = generation.routes.find('WS', client.path);
     if (!found || !('route' in found)) return 404;
-    const arrival = forwardedArrival(client);
-    const turn = this.#turn(arrival, found, generation);
+    const upgrade = new Upgrade(forwardedRequest(client), found, generation, host);
+    const { turn } = upgrade;
     if (!this.#turns.takes(turn, client.turn_id) || turn.pool.id !== client.pool) return 404;
-    this.#options.counters.add('websockets_taken_over');
-    this.#upgrade(request, socket, head, { ...arrival, turn, hop: headers });
+    counters.add('websockets_taken_over');
+    this.#shakeHands(handshake, { upgrade, hop: headers });
     return undefined;
   }
 
@@ -125,7 +118,7 @@ export class Websockets {
   configure(): void {
     const generation = this.#options.generation();
     for (const [connection, upgrade] of this.#open) {
-      const reason = this.#unusable(upgrade, generation);
+      const reason = upgrade.unusableIn(generation);
       if (reason !== undefined) connection.closeAfterTurn(CLOSE.policy, reason);
     }
   }
@@ -147,28 +140,27 @@ export class Websockets {
     for (const connection of this.#open.keys()) connection.terminate();
   }
 
-  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer, upgrade: Upgrade): void {
-    const { hop, turn } = upgrade;
-    const maxPayload = turn.limits.request_body_bytes * (hop ? FORWARDED_SIZE : 1);
-    const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload });
-    server.on('headers', (lines) => {
-      for (const [name, value] of Object.entries(hop ?? this.#options.ownHeaders(turn))) lines.push(`${name}: ${value}`);
+  #shakeHands(handshake: Handshake, opened: Opened): void {
+    const { socket } = handshake;
+    const { upgrade, hop } = opened;
+    const { turn } = upgrade;
+    shakeHands(handshake, {
+      maxPayload: turn.limits.request_body_bytes * (hop ? FORWARDED_SIZE : 1),
+      headers: () => hop ?? this.#options.ownHeaders(turn),
+      accepted: (ws) => this.#accepted(ws, socket, opened),
+      refused: (refusal) => this.#refuseUpgrade(turn, socket, refusal),
     });
-    // Without a listener ws would answer in plain text.
-    server.on('wsClientError', () => {
-      // The header tells a client of another version which one is spoken here (RFC 6455, 4.2.2).
-      const headers = { 'sec-websocket-version': '13' };
-      const refusal = new Refusal('invalid_request', { message: 'The websocket handshake is not valid.', headers });
-      this.#options.runner.recordRefused(turn, refusal);
-      endRaw(socket, refusal, turn.id);
-    });
-    server.handleUpgrade(request, socket, head, (ws) => this.#accepted(ws, socket, upgrade));
   }
 
-  #accepted(ws: WebSocket, socket: Socket, upgrade: Upgrade): void {
+  #refuseUpgrade(turn: LiveTurn, socket: Socket, refusal: Refusal): void {
+    this.#options.runner.recordRefused(turn, refusal);
+    endRaw(socket, refusal, turn.id);
+  }
+
+  #accepted(ws: WebSocket, socket: Socket, { upgrade, hop }: Opened): void {
     const { batches, clock, counters, guard, heartbeat } = this.#options;
     const { limits, timeouts } = upgrade.turn;
-    if (!upgrade.hop) counters.add('websockets_accepted');
+    if (!hop) counters.add('websockets_accepted');
     heartbeat.watch(ws);
     const connection = new WebsocketConnection({
       ws,
@@ -179,7 +171,7 @@ export class Websockets {
       counters,
       guard,
       batches,
-      read: upgrade.hop && readForwarded,
+      read: hop && readForwarded,
       serve: (frame, from) => this.#serve(frame, from, upgrade),
       refuse: (refusal, from, frame) => this.#refuse(refusal, from, { upgrade, frame }),
       limitBroken: (limit) => this.#limitBroken(limit, upgrade),
@@ -189,7 +181,7 @@ export class Websockets {
   }
 
   async #serve(frame: Frame, connection: WebsocketConnection, upgrade: Upgrade): Promise<void> {
-    const turn = this.#frameTurn(upgrade, this.#options.generation(), frame);
+    const turn = upgrade.turnIn(this.#options.generation(), frame instanceof Refusal ? undefined : frame.mode);
     if (!turn || this.#draining) {
       this.#options.counters.add('drain_refused');
       this.#refuse(new Refusal(turn ? 'server_is_overloaded' : 'unknown_endpoint'), connection, { upgrade, frame });
@@ -204,7 +196,7 @@ export class Websockets {
   }
 
   #refuse(refusal: Refusal, connection: WebsocketConnection, { upgrade, frame }: Refused): void {
-    const turn = this.#frameTurn(upgrade, this.#options.generation()) ?? upgrade.turn;
+    const turn = upgrade.turnIn(this.#options.generation()) ?? upgrade.turn;
     if (this.#turns.isForwarded(connection)) this.#turns.pass(turn, refusal, connection);
     else this.#turns.refuse(turn, refusal, connection, frame);
   }
@@ -214,41 +206,4 @@ export class Websockets {
     turn.note('reason_class', limit === 'idle' ? 'timeout' : 'max_frame_size_exceeded');
     this.#options.runner.recordRefused(turn, new Refusal(limit === 'idle' ? 'request_timeout' : 'request_too_large'));
   }
-
-  /** A turn in the configuration of now; undefined where that has no such row any more. */
-  #frameTurn(upgrade: Upgrade, generation: Generation, frame?: Frame): LiveTurn | undefined {
-    if (upgrade.found?.generation !== generation) {
-      const found = generation.routes.find('WS', upgrade.path);
-      upgrade.found = { generation, match: found && 'route' in found ? found : undefined };
-    }
-    const { match } = upgrade.found;
-    return match && this.#turn(upgrade, match, generation, frame instanceof Refusal ? undefined : frame?.mode);
-  }
-
-  #turn(
-    { query, headers, client }: Omit<Upgrade, 'turn'>,
-    { route, params }: Match,
-    generation: Generation,
-    mode?: ModeDecision,
-  ): LiveTurn {
-    const keyOf = (secret: string): ReturnType<Generation['keyOf']> => client.keyOf(secret, generation);
-    const arrival = { route, params, client: 'websocket', method: 'WS', headers, query, keyOf, mode } as const;
-    return new LiveTurn(arrival, generation, this.#options.host);
-  }
-
-  #unusable(upgrade: Upgrade, generation: Generation): string | undefined {
-    const turn = this.#frameTurn(upgrade, generation);
-    if (!turn) return NOT_SERVED;
-    try {
-      turn.rules.admit();
-      return undefined;
-    } catch (thrown) {
-      return refusalOf(thrown).status === 401 ? UNUSABLE_KEY : NOT_SERVED;
-    }
-  }
-}
-
-function targetOf({ url = '' }: IncomingMessage): { readonly path: string; readonly query: string } {
-  const at = url.indexOf('?');
-  return at === -1 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at) };
 }

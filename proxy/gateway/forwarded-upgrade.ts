@@ -3,21 +3,14 @@ import type { Frame, WebsocketConnection } from '../clients/websocket/connection
 import type { ForwardedClient } from '../nodes/forwarded-client.ts';
 import { decodeMessage } from '../nodes/forwarded-frame.ts';
 import type { KeyConfig } from '../turn/settings.ts';
-import type { Headers } from '../turn/turn.ts';
 import type { Generation } from './generation.ts';
+import type { UpgradeRequest } from './upgrade.ts';
 
 /** A forwarded frame was encoded again, beside its mode. Few numbers are longer then than the client wrote them. */
 export const FORWARDED_SIZE = 2;
 
-export interface ForwardedArrival {
-  readonly path: string;
-  readonly query: string;
-  readonly headers: Headers;
-  readonly client: { keyOf(secret: string, generation: Generation): KeyConfig | undefined };
-}
-
 /** The other node has checked the secret of the key: here the id of the key identifies it. */
-export function forwardedArrival({ path, query, headers, key: id }: ForwardedClient): ForwardedArrival {
+export function forwardedRequest({ path, query, headers, key: id }: ForwardedClient): UpgradeRequest {
   let known: { readonly generation: Generation; readonly key: KeyConfig | undefined } | undefined;
   const keyOf = (secret: string, generation: Generation): KeyConfig | undefined => {
     if (known?.generation !== generation) known = { generation, key: generation.config.keys.find((key) => key.id === secret) };

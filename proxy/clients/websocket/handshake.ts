@@ -1,0 +1,41 @@
+// The handshake of a client's websocket: the headers of its answer are the gateway's, and so is the refusal of a handshake that is not valid.
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { Refusal } from '../../turn/refusal.ts';
+
+export interface Handshake {
+  readonly request: IncomingMessage;
+  readonly socket: Socket;
+  /** What came behind the request. */
+  readonly head: Buffer;
+}
+
+export interface HandshakeOptions {
+  /** Most bytes of a message. */
+  readonly maxPayload: number;
+  /** Of the answer that accepts it. */
+  readonly headers: () => Readonly<Record<string, string>>;
+  readonly accepted: (ws: WebSocket) => void;
+  /** The refusal is still to be written to the socket. */
+  readonly refused: (refusal: Refusal) => void;
+}
+
+/** Whether the request asks for a websocket; a server ignores all other upgrades. */
+export const asksForWebsocket = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+
+export function shakeHands({ request, socket, head }: Handshake, { maxPayload, headers, accepted, refused }: HandshakeOptions): void {
+  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload });
+  server.on('headers', (lines) => {
+    for (const [name, value] of Object.entries(headers())) lines.push(`${name}: ${value}`);
+  });
+  // Without a listener ws would answer in plain text.
+  server.on('wsClientError', () =>
+    refused(new Refusal('invalid_request', { message: 'The websocket handshake is not valid.', headers: VERSION })),
+  );
+  server.handleUpgrade(request, socket, head, accepted);
+}
+
+/** Tells a client of another version which one is spoken here (RFC 6455, 4.2.2). */
+const VERSION = { 'sec-websocket-version': '13' };
