@@ -1,5 +1,6 @@
 // A client that another node forwards, as its owner sees it: who it is, and what its messages say.
-import type { Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
+import type { WebsocketConnection } from '../clients/websocket/connection.ts';
+import type { Frame } from '../clients/websocket/frame.ts';
 import type { ForwardedClient } from '../nodes/forwarded-client.ts';
 import { decodeMessage } from '../nodes/forwarded-frame.ts';
 import type { KeyConfig } from '../turn/settings.ts';

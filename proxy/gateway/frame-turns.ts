@@ -1,5 +1,6 @@
 // The turns of client websockets: one for each frame, or the turn that its client comes back for (Q28, Q29).
-import type { Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
+import type { WebsocketConnection } from '../clients/websocket/connection.ts';
+import type { Frame } from '../clients/websocket/frame.ts';
 import { FrameClient } from '../clients/websocket/frame-client.ts';
 import { ResumableClient } from '../clients/websocket/resumable-client.ts';
 import type { Clock } from '../clock.ts';

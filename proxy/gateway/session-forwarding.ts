@@ -1,5 +1,6 @@
 // Client websockets that come back at another node than the one that has their turn: this node finds the owner and forwards them (Q34).
-import type { Frame, WebsocketConnection } from '../clients/websocket/connection.ts';
+import type { WebsocketConnection } from '../clients/websocket/connection.ts';
+import type { Frame } from '../clients/websocket/frame.ts';
 import type { Counters } from '../metrics.ts';
 import type { ForwardedClient } from '../nodes/forwarded-client.ts';
 import type { ForwardedMessage } from '../nodes/forwarded-frame.ts';

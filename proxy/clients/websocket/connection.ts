@@ -1,28 +1,18 @@
-// One client websocket: its frames in order, one turn at a time, and how the connection ends (Q28).
+// One client websocket: what arrives and leaves, the upstream websocket that belongs to it, and how the connection ends (Q28).
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Batches } from '../../batch.ts';
 import type { Clock } from '../../clock.ts';
 import { frameBytes } from '../../frame-bytes.ts';
-import { Refusal } from '../../turn/refusal.ts';
-import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { SocketSlot } from '../../upstream/socket-slot.ts';
-import { has } from '../../upstream/type-peek.ts';
-import { parseBody } from '../http/json-body.ts';
 import { ArrivingBytes } from './arriving-bytes.ts';
-import { type FrameMemory, WaitingFrames } from './waiting-frames.ts';
+import { type FrameHandlers, FrameQueue } from './frame-queue.ts';
 
 /** Close codes of RFC 6455, and of its registry. */
 export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;
 
 /** Bytes written and not yet taken by the client: more stop the reply, which goes on when they are written. */
 const FULL_BYTES = 1_048_576;
-
-/** How most clients begin a frame. */
-const TURN_HEAD = '{"type":"response.create"';
-
-/** A `response.create` frame; a refusal where its bytes are no JSON object. */
-export type Frame = { readonly json: Body; readonly bytes: number; readonly mode?: ModeDecision } | Refusal;
 
 /** The end of a connection, when its running turn has ended. */
 export interface Ending {
@@ -33,19 +23,13 @@ export interface Ending {
 /** How the connection was ended by a limit of its own. */
 export type BrokenLimit = 'idle' | 'frame_too_large';
 
-export interface ConnectionOptions extends FrameMemory {
+export interface ConnectionOptions extends FrameHandlers<WebsocketConnection> {
   readonly ws: WebSocket;
   readonly socket: Socket;
   /** The idle window, as it was at the upgrade. */
   readonly idleMs: number;
   readonly clock: Clock;
   readonly batches: Batches;
-  /** Reads a message that another node forwards; undefined where it is no frame. Without it messages are frames of the client itself. */
-  readonly read?: ((data: Buffer, connection: WebsocketConnection) => Frame | undefined) | undefined;
-  /** Runs the turn of a frame. Never rejects. */
-  readonly serve: (frame: Frame, connection: WebsocketConnection) => Promise<void>;
-  /** Answers a frame that gets no turn. */
-  readonly refuse: (refusal: Refusal, connection: WebsocketConnection, frame: Frame | undefined) => void;
   readonly limitBroken: (limit: BrokenLimit) => void;
 }
 
@@ -53,11 +37,10 @@ export class WebsocketConnection {
   #upstreamSocket = new SocketSlot();
   readonly #options: ConnectionOptions;
   readonly #arriving: ArrivingBytes;
-  readonly #waiting: WaitingFrames;
+  readonly #frames: FrameQueue<WebsocketConnection>;
   /** Bytes of frames that are about to be written. */
   #departing = 0;
   #activeAt: number;
-  #running = false;
   #ending: Ending | undefined;
   #forwarded: ((ending: Ending) => void) | undefined;
   #cancelIdle: () => void;
@@ -66,12 +49,12 @@ export class WebsocketConnection {
     const { ws, socket, clock } = options;
     this.#options = options;
     this.#arriving = new ArrivingBytes(options);
-    this.#waiting = new WaitingFrames(options);
+    this.#frames = new FrameQueue<WebsocketConnection>(this, options, () => this.#turnsEnded());
     this.#activeAt = clock.now();
     this.#cancelIdle = this.#watchIdle(options.idleMs);
     // Before the listener of ws, which delivers the frames that a chunk completes.
     socket.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
-    ws.on('message', (data: Buffer, isBinary) => this.#frame(data, isBinary));
+    ws.on('message', (data: Buffer, isBinary) => this.#message(data, isBinary));
     for (const control of ['ping', 'pong'] as const) ws.on(control, (data: Buffer) => this.#arriving.releaseControl(data.length));
     ws.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
     ws.on('close', () => this.#closed());
@@ -142,7 +125,7 @@ export class WebsocketConnection {
   /** Ends the connection when the running turn has ended. */
   closeAfterTurn(code: number, reason: string): void {
     if (this.#forwarded) this.#forwarded({ code, reason });
-    else if (!this.#running) this.close(code, reason);
+    else if (!this.#frames.isRunning) this.close(code, reason);
     else this.#ending ??= { code, reason };
   }
 
@@ -158,7 +141,7 @@ export class WebsocketConnection {
   forward(end: (ending: Ending) => void): void {
     this.#forwarded = end;
     this.#upstreamSocket.close();
-    for (let next = this.#next(); next; next = this.#next()) void this.#options.serve(next, this);
+    this.#frames.forward();
   }
 
   /** Stops reading. */
@@ -178,9 +161,9 @@ export class WebsocketConnection {
     if (!this.#arriving.add(bytes)) this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
   }
 
-  #frame(data: Buffer, isBinary: boolean): void {
+  #message(data: Buffer, isBinary: boolean): void {
     this.#arriving.release();
-    if (this.#ending && !this.#running) return;
+    if (this.#takesNoMore) return;
     const { batches, clock, counters } = this.#options;
     if (isBinary) {
       counters.add('websocket_frames_invalid');
@@ -192,38 +175,15 @@ export class WebsocketConnection {
   }
 
   #take(data: Buffer): void {
-    if (this.#ending && !this.#running) return;
-    const waits = this.#running && !this.#forwarded;
-    if (waits && has(data, 0, TURN_HEAD)) {
-      this.#wait(data);
-      return;
-    }
-    const frame = this.#turnIn(data);
-    if (!frame) return;
-    if (waits) this.#wait(data);
-    else if (this.#forwarded) void this.#options.serve(frame, this);
-    else void this.#run(frame);
+    if (!this.#takesNoMore) this.#frames.take(data);
   }
 
-  /** Undefined for a frame of another type: it is ignored. */
-  #turnIn(data: Buffer): Frame | undefined {
-    const { counters, read } = this.#options;
-    const frame = read ? read(data, this) : parsed(data);
-    if (!frame || frame instanceof Refusal || frame.json.type === 'response.create') return frame;
-    counters.add('websocket_frames_ignored');
-    return undefined;
+  /** It ends, and no turn runs that would answer first. */
+  get #takesNoMore(): boolean {
+    return this.#ending !== undefined && !this.#frames.isRunning;
   }
 
-  /** It is parsed when its turn comes. One that does not begin with its type was parsed before too: a frame that is ignored takes no place. */
-  #wait(data: Buffer): void {
-    const refusal = this.isOpen ? this.#waiting.add(data) : undefined;
-    if (refusal) this.#options.refuse(refusal, this, this.#turnIn(data));
-  }
-
-  async #run(first: Frame): Promise<void> {
-    this.#running = true;
-    for (let frame: Frame | undefined = first; frame && this.isOpen; frame = this.#next()) await this.#options.serve(frame, this);
-    this.#running = false;
+  #turnsEnded(): void {
     this.#activeAt = this.#options.clock.now();
     const { ws } = this.#options;
     // While it closes, the turn may still take the upstream websocket along: that is done when it has closed.
@@ -233,15 +193,7 @@ export class WebsocketConnection {
 
   /** Unless a turn takes it along that goes on without the connection. */
   #closeUpstream(): void {
-    queueMicrotask(() => this.#running || this.#upstreamSocket.close());
-  }
-
-  #next(): Frame | undefined {
-    for (let data = this.#waiting.shift(); data; data = this.#waiting.shift()) {
-      const frame = this.#turnIn(data);
-      if (frame) return frame;
-    }
-    return undefined;
+    queueMicrotask(() => this.#frames.isRunning || this.#upstreamSocket.close());
   }
 
   #failed({ code }: NodeJS.ErrnoException): void {
@@ -255,7 +207,7 @@ export class WebsocketConnection {
   #closed(): void {
     this.#cancelIdle();
     this.#arriving.release();
-    this.#waiting.clear();
+    this.#frames.clear();
     this.#closeUpstream();
   }
 
@@ -263,7 +215,7 @@ export class WebsocketConnection {
   #watchIdle(ms: number): () => void {
     const { clock, counters, idleMs, limitBroken } = this.#options;
     return clock.after(ms, () => {
-      const left = this.#running ? idleMs : this.#activeAt + idleMs - clock.now();
+      const left = this.#frames.isRunning ? idleMs : this.#activeAt + idleMs - clock.now();
       if (left > 0) {
         this.#cancelIdle = this.#watchIdle(left);
         return;
@@ -272,14 +224,5 @@ export class WebsocketConnection {
       limitBroken('idle');
       this.close(CLOSE.goingAway, 'idle');
     });
-  }
-}
-
-function parsed(data: Buffer): Frame {
-  try {
-    return { json: parseBody(data), bytes: data.length };
-  } catch (thrown) {
-    if (thrown instanceof Refusal) return thrown;
-    throw thrown;
   }
 }

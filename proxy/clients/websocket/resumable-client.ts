@@ -6,7 +6,8 @@ import type { TurnIdentity } from '../../sessions/turn-identity.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { SocketSlot } from '../../upstream/socket-slot.ts';
-import { CLOSE, type Frame, type WebsocketConnection } from './connection.ts';
+import { CLOSE, type WebsocketConnection } from './connection.ts';
+import type { Frame } from './frame.ts';
 import { FrameClient } from './frame-client.ts';
 import { TurnLog } from './turn-log.ts';
 
