@@ -1,0 +1,126 @@
+// The login of one OAuth account as this process has it: its tokens, how long they are valid, and whether they can be renewed (Q9).
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../log.ts';
+import type { OauthCredential } from '../../turn/settings.ts';
+import { SEALED, type StoredLogin, type TokenVault } from './token-vault.ts';
+import { isDue, type Tokens } from './tokens.ts';
+
+export interface LoginTools {
+  readonly vault: TokenVault;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The stored login was sealed with another key: this process cannot use it, another one may. */
+  readonly onSealed: (account: string) => void;
+}
+
+export class AccountLogin {
+  readonly account: string;
+  /** Where its tokens come from. */
+  config: OauthCredential;
+  /** No refresh token is sent before this time, because the last exchange failed; Unix milliseconds. */
+  retryAt = 0;
+  readonly #tools: LoginTools;
+  #login: StoredLogin | undefined;
+  #isRead = false;
+  #isSealed = false;
+  /** The refresh token that the endpoint refused finally. */
+  #refusedRefresh: string | undefined;
+
+  constructor(account: string, config: OauthCredential, tools: LoginTools) {
+    this.account = account;
+    this.config = config;
+    this.#tools = tools;
+  }
+
+  get tokens(): Tokens | undefined {
+    return this.#login?.tokens;
+  }
+
+  /** Names the login of the operator's file that its tokens began with. */
+  get imported(): string | undefined {
+    return this.#login?.imported;
+  }
+
+  /** The current access token, which may have expired. */
+  get access(): string | undefined {
+    return this.#login?.tokens.access;
+  }
+
+  /** Whether the stored login cannot be opened. */
+  get isSealed(): boolean {
+    return this.#isSealed;
+  }
+
+  /** The access token while it is valid. */
+  validAccess(now: number): string | undefined {
+    const tokens = this.tokens;
+    return tokens && (tokens.expiresAt === undefined || tokens.expiresAt > now) ? tokens.access : undefined;
+  }
+
+  /** Whether there is a valid token other than this one. */
+  hasOther(not: string | undefined): boolean {
+    const valid = this.validAccess(this.#tools.clock.now());
+    return valid !== undefined && valid !== not;
+  }
+
+  /** The refresh token, unless the endpoint refused it finally. */
+  get refresh(): string | undefined {
+    const refresh = this.tokens?.refresh;
+    return refresh === this.#refusedRefresh ? undefined : refresh;
+  }
+
+  /** Whether the tokens should be renewed ahead of their end, and can be. */
+  isDue(now: number): boolean {
+    return this.tokens !== undefined && isDue(this.tokens, now) && this.refresh !== undefined && now >= this.retryAt;
+  }
+
+  /** Reads what an earlier process stored, before anything is imported: it may have spent the login of the file. */
+  async read(): Promise<void> {
+    if (this.#isRead) return;
+    const stored = await this.#tools.vault.find(this.account);
+    this.#isRead = true;
+    if (stored === SEALED) this.#sealed();
+    else this.#login = stored;
+  }
+
+  /** Takes over the tokens that another process has stored. @returns whether they were new here */
+  async reread(): Promise<boolean> {
+    const stored = await this.#tools.vault.find(this.account);
+    if (!stored || stored === SEALED) return false;
+    if (stored.tokens.refresh === this.tokens?.refresh && stored.tokens.access === this.access) return false;
+    this.#login = stored;
+    this.retryAt = 0;
+    return true;
+  }
+
+  /** The tokens were renewed, and are stored. */
+  renewed(login: StoredLogin): void {
+    this.#login = login;
+  }
+
+  /** The operator's login was imported, and is stored. */
+  replaced(login: StoredLogin): void {
+    this.#login = login;
+    this.#isSealed = false;
+    this.askAgain();
+  }
+
+  /** The endpoint refused this refresh token finally. */
+  refused(refresh: string): void {
+    this.#refusedRefresh = refresh;
+  }
+
+  /** The provider is asked again, whatever it answered before. */
+  askAgain(): void {
+    this.#refusedRefresh = undefined;
+    this.retryAt = 0;
+  }
+
+  /** The stored login stays as it is: its key may come back. */
+  #sealed(): void {
+    this.#isSealed = true;
+    const message = `store_key is not the key that the stored login was sealed with: restore that key and restart; or log in again, then run: poolgate account relogin ${this.account}`;
+    this.#tools.log.error('store_key_differs', { account: this.account, message });
+    this.#tools.onSealed(this.account);
+  }
+}

@@ -1,0 +1,118 @@
+// One exchange of a refresh token at a time, over all processes on the store; no token is used before it is durable (Q9, Q34).
+import type { Lease } from '../../../store/store.ts';
+import type { Renewal } from '../account-credentials.ts';
+import type { AccountLogin, LoginTools } from './account-login.ts';
+import type { LoginImport } from './login-import.ts';
+import type { Exchange } from './token-endpoint.ts';
+
+export interface RefreshTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'> {
+  readonly exchange: Exchange;
+  /** The provider refuses all tokens of the account. */
+  readonly onRefused: (account: string) => void;
+  /** The first refresh after a working one failed; the account is tried again. */
+  readonly onRefreshFailed: (account: string) => void;
+}
+
+/** The pause after a failed refresh: shorter than any cooldown, so that a probe tries it again. */
+const PAUSE_MS = 5_000;
+/** A node that sent a refresh token this long ago and stored no answer has died, and the token may be spent. Before, it may be paused. */
+const ABANDONED_MS = 120_000;
+/** Each may find that another process was faster. */
+const ROUNDS = 3;
+
+export class TokenRefresh {
+  readonly #login: AccountLogin;
+  readonly #file: LoginImport;
+  readonly #tools: RefreshTools;
+  /** Whether the last refresh failed. */
+  #failing = false;
+  /** The exchange that failed here, and could not be cancelled in the store. */
+  #uncancelled: Lease | undefined;
+
+  constructor(login: AccountLogin, file: LoginImport, tools: RefreshTools) {
+    this.#login = login;
+    this.#file = file;
+    this.#tools = tools;
+  }
+
+  /** Never rejects. @param not the access token that is not wanted any more */
+  async run(not: string | undefined): Promise<Renewal> {
+    // An import that came first may have what is wanted here.
+    if (this.#login.hasOther(not)) return 'renewed';
+    // The process that has the lease, or had it before, may have stored new tokens.
+    const found = async (): Promise<'renewed' | undefined> => {
+      await this.#login.reread();
+      return this.#login.hasOther(not) ? 'renewed' : undefined;
+    };
+    const work = (lease: Lease | undefined): Promise<Renewal> => this.#runAlone(not, lease);
+    return this.#tools.vault.whileLeased(this.#login.account, work, found).catch(() => this.#failed(undefined));
+  }
+
+  async #runAlone(not: string | undefined, lease: Lease | undefined): Promise<Renewal> {
+    for (let round = 0; round < ROUNDS; round++) {
+      const outcome = await this.#exchange(lease);
+      if (outcome === 'renewed' || outcome === 'failed') return outcome;
+      // A refresh that lost the race finds the winner's tokens in the store, and an operator's new login in the file.
+      const isReplaced = outcome === 'replaced' || (await this.#login.reread()) || (await this.#file.run(lease));
+      if (!isReplaced) return this.#refused(outcome.refused);
+      if (this.#login.hasOther(not)) return 'renewed';
+    }
+    return this.#refused('refresh_token_reused');
+  }
+
+  /** `replaced`: the store has other tokens than those that were to be sent. */
+  async #exchange(lease: Lease | undefined): Promise<'renewed' | 'failed' | 'replaced' | { readonly refused: string }> {
+    const { exchange, clock, vault, log } = this.#tools;
+    const { account, config, tokens, imported, refresh } = this.#login;
+    if (!tokens || imported === undefined || refresh === undefined) return { refused: 'no_refresh_token' };
+    if (this.#uncancelled) await vault.cancel(account, this.#uncancelled);
+    this.#uncancelled = undefined;
+    const begun = await vault.begin(account, refresh, lease);
+    if (begun.kind === 'open') return clock.now() - begun.at < ABANDONED_MS ? this.#failed(undefined) : { refused: 'refresh_interrupted' };
+    if (begun.kind === 'changed') return this.#overtaken();
+    const { token_url: url, client_id: clientId } = config;
+    const answer = await exchange({ url, clientId, tokens: { ...tokens, refresh }, now: clock.now() });
+    if (answer.kind === 'failed') {
+      await vault.cancel(account, lease).catch(() => {
+        this.#uncancelled = lease;
+      });
+      return this.#failed(answer.status);
+    }
+    if (answer.kind === 'refused') {
+      // In the store the exchange stays open: no other node sends the token again.
+      this.#login.refused(refresh);
+      return { refused: answer.code };
+    }
+    const next = { tokens: { ...answer.tokens, at: clock.now() }, imported };
+    // The old refresh token is spent: if the process dies now, the new one must be on disk.
+    if (!(await vault.complete(account, next, lease))) return this.#overtaken();
+    this.#login.renewed(next);
+    this.#failing = false;
+    log.info('credential_refreshed', { account });
+    return 'renewed';
+  }
+
+  /** Another process has stored tokens meanwhile, or has the lease. */
+  async #overtaken(): Promise<'replaced' | 'failed'> {
+    return (await this.#login.reread()) ? 'replaced' : this.#failed(undefined);
+  }
+
+  #failed(status: number | undefined): 'failed' {
+    const { clock, log, onRefreshFailed } = this.#tools;
+    const { account } = this.#login;
+    this.#login.retryAt = clock.now() + PAUSE_MS;
+    log.warn('credential_refresh_failed', { account, status });
+    if (!this.#failing) onRefreshFailed(account);
+    this.#failing = true;
+    return 'failed';
+  }
+
+  #refused(code: string): 'refused' {
+    const { account, isSealed } = this.#login;
+    // No provider refused it: there is nothing to send.
+    if (isSealed) return 'refused';
+    this.#tools.log.error('credential_refused', { account, code });
+    this.#tools.onRefused(account);
+    return 'refused';
+  }
+}
