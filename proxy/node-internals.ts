@@ -73,6 +73,15 @@ export const connectionUnder = (websocket: WebSocket): Socket | null =>
   (websocket as WebSocket & { readonly _socket: Socket | null })._socket;
 
 /**
+ * `ws` keeps the parts of a message until it is whole, also behind the close frame that was sent. Drops what arrives on its connection from
+ * now on, and ends the connection behind what was written: an answer to the close frame would not be seen.
+ */
+export function dropArrivals(socket: Socket): void {
+  socket.removeAllListeners('data').end();
+  socket.resume();
+}
+
+/**
  * Node writes each chunk of a chunked answer in four pieces, at twice the cost. Turns the encoding off after the head was written, so
  * that chunks can be framed by the writer.
  * @returns whether the answer is chunked

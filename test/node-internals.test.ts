@@ -16,6 +16,7 @@ import {
   detachedResponse,
   disableFetchPath,
   disableSocketTimeout,
+  dropArrivals,
   endConnectionAfter,
   isHandshaking,
   keepsConnection,
@@ -46,6 +47,25 @@ async function listening(listener: RequestListener, options: ServerOptions = {})
     },
   };
 }
+
+describe('dropArrivals', () => {
+  test('a websocket that closes gets no more of a message, and its connection ends behind the close frame', async (context) => {
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+    context.after(() => server.close());
+    await once(server, 'listening');
+    const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const [[accepted]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [[WebSocket], unknown];
+    const connection = connectionUnder(accepted) ?? assert.fail('no connection');
+    accepted.on('message', () => assert.fail('a message arrived'));
+    client.send('the first part', { fin: false });
+    await once(connection, 'data');
+    accepted.close(1013);
+    dropArrivals(connection);
+    client.send('the last part', { fin: true });
+    const [[code]] = await Promise.all([once(client, 'close'), once(accepted, 'close')]);
+    assert.equal(code, 1013);
+  });
+});
 
 describe('connectionUnder', () => {
   test('is the connection of an open websocket, on both sides', async (context) => {

@@ -21,6 +21,14 @@ const HANDSHAKE = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
+/** The head of a text frame, with a mask that changes nothing (RFC 6455, 5.2). */
+function headOfFrame(bytes: number): Buffer {
+  const head = Buffer.alloc(14);
+  head.set([0x81, 0xff]);
+  head.writeBigUInt64BE(BigInt(bytes), 2);
+  return head;
+}
+
 const reasonsOf = async (gate: TestGateway): Promise<readonly unknown[]> =>
   (await gate.rows()).flatMap(({ reason_class, status, code, outcome }) => (reason_class ? [[reason_class, status, code, outcome]] : []));
 
@@ -169,6 +177,24 @@ for (const path of SOCKETS) {
       assert.equal(typesOf(await last.turn(frameOf('x'.repeat(75_000)))).at(-1), 'response.completed', 'nothing is held any more');
     });
   }
+
+  test(`[Q4] nothing more of a frame of ${path} is kept that has no room: the connection ends although its client goes on sending`, async () => {
+    await using gate = await started((draft) => {
+      draft.limits = { bodies_in_memory_bytes: 80_000 };
+    });
+    using client = await RawClient.connect(gate.url);
+    client.write(headOf('GET', path, HANDSHAKE));
+    assert.equal((await client.answer()).status, 101);
+    client.write(headOfFrame(10_000_000));
+    for (let pieces = 0; pieces < 20; pieces++) client.write(Buffer.alloc(100_000, ' '));
+    const closing = Buffer.from(await client.ended(), 'latin1');
+    assert.deepEqual([closing[0], closing.readUInt16BE(2)], [0x88, 1013]);
+    client.write(Buffer.alloc(100_000, ' '));
+    await until('a connection of which nothing more is counted', () => gate.count('bodies_guard_refused') === 1 || undefined);
+    client.close();
+    await until('the end of the websocket', () => (gate.websockets === 0 && gate.bodyBytes === 0) || undefined);
+    assert.equal(gate.count('bodies_guard_refused'), 1);
+  });
 
   test(`[Q4] a frame that arrived on ${path} and has no room to wait gets an error frame 503, and the connection goes on`, async () => {
     await using gate = await started((draft) => {

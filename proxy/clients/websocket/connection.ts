@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws';
 import type { Batches } from '../../batch.ts';
 import type { Clock } from '../../clock.ts';
 import { frameBytes } from '../../frame-bytes.ts';
+import { dropArrivals } from '../../node-internals.ts';
 import { SocketSlot } from '../../upstream/socket-slot.ts';
 import { ArrivingBytes } from './arriving-bytes.ts';
 import { type FrameHandlers, FrameQueue } from './frame-queue.ts';
@@ -158,7 +159,10 @@ export class WebsocketConnection {
   }
 
   #arrived(bytes: number): void {
-    if (!this.#arriving.add(bytes)) this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
+    if (this.#arriving.add(bytes)) return;
+    this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
+    // A client reads that when it has sent its frame, and nothing of the frame is kept meanwhile.
+    dropArrivals(this.#options.socket);
   }
 
   #message(data: Buffer, isBinary: boolean): void {
