@@ -122,6 +122,20 @@ for (const [name, frame] of [
   });
 }
 
+test('[F8.4] a frame without items finds its turn again, and one of the same turn id with items of its own is no retry of it', async () => {
+  await using gate = await started();
+  await dropped(gate, await interrupted(gate, 4, { frame: turnFrame('t1', []) }));
+  gate.upstream.release('north');
+  using socket = await open(gate);
+  socket.send(turnFrame('t1', []));
+  assert.equal(responseId(await socket.rest()), 'resp_1');
+  socket.terminate();
+  await until('the end of the websocket', () => gate.websockets === 0 || undefined);
+  using next = await open(gate);
+  next.send(turnFrame('t1', [...QUESTION, ...items(2), { type: 'function_call_output', call_id: 'call_1', output: 'ok' }]));
+  assert.notEqual(responseId(await next.rest()), 'resp_1');
+});
+
 test('[F8.4] a prewarm and a frame of another session leave the interrupted turn alone', async () => {
   await using gate = await started();
   await dropped(gate, await interrupted(gate, 4));
