@@ -172,6 +172,60 @@ function ofCoding(coding: string, encode: Encode): void {
   });
 }
 
+describe('a body of several frames or members', () => {
+  const SKIPPABLE = Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
+  const withoutChecksum = (body: Buffer): Buffer => zstdCompressSync(body, { params: { [constants.ZSTD_c_checksumFlag]: 0 } });
+  const withChecksum = (body: Buffer): Buffer => zstdCompressSync(body, { params: { [constants.ZSTD_c_checksumFlag]: 1 } });
+  const halves = (body: Buffer): [Buffer, Buffer] => [body.subarray(0, body.length / 2), body.subarray(body.length / 2)];
+  const encodings: Readonly<Record<string, readonly [coding: string, encode: (first: Buffer, second: Buffer) => Buffer[]]>> = {
+    'of zstd': ['zstd', (first, second) => [withoutChecksum(first), withChecksum(second)]],
+    'of zstd, with skippable and empty ones': [
+      'zstd',
+      (first, second) => [SKIPPABLE, withChecksum(first), withChecksum(Buffer.alloc(0)), withoutChecksum(second), SKIPPABLE, SKIPPABLE],
+    ],
+    'of zstd with runs of one byte': ['zstd', (first, second) => [Buffer.alloc(300_000, ' '), first, second].map(withChecksum)],
+    'of gzip': ['gzip', (first, second) => [gzipSync(first), gzipSync(second)]],
+  };
+  const size = 400_000;
+  const gateWith = (more: Readonly<Record<string, number>> = {}): Promise<TestGateway> =>
+    startGateway({ config: limits({ request_body_bytes: 2 * size, ...more }) });
+
+  for (const [what, [coding, encode]] of Object.entries(encodings)) {
+    test(`${what} is dispatched whole, in one piece or in many [Q2]`, async () => {
+      await using gate = await gateWith({ expansion_ratio: 10_000 });
+      const padding = randomBytes(size).toString('base64').slice(0, size);
+      const body = Buffer.concat(encode(...halves(Buffer.from(JSON.stringify(turnBody('hello', { padding, stream: false }))))));
+      const headers = { 'content-encoding': coding };
+      assert.deepEqual(await statuses(gate, body, headers), [200, 200]);
+      using client = await RawClient.connect(gate.url);
+      client.write(headOf('POST', PATH, { 'content-type': 'application/json', ...headers, 'content-length': body.length }));
+      await client.writePieces(body, 997);
+      assert.equal((await client.answer()).status, 200);
+      for (const { body: sent } of gate.upstream.turns()) assert.ok(sent.includes(padding));
+    });
+  }
+
+  test('is limited as a whole: its decoded size, and its ratio [LI3]', async () => {
+    await using gate = await gateWith();
+    const random = halves(bodyOf(2 * size + 2)).map(withChecksum);
+    assert.deepEqual(await statuses(gate, Buffer.concat(random), { 'content-encoding': 'zstd' }), [TOO_LARGE, TOO_LARGE]);
+    const blank = Array.from({ length: 10 }, () => withChecksum(Buffer.alloc(50_000, ' ')));
+    assert.deepEqual(await statuses(gate, Buffer.concat(blank), { 'content-encoding': 'zstd' }), [TOO_LARGE, TOO_LARGE]);
+  });
+
+  test('is 400 where the last frame is cut off, and where there are more frames than any encoder writes', async () => {
+    await using gate = await gateWith();
+    gate.upstream.clear();
+    const whole = withChecksum(bodyOf(1_000));
+    for (const rest of [whole.subarray(0, 3), whole.subarray(0, -1), SKIPPABLE.subarray(0, -1)]) {
+      assert.deepEqual(await statuses(gate, Buffer.concat([whole, rest]), { 'content-encoding': 'zstd' }), [GARBLED, GARBLED]);
+    }
+    const many = Array.from({ length: 5_000 }, () => SKIPPABLE);
+    assert.deepEqual(await statuses(gate, Buffer.concat([whole, ...many]), { 'content-encoding': 'zstd' }), [GARBLED, GARBLED]);
+    assert.equal(gate.upstream.requests().length, 0);
+  });
+});
+
 test('while a body of 64 MiB is decoded the event loop goes on', async () => {
   const size = 67_108_864;
   await using gate = await startGateway({

@@ -65,7 +65,7 @@ export class RawClient {
   }
 
   /** Writes pieces of this size, each a packet of its own as far as that can be had; stops when the server ends the connection. */
-  async writePieces(bytes: string, size: number): Promise<void> {
+  async writePieces(bytes: string | Buffer, size: number): Promise<void> {
     this.socket.setNoDelay(true);
     for (let at = 0; at < bytes.length && !this.#over; at += size) {
       this.write(bytes.slice(at, at + size));

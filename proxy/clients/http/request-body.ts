@@ -2,12 +2,13 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatheredBytes } from '../../gathered-bytes.ts';
 import type { MemoryGuard } from '../../memory-guard.ts';
 import type { CounterName, Counters } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Limits, Timeouts } from '../../turn/settings.ts';
+import { ZstdFramesDecoder } from './zstd-frames.ts';
 
 /** `bytesWritten`: how much of the input the decoder has used. */
 type Decoder = Transform & { readonly bytesWritten: number };
@@ -18,7 +19,7 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
   ['x-gzip', createGunzip],
   ['deflate', createInflate],
   ['br', createBrotliDecompress],
-  ['zstd', createZstdDecompress],
+  ['zstd', () => new ZstdFramesDecoder()],
 ]);
 
 /** Bodies up to this size may expand at any ratio. */

@@ -1,0 +1,110 @@
+// A zstd decoder for bodies of several frames (RFC 8878, 3): Node's own stops behind the first frame of a chunk.
+import type { TransformCallback } from 'node:stream';
+import { ZstdDecompress } from 'node:zlib';
+
+/** Each frame is work of its own for a thread, however small it is. Streaming encoders write one for a chunk of many kilobytes. */
+const MAX_FRAMES = 4_096;
+
+const MAGIC = 0xfd2f_b528;
+const SKIPPABLE_MAGIC = 0x184d_2a50;
+
+/** The bytes of a frame's header behind its descriptor, by the flags of the descriptor. */
+const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const;
+const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
+
+const CHECKSUM_BYTES = 4;
+const RLE_BLOCK = 1;
+
+/** A field whose value says how the frame goes on, and its size. */
+const FIELD_BYTES = { magic: 4, 'skippable size': 4, descriptor: 1, 'block header': 3 } as const;
+
+type Field = keyof typeof FIELD_BYTES;
+
+/** Decodes frame by frame: a chunk is handed on in pieces that end where a frame ends. */
+export class ZstdFramesDecoder extends ZstdDecompress {
+  readonly #boundaries = new FrameBoundaries();
+
+  override _transform(chunk: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
+    const end = this.#boundaries.next(chunk);
+    if (this.#boundaries.frames > MAX_FRAMES) {
+      done(new Error('too many frames'));
+      return;
+    }
+    super._transform(chunk.subarray(0, end), encoding, (error) => {
+      if (error || end === chunk.length) done(error);
+      else this._transform(chunk.subarray(end), encoding, done);
+    });
+  }
+}
+
+/** Finds the ends of frames by the sizes of their parts. */
+class FrameBoundaries {
+  /** Frames whose end was found. */
+  frames = 0;
+  #field: Field = 'magic';
+  /** What has arrived of the field: its value is little-endian. */
+  #value = 0;
+  #arrived = 0;
+  /** Bytes before the next field. */
+  #skip = 0;
+  #hasChecksum = false;
+  /** What is skipped is the end of the frame. */
+  #isLast = false;
+
+  /** Where in the chunk the frame in progress ends: behind its last byte, or the end of the chunk. */
+  next(chunk: Buffer): number {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#skip > 0) {
+        const skipped = Math.min(this.#skip, chunk.length - at);
+        this.#skip -= skipped;
+        at += skipped;
+      } else {
+        this.#value += (chunk[at] as number) * 256 ** this.#arrived;
+        this.#arrived += 1;
+        at += 1;
+        if (this.#arrived < FIELD_BYTES[this.#field]) continue;
+        this.#read(this.#field, this.#value);
+        this.#value = 0;
+        this.#arrived = 0;
+      }
+      if (this.#isLast && this.#skip === 0) {
+        this.#isLast = false;
+        this.#field = 'magic';
+        this.frames += 1;
+        return at;
+      }
+    }
+    return at;
+  }
+
+  #read(field: Field, value: number): void {
+    switch (field) {
+      case 'magic':
+        if (value === MAGIC) this.#field = 'descriptor';
+        else if (value - (value % 16) === SKIPPABLE_MAGIC) this.#field = 'skippable size';
+        // Not a frame: the decoder refuses it with the rest.
+        else this.#skip = Number.POSITIVE_INFINITY;
+        break;
+      case 'skippable size':
+        this.#skip = value;
+        this.#isLast = true;
+        break;
+      case 'descriptor': {
+        const isSingleSegment = (value & 0x20) !== 0;
+        const contentSize = CONTENT_SIZE_BYTES[(value >> 6) as 0 | 1 | 2 | 3];
+        // A single segment has a content size in any case, and in place of a window.
+        this.#skip = (isSingleSegment ? Math.max(contentSize, 1) : 1 + contentSize) + DICTIONARY_ID_BYTES[(value & 3) as 0 | 1 | 2 | 3];
+        this.#hasChecksum = (value & 4) !== 0;
+        this.#field = 'block header';
+        break;
+      }
+      case 'block header': {
+        const size = value >> 3;
+        this.#isLast = (value & 1) !== 0;
+        this.#skip = ((value >> 1) & 3) === RLE_BLOCK ? 1 : size;
+        if (this.#isLast && this.#hasChecksum) this.#skip += CHECKSUM_BYTES;
+      }
+    }
+  }
+}
