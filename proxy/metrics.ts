@@ -40,7 +40,7 @@ export const COUNTERS = {
   quota_reads: 'Usage reads of accounts',
   quota_read_failures: 'Usage reads that brought no answer that could be used',
   quota_rechecks: 'Turns that waited for a usage read before they were refused',
-  upstream_frames_dropped: 'Events of accounts that were no JSON object, on public websockets',
+  upstream_frames_dropped: 'Events of accounts that were no JSON object, dropped on the public surface',
   websockets_accepted: 'Client websockets that were accepted',
   websocket_frames_ignored: 'Client frames of a type that is not served',
   websocket_frames_refused: 'Client frames refused because too many waited behind a running turn',

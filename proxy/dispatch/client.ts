@@ -16,8 +16,11 @@ export interface Sink {
   readonly wants: Pick<ReadonlySet<string>, 'has'>;
   /** Whether it makes one answer of the reply: its client gets no failure event, but a refusal. */
   readonly collects: boolean;
-  /** Whether an event that is no JSON object is dropped, as if it had not been sent (F1.10). */
-  readonly objectsOnly: boolean;
+  /**
+   * How much is looked at so that its client gets JSON objects alone: nothing, the first and last character, or all of each event (F1.10). What
+   * is no object is dropped, as if it had not been sent.
+   */
+  readonly objectCheck: 'none' | 'braces' | 'parse';
   /** Event types that it does not write: they are not parsed, whatever rules want. */
   readonly drops: ReadonlySet<string>;
   /** Whether anything reached the client that cannot be taken back. */

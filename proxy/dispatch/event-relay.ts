@@ -50,7 +50,8 @@ export class EventRelay {
     if (!known) counters.add('events_parsed');
     const data = known ?? turn.held.json(event);
     if (!data) {
-      sink.raw(event);
+      if (sink.objectCheck === 'none' || !event.hasData || event.isDone()) sink.raw(event);
+      else this.drop();
       return;
     }
     const visible = end === 'failed' ? (shown ?? this.failureEvent(data)) : data;
@@ -64,6 +65,12 @@ export class EventRelay {
       for (const one of mapped as readonly Event[]) sink.event(one);
     } else if (mapped === given && given.data === data && !sink.wants.has(event.type)) sink.raw(event);
     else sink.event(mapped as Event);
+  }
+
+  /** An event that is no JSON object is not passed on, and leaves no gap. */
+  drop(): void {
+    this.#context.counters.add('upstream_frames_dropped');
+    this.#sink.renumber();
   }
 
   /** A failure event as its client may see it. A sink that collects gets it as sent, since the client gets an answer of ours. */

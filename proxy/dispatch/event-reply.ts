@@ -94,7 +94,10 @@ export class EventReply implements EventReader {
 
   #take(event: ReplyEvent): void {
     const data = readEvent(event, this.#sink, this.#context);
-    if (data === 'dropped') return;
+    if (data === 'dropped') {
+      this.#relay.drop();
+      return;
+    }
     if (data === 'unreadable') {
       this.#context.sending().abort();
       this.fail('malformed');

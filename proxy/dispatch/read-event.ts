@@ -12,20 +12,18 @@ type Read = JsonObject | undefined;
 type Unfit = 'dropped' | 'unreadable';
 
 /** Completes the type of the event, and passes its data to observers. @throws TooMuchHeld */
-export function readEvent(event: ReplyEvent, { objectsOnly }: Sink, context: ReplyContext): Read | Unfit {
+export function readEvent(event: ReplyEvent, { objectCheck }: Sink, context: ReplyContext): Read | Unfit {
   if (event.type === '') context.turn.held.allowParsing(event);
-  event.completeType();
-  if (objectsOnly) return readObject(event, context);
-  const data = observed(event, context);
-  return isAwaitedEnd(event, context) ? readEnd(event, data, context) : data;
+  const readable = event.completeType();
+  if (objectCheck === 'parse') return readObject(event, context);
+  const known = observed(event, context);
+  const data = isAwaitedEnd(event, context) ? readEnd(event, known, context) : known;
+  return data === undefined && objectCheck === 'braces' && !(readable && mayBeObject(event)) ? 'dropped' : data;
 }
 
 function readObject(event: ReplyEvent, context: ReplyContext): JsonObject | Unfit {
   const data = observed(event, context) ?? context.turn.held.json(event);
-  if (!data) {
-    context.counters.add('upstream_frames_dropped');
-    return 'dropped';
-  }
+  if (!data) return 'dropped';
   // Of two types in one frame its client takes the last, which may be the end of its reply.
   if (typeof data.type === 'string') event.type = data.type;
   return isAwaitedEnd(event, context) && !isReadable(event, data, context) ? 'unreadable' : data;
@@ -36,6 +34,9 @@ function readEnd(event: ReplyEvent, known: Read, context: ReplyContext): Read | 
   const data = known ?? context.turn.held.json(event);
   return isReadable(event, data, context) ? data : 'unreadable';
 }
+
+/** Whether an event that was not parsed may be given to a client that gets JSON objects alone. */
+const mayBeObject = (event: ReplyEvent): boolean => !event.hasData || event.hasBraces() || event.isDone();
 
 function observed(event: ReplyEvent, { turn, observers, counters }: ReplyContext): Read {
   if (!observers.wants(event.type)) return undefined;

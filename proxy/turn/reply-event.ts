@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from './json.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 const DONE = '[DONE]';
-const [SPACE, OPENING_BRACE] = [32, 123];
+const [SPACE, OPENING_BRACE, CLOSING_BRACE] = [32, 123, 125];
 
 /** A view of one event. Carriers reuse one view for all events of a reply: what outlives the call takes a `copy`. */
 export class ReplyEvent {
@@ -41,11 +41,24 @@ export class ReplyEvent {
     this.bytes = NO_BYTES;
   }
 
-  /** Looks the type up inside data that does not begin with it and has no `event:` line. Parses such data. */
-  completeType(): void {
-    if (this.type !== '' || !this.hasData || this.isDone()) return;
-    const type = this.json()?.type;
-    if (typeof type === 'string') this.type = type;
+  /**
+   * Looks the type up inside data that does not begin with it and has no `event:` line. Parses such data.
+   * @returns false for data that is no JSON object
+   */
+  completeType(): boolean {
+    if (this.type !== '' || !this.hasData || this.isDone()) return true;
+    const data = this.json();
+    if (typeof data?.type === 'string') this.type = data.type;
+    return data !== undefined;
+  }
+
+  /** Whether the data begins and ends as a JSON object does, which no cut or plain text does. Parses data on several lines. */
+  hasBraces(): boolean {
+    const { bytes, dataStart, dataEnd } = this;
+    if (dataStart < 0) return this.json() !== undefined;
+    let last = dataEnd - 1;
+    while (last > dataStart && (bytes[last] as number) <= SPACE) last -= 1;
+    return bytes[last] === CLOSING_BRACE && this.#mayBeObject();
   }
 
   /** The data as a JSON object; undefined where it is none. Parses at every call. */

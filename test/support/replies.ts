@@ -84,8 +84,8 @@ export interface SinkOptions {
   readonly shows?: boolean;
   /** Thrown by `conclude`. */
   readonly refuses?: Refusal;
-  /** Whether events that are no JSON object are dropped. */
-  readonly objectsOnly?: boolean;
+  /** How much is looked at to drop events that are no JSON object. */
+  readonly objectCheck?: Sink['objectCheck'];
 }
 
 /** What a sink was given, one line for each call. */
@@ -96,7 +96,7 @@ export class RecordingSink implements Sink {
   readonly wants: ReadonlySet<string>;
   readonly drops: ReadonlySet<string>;
   readonly collects: boolean;
-  readonly objectsOnly: boolean;
+  readonly objectCheck: Sink['objectCheck'];
   /** Set to false: the client is slow. */
   ready = true;
   resume: () => void = () => undefined;
@@ -107,7 +107,7 @@ export class RecordingSink implements Sink {
     this.wants = new Set(options.wants);
     this.drops = new Set(options.drops);
     this.collects = options.shows === false;
-    this.objectsOnly = options.objectsOnly ?? false;
+    this.objectCheck = options.objectCheck ?? 'none';
     this.#options = options;
   }
 

@@ -12,7 +12,7 @@ export class CollectSink implements Sink {
   readonly wants = TERMINAL_TYPES;
   readonly drops = LIFECYCLE;
   readonly collects = true;
-  readonly objectsOnly = false;
+  readonly objectCheck = 'braces';
   readonly shown = false;
   readonly #turn: LiveTurn;
   readonly #client: Client;

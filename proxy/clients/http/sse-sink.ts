@@ -16,7 +16,7 @@ export class SseSink implements Sink {
   readonly wants: ReadonlySet<string> = NOTHING;
   readonly drops: ReadonlySet<string> = NOTHING;
   readonly collects = false;
-  readonly objectsOnly = false;
+  readonly objectCheck: Sink['objectCheck'] = 'none';
   protected readonly response: ServerResponse;
   /** Whether the answer is chunked; its chunks are framed here. */
   #chunked = false;

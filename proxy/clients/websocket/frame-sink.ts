@@ -16,7 +16,7 @@ export class FrameSink implements Sink {
   readonly wants: Pick<ReadonlySet<string>, 'has'> = ERROR;
   readonly drops = NOTHING;
   readonly collects = false;
-  readonly objectsOnly: boolean = false;
+  readonly objectCheck: Sink['objectCheck'] = 'none';
   readonly #output: TurnOutput;
 
   constructor(output: TurnOutput) {

@@ -10,7 +10,7 @@ const EVERYTHING = { has: () => true };
 
 export class PublicFrameSink extends FrameSink {
   override readonly wants = EVERYTHING;
-  override readonly objectsOnly = true;
+  override readonly objectCheck = 'parse';
   readonly #lane: string | undefined;
   #next = 0;
 
