@@ -32,7 +32,7 @@ export class EventReply implements EventReader {
   #end: ReplyEnd | undefined;
   readonly #relay: EventRelay;
   readonly #flow: OutputFlow;
-  #cancelTimer: () => void;
+  #cancelTimer: () => void = () => undefined;
 
   constructor(head: Head, sink: Sink, context: ReplyContext) {
     const { turn } = context;
@@ -45,7 +45,8 @@ export class EventReply implements EventReader {
     this.#flow = new OutputFlow(sink, { sending: context.sending, guarded: (work) => this.#guarded(work) });
     // The object itself, not a function that asks it: with a function V8's minor collections keep every turn and take ten times as long.
     if (turn.client === 'websocket') head.held = this.#held;
-    this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
+    // A client that gets one answer waits for all of it: until then an account's refusal can go to another one.
+    if (!sink.collects) this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
   }
 
   /** Whether anything reached the client that cannot be taken back. */

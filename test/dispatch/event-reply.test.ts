@@ -121,6 +121,13 @@ describe('commit', () => {
     assert.deepEqual(sink.calls.slice(3), ['raw response.in_progress', 'flush']);
   });
 
+  test('does not come after hold_ms where the client waits for one answer: it has seen nothing', async () => {
+    const { wire, sink, context, clock } = await scene({ timeouts: { hold_ms: 7_000 }, sink: { shows: false } });
+    await wire.read(CREATED);
+    await clock.advance(60_000);
+    assert.deepEqual([sink.calls, context.commits, clock.pending], [[], 0, 0]);
+  });
+
   test('comes with a head of more than a megabyte', async () => {
     const { wire, sink } = await scene();
     const large = sse('response.created', { response: { instructions: 'x'.repeat(600_000) } });

@@ -218,6 +218,13 @@ describe('public streams', () => {
     assert.deepEqual([row?.outcome, row?.code], ['completed', null]);
   });
 
+  test('give an error behind visible output its number where the provider stated none [Q2] [F1.8]', async () => {
+    gate.upstream.next('north', replyEvents([created(0), delta(1), { type: 'error', code: 'server_error', message: 'late' }]));
+    const { text } = await gate.send(PUBLIC, { body: TURN });
+    assert.deepEqual(typesOf(text), ['response.created', 'response.output_text.delta', 'error']);
+    assert.deepEqual(numbersOf(text), [0, 1, 2]);
+  });
+
   test('that begin anywhere continue from there, and those without any number begin at 0 [F1.8]', async () => {
     gate.upstream.next('north', replyEvents([created(41), delta(42)]));
     assert.deepEqual(numbersOf((await gate.send(PUBLIC, { body: TURN })).text), [41, 42, 43]);
@@ -331,6 +338,23 @@ describe('collected public answers', () => {
     assert.deepEqual([sent.stream, sent.store], [true, false]);
     const row = (await gate.rows()).at(-1);
     assert.deepEqual([row?.input_tokens, row?.output_tokens], [json.usage.input_tokens, json.usage.output_tokens]);
+  });
+
+  test('[Q6] wait past hold_ms: a refusal that comes late, before any output, goes to another account', async () => {
+    await using slow = await startGateway({
+      config: (draft) => {
+        draft.timeouts.hold_ms = 20;
+      },
+    });
+    for (const [path, body] of [
+      [PUBLIC, turn],
+      ['/v1/chat/completions', { model: 'model-a', messages: [{ role: 'user', content: 'hello' }] }],
+    ] as const) {
+      slow.heal();
+      slow.upstream.next('north', 'refuse inside rate_limit_exceeded + pace 60ms');
+      assert.equal((await slow.send(path, { body })).status, 200);
+    }
+    assert.deepEqual([slow.upstream.turns('south').length, slow.count('hold_expired')], [2, 0]);
   });
 
   test('of a provider that answers JSON all the same are that JSON, under the exposed model id [D2]', async () => {

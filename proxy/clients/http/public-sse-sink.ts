@@ -37,7 +37,10 @@ export class PublicSseSink extends KeepaliveSseSink {
 
   override event(event: Event): void {
     const { data } = event;
-    if (this.#next !== undefined && 'sequence_number' in data) {
+    // A provider may state no number of an error. Here it has one (Q2).
+    const isError = event.type === 'error';
+    if (isError && data.sequence_number === undefined) this.renumber();
+    if (this.#next !== undefined && (isError || 'sequence_number' in data)) {
       super.event({ type: event.type, data: { ...data, sequence_number: this.#next++ } });
       return;
     }
