@@ -3,7 +3,7 @@ import { type CarrierFailure, carrierFailure, inBandFailure } from '../turn/fail
 import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
 import { isList, isObject, type Json, type JsonObject } from '../turn/json.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
-import { endOf, type ReplyEnd } from '../turn/terminal-event.ts';
+import { endOf, isCancellation, type ReplyEnd } from '../turn/terminal-event.ts';
 import type { EventReader } from '../upstream/carrier.ts';
 import { type CheckedReply, settleChecked } from './checked-answer.ts';
 import { LINGER_MS } from './reply-context.ts';
@@ -45,6 +45,11 @@ export class CollectedReply implements EventReader {
     if (event.type === '') this.memory.allow(PARSED_COPIES * event.length);
     event.completeType();
     const { observers, counters } = this.#reply.context;
+    if (isCancellation(event.type)) {
+      this.#reply.context.sending().abort();
+      this.#judge();
+      return;
+    }
     const observed = observers.wants(event.type);
     const end = endOf(event.type);
     if (!observed && end === undefined && event.type !== ITEM_DONE) return;

@@ -1,10 +1,10 @@
 // A reply of events: held until it shows something, then relayed to its client's sink, then ended as its account or client ended it.
-import { type CarrierFailure, carrierFailure } from '../turn/failure.ts';
+import { type CarrierFailure, carrierFailure, inBandFailure } from '../turn/failure.ts';
 import { type HeldBytes, TooMuchHeld } from '../turn/held-bytes.ts';
 import type { JsonObject } from '../turn/json.ts';
 import { Refusal, refusalOf } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
-import { endOf, type ReplyEnd } from '../turn/terminal-event.ts';
+import { endOf, isCancellation, type ReplyEnd } from '../turn/terminal-event.ts';
 import type { Head, OutcomeKind } from '../turn/turn.ts';
 import type { EventReader } from '../upstream/carrier.ts';
 import type { Sink } from './client.ts';
@@ -104,6 +104,10 @@ export class EventReply implements EventReader {
       this.fail('malformed');
       return;
     }
+    if (isCancellation(event.type) && this.#end === undefined) {
+      this.#cancelled(event, data);
+      return;
+    }
     const end = endOf(event.type);
     if (this.#state === 'held') {
       if (end === undefined && (this.#sink.drops.has(event.type) || this.#held.hold(event, data))) return;
@@ -132,6 +136,20 @@ export class EventReply implements EventReader {
     this.#head.refuses = true;
     this.#commit();
     this.#relay.event(event, data, { shown, replacement: refusal.replacement });
+  }
+
+  /** Nothing more will come, whether the account ends the connection or not. */
+  #cancelled(event: ReplyEvent, data: JsonObject | undefined): void {
+    const { turn, sending } = this.#context;
+    sending().abort();
+    const failure = inBandFailure({}, turn.now());
+    if (this.#state === 'held') {
+      this.#settle({ kind: 'failed', failure });
+      return;
+    }
+    // Where the reply ends with an error of ours, that says all.
+    if (turn.surface.brokenReply === 'cut') this.#relay.event(event, data);
+    this.#finish('cut', 'close', failure);
   }
 
   #holdExpired(): void {

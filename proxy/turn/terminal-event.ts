@@ -16,4 +16,10 @@ export function endOf(type: string): ReplyEnd | undefined {
   return Object.hasOwn(TERMINAL, type) ? TERMINAL[type as keyof typeof TERMINAL] : undefined;
 }
 
+/**
+ * Whether the provider says that it cancelled the response, which no request of this gateway asks for. Clients know no such event: to them
+ * a reply that ends so broke off.
+ */
+export const isCancellation = (type: string): boolean => type === 'response.cancelled' || type === 'response.canceled';
+
 export const TERMINAL_TYPES: ReadonlySet<string> = new Set(Object.keys(TERMINAL));
