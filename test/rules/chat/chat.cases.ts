@@ -81,13 +81,29 @@ export const CHAT_PARAMETERS: readonly Case[] = [
   ),
   sends('Q24', 'parallel_tool_calls goes on', { parallel_tool_calls: false }, {}),
   sends('Q24', 'unknown parameters go on', { prompt_cache_retention: '24h', novel: { n: 2 } }, {}),
-  sends('Q24', 'max_tokens', { max_tokens: 7 }, { max_tokens: undefined, max_output_tokens: 7 }),
-  sends('Q24', 'max_completion_tokens', { max_completion_tokens: 7 }, { max_completion_tokens: undefined, max_output_tokens: 7 }),
+  sends('Q24', 'max_tokens', { max_tokens: 70 }, { max_tokens: undefined, max_output_tokens: 70 }),
+  sends('Q24', 'max_completion_tokens', { max_completion_tokens: 70 }, { max_completion_tokens: undefined, max_output_tokens: 70 }),
   sends(
     'Q24',
     'the newer of both caps',
-    { max_completion_tokens: 7, max_tokens: 9 },
-    { max_completion_tokens: undefined, max_tokens: undefined, max_output_tokens: 7 },
+    { max_completion_tokens: 70, max_tokens: 90 },
+    { max_completion_tokens: undefined, max_tokens: undefined, max_output_tokens: 70 },
+  ),
+  ...[
+    [1, 16],
+    [15, 16],
+    [16, 16],
+    // The provider refuses these.
+    [0, 0],
+    [-1, -1],
+    ['7', '7'],
+  ].map(([cap = null, sent = null]) =>
+    sends(
+      'Q24',
+      `a cap of ${JSON.stringify(cap)} is one that Responses takes`,
+      { max_tokens: cap },
+      { max_tokens: undefined, max_output_tokens: sent },
+    ),
   ),
   sends('F4.3', 'reasoning_effort', { reasoning_effort: 'high' }, { reasoning_effort: undefined, reasoning: { effort: 'high' } }),
   sends('F4.7', 'reasoning_effort minimal', { reasoning_effort: 'minimal' }, { reasoning_effort: undefined, reasoning: { effort: 'low' } }),
