@@ -1,7 +1,8 @@
 // The surface of Chat Completions: addressed like the compatible surface, with completions of its own in answers and streams (D4, A8).
 import { chatCompletion } from './chat-completion.ts';
+import { inChatWords } from './chat-error.ts';
 import type { Failure } from './failure.ts';
-import { publicSurface } from './public-surface.ts';
+import { publicRefusalEvent, publicSurface } from './public-surface.ts';
 import { publicError, publicFailure } from './sanitise.ts';
 import type { Surface } from './surface.ts';
 
@@ -13,11 +14,17 @@ export const chatSurface: Surface = {
 
   /** With the error as the stream's error chunk has it (F1.9); rules read the rest. */
   failureEvent(data, failure, known) {
+    const stated = inChatWords(failure.error);
     const resets = failure.resetsAt === undefined ? {} : { resets_at: failure.resetsAt };
-    const error = { ...publicError(failure.error, known), type: errorType(failure), ...resets };
-    return { ...publicFailure(data, failure.error, known), error };
+    const error = { ...publicError(stated, known), type: errorType(failure), ...resets };
+    return { ...publicFailure(data, stated, known), error };
   },
+
+  refusalEvent: (failure, collected, known) => publicRefusalEvent(inChat(failure), collected, known),
+  refusalOf: (failure, options, known) => publicSurface.refusalOf(inChat(failure), options, known),
 };
+
+const inChat = (failure: Failure): Failure => ({ ...failure, error: inChatWords(failure.error) });
 
 /** The type that the same refusal has in an answer that is not streamed (Q3, Q17). */
 function errorType({ cause }: Failure): string {

@@ -1,18 +1,25 @@
 // The compatible surface of Responses: SDK clients, which get errors in the shape of the error table alone (Q1, Q3).
 import { loggedCode } from './error-codes.ts';
 import type { ProviderError } from './error-statement.ts';
-import { blamesAccount } from './failure.ts';
+import { blamesAccount, type Failure } from './failure.ts';
 import { publicAnswerHeaders, publicRequestHeaders } from './headers.ts';
 import { asList } from './json.ts';
 import { errorEvent, Refusal, RelayedRefusal } from './refusal.ts';
-import { publicError, publicFailure } from './sanitise.ts';
+import { type Confidential, publicError, publicFailure } from './sanitise.ts';
 import type { Surface } from './surface.ts';
+import type { Event } from './turn.ts';
 
 /** Statuses of a provider that mean the same to an SDK. */
 const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409, 413, 422]);
 
 /** In place of an error that blames the account. */
 const UPSTREAM_ERROR: ProviderError = new Refusal('upstream_error').error;
+
+/** The first and only event of a stream that is refused, with the type that the same refusal has in a collected answer. */
+export function publicRefusalEvent({ error }: Failure, { error: { type, resets_at } }: Refusal, known: Confidential): Event {
+  const shown = { ...publicError(error, known), type, ...(resets_at === undefined ? {} : { resets_at }) };
+  return { type: 'error', data: errorEvent(shown, 0) };
+}
 
 export const publicSurface: Surface = {
   name: 'public',
@@ -29,10 +36,7 @@ export const publicSurface: Surface = {
     return publicFailure(data, blamesAccount(failure) ? UPSTREAM_ERROR : failure.error, known);
   },
 
-  refusalEvent({ error }, { error: { type, resets_at } }, known) {
-    const shown = { ...publicError(error, known), type, ...(resets_at === undefined ? {} : { resets_at }) };
-    return { type: 'error', data: errorEvent(shown, 0) };
-  },
+  refusalEvent: publicRefusalEvent,
 
   wholeAnswerEvents(response) {
     const finished = asList(response.output).map((item, output_index) => ({ type: 'response.output_item.done', output_index, item }));

@@ -123,8 +123,8 @@ const REPLIES: readonly Same[] = [
   { what: 'an answer that is cut short', body: ask('say: hello\nstop short'), message: { content: 'hello' }, reason: 'length' },
   {
     what: 'an answer that reached its cap',
-    body: ask('write 50 words', { max_completion_tokens: 2 }),
-    message: { content: 'north so' },
+    body: ask('write 50 words', { max_completion_tokens: 16 }),
+    message: { content: 'north south wind rain stage curtain light voice again slowly nor' },
     reason: 'length',
   },
   { what: 'an answer that was filtered', body: ask('say: hello\nstop filtered'), message: { content: 'hello' }, reason: 'content_filter' },
@@ -301,6 +301,38 @@ describe('an answer', () => {
       assert.deepEqual(Object.keys(reply.json.error).slice(0, 4), ['message', 'type', 'code', 'param']);
     });
   }
+});
+
+test('[Q24] a provider’s error names the members of Chat, collected and streamed', async () => {
+  gate.upstream.always('north', {
+    kind: 'reply',
+    status: 400,
+    body: {
+      json: {
+        error: {
+          message: "Invalid 'text.format.schema'.",
+          type: 'invalid_request_error',
+          code: 'invalid_value',
+          param: 'text.format.schema',
+        },
+      },
+    },
+  });
+  const at = 'response_format.json_schema.schema';
+  const { status, json } = await collected(ask('hi'));
+  assert.deepEqual([status, json.error.param, json.error.message], [400, at, `Invalid '${at}'.`]);
+  assert.equal((await streamed(ask('hi'))).json.error.param, at);
+});
+
+test('[CR1] a cap that is raised to what providers take stays within the key’s policy', async () => {
+  await using capped = await startGateway({
+    config: (draft) => {
+      draft.keys[0].output_tokens = { max: 10 };
+    },
+  });
+  assert.equal((await capped.send(CHAT, { body: ask('hi', { max_tokens: 1 }) })).status, 200);
+  const [turn] = capped.upstream.turns();
+  assert.equal((turn?.json as JsonObject | undefined)?.max_output_tokens, 10);
 });
 
 const created = { type: 'response.created', sequence_number: 0, response: { id: 'resp_1', status: 'in_progress' } };
@@ -492,7 +524,7 @@ describe('a stream that fails', () => {
       for (const before of [[], [created, running]]) {
         gate.upstream.next('north', replyEvents([...before, refusal]));
         const { status, text } = await streamed(ask('hi'));
-        const param = refusal.type === 'error' ? 'input' : null;
+        const param = refusal.type === 'error' ? 'messages' : null;
         const error = { message: 'no', type: 'invalid_request_error', code: 'invalid_prompt', param };
         assert.equal(text, `data: ${JSON.stringify({ error })}\n\n`);
         const row = (await gate.rows()).at(-1);
@@ -505,7 +537,12 @@ describe('a stream that fails', () => {
       assert.equal(chunks.length, 3);
       assert.equal(reasonOf(chunks), null);
       assert.deepEqual(chunks.at(-1), {
-        error: { message: 'no', type: 'invalid_request_error', code: 'invalid_prompt', param: refusal.type === 'error' ? 'input' : null },
+        error: {
+          message: 'no',
+          type: 'invalid_request_error',
+          code: 'invalid_prompt',
+          param: refusal.type === 'error' ? 'messages' : null,
+        },
       });
     });
   }
