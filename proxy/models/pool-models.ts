@@ -40,6 +40,11 @@ export class PoolModels {
     return model && !model.suppressed ? model.availability(this.#health).view : undefined;
   }
 
+  /** False for a turn of an earlier configuration, and until the catalogs follow a new one: what the Pool has may be unknown here. */
+  get hasAllAccounts(): boolean {
+    return this.#pool.assignments.every(({ account }) => this.#catalog.get(account) !== undefined);
+  }
+
   presence(id: string): Presence {
     const model = this.#current().get(id);
     if (!model) return this.#suppresses(id) ? 'suppressed' : 'absent';

@@ -43,7 +43,8 @@ const started = async (accounts: readonly AccountConfig[], answers: Readonly<Rec
   for (const [id, answer] of Object.entries(answers)) all.answers.set(id, answer);
   await all.catalog.start(accounts);
   await all.catalog.whenReady;
-  return all;
+  const assignments = all.pool.assignments.filter(({ account: id }) => accounts.some((one) => one.id === id));
+  return { ...all, pool: { ...all.pool, assignments } };
 };
 
 test('at the start every visible account is read once, and readiness waits for the refresh', async () => {
@@ -328,6 +329,19 @@ test('a model that only accounts outside the Pool list is unknown to the Pool', 
   const { directory, pool } = await started([account('a'), account('other')], { a: good('model-a'), other: good('model-o') });
   assert.equal(await directory.find(pool, 'model-o'), undefined);
   assert.equal(directory.presence(pool, 'model-o'), 'absent');
+});
+
+test('a model that no account lists is not unknown to a turn of an earlier configuration, one of whose accounts is gone', async () => {
+  const { directory, pool, catalog, answers, reads } = await started([account('a'), account('b')], {
+    a: good('model-a'),
+    b: good('model-b'),
+  });
+  answers.set('c', good('model-c'));
+  await catalog.reload([account('a'), account('c')]);
+  assert.equal((await directory.find(pool, 'model-a'))?.id, 'model-a');
+  const before = reads.length;
+  assert.throws(() => directory.find(pool, 'model-b'), { code: 'no_eligible_account', headers: { 'retry-after': '1' } });
+  assert.equal(reads.length, before);
 });
 
 test('a turn with an earlier configuration keeps its Pool', async () => {

@@ -233,6 +233,31 @@ for (const [what, headers] of [
   });
 }
 
+test('[ER1] a turn that was still sending its body when all accounts were replaced may come back, and finds the new ones', async () => {
+  await using gate = await startGateway();
+  await using elsewhere = await startUpstream({ accounts: ['east', 'west'] });
+  for (const { path, body } of [
+    { path: '/v1/responses', body: { model: 'model-a', input: 'hello' } },
+    { path: '/v1/images/generations', body: { model: 'image-model', prompt: 'hello' } },
+  ]) {
+    using client = await RawClient.connect(gate.url);
+    const request = postOf(path, body);
+    const requests = gate.count('requests');
+    client.write(request.slice(0, -10));
+    await until('the turn to begin', () => (gate.count('requests') === requests + 1 ? true : undefined));
+    await gate.reconfigure((draft) => {
+      const id = draft.accounts[0].id === 'east' ? 'west' : 'east';
+      draft.accounts = [{ id, base_url: elsewhere.urlOf(id), credential: { bearer: { env: `BEARER_${id.toUpperCase()}` } } }];
+      draft.pools[0].assignments = [{ account: id }];
+      draft.pools[0].image_host_model = 'model-a';
+    });
+    client.write(request.slice(-10));
+    const { status, headers, json } = await client.answer();
+    assert.deepEqual([status, json.error.code, headers['retry-after']], [503, 'no_eligible_account', '1']);
+  }
+  assert.equal((await gate.send('/v1/responses', { body: TURN })).status, 200);
+});
+
 test('a stop while a reload waits for a new rehearsal account ends in order', async () => {
   const gate = await startGateway();
   const reloading = gate.reconfigure((draft) => {
