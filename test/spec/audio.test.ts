@@ -1,5 +1,6 @@
 // Transcription: multipart that streams through both routes, its fields, its models, and uploads that break off (C3, D9, D11, Q23).
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -318,7 +319,7 @@ describe('what is refused', () => {
       },
     });
     own.upstream.clear();
-    const large = formOf([model, file(Buffer.alloc(1_000_000))]);
+    const large = formOf([model, file(Buffer.alloc(2_000_000))]);
     const stated = await own.send(PUBLIC, { body: large, headers: { 'content-type': FORM_TYPE } });
     assert.deepEqual([stated.status, stated.json.error.code], [413, 'request_too_large']);
     assert.deepEqual(own.upstream.requests(), []);
@@ -329,6 +330,26 @@ describe('what is refused', () => {
     assert.deepEqual([status, json.error.code], [413, 'request_too_large']);
     assert.equal(own.count('bodies_too_large'), 2);
   });
+});
+
+test('[Q23] [LI3] limits.upload_bytes counts the file alone: one of that size passes beside fields of any size, and one byte more does not', async () => {
+  await using own = await startGateway({
+    config: (draft) => {
+      draft.limits = { upload_bytes: 1_000_000 };
+    },
+  });
+  const fields = [model, field('prompt', 'a'.repeat(60_000))];
+  for (const encode of [(form: Buffer) => form, gzipSync]) {
+    const coding: Record<string, string> = encode === gzipSync ? { 'content-encoding': 'gzip' } : {};
+    const send = (size: number) => {
+      const body = encode(formOf([...fields, file(randomBytes(size))]));
+      return own.send(PUBLIC, { body, headers: { 'content-type': FORM_TYPE, ...coding } });
+    };
+    const { status, text } = await send(1_000_000);
+    assert.equal(status, 200, text);
+    const larger = await send(1_000_001);
+    assert.deepEqual([larger.status, larger.json.error.code], [413, 'request_too_large']);
+  }
 });
 
 describe('what goes wrong at the account', () => {

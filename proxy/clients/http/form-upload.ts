@@ -20,7 +20,7 @@ export interface FormUploadOptions {
   /** The decoder of a compressed body, and how much of it a byte may become. */
   readonly decoder: Transform | undefined;
   readonly expansionRatio: number;
-  /** Most bytes of the body, decoded. */
+  /** Most bytes of a file. */
   readonly bytes: number;
   /** Longest silence of the client; the time in which the account reads nothing does not count. */
   readonly idleMs: number;
@@ -32,6 +32,9 @@ export interface FormUploadOptions {
 const MAX_FIELD_BYTES = 65_536;
 const MAX_FIELDS_BYTES = 262_144;
 const MAX_PARTS = 1_024;
+
+/** Room in the body beside its file: for the fields, the headers of all parts and their delimiters. */
+export const FORM_ROOM_BYTES = 524_288;
 
 export class FormUpload implements HeldUpload {
   readonly #request: IncomingMessage;
@@ -58,7 +61,13 @@ export class FormUpload implements HeldUpload {
     this.#idle = setTimeout(() => this.#silent(), options.idleMs);
     this.#parser = new Busboy({
       headers: { 'content-type': `multipart/form-data; boundary="${options.boundary}"` },
-      limits: { parts: MAX_PARTS, fieldSize: MAX_FIELD_BYTES, headerSize: MAX_PART_HEADER_BYTES, headerPairs: MAX_PART_HEADERS },
+      limits: {
+        parts: MAX_PARTS,
+        fieldSize: MAX_FIELD_BYTES,
+        fileSize: options.bytes,
+        headerSize: MAX_PART_HEADER_BYTES,
+        headerPairs: MAX_PART_HEADERS,
+      },
     });
     options.meter.add(this);
     this.#listen();
@@ -128,7 +137,7 @@ export class FormUpload implements HeldUpload {
     });
     parser.on('file', (name: string | undefined, stream: Readable, filename: string | undefined, _encoding, mediaType: string) => {
       // A part that breaks off fails the parser as well.
-      stream.on('error', () => undefined);
+      stream.on('error', () => undefined).on('limit', () => this.#refuse(this.#tooLarge()));
       this.#guarded(() => this.#part({ kind: 'file', name: name ?? '', filename, mediaType }, stream));
     });
     parser.on('partsLimit', () => this.#refuse(this.#tooLarge()));
@@ -147,7 +156,7 @@ export class FormUpload implements HeldUpload {
     this.#options.meter.sample(this.heldBytes);
     const { bytes, decoder, expansionRatio } = this.#options;
     const isBomb = decoder && this.#passed > RATIO_FREE_BYTES && this.#passed > this.#arrived * expansionRatio;
-    if (this.#passed > bytes || isBomb) throw this.#tooLarge();
+    if (this.#passed > bytes + FORM_ROOM_BYTES || isBomb) throw this.#tooLarge();
   }
 
   /** @param stream the bytes of a file */

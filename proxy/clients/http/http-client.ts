@@ -16,7 +16,7 @@ import { ChatSseSink } from './chat-sse-sink.ts';
 import { CollectSink } from './collect-sink.ts';
 import { askForBody } from './expect-continue.ts';
 import { bodyOfForm } from './form-body.ts';
-import { FormUpload } from './form-upload.ts';
+import { FORM_ROOM_BYTES, FormUpload } from './form-upload.ts';
 import { parseBody } from './json-body.ts';
 import { boundaryOf, readForm } from './multipart-form.ts';
 import { pipeAnswer } from './piped-answer.ts';
@@ -128,7 +128,7 @@ export class HttpClient implements TurnClient {
     const { limits, timeouts } = this.#turn;
     const boundary = boundaryOf(request.headers['content-type']);
     const decoder = decoderOf(request);
-    if (Number(request.headers['content-length'] ?? 0) > limits.upload_bytes) {
+    if (Number(request.headers['content-length'] ?? 0) > limits.upload_bytes + FORM_ROOM_BYTES) {
       this.#counters.add('bodies_too_large');
       throw new Refusal('request_too_large');
     }
