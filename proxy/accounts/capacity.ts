@@ -59,6 +59,7 @@ export class Capacity {
   readonly #sources: Sources;
   readonly #clock: Clock;
   readonly #loaded: () => LoadedConfig;
+  #pools: ReadonlyMap<string, PoolConfig> = new Map();
 
   constructor(options: CapacityOptions) {
     const { clock, counters, log, store, loaded, catalog, models, upstream, quota = UNKNOWN_QUOTA, exclusive, shared } = options;
@@ -68,6 +69,7 @@ export class Capacity {
     this.#credentials = new RefusedCredentials(store.credentials, now);
     this.#clock = clock;
     const sources = new Sources({
+      current: (pool) => this.#pools.get(pool.id) ?? pool,
       candidates: (pool, model) => models().candidates(pool, model),
       serves: (pool, model, account) => models().serves(pool, model, account),
       account: (id) => loaded().config.accounts.find((account) => account.id === id),
@@ -134,7 +136,8 @@ export class Capacity {
   }
 
   #configure(): void {
-    const { accounts, admission } = this.#loaded().config;
+    const { accounts, admission, pools } = this.#loaded().config;
+    this.#pools = new Map(pools.map((pool) => [pool.id, pool]));
     this.selection.configure(accounts);
     this.admission.configure(admission);
   }

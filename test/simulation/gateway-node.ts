@@ -101,7 +101,12 @@ export class GatewayNode {
     const counters = new Counters();
     const candidates = { preferred: accounts.map(({ id }) => id), overflow: [] };
     const byId = new Map(accounts.map((account) => [account.id, account]));
-    const sources = new Sources({ candidates: () => candidates, serves: () => true, account: (id) => byId.get(id) });
+    const sources = new Sources({
+      current: (pool) => pool,
+      candidates: () => candidates,
+      serves: () => true,
+      account: (id) => byId.get(id),
+    });
     this.states = new AccountStates(shared?.rows ?? NO_STORE, now, { shared: shared !== undefined });
     const { states } = this;
     const quota = new Quota({

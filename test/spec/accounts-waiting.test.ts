@@ -114,3 +114,37 @@ test('[F8.3] turns with one prompt-cache key stay at one account, whatever the s
   });
   assert.equal(await where(NATIVE, 'one'), 4);
 });
+
+for (const { paused, waits } of [
+  { paused: ['north'], waits: 'goes to the account that is left' },
+  { paused: ['north', 'south'], waits: 'is refused' },
+] as const) {
+  test(`[UA1] a turn that waits while ${paused.join(' and ')} is paused by hand ${waits}`, async () => {
+    await using gate = await startGateway({
+      config: (draft) => {
+        for (const account of draft.accounts) account.max_concurrent = 1;
+      },
+    });
+    for (const account of ['north', 'south']) gate.upstream.next(account, 'stall before headers');
+    const running = [turn(gate), turn(gate)];
+    await Promise.all([gate.upstream.stalled('north'), gate.upstream.stalled('south')]);
+    const third = turn(gate);
+    await waiting(gate, 1);
+    await gate.reconfigure((draft) => {
+      for (const account of draft.accounts) account.paused = paused.includes(account.id as never);
+    });
+    gate.upstream.release('north');
+    assert.equal((await running[0])?.status, 200, 'a running turn ends as it would have');
+    if (paused.length === 2) {
+      const refused = await third;
+      assert.deepEqual([refused.status, refused.json.error.code], [503, 'no_eligible_account']);
+    }
+    gate.upstream.release('south');
+    if (paused.length === 1) assert.equal((await third).status, 200);
+    assert.equal((await running[1])?.status, 200);
+    assert.deepEqual(
+      gate.upstream.turns().map(({ account }) => account),
+      ['north', 'south', ...(paused.length === 1 ? ['south'] : [])],
+    );
+  });
+}

@@ -1,4 +1,5 @@
 // The accounts that a turn of a Pool may go to: the sources of its model, or all accounts of the Pool for routes without a model.
+// The Pool of now decides: a turn that waits or fails over does not go to an account that was paused or taken from the Pool meanwhile.
 
 import type { Candidates } from '../../models/pool-model.ts';
 import type { AccountConfig, PoolConfig } from '../../turn/settings.ts';
@@ -6,6 +7,8 @@ import type { Alternatives } from '../health/account-health.ts';
 import { isModelless, modelOf } from './demand.ts';
 
 export interface SourcesOptions {
+  /** The Pool in the configuration of now; the same one where it was removed. */
+  readonly current: (pool: PoolConfig) => PoolConfig;
   /** `ModelDirectory.candidates`: the same object while its content is the same. */
   readonly candidates: (pool: PoolConfig, model: string) => Candidates;
   /** Whether the account is a configured source of the model, whatever its window: pins may leave the cohort (Q12). */
@@ -22,13 +25,15 @@ export class Sources {
   }
 
   candidates(pool: PoolConfig, scope: string): Candidates {
-    return isModelless(scope) ? this.#allAccounts(pool) : this.#options.candidates(pool, modelOf(scope));
+    const current = this.#options.current(pool);
+    return isModelless(scope) ? this.#allAccounts(current) : this.#options.candidates(current, modelOf(scope));
   }
 
   /** Whether a pinned turn may go there. */
   serves(pool: PoolConfig, scope: string, account: string): boolean {
-    if (isModelless(scope)) return this.#allAccounts(pool).preferred.includes(account);
-    return this.#options.serves(pool, modelOf(scope), account);
+    const current = this.#options.current(pool);
+    if (isModelless(scope)) return this.#allAccounts(current).preferred.includes(account);
+    return this.#options.serves(current, modelOf(scope), account);
   }
 
   #allAccounts(pool: PoolConfig): Candidates {

@@ -118,6 +118,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
     admission,
     upstream: (id) => ({ baseUrl: accounts.find((one) => one.id === id)?.base_url, lease() {}, release() {} }) as Upstream,
     sources: new Sources({
+      current: (of) => of,
       candidates: () => shown.candidates,
       serves: (_pool, _model, id) => ids.includes(id),
       account: (id) => accounts.find((one) => one.id === id),
