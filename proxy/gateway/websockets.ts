@@ -120,7 +120,8 @@ export class Websockets {
     const generation = this.#options.generation();
     for (const [connection, upgrade] of this.#open) {
       const reason = upgrade.unusableIn(generation);
-      if (reason !== undefined) connection.closeAfterTurn(CLOSE.policy, reason);
+      if (reason === undefined) connection.keepOpen();
+      else connection.closeAfterTurn(CLOSE.policy, reason);
     }
   }
 

@@ -233,6 +233,21 @@ for (const path of SOCKETS) {
     assert.equal((await busy.closed).code, 1008);
   });
 
+  test(`[Q28] a key that is paused and resumed during a turn of ${path} keeps its websocket`, async () => {
+    await using gate = await started();
+    gate.upstream.next('north', 'stall after 3 events');
+    using busy = await connect(gate, path);
+    busy.send({ type: 'response.create', ...frameOf('hi') });
+    await gate.upstream.stalled('north');
+    for (const status of ['paused', 'active'])
+      await gate.reconfigure((draft) => {
+        draft.keys[0].status = status;
+      });
+    gate.upstream.release('north');
+    assert.equal(typesOf(await busy.rest()).at(-1), 'response.completed');
+    assert.equal(typesOf(await busy.turn(frameOf('again'))).at(-1), 'response.completed');
+  });
+
   for (const [what, routes] of [
     ['is taken out of the table', []],
     ['is marked unsupported', [{ WS: path, status: 'unsupported' }]],

@@ -130,6 +130,11 @@ export class WebsocketConnection {
     else this.#ending ??= { code, reason };
   }
 
+  /** Its key or endpoint can be used again before the running turn has ended: the connection goes on. */
+  keepOpen(): void {
+    if (this.#running && this.#ending?.code === CLOSE.policy) this.#ending = undefined;
+  }
+
   /** Whether another node forwards it here: it has chosen this one for its session. */
   get isFromNode(): boolean {
     return this.#options.read !== undefined;
