@@ -33,6 +33,8 @@ const LEASE_MS = 30_000;
 const RENEW_MS = 5_000;
 /** While the store cannot be reached, or another process has the name. */
 const RETRY_MS = 1_000;
+/** While a node that stops frees its name. */
+const LEAVE_RETRY_MS = 100;
 /** An answer that the store could not be reached says nothing any more after this time. */
 const UNREACHABLE_MS = RENEW_MS + RETRY_MS;
 const LEAVE_MS = 2_000;
@@ -138,17 +140,29 @@ export class Membership {
     }
   }
 
-  /** Ends the lease. */
+  /** Ends the lease. Tried for a while: where the store comes back at this moment, the next process with this name need not wait. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
-    const { nodes, clock } = this.#options;
-    if (this.token !== undefined)
-      await withDeadline(
-        nodes.leave(this.token).catch(() => undefined),
-        clock,
-        LEAVE_MS,
-      );
+    const { clock } = this.#options;
+    await withDeadline(this.#leave(clock.now() + LEAVE_MS), clock, LEAVE_MS);
+  }
+
+  /** @param late no try begins after it; Unix milliseconds */
+  async #leave(late: number): Promise<void> {
+    const { clock, nodes } = this.#options;
+    // What is on its way may still join again: its lease is the one to end.
+    await this.#renewing;
+    await this.#joining;
+    const { token } = this;
+    while (token !== undefined && clock.now() < late) {
+      try {
+        await nodes.leave(token);
+        return;
+      } catch {
+        await new Promise<void>((resolve) => clock.after(LEAVE_RETRY_MS, resolve));
+      }
+    }
   }
 
   #self(): NewNode {
@@ -162,9 +176,10 @@ export class Membership {
   }
 
   /** One at a time. */
-  #renew(): Promise<void> {
+  async #renew(): Promise<void> {
+    if (this.#stopped) return;
     this.#renewing ??= this.#renewNow().finally(() => (this.#renewing = undefined));
-    return this.#renewing;
+    await this.#renewing;
   }
 
   async #renewNow(): Promise<void> {
@@ -188,9 +203,11 @@ export class Membership {
     this.#schedule(renewed ? RENEW_MS : RETRY_MS);
   }
 
-  #rejoin(): Promise<void> {
+  /** Not for a node that stops: it would have its name for the whole time of a lease. */
+  async #rejoin(): Promise<void> {
+    if (this.#stopped) return;
     this.#joining ??= this.#rejoinNow().finally(() => (this.#joining = undefined));
-    return this.#joining;
+    await this.#joining;
   }
 
   async #rejoinNow(): Promise<void> {

@@ -100,6 +100,48 @@ suite('[Q34] a node', () => {
     assert.deepEqual(await world.store.nodes.known(), []);
   });
 
+  test('that stops as the store comes back frees its name', async (context) => {
+    const world = await World.open(context);
+    const node = world.node();
+    await node.start(null);
+    world.isGone = true;
+    const stopped = node.stop();
+    await world.clock.advance(500);
+    world.isGone = false;
+    await world.clock.advance(500);
+    await stopped;
+    assert.deepEqual(await world.store.nodes.known(), []);
+  });
+
+  test('that stops with the store gone waits two seconds, and no longer', async (context) => {
+    const world = await World.open(context);
+    const node = world.node();
+    await node.start(null);
+    world.isGone = true;
+    const stopped = node.stop();
+    await world.clock.advance(2_000);
+    await stopped;
+    await world.clock.advance(1_000);
+    assert.equal(world.clock.pending, 0, 'it does not try for ever');
+  });
+
+  test('whose renewal is on its way as it stops does not have its name again afterwards', async (context) => {
+    const world = await World.open(context);
+    const node = world.node();
+    await node.start(null);
+    const { token } = node;
+    const late = Promise.withResolvers<void>();
+    world.renewals = late.promise;
+    await world.pass(6_000);
+    // Its lease is lost: what it hears of the renewal makes it join again.
+    world.skip(30_000);
+    const lost = node.lost(token as number);
+    const stopped = node.stop();
+    late.resolve();
+    await Promise.all([lost, stopped]);
+    assert.deepEqual(await world.store.nodes.known(), []);
+  });
+
   test('sees the other nodes, and for a day those that died', async (context) => {
     const world = await World.open(context);
     const [a, b] = [world.node('a'), world.node('b')];
