@@ -21,7 +21,7 @@ const SAME_STOP_MS = 500;
 /** Any interval keeps the process alive. */
 const ALIVE_MS = 60_000;
 
-/** Ends the process when the gateway has stopped: with exit code 1 where rows of the store were lost. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
+/** Ends the process when the gateway has stopped: with exit code 1 where rows or settlements were lost. @throws ConfigError, StoreError, or the Error of an address that cannot be listened on */
 export async function serve({ config }: ServeOptions): Promise<void> {
   let serving: Gateway | undefined;
   let reloadWanted = false;

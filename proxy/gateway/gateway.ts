@@ -180,7 +180,7 @@ export class Gateway {
 
   /**
    * Turns readiness off, waits for running turns, cuts the rest after `drain_ms`; then writes and closes everything.
-   * @returns whether all rows are in the store
+   * @returns whether all rows and settlements are in the store
    */
   async close(): Promise<boolean> {
     const { capacity, catalog, changes, continuity, log, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
@@ -189,7 +189,7 @@ export class Gateway {
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);
-    await node?.stop();
+    const lostSettlements = (await node?.stop()) ?? 0;
     for (const part of [catalog, usage, usageRefresh, capacity, changes]) part.stop();
     continuity.flush();
     this.#load.stop();
@@ -197,6 +197,6 @@ export class Gateway {
     await Promise.all([upstreams.destroy(), tokens.close()]);
     const [lost] = await Promise.all([store.close(), this.#admin.close(), this.#metrics.close(), this.#rehearsals.close()]);
     if (lost > 0) log.error('store_rows_lost', { rows: lost });
-    return lost === 0;
+    return lost === 0 && lostSettlements === 0;
   }
 }

@@ -88,11 +88,13 @@ export class NodeServices {
     return nodesStatus({ membership, shares, database: store.database(), settlementsWaiting, digest, now: clock.now() });
   }
 
-  async stop(): Promise<void> {
+  /** @returns how many settlements are lost */
+  async stop(): Promise<number> {
     await this.settlements.close(SETTLE_MS);
     const { waiting } = this.settlements;
     if (waiting > 0) this.#options.log.error('settlements_lost', { settlements: waiting });
     this.shares.stop();
     await this.membership.stop();
+    return waiting;
   }
 }

@@ -241,3 +241,25 @@ test('[Q34] a process without an admin listener that stops while the database is
   const rows = await (await postgres()).query(direct, 'SELECT key_id, requests FROM usage');
   assert.deepEqual(rows, [{ key_id: 'ci', requests: '1' }]);
 });
+
+test('[Q34] a process that could not write its settlements ends with exit code 1, and its log has their number', async (context) => {
+  const upstream = await startUpstream({ strict: false, accounts: [{ id: 'north', credential: bearerOf('north') }] });
+  context.after(() => upstream.close());
+  const store = await freshDatabase();
+  const draft = await draftFor(['north'], upstream, { store });
+  draft.keys[0].limits = { requests_per_day: 100 };
+  await using serving = await ServeProcess.start(draft);
+  const { main } = await serving.addresses();
+  upstream.next('north', 'stall before headers');
+  const running = sendTo(main, NATIVE, { body: turnBody('hi') });
+  await upstream.stalled('north');
+  // All other rows can be written.
+  await (await postgres()).query(store, 'ALTER TABLE key_grants RENAME TO key_grants_taken_away');
+  upstream.release('north');
+  assert.equal((await running).status, 200);
+  serving.signal('SIGTERM');
+  const { code, err } = await serving.ended;
+  assert.match(err, /"event":"settlements_lost".*"settlements":1/);
+  assert.doesNotMatch(err, /store_rows_lost/);
+  assert.equal(code, 1);
+});
