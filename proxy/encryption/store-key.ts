@@ -1,7 +1,7 @@
 // The key of the store: read from the place that `store_key` names, or created there. Each purpose has a key derived from it.
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { link, open, readFile, rm } from 'node:fs/promises';
+import { makeFolderOf, writeFaultOf } from '../../store/folder.ts';
 import { StoreError } from '../../store/store.ts';
 import type { Config } from '../config/config.ts';
 import { faultOf } from '../config/secrets.ts';
@@ -50,11 +50,14 @@ export async function storeKeyOf(store: Config['store'], reference: SecretRef, e
 const randomSecret = (): string => randomBytes(KEY_BYTES).toString('base64url');
 
 async function fileSecret(file: string): Promise<string> {
-  try {
-    return (await contentOf(file)) ?? (await created(file));
-  } catch (thrown) {
-    throw new StoreError('not_writable', `store_key ${file}: ${faultOf(thrown)}`, { cause: thrown });
-  }
+  const fail = (fault: string, cause: unknown): StoreError => new StoreError('not_writable', `store_key ${file}: ${fault}`, { cause });
+  const content = await contentOf(file).catch((thrown) => {
+    throw fail(faultOf(thrown), thrown);
+  });
+  if (content !== undefined) return content;
+  return created(file).catch((thrown) => {
+    throw fail(`it does not exist and cannot be created: ${writeFaultOf(thrown)}`, thrown);
+  });
 }
 
 /** Undefined where the file does not exist. */
@@ -71,7 +74,7 @@ async function contentOf(file: string): Promise<string | undefined> {
 /** Writes a temporary file and links it: the key file is complete or absent, and two processes that create it use the same one. */
 async function created(file: string): Promise<string> {
   const secret = randomSecret();
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolderOf(file);
   const temporary = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     const handle = await open(temporary, 'wx', 0o600);

@@ -1,9 +1,9 @@
 // The SQLite engine: one file in WAL mode, one connection that writes, one that reads for turns, and one that reads for operators.
-import { mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open } from 'node:fs/promises';
 import { changeRows, isTracked } from '../changes.ts';
 import { type Batch, type Driver, type Guard, increment, lost } from '../driver.ts';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { codeOf, makeFolderOf, writeFaultOf } from '../folder.ts';
 import { takeIn } from '../limits.ts';
 import { migrate } from '../migrations.ts';
 import type { Notice } from '../notice.ts';
@@ -71,11 +71,11 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
 /** Creates the file where it is missing, readable by its owner only, and checks that it is writable. SQLite's side files get its mode. */
 async function touch(path: string): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeFolderOf(path);
     await (await open(path, 'a', 0o600)).close();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new StoreError('not_writable', `store ${path}: cannot be written (${code})`, { cause: error });
+    const code = codeOf(error) === 'ENOSPC' ? 'full' : 'not_writable';
+    throw new StoreError(code, `store ${path}: cannot be written: ${writeFaultOf(error)}`, { cause: error });
   }
 }
 

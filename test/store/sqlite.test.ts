@@ -201,8 +201,14 @@ test('what cannot be opened is refused with a reason', async (context) => {
     openStore(`sqlite:${path}/text`, { clock }),
     refused('corrupt', /text: it is not a database, or it is damaged; SQLite: SQLITE_NOTADB/),
   );
-  await assert.rejects(openStore(`sqlite:${path}/folder`, { clock }), refused('not_writable', /folder: cannot be written \(EISDIR\)/));
-  await assert.rejects(openStore(`sqlite:${path}/text/poolgate.db`, { clock }), refused('not_writable', /cannot be written \(E/));
+  await assert.rejects(
+    openStore(`sqlite:${path}/folder`, { clock }),
+    refused('not_writable', /folder: cannot be written: it is a folder \(EISDIR\)/),
+  );
+  await assert.rejects(
+    openStore(`sqlite:${path}/text/poolgate.db`, { clock }),
+    refused('not_writable', /cannot be written: one of its folders is a file \(E/),
+  );
   await assert.rejects(openStore('sqlite:', { clock }), refused('bad_url', /sqlite:PATH/));
   await assert.rejects(openStore('mysql://x', { clock }), refused('bad_url', /sqlite:PATH/));
 });

@@ -1,0 +1,45 @@
+// What an operator reads where the folder of the database or of its key cannot be made.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const HERE = import.meta.dirname;
+
+const hasNamespaces = spawnSync('unshare', ['--map-root-user', '--mount', 'true']).status === 0;
+
+/** On a file system that is mounted for this process alone. @returns the message of what the expression rejects with */
+function messageOf(expression: string, { folder, mounted }: { readonly folder: string; readonly mounted: string }): string {
+  const program = [
+    `import { openStore } from '${HERE}/../../store/store.ts';`,
+    `import { storeKeyOf } from '${HERE}/../../proxy/encryption/store-key.ts';`,
+    `await ${expression}.then(() => console.log('no error'), ({ code, message }) => console.log(code, message));`,
+  ].join('\n');
+  const script = `mount -t tmpfs -o ${mounted} tmpfs "$0" && exec "$1" --input-type=module -e "$2"`;
+  const args = ['--map-root-user', '--mount', 'sh', '-c', script, folder, process.execPath, program];
+  const { stdout, stderr } = spawnSync('unshare', args, { encoding: 'utf8' });
+  return stdout.trim() || stderr;
+}
+
+for (const { what, path, mounted, reason } of [
+  { what: 'a read-only file system', path: 'data/deeper/poolgate.db', mounted: 'ro', reason: 'its file system is read-only (EROFS)' },
+  { what: 'a full disk', path: 'data/poolgate.db', mounted: 'nr_inodes=1', reason: 'the disk is full (ENOSPC)' },
+]) {
+  const skip = hasNamespaces ? false : 'needs unshare with namespaces for users';
+  test(`the folder of a store on ${what} is not reported as missing`, { skip }, (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'poolgate-'));
+    context.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, path);
+    const code = what === 'a full disk' ? 'full' : 'not_writable';
+    assert.equal(
+      messageOf(`openStore('sqlite:${file}', { clock: () => 0 })`, { folder, mounted }),
+      `${code} store ${file}: cannot be written: ${reason}`,
+    );
+    assert.equal(
+      messageOf(`storeKeyOf('sqlite:x', { file: '${file}' })`, { folder, mounted }),
+      `not_writable store_key ${file}: it does not exist and cannot be created: ${reason}`,
+    );
+  });
+}
