@@ -70,6 +70,8 @@ export interface Driver extends Omit<Session, 'script'> {
   listen?(wake: () => void): void;
   /** Of a database that several nodes may use. */
   stats?(): DatabaseStats;
+  /** Whether another gateway has the database, where that is one gateway's. */
+  inUse?(): boolean;
   close(): Promise<void>;
 }
 

@@ -209,6 +209,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     purge: (limits) => purge(driver, limits, clock()),
     stats: () => writers.map((one) => one.stats()).reduce(together),
     database: () => driver.stats?.(),
+    inUse: () => driver.inUse?.() ?? false,
     flush: async (deadlineMs = DEADLINE_MS) => (await Promise.all(writers.map((one) => one.flush(deadlineMs)))).every(Boolean),
     close(deadlineMs = DEADLINE_MS) {
       closing ??= closed(deadlineMs);

@@ -140,6 +140,8 @@ export interface Store {
   stats(): WriterStats;
   /** Of a shared store. */
   database(): DatabaseStats | undefined;
+  /** Whether another gateway has the database, where that is one gateway's: SQLite. */
+  inUse(): boolean;
   /** Writes what is queued now; false when the deadline (5 s) came first. */
   flush(deadlineMs?: number): Promise<boolean>;
   /** Writes what is queued, discards the rest at the deadline (5 s), and closes the database. @returns the number of rows that were lost */

@@ -49,7 +49,7 @@ export interface AdminTarget {
     readonly models: Pick<ModelDirectory, 'models'>;
     /** Undefined where the store has one node. */
     readonly node: NodeTarget | undefined;
-    readonly store: Pick<Store, 'attempts' | 'audit' | 'database' | 'flush' | 'requests' | 'stats'>;
+    readonly store: Pick<Store, 'attempts' | 'audit' | 'database' | 'flush' | 'inUse' | 'requests' | 'stats'>;
     readonly bodies: Pick<MemoryGuard, 'held'>;
     readonly replies: Pick<MemoryGuard, 'held'>;
     readonly uploads: Pick<UploadMeter, 'held' | 'most'>;

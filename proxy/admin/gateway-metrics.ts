@@ -105,6 +105,12 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       help: 'Whether the last write to the store succeeded',
       read: () => Number(store.stats().failing_since === null),
     },
+    {
+      name: 'store_in_use',
+      type: 'gauge',
+      help: 'Whether another gateway has the SQLite file',
+      read: () => Number(store.inUse()),
+    },
     { name: 'store_rows_queued', type: 'gauge', help: 'Rows that wait to be written', read: () => store.stats().queued },
     { name: 'store_rows_written_total', type: 'counter', help: 'Rows written', read: () => store.stats().written },
     { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were given up', read: () => store.stats().dropped },

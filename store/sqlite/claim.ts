@@ -14,10 +14,10 @@ export interface ClaimOptions {
 /** Longer than a restart that overlaps: the former gateway drains for 25 s. */
 const EVERY_MS = 60_000;
 
-const MESSAGE =
-  'another gateway has this SQLite file open: each of them counts limits and max_concurrent alone. Let one of them end, or take PostgreSQL for several';
+const ADVICE = 'each of them counts limits and max_concurrent alone. Stop one of them, or take PostgreSQL for several';
 
 export class Claim {
+  readonly #database: string;
   readonly #path: string;
   readonly #notice: Notice;
   readonly #timer: NodeJS.Timeout;
@@ -25,8 +25,9 @@ export class Claim {
   #reported = false;
   #last: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, { notice, everyMs = EVERY_MS }: ClaimOptions) {
-    this.#path = path;
+  private constructor(database: string, { notice, everyMs = EVERY_MS }: ClaimOptions) {
+    this.#database = database;
+    this.#path = `${database}-gateway`;
     this.#notice = notice;
     this.#timer = setInterval(() => void this.#try(), everyMs).unref();
   }
@@ -34,9 +35,14 @@ export class Claim {
   /** Never rejects: a file that cannot be locked, as in some network file systems, is no reason not to start. */
   static async of(database: string, options: ClaimOptions): Promise<Claim> {
     const path = await realpath(database).catch(() => database);
-    const claim = new Claim(`${path}-gateway`, options);
+    const claim = new Claim(path, options);
     await claim.#try();
     return claim;
+  }
+
+  /** Whether another gateway has the file. */
+  get isRefused(): boolean {
+    return this.#reported && !this.#held;
   }
 
   async close(): Promise<void> {
@@ -63,7 +69,7 @@ export class Claim {
       await connection.close();
       if (!(error instanceof StoreError && error.code === 'locked')) return;
       this.#reported = true;
-      this.#notice('store_in_use', { message: MESSAGE });
+      this.#notice('store_in_use', { message: `another gateway has ${this.#database} open: ${ADVICE}` });
       return;
     }
     if (this.#reported) this.#notice('store_alone');

@@ -174,6 +174,7 @@ function driver({ writing, reading, browse, claim }: Connections, options: Sqlit
         }),
       ),
     takeLimits: (turn, bounds) => transaction((session) => takeIn(session, options.clock(), turn, bounds)),
+    inUse: () => claim?.isRefused ?? false,
     async close() {
       await alone(async () => {
         await (await browsing?.catch(() => undefined))?.close();

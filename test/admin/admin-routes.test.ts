@@ -66,6 +66,7 @@ const PLAIN: Readonly<Record<string, 'counter' | 'gauge'>> = {
   guard_refusing: 'gauge',
   ready: 'gauge',
   store_writable: 'gauge',
+  store_in_use: 'gauge',
   reply_bytes_held: 'gauge',
   sessions_owned: 'gauge',
   start_time_seconds: 'gauge',

@@ -270,6 +270,7 @@ test('a second gateway on the file is told so, a reader is not, and neither is t
   await symlink(path, link);
   const second = await gatewayOn(link);
   assert.deepEqual([first.events, second.events], [[], ['store_in_use']]);
+  assert.deepEqual([first.store.inUse(), second.store.inUse(), reader.inUse()], [false, true, false]);
   await Promise.all([first.store.close(), second.store.close(), reader.close()]);
   const third = await gatewayOn(path);
   await third.store.close();
