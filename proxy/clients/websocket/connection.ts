@@ -132,7 +132,7 @@ export class WebsocketConnection {
 
   /** Its key or endpoint can be used again before the running turn has ended: the connection goes on. */
   keepOpen(): void {
-    if (this.#running && this.#ending?.code === CLOSE.policy) this.#ending = undefined;
+    if (this.#frames.isRunning && this.#ending?.code === CLOSE.policy) this.#ending = undefined;
   }
 
   /** Whether another node forwards it here: it has chosen this one for its session. */
