@@ -1,8 +1,8 @@
 // A sum over the last minute, exact to the millisecond (Q19: minute limits slide).
 
 const MINUTE_MS = 60_000;
-/** Expired entries are removed together once there are this many. */
-const MAX_EXPIRED = 1_024;
+/** Expired entries are removed together: when there are this many, and as many as of the others. */
+const LEAST_EXPIRED = 32;
 
 export class SlidingSum {
   /** In order of time, one entry for each millisecond that has amounts. */
@@ -68,7 +68,8 @@ export class SlidingSum {
       this.#sum -= this.#amounts[this.#head] as number;
       this.#head += 1;
     }
-    if (this.#head === 0 || (this.#head < MAX_EXPIRED && this.#head < this.#times.length)) return;
+    const counting = this.#times.length - this.#head;
+    if (this.#head === 0 || (counting > 0 && this.#head < Math.max(LEAST_EXPIRED, counting))) return;
     this.#times = this.#times.slice(this.#head);
     this.#amounts = this.#amounts.slice(this.#head);
     this.#head = 0;

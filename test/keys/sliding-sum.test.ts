@@ -1,10 +1,32 @@
-// The sum of the last minute under a clock that is set back.
+// The sum of the last minute: its memory, and its amounts under a clock that is set back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { SlidingSum } from '../../proxy/keys/sliding-sum.ts';
 
 const START = 1_800_000_000_000;
 const HOUR = 3_600_000;
+
+test('a key that is used all the time holds the entries of two minutes at most', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const hour = (): SlidingSum => {
+    const sum = new SlidingSum();
+    for (let at = START; at < START + HOUR; at += 1_000) {
+      sum.add(1, at);
+      assert.ok(sum.sum(at) <= 60);
+    }
+    return sum;
+  };
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const sums = Array.from({ length: 500 }, hour);
+  collect();
+  const bytes = (process.memoryUsage().heapUsed - before) / sums.length;
+  // 120 entries of 16 bytes, and the spare places of two arrays that grew.
+  assert.ok(bytes < 5_000, `${bytes} bytes each`);
+});
 
 test('a clock that was set back by more than a minute starts the sum again', () => {
   const sum = new SlidingSum();
