@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { listenOn } from '../listen-on.ts';
 import { type Log, placeOf } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
 
@@ -35,13 +36,7 @@ export class AdminServer {
 
   listen(host: string, port: number): Promise<AddressInfo> {
     this.#onLoopback = isLoopback(host);
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
-        resolve(this.#server.address() as AddressInfo);
-      });
-    });
+    return listenOn(this.#server, host, port);
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 // The internal listener: takes the websockets that other nodes forward to this one, each with a signed request; anything else is refused.
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { listenOn } from '../listen-on.ts';
 import type { Counters } from '../metrics.ts';
 import type { Limits, Timeouts } from '../turn/settings.ts';
 import { decodeClient, type ForwardedClient } from './forwarded-client.ts';
@@ -63,13 +64,7 @@ export class HopListener {
 
   /** Resolves with the address once connections are accepted. */
   listen(host: string, port: number): Promise<AddressInfo> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
-        resolve(this.#server.address() as AddressInfo);
-      });
-    });
+    return listenOn(this.#server, host, port);
   }
 
   /** Ends all connections that are no websockets yet. */

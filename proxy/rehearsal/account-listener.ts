@@ -1,6 +1,7 @@
 // The HTTP listener of one account: each account has its own, so that one can refuse connections while the others answer.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listenOn } from '../listen-on.ts';
 
 const LOOPBACK = '127.0.0.1';
 /** Longer than a gateway keeps idle connections: a provider that closes first would race with the gateway's next request. */
@@ -46,11 +47,7 @@ export class AccountListener {
     const server = createServer(options, (request, response) => handlers.onRequest(request, response));
     server.on('upgrade', (request, connection, head) => handlers.onUpgrade(request, connection as Socket, head));
     this.#server = server;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(this.#port, LOOPBACK, resolve);
-    });
-    this.#port = (server.address() as AddressInfo).port;
+    this.#port = (await listenOn(server, LOOPBACK, this.#port)).port;
   }
 
   /** Ends all connections and refuses new ones. */

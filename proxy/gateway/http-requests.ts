@@ -1,0 +1,180 @@
+// The client requests over HTTP: framing, the route table, and one turn for each; what is no request is refused on its socket.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Batches } from '../batch.ts';
+import { connectionOf } from '../clients/http/client-connection.ts';
+import type { Cors } from '../clients/http/cors.ts';
+import { checkFraming, pathOf, queryOf } from '../clients/http/framing.ts';
+import { HEADERS_TOO_LARGE, isHeadTooLarge } from '../clients/http/header-limits.ts';
+import { HttpClient } from '../clients/http/http-client.ts';
+import { endRaw, refusalOfBytes } from '../clients/http/raw-refusal.ts';
+import { BODY_MALFORMED } from '../clients/http/request-body.ts';
+import { asksForWebsocket } from '../clients/websocket/handshake.ts';
+import type { MemoryGuard } from '../memory-guard.ts';
+import type { Counters } from '../metrics.ts';
+import { endConnectionAfter } from '../node-internals.ts';
+import { requestId } from '../request-id.ts';
+import { clientHeaders } from '../turn/headers.ts';
+import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
+import { Refusal, refusalOf } from '../turn/refusal.ts';
+import { type Match, NO_ROUTE } from '../turn/route-table.ts';
+import type { UploadMeter } from '../upload-meter.ts';
+import type { Generation } from './generation.ts';
+import type { RunningTurns } from './running-turns.ts';
+import type { TurnRunner } from './turn-runner.ts';
+
+export interface HttpRequestsOptions {
+  readonly generation: () => Generation;
+  readonly host: TurnHost;
+  readonly runner: TurnRunner;
+  readonly counters: Counters;
+  /** Bytes of request bodies and frames that are being read. */
+  readonly bodies: MemoryGuard;
+  readonly uploads: UploadMeter;
+  readonly cors: Cors;
+  readonly running: RunningTurns;
+  readonly batches: Batches;
+}
+
+/** A row of the table; `refusal` where the request gets no further. */
+type Found = Match & { readonly refusal?: Refusal };
+
+const ignore = (): void => undefined;
+
+const unroutable = (refusal: Refusal, route = NO_ROUTE): Found => ({ route, params: {}, refusal });
+
+export class HttpRequests {
+  readonly #options: HttpRequestsOptions;
+  #draining = false;
+
+  constructor(options: HttpRequestsOptions) {
+    this.#options = options;
+  }
+
+  /** Refuses new turns, and ends each connection with its next answer. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    const { generation: current, host, runner, running, batches, cors, counters, uploads, bodies } = this.#options;
+    const connection = connectionOf(request.socket);
+    if (connection.framingBroken || connection.isLast) return;
+    // Node's parser takes what came with it for the other protocol, though there is none: from there on its place is lost.
+    connection.isLast = request.headers.upgrade !== undefined;
+    if (isHeadTooLarge(request, current().config.limits)) {
+      counters.add('headers_too_large');
+      this.refuseBytes(connection.socket, HEADERS_TOO_LARGE);
+      return;
+    }
+    connection.latest = response;
+    // The closing of a connection says all that its errors say.
+    response.on('error', ignore);
+    const generation = current();
+    const found = this.#find(request, generation);
+    if (this.#draining || connection.framingBroken || connection.isLast) endConnectionAfter(response);
+    if (!connection.framingBroken && cors.handle(request, response, generation.routes, () => requestId(host.now()))) return;
+    const turn = this.#turn(request, found, generation);
+    const client = new HttpClient(turn, { request, response, guard: bodies, uploads, counters });
+    if (found.refusal) {
+      runner.refuse(turn, client, found.refusal);
+      return;
+    }
+    running.begin();
+    const run = (): void => void runner.run(turn, client, running.end);
+    // Each chunk of a chunked body is an object until the body is read: many may arrive before a batch runs.
+    if (request.headers['transfer-encoding'] !== undefined) run();
+    else batches.arrivals.add(run);
+  }
+
+  /**
+   * Whether the request becomes a websocket. One that does not is answered like any other, in its turn: the answer to an upgrade goes to
+   * the socket itself, and would be taken for that of an earlier request.
+   */
+  upgrades(request: IncomingMessage): boolean {
+    const connection = connectionOf(request.socket);
+    if (
+      connection.isLast ||
+      !connection.isAnswered ||
+      !asksForWebsocket(request) ||
+      isHeadTooLarge(request, this.#options.generation().config.limits)
+    )
+      return false;
+    try {
+      checkFraming(request);
+    } catch {
+      return false;
+    }
+    const found = this.#options.generation().routes.find('WS', pathOf(request.url ?? ''));
+    return found !== undefined && 'route' in found;
+  }
+
+  /** A proxy's CONNECT. */
+  refuseTunnel(request: IncomingMessage, socket: Socket): void {
+    const { counters, generation, runner } = this.#options;
+    counters.add('framing_refused');
+    const refusal = new Refusal('invalid_request', { message: 'This method is not served.' });
+    const turn = this.#turn(request, unroutable(refusal), generation());
+    runner.recordRefused(turn, refusal);
+    this.refuseBytes(socket, refusal, turn.id);
+  }
+
+  /** Bytes that Node's parser refused. */
+  refuseUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
+    // The request that it belongs to may wait there.
+    this.#options.batches.arrivals.flush();
+    if (connectionOf(socket).framingBroken) return;
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const { counter, refusal } = refusalOfBytes(error);
+    this.#options.counters.add(counter);
+    this.refuseBytes(socket, refusal);
+  }
+
+  /** Answers bytes that are no request, where an answer has a place, and ends the connection. */
+  refuseBytes(socket: Socket, refusal: Refusal, id = requestId(this.#options.host.now())): void {
+    const connection = connectionOf(socket);
+    connection.framingBroken = true;
+    const { latest } = connection;
+    if (!latest || latest.writableFinished) endRaw(socket, refusal, id);
+    // Inside a body the refusal is the body's reader's to send, unless the answer was given without reading it. After a whole request
+    // any answer would be taken for that request's.
+    else if (latest.req.complete || !(latest.req.emit(BODY_MALFORMED) || latest.headersSent)) socket.destroy();
+  }
+
+  #find(request: IncomingMessage, generation: Generation): Found {
+    const { counters } = this.#options;
+    try {
+      checkFraming(request);
+    } catch (thrown) {
+      counters.add('framing_refused');
+      connectionOf(request.socket).framingBroken = true;
+      return unroutable(refusalOf(thrown));
+    }
+    counters.add('requests');
+    const found = generation.routes.find(request.method ?? '', pathOf(request.url ?? ''));
+    if (!found) return unroutable(new Refusal('unknown_endpoint'));
+    if ('allow' in found) {
+      return unroutable(new Refusal('method_not_allowed', { headers: { allow: found.allow.join(', ') } }), found.like);
+    }
+    if (!this.#draining) return found;
+    counters.add('drain_refused');
+    return { ...found, refusal: new Refusal('server_is_overloaded') };
+  }
+
+  #turn({ method = '', url = '', headers, socket }: IncomingMessage, { route, params }: Match, generation: Generation): LiveTurn {
+    const connection = connectionOf(socket);
+    const arrival = {
+      route,
+      params,
+      client: 'http',
+      method,
+      headers: clientHeaders(headers),
+      query: queryOf(url),
+      keyOf: (secret: string) => connection.keyOf(secret, generation),
+    } as const;
+    return new LiveTurn(arrival, generation, this.#options.host);
+  }
+}
