@@ -126,7 +126,7 @@ export class Capacity {
   status(): CapacityStatus {
     const accounts = this.health.status().map((status) => {
       const lastFailure = this.health.lastFailure(status.account);
-      return { ...status, inFlight: this.selection.inFlight(status.account), ...(lastFailure && { lastFailure }) };
+      return { ...status, inFlight: this.selection.candidates.inFlight(status.account), ...(lastFailure && { lastFailure }) };
     });
     return { accounts, admission: this.admission.status() };
   }

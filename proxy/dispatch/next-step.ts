@@ -44,7 +44,8 @@ export class NextSteps {
   /** The same where no account could be chosen: the one of the response refuses the turn, or let it wait in vain. */
   refusesConversation(progress: TurnProgress, { code }: Refusal): boolean {
     const { demand, tried } = progress;
-    if (code === 'server_is_overloaded') return this.#isHeldByAnchor(progress) && this.#services.selection.hasFreeElsewhere(demand, tried);
+    if (code === 'server_is_overloaded')
+      return this.#isHeldByAnchor(progress) && this.#services.selection.candidates.hasFreeElsewhere(demand, tried);
     return (code === 'usage_limit_reached' || code === 'no_eligible_account') && this.#isHeldByAnchor(progress);
   }
 
@@ -69,7 +70,7 @@ export class NextSteps {
     const { selection, counters } = this.#services;
     if (!isRetryable(failure) || progress.attempts >= turn.pool.max_attempts || progress.isSpent) return false;
     if (turn.kind.retry === 'before head' && status !== undefined && status < 300) return false;
-    if (!selection.hasCandidate(demand, tried)) return false;
+    if (!selection.candidates.hasAny(demand, tried)) return false;
     if (budget.allows(turn.now())) return true;
     counters.add('retries_withheld');
     return false;
@@ -86,7 +87,7 @@ export class NextSteps {
    */
   #isHeldByAnchor({ turn, demand, tried, socket }: TurnProgress): boolean {
     if (!socket?.isAnchored || turn.fileOwner !== undefined) return false;
-    return this.#services.selection.hasCandidate({ ...demand, hard: undefined }, tried);
+    return this.#services.selection.candidates.hasAny({ ...demand, hard: undefined }, tried);
   }
 
   /** Before a turn is refused for exhausted quota, the accounts with old evidence alone are asked for their usage again (Q8). */

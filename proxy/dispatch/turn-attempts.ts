@@ -2,7 +2,7 @@
 
 import type { Why } from '../../store/rows.ts';
 import type { AttemptResult } from '../accounts/health/account-health.ts';
-import type { Demand } from '../accounts/selection/demand.ts';
+import { type Demand, demandOf } from '../accounts/selection/demand.ts';
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Slot } from '../admission/admission.ts';
@@ -140,11 +140,11 @@ export class TurnAttempts implements TurnProgress {
     const { turn, client } = this.#request;
     const { selection, counters } = this.#services;
     const onGone = (left: () => void): (() => void) => client.onGone(left);
-    this.demand = selection.demand({ turn, continuation: this.continuation, slot: this.#resources.slot, onGone });
+    this.demand = demandOf({ turn, continuation: this.continuation, slot: this.#resources.slot, onGone });
     this.budget.turn(turn.now());
     counters.add('turns');
     if (!this.socket?.anchorIsGone) return;
-    selection.requirePinned(this.demand);
+    selection.candidates.requirePinned(this.demand);
     throw anchorNotFound();
   }
 
@@ -205,7 +205,7 @@ export class TurnAttempts implements TurnProgress {
     noteErrorClass(turn, last);
     const own = this.#resources.steps.endsConversation(this, last) ? anchorNotFound() : this.socket?.refusal(last);
     if (own) return { kind: 'refused', refusal: own };
-    const exhausted = isQuotaOfAll(this, last) ? this.#services.selection.refusal(demand) : undefined;
+    const exhausted = isQuotaOfAll(this, last) ? this.#services.selection.candidates.refusal(turn.pool, demand.scope) : undefined;
     if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
     const answer = clientError(this.#failures, turn, this.#sender);
     return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };

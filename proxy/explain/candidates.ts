@@ -1,5 +1,5 @@
 // Explains which accounts of a Pool are candidates for a turn; for each account the first reason that applies (UA1, Q12).
-import type { Standing } from '../accounts/selection/selection.ts';
+import type { Standing } from '../accounts/selection/candidate-accounts.ts';
 import type { AccountConfig, AssignmentConfig } from '../turn/settings.ts';
 import type { Facts, LiveSource } from './facts.ts';
 

@@ -1,6 +1,6 @@
 // The facts of one turn from which it is explained: configuration, mode, and what only the running gateway knows.
 
-import type { Standing } from '../accounts/selection/selection.ts';
+import type { Standing } from '../accounts/selection/candidate-accounts.ts';
 import type { Config } from '../config/config.ts';
 import type { JsonObject } from '../turn/json.ts';
 import type { TurnFacts } from '../turn/rule.ts';

@@ -1,6 +1,6 @@
 // The models of the running gateway as explanations read them: catalogs, account health, quota and load.
 import type { Health } from '../accounts/health/health.ts';
-import type { Selection } from '../accounts/selection/selection.ts';
+import type { CandidateAccounts } from '../accounts/selection/candidate-accounts.ts';
 import { bucketWindow } from '../models/context-window.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import type { ListedModel } from '../models/pool-models.ts';
@@ -9,7 +9,10 @@ import type { LiveModel, LiveModels, LiveSource } from './facts.ts';
 
 export interface LiveModelsOptions {
   readonly models: Pick<ModelDirectory, 'models'>;
-  readonly capacity: { readonly health: Pick<Health, 'routable'>; readonly selection: Pick<Selection, 'refusal' | 'standing'> };
+  readonly capacity: {
+    readonly health: Pick<Health, 'routable'>;
+    readonly selection: { readonly candidates: Pick<CandidateAccounts, 'refusal' | 'standing'> };
+  };
 }
 
 export function liveModels(options: LiveModelsOptions): LiveModels {
@@ -19,7 +22,7 @@ export function liveModels(options: LiveModelsOptions): LiveModels {
       const known = models.get(id);
       const presence = models.presence(id);
       if (!known) return { presence, mode: undefined, entry: undefined, sources: [], refusal: undefined };
-      const refusal = options.capacity.selection.refusal({ turn: { pool }, scope: id });
+      const refusal = options.capacity.selection.candidates.refusal(pool, id);
       return {
         presence,
         mode: known.view.mode,
@@ -41,7 +44,7 @@ function sourcesOf({ capacity }: LiveModelsOptions, pool: PoolConfig, { model, c
       routable: assigned && health.routable(account, model.id),
       lite: entry.fields.use_responses_lite === true,
       window: bucketWindow(entry.ceilings, Object.hasOwn(pool.models, model.id) ? pool.models[model.id] : undefined),
-      standing: selection.standing(pool, model.id, account),
+      standing: selection.candidates.standing(pool, model.id, account),
     };
   });
 }

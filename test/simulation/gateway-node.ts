@@ -6,7 +6,7 @@ import { RefusedCredentials } from '../../proxy/accounts/health/refused-credenti
 import { AccountQuota, type StoredQuota } from '../../proxy/accounts/quota/account-quota.ts';
 import { Quota } from '../../proxy/accounts/quota/quota.ts';
 import { quotaFromHeaders } from '../../proxy/accounts/quota/quota-statement.ts';
-import type { Demand, SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
+import { type Demand, demandOf, type SelectedTurn } from '../../proxy/accounts/selection/demand.ts';
 import type { Lease } from '../../proxy/accounts/selection/lease.ts';
 import { Selection } from '../../proxy/accounts/selection/selection.ts';
 import type { SharedCapacity } from '../../proxy/accounts/selection/shared-capacity.ts';
@@ -172,14 +172,14 @@ export class GatewayNode {
       generation: this.#generation,
     };
     const slot = { deadline: clock.now() + LIMITS.wait_ms };
-    const demand = this.#selection.demand({ turn, continuation: { hard: undefined, soft, affinity }, slot, onGone: NEVER });
+    const demand = demandOf({ turn, continuation: { hard: undefined, soft, affinity }, slot, onGone: NEVER });
     this.#budget.turn(clock.now());
     return {
       observe: (account, failure) => this.observe(account, failure),
       choose: (tried) => this.#choose(demand, tried),
       mayRetry: (tried) => {
         const now = clock.now();
-        if (tried.size >= MAX_ATTEMPTS || !this.#selection.hasCandidate(demand, tried) || !this.#budget.allows(now)) return false;
+        if (tried.size >= MAX_ATTEMPTS || !this.#selection.candidates.hasAny(demand, tried) || !this.#budget.allows(now)) return false;
         this.#budget.retry(now);
         return true;
       },

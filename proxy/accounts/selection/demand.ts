@@ -1,6 +1,7 @@
 // What a turn demands of selection: the account it must go to, the one it should go to, and how long it can wait (Q10, Q11).
+import type { Slot } from '../../admission/admission.ts';
 import type { Tenant } from '../../admission/waiting-room.ts';
-import type { Affinity } from '../../turn/continuation.ts';
+import type { Affinity, Continuation } from '../../turn/continuation.ts';
 import { dispatchedKind, kindsWhere } from '../../turn/kinds.ts';
 import type { AccountConfig, PoolConfig, WireWords } from '../../turn/settings.ts';
 import type { ModelView, Route } from '../../turn/turn.ts';
@@ -22,6 +23,18 @@ export interface SelectedTurn {
   };
 }
 
+/** The accounts that a turn was sent to. */
+export type Tried = ReadonlySet<string>;
+
+/** A turn that has its admission slot and needs an account. */
+export interface SelectionRequest {
+  readonly turn: SelectedTurn;
+  /** The accounts that its anchors, its session and its conversation name (Q10, Q11). */
+  readonly continuation: Pick<Continuation, 'hard' | 'soft' | 'affinity'>;
+  readonly slot: Pick<Slot, 'deadline'>;
+  readonly onGone: Demand['onGone'];
+}
+
 /** One turn's demand, made before its first attempt and used for all of them. */
 export interface Demand {
   readonly turn: SelectedTurn;
@@ -37,6 +50,11 @@ export interface Demand {
   readonly onGone: (aborted: () => void) => () => void;
   /** The end of the turn's wait, from its admission slot; Unix milliseconds. */
   readonly deadline: number;
+}
+
+/** The demand of a turn, for all its attempts. A hard pin leaves no room for a soft one. */
+export function demandOf({ turn, continuation: { hard, soft, affinity }, slot, onGone }: SelectionRequest): Demand {
+  return { turn, scope: scopeOf(turn), hard, soft: hard === undefined ? soft : undefined, affinity, onGone, deadline: slot.deadline };
 }
 
 /**

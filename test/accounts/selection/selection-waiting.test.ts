@@ -97,7 +97,7 @@ test('a turn whose client left takes no account', async () => {
   leave();
   assert.equal(await waiting, undefined);
   leases[0].end('completed');
-  assert.equal(selection.inFlight('north'), 0);
+  assert.equal(selection.candidates.inFlight('north'), 0);
 });
 
 test('the end of a cooldown serves waiting turns', async () => {

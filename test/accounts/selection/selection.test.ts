@@ -36,8 +36,8 @@ describe('an account', () => {
     const { where, demand, selection } = await selectionOf({ pool: FIRST });
     assert.equal(where({}, new Set(['north'])), 'south');
     assert.equal(where({}, new Set(['north', 'south'])), 'west');
-    assert.equal(selection.hasCandidate(demand(), new Set(['north', 'south'])), true);
-    assert.equal(selection.hasCandidate(demand(), new Set(['north', 'south', 'west'])), false);
+    assert.equal(selection.candidates.hasAny(demand(), new Set(['north', 'south'])), true);
+    assert.equal(selection.candidates.hasAny(demand(), new Set(['north', 'south', 'west'])), false);
   });
 
   test('[UA2] that is out of quota is not selected before its reset', async () => {
@@ -87,10 +87,10 @@ describe('a lease', () => {
   test('is counted once and released once', async () => {
     const { take, selection } = await selectionOf({ pool: FIRST });
     const lease = take();
-    assert.equal(selection.inFlight('north'), 1);
+    assert.equal(selection.candidates.inFlight('north'), 1);
     lease.end('completed');
     lease.end(failure('connect'));
-    assert.equal(selection.inFlight('north'), 0);
+    assert.equal(selection.candidates.inFlight('north'), 0);
     assert.equal(take().account.id, 'north');
   });
 
@@ -98,7 +98,7 @@ describe('a lease', () => {
     const { take, selection, pool } = await selectionOf({ pool: FIRST, caps: { north: 1 } });
     take();
     selection.configure(pool.assignments.map(({ account }) => ({ ...take().account, id: account, max_concurrent: 1 })));
-    assert.ok(selection.inFlight('north') >= 1);
+    assert.ok(selection.candidates.inFlight('north') >= 1);
   });
 });
 
@@ -134,7 +134,7 @@ describe('a hard pin', () => {
   test('goes to its account and to no other', async () => {
     const { where, demand, selection } = await selectionOf({ pool: FIRST });
     assert.equal(where({ hard: 'west' }), 'west');
-    assert.equal(selection.hasCandidate(demand({ hard: 'west' }), new Set(['west'])), false);
+    assert.equal(selection.candidates.hasAny(demand({ hard: 'west' }), new Set(['west'])), false);
   });
 
   test('[F8.2] to an account that was removed or needs re-authentication is continuation_requires_restart', async () => {

@@ -1,9 +1,9 @@
 // Shared by the tests of selection: a Pool over accounts, quota set by the test, and turns that need an account.
 
 import type { QuotaView } from '../../../proxy/accounts/selection/account-load.ts';
-import type { Demand, SelectedTurn } from '../../../proxy/accounts/selection/demand.ts';
+import { type Demand, demandOf, type SelectedTurn, type Tried } from '../../../proxy/accounts/selection/demand.ts';
 import type { Lease } from '../../../proxy/accounts/selection/lease.ts';
-import { Selection, type Tried } from '../../../proxy/accounts/selection/selection.ts';
+import { Selection } from '../../../proxy/accounts/selection/selection.ts';
 import { Sources } from '../../../proxy/accounts/selection/sources.ts';
 import { Admission } from '../../../proxy/admission/admission.ts';
 import type { AdmissionConfig } from '../../../proxy/config/config.ts';
@@ -143,7 +143,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
       model: { id: 'model-a' },
       generation,
     };
-    return selection.demand({
+    return demandOf({
       turn: selected,
       continuation: { hard, soft, affinity: conversation === undefined ? undefined : new FakeAffinity(conversations, conversation) },
       slot: { deadline: clock.now() + limits.wait_ms },
