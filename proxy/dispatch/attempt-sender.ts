@@ -54,7 +54,7 @@ export class AttemptSender implements Confidential {
   readonly log: AttemptLog;
   /** The account of the last attempt. */
   account: AccountConfig | undefined;
-  /** What the last attempt sent of the body. */
+  /** What the last attempt sent of the body; before it the whole. */
   sentBody: Body;
   readonly #services: SenderServices;
   readonly #request: DispatchRequest;
@@ -64,9 +64,10 @@ export class AttemptSender implements Confidential {
   #authorizations: readonly (string | undefined)[] = [];
 
   /** @param socket undefined for a turn that goes over HTTP */
-  constructor(services: SenderServices, request: DispatchRequest, body: Body, socket: TurnSocket | undefined) {
-    this.log = new AttemptLog(request.turn.id, request.turn);
-    this.sentBody = body;
+  constructor(services: SenderServices, request: DispatchRequest, socket: TurnSocket | undefined) {
+    const { turn, payload } = request;
+    this.log = new AttemptLog(turn.id, turn);
+    this.sentBody = payload.kind === 'json' ? payload.work.body : {};
     this.#services = services;
     this.#request = request;
     this.#socket = socket;

@@ -4,22 +4,21 @@ import { clientGone, NO_ATTEMPTS } from '../turn/turn-result.ts';
 import { CiphertextRecovery } from './ciphertext-recovery.ts';
 import type { Dispatched, DispatchRequest } from './dispatch-request.ts';
 import { NextSteps } from './next-step.ts';
-import type { RetryBudgets } from './retry-budget.ts';
 import { TurnAttempts, type TurnServices } from './turn-attempts.ts';
 
-export interface DispatchOptions extends TurnServices {
+export interface DispatchOptions extends Omit<TurnServices, 'steps'> {
   readonly admission: Admission;
-  readonly budgets: RetryBudgets;
 }
 
 export class Dispatch {
-  readonly #options: DispatchOptions;
-  readonly #steps: NextSteps;
+  readonly #admission: Admission;
+  readonly #services: TurnServices;
 
-  constructor(options: DispatchOptions) {
-    this.#options = options;
-    const { continuity, selection, counters } = options;
-    this.#steps = new NextSteps({ selection, counters, recovery: new CiphertextRecovery(continuity, selection) });
+  constructor({ admission, ...services }: DispatchOptions) {
+    const { continuity, selection, counters } = services;
+    const recovery = new CiphertextRecovery(continuity, selection);
+    this.#admission = admission;
+    this.#services = { ...services, steps: new NextSteps({ selection, counters, recovery }) };
   }
 
   /**
@@ -29,18 +28,17 @@ export class Dispatch {
   run(request: DispatchRequest): Promise<Dispatched> {
     const { turn, client } = request;
     const onGone = (left: () => void): (() => void) => client.onGone(left);
-    const entering = this.#options.admission.acquire({ class: turn.route.class, key: turn.key, onGone });
+    const entering = this.#admission.acquire({ class: turn.route.class, key: turn.key, onGone });
     if (!(entering instanceof Promise)) return this.#attempts(request, entering);
     return entering.then((slot) => (slot ? this.#attempts(request, slot) : this.#gone()));
   }
 
   #attempts(request: DispatchRequest, slot: Slot): Promise<Dispatched> {
-    const budget = this.#options.budgets.of(request.turn.pool.id);
-    return new TurnAttempts(this.#options, request, { slot, budget, steps: this.#steps }).run();
+    return new TurnAttempts(this.#services, request, slot).run();
   }
 
   #gone(): Dispatched {
-    this.#options.counters.add('client_gone');
+    this.#services.counters.add('client_gone');
     return { attempts: NO_ATTEMPTS, end: { kind: 'ended', ending: clientGone(false) } };
   }
 }

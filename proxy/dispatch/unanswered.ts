@@ -1,0 +1,38 @@
+// What the client of a turn gets that no account has answered: the last failure, or what to do in place of trying again (Q3, Q10).
+import type { Selection } from '../accounts/selection/selection.ts';
+import { noteErrorClass } from '../turn/error-class.ts';
+import type { Failure } from '../turn/failure.ts';
+import { Refusal } from '../turn/refusal.ts';
+import { type Confidential, safeParam } from '../turn/sanitise.ts';
+import { clientError } from './client-error.ts';
+import type { DispatchEnd } from './dispatch-request.ts';
+import { isQuotaOfAll, type NextSteps } from './next-step.ts';
+import type { TurnProgress } from './turn-progress.ts';
+import { anchorNotFound, prewarmImpossible } from './turn-socket.ts';
+
+export interface UnansweredServices {
+  readonly steps: NextSteps;
+  readonly selection: Selection;
+}
+
+/** After the last attempt. */
+export function unanswered(progress: TurnProgress, known: Confidential, { steps, selection }: UnansweredServices): DispatchEnd {
+  const { turn, demand, failures, socket } = progress;
+  const last = failures.at(-1) as Failure;
+  const param = safeParam(last.error.param);
+  if (param !== null) turn.note('upstream_error_param', param);
+  noteErrorClass(turn, last);
+  const own = steps.endsConversation(progress, last) ? anchorNotFound() : socket?.refusal(last);
+  if (own) return { kind: 'refused', refusal: own };
+  // The quota's reset of all accounts, not that of the last one.
+  const exhausted = isQuotaOfAll(progress, last) ? selection.candidates.refusal(turn.pool, demand.scope) : undefined;
+  if (exhausted?.code === 'usage_limit_reached') return { kind: 'refused', refusal: exhausted };
+  const answer = clientError(failures, turn, known);
+  return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };
+}
+
+/** Where no account could be chosen for the first attempt. @param refusal of selection */
+export function unchosen(progress: TurnProgress, refusal: Refusal, { steps }: UnansweredServices): Refusal {
+  if (steps.refusesConversation(progress, refusal)) return anchorNotFound();
+  return progress.hasSkipped && refusal.code === 'no_eligible_account' ? prewarmImpossible() : refusal;
+}
