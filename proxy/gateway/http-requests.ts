@@ -130,7 +130,8 @@ export class HttpRequests {
     }
     const { counter, refusal } = refusalOfBytes(error);
     this.#options.counters.add(counter);
-    this.refuseBytes(socket, refusal);
+    // Bytes behind the last request of a connection are no request, and that one is answered all the same (RFC 9112, 9.6).
+    if (error.code !== 'HPE_CLOSED_CONNECTION') this.refuseBytes(socket, refusal);
   }
 
   /** Answers bytes that are no request, where an answer has a place, and ends the connection. */

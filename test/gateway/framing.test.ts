@@ -190,6 +190,21 @@ test('garbage behind a request that is being answered ends the connection, and i
   assert.equal(await turn?.closed, 'left', 'the account is not kept busy for a client that cannot be answered');
 });
 
+test('bytes behind a request with Connection: close are no request: that one is answered, and the connection ends', async () => {
+  gate.upstream.clear();
+  gate.upstream.next('north', 'stall before headers');
+  using client = await RawClient.connect(gate.url);
+  const last = postOf(PATH, turnBody('hello', { stream: false }), { connection: 'close' });
+  client.write(last + last);
+  await gate.upstream.stalled('north');
+  client.write('GARBAGE\r\n\r\n');
+  gate.upstream.release();
+  const { status, headers } = await client.answer();
+  assert.deepEqual([status, headers.connection], [200, 'close']);
+  assert.equal(await client.ended(), '');
+  assert.equal(gate.upstream.turns().length, 1);
+});
+
 test('a pipelined turn whose client leaves while an earlier answer runs is aborted with it', async () => {
   gate.upstream.clear();
   gate.upstream.next('north', 'stall after 3 events', 'stall after 3 events');
