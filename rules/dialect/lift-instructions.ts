@@ -49,7 +49,7 @@ function keepInput(body: Body): void {
 
 /** On this surface a message may have no type; other items with such a role (`additional_tools`) are not messages. */
 const isInstruction = (item: Json): item is JsonObject =>
-  isObject(item) && (item.type === 'message' || item.type === undefined) && (item.role === 'system' || item.role === 'developer');
+  isObject(item) && (item.type === 'message' || isAbsent(item.type)) && (item.role === 'system' || item.role === 'developer');
 
 /** Moves the message's texts to `texts`; returns the rest of the message, or undefined where nothing is left. */
 function withoutTexts(message: JsonObject, texts: string[]): JsonObject | undefined {

@@ -1,6 +1,6 @@
 // Removes `detail` from input images, which Lite does not accept (F2.9).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import { isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
+import { isAbsent, isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
 
 /** The compatible surface takes messages without a type; native items without a type stay as they are (Q33). */
 export type MessageTyping = 'untyped-messages-too' | 'typed-messages-only';
@@ -20,7 +20,7 @@ export const withoutImageDetail = (input: readonly Json[], typing: MessageTyping
 function contentMember(item: JsonObject, typing: MessageTyping): 'content' | 'output' | undefined {
   if (item.type === 'message') return 'content';
   if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') return 'output';
-  return item.type === undefined && typing === 'untyped-messages-too' ? 'content' : undefined;
+  return isAbsent(item.type) && typing === 'untyped-messages-too' ? 'content' : undefined;
 }
 
 /** At any depth of the content (Q33). The depth of a body is bounded before rules get it, so recursion is safe. */

@@ -29,6 +29,12 @@ export const LIFT: readonly Case[] = [
     changes: { input: [user], instructions: 'Be brief.' },
   },
   {
+    name: '[F1.1] so is one whose type is null',
+    options,
+    body: { input: [{ type: null, role: 'system', content: 'Be brief.' }, user] },
+    changes: { input: [user], instructions: 'Be brief.' },
+  },
+  {
     name: '[Q32] texts join with a blank line after the instructions of the client',
     options,
     body: { instructions: 'One.', input: [message('system', 'Two.'), user, message('developer', [text('Three.'), text('Four.')])] },

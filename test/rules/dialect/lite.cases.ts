@@ -257,6 +257,12 @@ export const IMAGE_DETAIL: readonly Case[] = [
     body: shaped({ role: 'user', content: [detailed] }),
     changes: items({ role: 'user', content: [bare] }),
   },
+  {
+    name: '[Q33] so is one whose type is null',
+    options: publicLite,
+    body: shaped({ type: null, role: 'user', content: [detailed] }),
+    changes: items({ type: null, role: 'user', content: [bare] }),
+  },
 ];
 
 /** Full sends what came, shape by shape (F2.7 to F2.9, F2.11). */
