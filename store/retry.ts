@@ -28,6 +28,16 @@ export interface RetriedWrite {
   readonly isAwaited: () => boolean;
 }
 
+/** What an operator can do. Of other codes the code says all that is known. */
+const ADVICE: Readonly<Partial<Record<StoreErrorCode, string>>> = {
+  corrupt: 'the database is damaged: stop the gateway and restore a backup',
+  full: 'the disk is full: free some',
+  locked: 'another process has locked the database: end it',
+  not_writable: 'the database takes no writes: it is read-only, or this user may not write it',
+};
+
+const WAITS = 'what has to be written waits in memory, and is lost at a stop';
+
 /** Failures that another try does not change. */
 const FINAL: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['bad_row', 'lost']);
 
@@ -91,7 +101,8 @@ export class Retry {
     this.#failingSince ??= this.#options.clock();
     if (this.#mentioned || this.#options.unmentioned.has(code)) return;
     this.#mentioned = true;
-    this.#options.notice('store_not_writable', { code });
+    const advice = ADVICE[code];
+    this.#options.notice('store_not_writable', { code, message: advice === undefined ? WAITS : `${advice}. Until then ${WAITS}` });
   }
 
   #recovered(): void {

@@ -8,7 +8,7 @@ import type { ExplainedAccount } from '../explain/candidates.ts';
 import type { ExplainedChoice } from '../explain/choice.ts';
 import type { ExplainedTurn } from '../explain/explanation.ts';
 import type { ExplainedMode } from '../turn/rule.ts';
-import { boolean, list, nullable, number, object, oneOf, record, string } from './reply-checks.ts';
+import { boolean, type Check, list, nullable, number, object, oneOf, optional, record, string } from './reply-checks.ts';
 
 /** POST /reload, status 200. */
 export type ReloadReply = Reloaded;
@@ -39,6 +39,8 @@ export interface RequestsReply {
   readonly rows: readonly RequestRow[];
   /** Whether further rows match, which the limit left off. */
   readonly more: boolean;
+  /** Rows of the store that cannot be written at the moment: the newest requests may be among them. Absent where all are. */
+  readonly unwritten?: number;
 }
 
 /** POST /account/restore and POST /account/relogin. */
@@ -147,7 +149,9 @@ export const isReloadReply = object<ReloadReply>({ version: string, changes: lis
 export const isReloadRefusal = object<ReloadRefusal>({ findings: list(isFinding) });
 export const isExplainReply = object<ExplainReply>({ version: string, turns: list(isExplainedTurn) });
 export const isTurnReply = object<TurnReply>({ turn: isRequestRow, attempts: list(isAttemptRow) });
-export const isRequestsReply = object<RequestsReply>({ now: number, rows: list(isRequestRow), more: boolean });
+const isRequests = object<RequestsReply>({ now: number, rows: list(isRequestRow), more: boolean });
+export const isRequestsReply: Check<RequestsReply> = (value): value is RequestsReply =>
+  isRequests(value) && optional(number)(value.unwritten);
 export const isFilterRefusal = object<FilterRefusal>({ error: string, param: string });
 
 const isScalar = (value: unknown): value is ChangedField['from'] =>

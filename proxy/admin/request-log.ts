@@ -18,10 +18,11 @@ export async function requestsAnswer(gateway: AdminTarget, query: URLSearchParam
   const { store } = gateway.services;
   const now = gateway.now();
   // Rows wait in the queue for up to 100 ms, and the caller may ask as soon as a turn has ended.
-  await store.flush();
+  const unwritten = (await store.flush()) ? 0 : store.stats().queued;
   // One row more than was asked for shows whether rows were left off.
   const rows = await store.requests.list({ ...filter, limit: filter.limit + 1 });
-  return adminJson(200, { now, rows: rows.slice(0, filter.limit), more: rows.length > filter.limit } satisfies RequestsReply);
+  const reply: RequestsReply = { now, rows: rows.slice(0, filter.limit), more: rows.length > filter.limit };
+  return adminJson(200, unwritten > 0 ? { ...reply, unwritten } : reply);
 }
 
 type LimitedFilter = RequestFilter & { readonly limit: number };

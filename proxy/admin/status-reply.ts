@@ -55,6 +55,17 @@ export interface StatusReply extends RunningReply {
   readonly counters: Readonly<Record<string, number>>;
   /** Where several nodes share the store. */
   readonly sharing?: NodesStatus;
+  /** Absent in the reply of an older gateway. */
+  readonly store?: StoreStatus;
+}
+
+export interface StoreStatus {
+  /** Rows that wait to be written. */
+  readonly queued: number;
+  /** Since when nothing could be written, Unix milliseconds; null while writes succeed. */
+  readonly failing_since: number | null;
+  /** Whether another gateway has the SQLite file. */
+  readonly in_use: boolean;
 }
 
 /** What came out of `JSON.parse`. */
@@ -138,10 +149,15 @@ const isSharing = object<NodesStatus>({
   slots: record(number),
 });
 
-export const isStatusReply: Check<StatusReply> = (value): value is StatusReply =>
-  isStatus(value) && optional(isSharing)((value as Partial<StatusReply>).sharing);
+const isStore = object<StoreStatus>({ queued: number, failing_since: nullable(number), in_use: boolean });
 
-const isStatus = object<Omit<StatusReply, 'sharing'>>({
+export const isStatusReply: Check<StatusReply> = (value): value is StatusReply => {
+  if (!isStatus(value)) return false;
+  const { sharing, store } = value as Partial<StatusReply>;
+  return optional(isSharing)(sharing) && optional(isStore)(store);
+};
+
+const isStatus = object<Omit<StatusReply, 'sharing' | 'store'>>({
   version: string,
   config: isConfig,
   now: number,

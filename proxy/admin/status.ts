@@ -35,7 +35,7 @@ export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<st
     catalogs: catalog.accounts.status(),
     quota: usage.quota.status(),
     ...(sharing && { sharing }),
-    store: { ...store.stats(), ...store.database() },
+    store: { ...store.stats(), in_use: store.inUse(), ...store.database() },
     counters: counters.values,
     config: redact(config),
   };

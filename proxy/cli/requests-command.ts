@@ -51,6 +51,8 @@ export function addRequests(program: Command, io: Io): void {
         else io.out(lines.of(rows));
       };
       if (reply.more && !asJson) io.err(`only the newest ${reply.rows.length}; --limit shows up to 999, and filters show fewer\n`);
+      if (reply.unwritten !== undefined && !asJson)
+        io.err(`the store cannot be written: the newest requests may be among ${reply.unwritten} rows that wait in memory\n`);
       show(reply.rows.toReversed());
       if (!follow) return;
       let shown = new Set(reply.rows.map(({ id }) => id));

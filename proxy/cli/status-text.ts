@@ -16,6 +16,7 @@ export function statusLines(status: StatusReply): readonly string[] {
   const quotas = new Map(quota.map((one) => [one.account, one]));
   return [
     headLine(status),
+    ...storeLines(status),
     '',
     row(ACCOUNT_WIDTHS, ['ACCOUNT', 'STATE', 'IN FLIGHT', 'QUOTA LEFT, RESET IN', 'LAST CAUSE']),
     ...accounts.flatMap((account) => accountLines(account, quotas.get(account.account), status)),
@@ -31,6 +32,15 @@ export function statusLines(status: StatusReply): readonly string[] {
 function headLine({ version, now, started_at, ready, node }: StatusReply): string {
   const up = timeSpan(now - Date.parse(started_at));
   return cell(`poolgate on ${version}, ${ready ? 'ready' : 'NOT READY'}, up ${up}, node ${node}`, WIDTH);
+}
+
+/** Nothing while all is well with it. */
+function storeLines({ store, now }: StatusReply): readonly string[] {
+  const lines: string[] = [];
+  if (store && store.failing_since !== null)
+    lines.push(`STORE NOT WRITABLE for ${timeSpan(now - store.failing_since)}: ${store.queued} rows wait; the log has the reason`);
+  if (store?.in_use) lines.push('ANOTHER GATEWAY HAS THE DATABASE: each of the two counts limits alone');
+  return lines.map((line) => cell(line, WIDTH));
 }
 
 function accountLines(account: LimitedAccount, quota: QuotaStatus | undefined, status: StatusReply): readonly string[] {

@@ -14,7 +14,7 @@ export async function gatewayDiagnoses(config: Config, answer: GatewayAnswer): P
   return 'status' in answer ? runningDiagnoses(config, answer.status) : portDiagnoses(config, answer.unavailable);
 }
 
-function runningDiagnoses(config: Config, { ready, version, accounts }: StatusReply): readonly Diagnosis[] {
+function runningDiagnoses(config: Config, { ready, version, accounts, store }: StatusReply): readonly Diagnosis[] {
   const found: Diagnosis[] = [];
   if (ready) found.push({ check, level: 'ok', message: 'A gateway runs and takes traffic.' });
   else
@@ -27,6 +27,16 @@ function runningDiagnoses(config: Config, { ready, version, accounts }: StatusRe
   if (version !== versionOf(config)) {
     const message = 'The running gateway has another configuration than the file.';
     found.push({ check, level: 'warning', message, advice: 'See `poolgate diff`, then run `poolgate reload`, or restart it.' });
+  }
+  if (store && store.failing_since !== null) {
+    const since = new Date(store.failing_since).toISOString();
+    const message = `The running gateway cannot write its store since ${since}: ${store.queued} rows wait in memory.`;
+    const advice = 'Its log has the reason (store_not_writable). Correct it before a stop: what waits is lost then.';
+    found.push({ check, level: 'problem', message, advice });
+  }
+  if (store?.in_use) {
+    const message = 'Another gateway has the database of the running one: each of them counts limits and max_concurrent alone.';
+    found.push({ check, level: 'problem', message, advice: 'Stop one of them, or take PostgreSQL for several.' });
   }
   for (const { account, status } of accounts) {
     if (status !== 'reauth_required') continue;

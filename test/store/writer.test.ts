@@ -215,8 +215,11 @@ test('flush waits for what was there when it was called, not for what keeps comi
 
 test('the operator hears once that writes fail, once that they succeed again, and nothing of a bad row', async () => {
   const state = disk();
-  const heard: Parameters<Notice>[] = [];
-  const writer = writerOn(state.write, { flushMs: 1, notice: (...said) => void heard.push(said) });
+  const heard: string[] = [];
+  const writer = writerOn(state.write, {
+    flushMs: 1,
+    notice: (event, { message = '' } = {}) => void heard.push(`${event} ${message}`.trim()),
+  });
   await assert.rejects(writer.save(audit, auditRow('bad')), { code: 'bad_row' });
   for (const code of ['full', 'locked'] as const) {
     state.error = new StoreError(code, 'SQLite');
@@ -227,18 +230,18 @@ test('the operator hears once that writes fail, once that they succeed again, an
     await saved;
   }
   assert.deepEqual(heard, [
-    ['store_not_writable', { code: 'full' }],
-    ['store_writable'],
-    ['store_not_writable', { code: 'locked' }],
-    ['store_writable'],
+    'store_not_writable the disk is full: free some. Until then what has to be written waits in memory, and is lost at a stop',
+    'store_writable',
+    'store_not_writable another process has locked the database: end it. Until then what has to be written waits in memory, and is lost at a stop',
+    'store_writable',
   ]);
   assert.equal(await writer.close(1_000), 0, 'nothing was lost by the stop');
 });
 
 test('the operator hears nothing of failures that are told elsewhere, and of others among them', async () => {
   const state = disk();
-  const heard: Parameters<Notice>[] = [];
-  const notice: Notice = (...said) => void heard.push(said);
+  const heard: (string | number | undefined)[][] = [];
+  const notice: Notice = (event, { code } = {}) => void heard.push(code === undefined ? [event] : [event, code]);
   const writer = writerOn(state.write, { flushMs: 1, notice, unmentioned: new Set(['unreachable']) });
   for (const [first, second] of [
     ['unreachable', 'unreachable'],
@@ -253,7 +256,7 @@ test('the operator hears nothing of failures that are told elsewhere, and of oth
     state.error = undefined;
     await saved;
   }
-  assert.deepEqual(heard, [['store_not_writable', { code: 'not_writable' }], ['store_writable']]);
+  assert.deepEqual(heard, [['store_not_writable', 'not_writable'], ['store_writable']]);
   await writer.close(1_000);
 });
 

@@ -1,0 +1,54 @@
+// What an operator is shown of a running gateway whose database cannot be written, or is another gateway's too.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Connection } from '../../store/sqlite/connection.ts';
+import { startProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
+
+test('status, doctor and requests show that the store cannot be written', async () => {
+  await using program = await startProgram();
+  const status = async (): Promise<string> => (await program.poolgate('status')).out;
+  assert.doesNotMatch(await status(), /STORE|GATEWAY/);
+  const other = await Connection.open(join(program.folder, 'data/poolgate.db'));
+  await other.script('BEGIN IMMEDIATE');
+  assert.equal(await program.status('/v1/responses', { body: { model: 'model-a', input: 'hi' } }), 200);
+  const { message } = await program.line('store_not_writable');
+  assert.match(String(message), /^another process has locked the database: end it\. Until then .* memory/);
+  const shown = (await status()).split('\n')[1] ?? '';
+  assert.match(shown, /^STORE NOT WRITABLE for \d+s: \d+ rows wait; the log has the reason$/);
+  const diagnosis = await program.poolgate('doctor', '--offline');
+  assert.equal(diagnosis.code, 1);
+  assert.match(
+    diagnosis.out,
+    /^problem +gateway +The running gateway cannot write its store since \S+Z: \d+ rows wait in memory\.\n +-> Its log has the reason/m,
+  );
+  const asked = program.poolgate('requests');
+  assert.match((await asked).err, /^the store cannot be written: the newest requests may be among \d+ rows that wait in memory\n$/);
+  await other.script('ROLLBACK');
+  await other.close();
+  await program.line('store_writable');
+  assert.doesNotMatch(await status(), /STORE/);
+  const { out, err } = await program.poolgate('requests');
+  assert.match(out, / model-a /);
+  assert.equal(err, '');
+});
+
+test('status and doctor show that another gateway has the SQLite file', async () => {
+  await using program = await startProgram();
+  await program.stop();
+  const claim = await Connection.open(join(program.folder, 'data/poolgate.db-gateway'));
+  await claim.script('BEGIN EXCLUSIVE');
+  await program.run();
+  assert.match(
+    String((await program.line('store_in_use')).message),
+    /^another gateway has \S+poolgate\.db open: each of them counts limits/,
+  );
+  await until('readiness', async () => (await program.poolgate('health', '--ready')).code === 0 || undefined);
+  assert.match((await program.poolgate('status')).out, /\nANOTHER GATEWAY HAS THE DATABASE: each of the two counts limits alone\n/);
+  assert.match(
+    (await program.poolgate('doctor', '--offline')).out,
+    /^problem +gateway +Another gateway has the database of the running one/m,
+  );
+  await claim.close();
+});
