@@ -31,6 +31,7 @@ export interface RetriedWrite {
 /** What an operator can do. Of other codes the code says all that is known. */
 const ADVICE: Readonly<Partial<Record<StoreErrorCode, string>>> = {
   corrupt: 'the database is damaged: stop the gateway and restore a backup',
+  failed: 'the write fails: look at the disk, its quota, limits of file sizes, and the log of a database server',
   full: 'the disk is full: free some',
   locked: 'another process has locked the database: end it',
   not_writable: 'the database takes no writes: it is read-only, or this user may not write it',

@@ -16,6 +16,8 @@ import {
 } from '../admin/replies.ts';
 import { isRunningReply, isStatusReply, type RunningReply, type StatusReply } from '../admin/status-reply.ts';
 import type { Config } from '../config/config.ts';
+import { listenersIn } from '../config/listeners.ts';
+import { readConfig } from '../config/load.ts';
 import { isObject } from '../turn/json.ts';
 import type { Route } from '../turn/turn.ts';
 import { CommandFailure, originOf } from './command.ts';
@@ -25,11 +27,22 @@ const TIMEOUT_MS = 15_000;
 /** For replies that a command can do without. */
 const OPTIONAL_TIMEOUT_MS = 2_000;
 
+/** Of the configuration: where the running gateway is asked. */
+export type AdminAddress = Pick<Config, 'admin'>;
+
+/**
+ * The address in a file that may have errors elsewhere: that is when the state of a running gateway is of interest.
+ * @throws {ConfigError} with the errors of the listeners
+ */
+export async function adminIn(path: string): Promise<AdminAddress> {
+  return listenersIn(await readConfig(path), path);
+}
+
 /** No gateway answered. */
 export class Unreachable extends CommandFailure {}
 
 /** @throws {CommandFailure} when no gateway answers, or it answers in another form. */
-export async function fetchStatus(config: Config): Promise<StatusReply> {
+export async function fetchStatus(config: AdminAddress): Promise<StatusReply> {
   const answer = await ask(config, 'GET /status');
   if (answer.status === 200 && isStatusReply(answer.body)) return answer.body;
   throw unexpected(answer);
@@ -39,7 +52,7 @@ export async function fetchStatus(config: Config): Promise<StatusReply> {
  * The part of the status that a comparison of configurations needs; every version replies it.
  * @throws {CommandFailure} when no gateway answers, or it answers in another form.
  */
-export async function fetchRunning(config: Config): Promise<RunningReply> {
+export async function fetchRunning(config: AdminAddress): Promise<RunningReply> {
   const answer = await ask(config, 'GET /status');
   if (answer.status === 200 && isRunningReply(answer.body)) return answer.body;
   throw unexpected(answer);
@@ -49,7 +62,7 @@ export async function fetchRunning(config: Config): Promise<RunningReply> {
  * @param query the filters of `GET /requests`
  * @throws {CommandFailure} also when the gateway refuses a filter
  */
-export async function fetchRequests(config: Config, query: Readonly<Record<string, string>>): Promise<RequestsReply> {
+export async function fetchRequests(config: AdminAddress, query: Readonly<Record<string, string>>): Promise<RequestsReply> {
   const answer = await ask(config, 'GET /requests', { query });
   const { status, body } = answer;
   if (status === 200 && isRequestsReply(body)) return body;
@@ -58,7 +71,7 @@ export async function fetchRequests(config: Config, query: Readonly<Record<strin
 }
 
 /** @throws {CommandFailure} also when the gateway refuses, with its reason */
-export async function requestAccountAction(config: Config, action: 'restore' | 'relogin', id: string): Promise<AccountActionReply> {
+export async function requestAccountAction(config: AdminAddress, action: 'restore' | 'relogin', id: string): Promise<AccountActionReply> {
   const answer = await ask(config, `POST /account/${action}`, { query: { id } });
   const { status, body } = answer;
   if (status === 200 && isAccountActionReply(body)) return body;
@@ -72,7 +85,7 @@ export async function requestAccountAction(config: Config, action: 'restore' | '
 }
 
 /** @throws {CommandFailure} also when the gateway refuses its file; then with the findings. */
-export async function requestReload(config: Config): Promise<ReloadReply> {
+export async function requestReload(config: AdminAddress): Promise<ReloadReply> {
   const answer = await ask(config, 'POST /reload');
   const { status, body } = answer;
   if (status === 200 && isReloadReply(body)) return body;
@@ -83,7 +96,7 @@ export async function requestReload(config: Config): Promise<ReloadReply> {
 }
 
 /** @throws {CommandFailure} also when the gateway's request log has no such turn. */
-export async function fetchTurn(config: Config, id: string): Promise<TurnReply> {
+export async function fetchTurn(config: AdminAddress, id: string): Promise<TurnReply> {
   const answer = await ask(config, 'GET /turn', { query: { id } });
   if (answer.status === 404) throw new CommandFailure(`the request log has no turn '${id}'`);
   if (answer.status === 200 && isTurnReply(answer.body)) return answer.body;
@@ -95,7 +108,7 @@ export type Explained = ExplainReply | { readonly unavailable: string };
 
 /** @param route with its template in the words of `wire` */
 export async function fetchExplained(
-  config: Config,
+  config: AdminAddress,
   { method, template }: Pick<Route, 'method' | 'template'>,
   { key, model, session }: Readonly<Partial<Record<'key' | 'model' | 'session', string | undefined>>>,
 ): Promise<Explained> {
@@ -134,7 +147,7 @@ interface AskOptions {
   readonly timeoutMs?: number;
 }
 
-async function ask(config: Config, request: string, { query, timeoutMs = TIMEOUT_MS }: AskOptions = {}): Promise<Answer> {
+async function ask(config: AdminAddress, request: string, { query, timeoutMs = TIMEOUT_MS }: AskOptions = {}): Promise<Answer> {
   const origin = adminOrigin(config);
   const [method = '', path = ''] = request.split(' ');
   try {
@@ -159,7 +172,7 @@ async function ask(config: Config, request: string, { query, timeoutMs = TIMEOUT
 
 const isTimeout = (thrown: unknown): boolean => thrown instanceof DOMException && thrown.name === 'TimeoutError';
 
-function adminOrigin({ admin }: Config): string {
+function adminOrigin({ admin }: AdminAddress): string {
   if (admin === false) {
     throw new Unreachable(
       'the admin listener is turned off in the file (admin: false), so a running gateway cannot be asked; SIGHUP reloads it',

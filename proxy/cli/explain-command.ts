@@ -8,7 +8,7 @@ import { dispatchedKind } from '../turn/kinds.ts';
 import { RouteTable, worded } from '../turn/route-table.ts';
 import { noteOf } from '../turn/served.ts';
 import type { Route } from '../turn/turn.ts';
-import { fetchExplained, fetchTurn } from './admin-client.ts';
+import { adminIn, fetchExplained, fetchTurn } from './admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, indexOfId, inspectValid, json } from './command.ts';
 import { loggedLines, ruleLines, turnLines } from './explanation-text.ts';
 import { loadChains, loadRules } from './routes-command.ts';
@@ -44,11 +44,11 @@ export function addExplain(program: Command, io: Io): void {
         path: string | undefined,
         { config: file, json: asJson, key, model, session, turn: id }: Options,
       ) => {
-        const config = await inspectValid(file, io);
         if (id !== undefined) {
-          const logged = await fetchTurn(config, id);
+          const logged = await fetchTurn(await adminIn(file), id);
           return io.out(asJson ? json(logged) : `${loggedLines(logged).join('\n')}\n`);
         }
+        const config = await inspectValid(file, io);
         if (method === undefined || path === undefined)
           throw new CommandFailure('explain takes METHOD and PATH, or --turn ID', { exitCode: 2 });
         const route = routeOf(config, method.toUpperCase(), path);

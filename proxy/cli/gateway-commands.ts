@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { diffConfigs, formatChange, redact, versionOf } from '../config/diff.ts';
 import { formatFinding } from '../config/finding.ts';
-import { fetchRunning, requestReload } from './admin-client.ts';
+import { adminIn, fetchRunning, requestReload } from './admin-client.ts';
 import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from './command.ts';
 
 interface DiffOptions extends CommonOptions {
@@ -32,7 +32,7 @@ export function addReload(program: Command, io: Io): void {
     description: 'make the running gateway read its file again; running turns keep their configuration',
     examples: ['poolgate reload', 'poolgate check --strict && poolgate reload'],
   }).action(async ({ config: path, json: asJson }: CommonOptions) => {
-    const reply = await requestReload(await inspectValid(path, io));
+    const reply = await requestReload(await adminIn(path));
     if (asJson) return io.out(json(reply));
     const lines = [...reply.changes.map(formatChange), ...reply.warnings.map(formatFinding)];
     return io.out([...lines, reply.changes.length === 0 ? 'nothing changed' : `now running on ${reply.version}`].join('\n').concat('\n'));

@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import type { RequestRow } from '../../store/rows.ts';
 import { msOfIso } from '../iso-time.ts';
-import { fetchRequests } from './admin-client.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from './command.ts';
+import { adminIn, fetchRequests } from './admin-client.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
 import { RequestLines } from './request-lines.ts';
 
 interface RequestsOptions extends CommonOptions {
@@ -40,10 +40,10 @@ export function addRequests(program: Command, io: Io): void {
     .option('--limit <count>', 'the newest ones, at most 999', '100')
     .option('-f, --follow', 'go on until Ctrl-C; with --json one row a line')
     .action(async ({ config: path, json: asJson, follow, since, ...options }: RequestsOptions) => {
-      const config = await inspectValid(path, io);
+      const admin = await adminIn(path);
       const { key, account, model, status, limit } = options;
       const filters = given({ key, account, model, status });
-      let reply = await fetchRequests(config, { ...filters, ...given({ limit, since: since && sinceOf(since) }) });
+      let reply = await fetchRequests(admin, { ...filters, ...given({ limit, since: since && sinceOf(since) }) });
       if (asJson && !follow) return io.out(json(reply));
       const lines = new RequestLines();
       const show = (rows: readonly RequestRow[]): void => {
@@ -59,9 +59,7 @@ export function addRequests(program: Command, io: Io): void {
       // What ended before the list was made is in it, or was left off by the filters of the list.
       const from = reply.now - WRITTEN_WITHIN_MS;
       for await (const _ of io.every(POLL_MS)) {
-        const next = await fetchRequests(config, { ...filters, limit: '999', ended_since: String(reply.now - OVERLAP_MS) }).catch(
-          failureOf,
-        );
+        const next = await fetchRequests(admin, { ...filters, limit: '999', ended_since: String(reply.now - OVERLAP_MS) }).catch(failureOf);
         if (next instanceof CommandFailure) {
           // The gateway may come back; what ends meanwhile is asked for then.
           io.err(`${next.message}\n`);

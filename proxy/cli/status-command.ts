@@ -1,7 +1,7 @@
 // `status` and `top`: the state of the running gateway, once or refreshed.
 import type { Command } from 'commander';
-import { fetchStatus } from './admin-client.ts';
-import { addCommand, CommandFailure, type CommonOptions, type Io, inspectValid, json } from './command.ts';
+import { adminIn, fetchStatus } from './admin-client.ts';
+import { addCommand, CommandFailure, type CommonOptions, type Io, json } from './command.ts';
 import { statusLines } from './status-text.ts';
 import { cell } from './text-cells.ts';
 
@@ -13,7 +13,7 @@ export function addStatus(program: Command, io: Io): void {
     description: 'show accounts, quota, Pools and counters of the running gateway; with --json the whole reply, also its configuration',
     examples: ['poolgate status', "poolgate status --json | jq '.accounts'"],
   }).action(async ({ config: path, json: asJson }: CommonOptions) => {
-    const reply = await fetchStatus(await inspectValid(path, io));
+    const reply = await fetchStatus(await adminIn(path));
     return io.out(asJson ? json(reply) : textOf(statusLines(reply)));
   });
 }
@@ -25,8 +25,8 @@ export function addTop(program: Command, io: Io): void {
     examples: ['poolgate top'],
     json: false,
   }).action(async ({ config: path }: CommonOptions) => {
-    const config = await inspectValid(path, io);
-    const draw = async (): Promise<readonly string[]> => statusLines(await fetchStatus(config));
+    const admin = await adminIn(path);
+    const draw = async (): Promise<readonly string[]> => statusLines(await fetchStatus(admin));
     const { terminal } = io;
     // The first failure ends the command; a gateway that stops later may come back.
     const first = await draw();

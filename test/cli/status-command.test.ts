@@ -1,5 +1,6 @@
 // `status` and `top` against a running gateway.
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { Terminal } from '../../proxy/cli/terminal.ts';
 import { carrierFailure, statusFailure } from '../../proxy/turn/failure.ts';
@@ -45,6 +46,26 @@ test('status --json is the reply of the gateway, with its configuration', async 
   assert.equal(reply.config.keys[0].id, 'ci');
   assert.deepEqual(reply.pools, [{ pool: 'team', strategy: 'fill_first', accounts: ['north', 'south'], assigned: ['north', 'south'] }]);
   assert.deepEqual([reply.accounts[0].visible, reply.accounts[0].maxConcurrent], [true, 32]);
+});
+
+test('a running gateway shows its state and its requests while its file has errors', async (context) => {
+  await using gate = await startGateway();
+  const path = fileOf(context, gate);
+  const valid = readFileSync(path, 'utf8');
+  for (const broken of [valid.replace('pool: team', 'pool: taem'), `${valid}operators: [\n`]) {
+    writeFileSync(path, broken);
+    assert.equal((await poolgate(['check', '--config', path])).code, 1);
+    for (const [command, shown] of [
+      ['status', /^poolgate on /],
+      ['top', /^poolgate on /],
+      ['requests', /^TIME/],
+    ] as const) {
+      const { code, out, err } = await poolgate([command, '--config', path]);
+      assert.deepEqual([code, err], [0, ''], command);
+      assert.match(out, shown);
+    }
+    assert.equal((await poolgate(['explain', '--turn', 'none', '--config', path])).err, "the request log has no turn 'none'\n");
+  }
 });
 
 /** A terminal whose keys a test types. */
