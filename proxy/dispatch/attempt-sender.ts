@@ -112,12 +112,10 @@ export class AttemptSender implements Confidential {
     const trim = (out: Outgoing): void => continuity.trim(out, continuation, turn.wire);
     const { request, slot } = this.#compose(body, continuation, { turn, account, own, trim });
     this.#authorizations = [request.headers.authorization, slot?.authorization, ...this.#authorizations];
-    const complete = this.log.begin(account.label, cause);
+    let complete: ReturnType<AttemptLog['begin']> | undefined;
     const keepResponse: ReplySource['keepResponse'] = slot && ((id, pin) => slot.keepResponse(id, turn.model?.mode?.effective, pin));
     const isUnstored = slot !== undefined && this.sentBody.store === false;
     const observed = observers.of({ turn, account, continuation, keepResponse, isUnstored });
-    counters.add('attempts');
-    if (lease.isProbe) counters.add('probes');
     return attempt({
       turn,
       client,
@@ -137,9 +135,14 @@ export class AttemptSender implements Confidential {
       observers: observed,
       followUp: this.#followUp(lease),
       ownHeaders: ownHeaders(turn),
+      begins: () => {
+        complete = this.log.begin(account.label, cause);
+        counters.add('attempts');
+        if (lease.isProbe) counters.add('probes');
+      },
       ended: ({ verdict, status }) => {
         const failure = failureOf(verdict);
-        complete({ status, failure });
+        complete?.({ status, failure });
         if (failure && verdict.kind !== 'failed') noteErrorClass(turn, failure);
       },
     });

@@ -30,6 +30,8 @@ export interface AttemptOptions extends ReplyPath {
   readonly observers: AttemptObservers;
   /** What the account's answer needs before the client gets it. */
   readonly followUp: ((answer: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
+  /** Called when the request is sent: not where the client has left before. */
+  readonly begins: () => void;
   /** Called once, before the attempt resolves. */
   readonly ended: (attempted: Attempted) => void;
 }
@@ -96,6 +98,7 @@ class Attempt implements ReplyContext {
     const { client, upload } = this.#options;
     this.#cancelGone = client.onGone(() => this.#gone());
     if (this.#settled) return;
+    this.#options.begins();
     this.#sending = this.#send();
     upload?.refused.catch((thrown) => this.#uploadRefused(thrown));
   }

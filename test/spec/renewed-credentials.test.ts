@@ -103,3 +103,26 @@ test('an account’s error that repeats the token of its attempt is redacted, al
   assert.equal(status, 400);
   assert.ok(text.includes('may not do that') && !text.includes(token), text);
 });
+
+test('[Q18] a turn whose client leaves while its account logs in was not sent: it has no attempt, and counts no usage', async (context) => {
+  const clock = new ShiftedClock();
+  const gate = await withLogin(context, clock);
+  gate.upstream.loginOf('north').expire();
+  assert.equal((await gate.send(PUBLIC_SOCKET, { body: turnBody('hi') })).status, 200);
+  const [before] = await gate.usageRows();
+  clock.setAhead(4_000_000);
+  const tokens = { access_token: 'at-2', refresh_token: 'rt-2', expires_in: 3_600 };
+  const answer = { kind: 'reply', status: 200, headers: {}, body: { json: tokens } } as const;
+  gate.upstream.nextOn('north', '/oauth/token', [answer, { kind: 'stall', at: 'before-headers' }]);
+  const socket = await connect(gate, PUBLIC_SOCKET);
+  socket.send({ type: 'response.create', ...frameOf('hi') });
+  await gate.upstream.stalled('north');
+  socket.terminate();
+  await until('the end of the websocket', () => gate.websockets === 0 || undefined);
+  gate.upstream.release();
+  const row = await until('its row', async () => (await gate.rows()).find(({ status }) => status === 499));
+  assert.deepEqual([row.input_tokens, row.output_tokens, row.tokens_estimated], [null, null, false]);
+  assert.deepEqual(await gate.attempts(row.id), []);
+  assert.equal(gate.upstream.turns().length, 2, 'the first turn, and its second attempt');
+  assert.deepEqual(await gate.usageRows(), [before]);
+});
