@@ -5,8 +5,10 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type Crude, crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { frameOf } from '../support/native-frames.ts';
 import { postOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { connect } from '../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';
@@ -181,6 +183,29 @@ describe('bytes that are strange', () => {
     answer = (socket) => void socket.end(crudeAnswer(200, RESPONSE));
     const { status, json } = await gate.send(PUBLIC, { body: PUBLIC_STREAM });
     assert.deepEqual([status, json.error.code], [502, 'upstream_error']);
+  });
+
+  test('an event that is no UTF-8 leaves the websocket of a native client open, whose account answers over HTTP', async () => {
+    const text = Buffer.from([0xc3, 0x28]);
+    const [begin, end] = STREAM.split('"delta":"a"') as [string, string];
+    answer = (socket) =>
+      void socket.end(Buffer.concat([Buffer.from(`${crudeHead(200, event)}${begin}"delta":"`), text, Buffer.from(`"${end}`)]));
+    await using other = await startGateway({
+      upstream: { accounts: ['north', 'south'] },
+      config: (draft) => {
+        crude.as('north')(draft);
+        draft.accounts[0].websocket = false;
+      },
+    });
+    using socket = await connect(other, NATIVE);
+    for (let i = 0; i < 2; i++) {
+      const frames = await socket.turn(frameOf('hi'));
+      assert.deepEqual(
+        frames.flatMap(({ delta }) => delta ?? []),
+        [text.toString()],
+      );
+      assert.equal(frames.at(-1)?.type, 'response.completed');
+    }
   });
 
   test('a value that no header may bear is left out', async () => {

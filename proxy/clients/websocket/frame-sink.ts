@@ -1,4 +1,5 @@
 // A reply as frames of a native client: the account's events as they came, less the framing of their stream.
+import { isUtf8 } from 'node:buffer';
 import type { Sink } from '../../dispatch/client.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import { frameDataOf, Refusal } from '../../turn/refusal.ts';
@@ -32,8 +33,7 @@ export class FrameSink implements Sink {
 
   raw(event: ReplyEvent): void {
     if (!event.hasData || event.isDone()) return;
-    const { bytes, dataStart, dataEnd } = event;
-    this.#output.write(event.type, dataStart >= 0 ? bytes.subarray(dataStart, dataEnd) : event.data());
+    this.#output.write(event.type, bytesOf(event) ?? event.data());
   }
 
   event({ type, data }: Event): void {
@@ -76,4 +76,12 @@ export class FrameSink implements Sink {
   protected encoded(data: JsonObject): string {
     return replyText(data);
   }
+}
+
+/** The data as they came. Undefined where they are no frame's: on several lines, or no UTF-8, at which a client ends its connection. */
+function bytesOf({ bytes, dataStart, dataEnd }: ReplyEvent): Buffer | undefined {
+  if (dataStart < 0) return undefined;
+  const data = bytes.subarray(dataStart, dataEnd);
+  // A frame of the account was checked when it came, an event of a stream was not.
+  return dataStart === 0 || isUtf8(data) ? data : undefined;
 }
