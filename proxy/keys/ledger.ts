@@ -26,8 +26,8 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #keys = new Map<string, Days>();
   readonly #pools = new Map<string, Days>();
-  /** With several nodes: what is counted of each key, Pool and day, to find out what other nodes added. */
-  readonly #counted: Map<string, Totals> | undefined;
+  /** With several nodes: what is counted of each day by key and Pool, to find out what other nodes added. */
+  readonly #counted: Map<number, Map<string, Totals>> | undefined;
 
   constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock, { shared = false }: { readonly shared?: boolean } = {}) {
     this.#store = store;
@@ -45,7 +45,7 @@ export class Ledger {
   adopt(rows: readonly UsageRow[]): void {
     const first = this.#firstDay(KEPT_DAYS);
     for (const { key_id, pool, day, ...totals } of rows) {
-      if (day >= first) this.#add(key_id, pool, day, usageBetween(this.#counted?.get(nameOf(key_id, pool, day)) ?? NO_USAGE, totals));
+      if (day >= first) this.#add(key_id, pool, day, usageBetween(this.#counted?.get(day)?.get(nameOf(key_id, pool)) ?? NO_USAGE, totals));
     }
   }
 
@@ -80,13 +80,24 @@ export class Ledger {
   #add(key: string, pool: string, day: number, totals: Totals): void {
     this.#addTo(this.#keys, key, day, totals);
     this.#addTo(this.#pools, pool, day, totals);
-    if (this.#counted) this.#count(this.#counted, nameOf(key, pool, day), totals);
+    if (this.#counted) this.#count(this.#countedOn(day, this.#counted), nameOf(key, pool), totals);
   }
 
   #count(counted: Map<string, Totals>, name: string, totals: Totals): void {
     const known = counted.get(name);
     if (known) addUsage(known, totals);
     else counted.set(name, { ...totals });
+  }
+
+  /** Also removes days that are no longer needed. */
+  #countedOn(day: number, days: Map<number, Map<string, Totals>>): Map<string, Totals> {
+    const known = days.get(day);
+    if (known) return known;
+    const first = this.#firstDay(KEPT_DAYS);
+    for (const old of days.keys()) if (old < first) days.delete(old);
+    const counted = new Map<string, Totals>();
+    days.set(day, counted);
+    return counted;
   }
 
   #addTo(all: Map<string, Days>, id: string, day: number, totals: Totals): void {
@@ -121,6 +132,6 @@ export class Ledger {
 }
 
 /** No id contains a line break. */
-const nameOf = (key: string, pool: string, day: number): string => `${key}\n${pool}\n${day}`;
+const nameOf = (key: string, pool: string): string => `${key}\n${pool}`;
 
 const NO_USAGE: Readonly<Totals> = Object.freeze(noTotals());
