@@ -5,13 +5,13 @@ import { bounds } from '../proxy/config/expectations.ts';
 import { type SchemaNode, type Setting, settings } from '../proxy/config/schema.ts';
 
 /** One line per setting, in the order of the file. `[]` means each row of a list, `*` each name of a mapping. */
-export function settingsTable(): string {
+function settingsTable(): string {
   const head = ['| Setting | Value | Default | |', '| --- | --- | --- | --- |'];
   return [...head, ...[...settings()].map(line)].join('\n');
 }
 
 /** A table of the clients, then the text of each for the shipped configuration. */
-export function clientsSection(): string {
+function clientsSection(): string {
   const head = ['| Client | NAME | API | Tried with |', '| --- | --- | --- | --- |'];
   const rows = CLIENTS.map(({ name, title, api, tried }) => `| ${title} | \`${name}\` | ${api} | ${tried} |`);
   return [[...head, ...rows].join('\n'), ...CLIENTS.map(clientText)].join('\n\n');

@@ -14,9 +14,9 @@ export const LIFECYCLE: ReadonlySet<string> = new Set([
 ]);
 
 /** A head beyond this is passed on. */
-export const HELD_BYTES = 1_048_576;
+const HELD_BYTES = 1_048_576;
 /** What holding an event takes beside its bytes: a comment may have one byte. */
-export const HELD_EVENT_BYTES = 256;
+const HELD_EVENT_BYTES = 256;
 
 /** Whether an event of this type is held before commit. Comments (no data) are held too. */
 export function isHeld(type: string, hasData: boolean): boolean {

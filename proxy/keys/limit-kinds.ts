@@ -11,7 +11,7 @@ export interface LimitKind {
 }
 
 /** In the order of `GET /v1/usage`. */
-export const LIMIT_KINDS: readonly LimitKind[] = [
+const LIMIT_KINDS: readonly LimitKind[] = [
   { name: 'requests_per_minute', type: 'requests', window: 'minute' },
   { name: 'requests_per_day', type: 'requests', window: 'day' },
   { name: 'tokens_per_minute', type: 'tokens', window: 'minute' },

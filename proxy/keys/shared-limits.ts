@@ -39,7 +39,7 @@ export interface SharedLimitsOptions {
 }
 
 /** Settlements that wait before turns of keys with limits are refused: running turns still add theirs, and admission limits their number. */
-export const MOST_SETTLEMENTS = 50_000;
+const MOST_SETTLEMENTS = 50_000;
 
 /** A reservation is tried again where the node had lost its lease, and where a settlement was on its way that may make room. */
 const TRIES = 3;

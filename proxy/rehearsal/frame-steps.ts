@@ -81,7 +81,7 @@ function errorEvent(status: number, { 'retry-after': wait }: Answer['headers'], 
   return { type: 'error', status, error: json.error, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) };
 }
 
-export const textFrame = (json: Json): Buffer => frameBytes([JSON.stringify(json)]);
+const textFrame = (json: Json): Buffer => frameBytes([JSON.stringify(json)]);
 
 /** The frame that refuses what is no turn. */
 export const refusalFrame = (code: string, message: string): Buffer =>

@@ -20,7 +20,7 @@ function effortOf(level: Json): string | undefined {
 }
 
 /** Efforts that the model's entry lists, as it spells and orders them; empty where it has no usable list. */
-export function listedEfforts(entry: JsonObject): readonly string[] {
+function listedEfforts(entry: JsonObject): readonly string[] {
   const levels = entry[LEVELS];
   return isList(levels) ? levels.map(effortOf).filter((effort) => effort !== undefined) : [];
 }

@@ -12,7 +12,7 @@ import type { ReplyEvent } from '../../proxy/turn/reply-event.ts';
 import type { ReplyObserver } from '../../proxy/turn/reply-observer.ts';
 import type { Confidential } from '../../proxy/turn/sanitise.ts';
 import type { Event, Outcome } from '../../proxy/turn/turn.ts';
-import type { CarrierRequest, EventReader, ReplyHandler, Sending } from '../../proxy/upstream/carrier.ts';
+import type { EventReader, Sending } from '../../proxy/upstream/carrier.ts';
 import { SseSplitter } from '../../proxy/upstream/sse-splitter.ts';
 import { account } from '../models/support.ts';
 
@@ -286,26 +286,5 @@ export class RecordingContext implements ReplyContext {
     const { verdict } = this;
     if (verdict?.kind !== 'done') throw new Error(`the reply is not done: ${this.ended}`);
     verdict.close(this.turn.rules.end(verdict.ending.outcome, (thrown) => this.turn.fault(thrown)));
-  }
-}
-
-/** A carrier with replies that the test gives. */
-export class HandCarrier<Reader> {
-  readonly account = new Account();
-  readonly requests: CarrierRequest[] = [];
-  handler: ReplyHandler<Reader> | undefined;
-
-  send(request: CarrierRequest, handler: ReplyHandler<Reader>): Sending {
-    this.requests.push(request);
-    this.handler = handler;
-    return this.account;
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  destroy(): Promise<void> {
-    return Promise.resolve();
   }
 }

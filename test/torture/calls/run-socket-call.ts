@@ -85,7 +85,3 @@ function checkTurn(surface: SocketCall['surface'], { end, frames, code }: Socket
   const created = frames.filter(({ type }) => type === 'response.created').length;
   expect(created <= 1, () => `${created} replies in one turn`);
 }
-
-/** Texts of the rehearsal provider name the account that wrote them. */
-export const accountsIn = (text: string): ReadonlySet<string> =>
-  new Set([...text.matchAll(/answering as ([\w-]+)/g)].map(([, account]) => account as string));
