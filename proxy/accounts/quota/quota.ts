@@ -1,37 +1,21 @@
 // The quota of all accounts, in memory; replies and usage reads update it, and the store has a copy (Q8, UA2).
-
 import type { Lease } from '../../../store/store.ts';
-import type { Clock } from '../../clock.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
-import { AccountQuota, FRESH_MS, type KnownWindow, type QuotaState, type StoredQuota } from './account-quota.ts';
+import { AccountQuota, FRESH_MS, type KnownWindow, type QuotaState } from './account-quota.ts';
 import type { QuotaStatement } from './quota-statement.ts';
-import { isSameQuota, type QuotaStatus, quotaStatus, storedQuotaIn } from './quota-status.ts';
+import { type QuotaStatus, quotaStatus, storedQuotaIn } from './quota-status.ts';
+import { type CopiedQuota, QuotaWrites, type QuotaWritesOptions } from './quota-writes.ts';
 
-export interface QuotaOptions {
-  readonly clock: Clock;
+export interface QuotaOptions extends QuotaWritesOptions {
   /** What the store has of an account, or null. */
   readonly load: (account: string) => object | null;
-  /** @param lease of the usage read that brought it */
-  readonly save: (account: string, stored: object, lease?: Lease) => void;
-  /** Whether other nodes know of the account what the store has. */
-  readonly shared?: boolean;
   /** Asks the accounts with stale evidence for their usage; undefined where none of them is asked. */
   readonly recheck?: (accounts: readonly string[]) => Promise<void> | undefined;
 }
 
-/** Percentages change with every turn and are written together after this time. A change of eligibility is written at once. */
-const SAVE_MS = 10_000;
-
-/** Other nodes read the usage of an account where the store's evidence is a few minutes old: unchanged evidence is stored again before. */
-const STORE_AGAIN_MS = 120_000;
-
-interface Account {
-  readonly quota: AccountQuota;
+interface Account extends CopiedQuota {
   /** Its `base_url`. An account with another address begins without evidence. */
   readonly address: string;
-  /** What the store has, as far as it is known. */
-  saved: StoredQuota | undefined;
-  savedAt: number;
 }
 
 /** The clocks of two nodes differ by less than this. */
@@ -46,11 +30,11 @@ export class Quota {
   #accounts: ReadonlyMap<string, Account> = new Map();
   readonly #changeListeners = new Set<(account: string) => void>();
   readonly #recoveryListeners = new Set<(account: string) => void>();
-  readonly #unsaved = new Set<string>();
-  #cancelSave: (() => void) | undefined;
+  readonly #writes: QuotaWrites;
 
   constructor(options: QuotaOptions) {
     this.#options = options;
+    this.#writes = new QuotaWrites(options, (id) => this.#accounts.get(id));
   }
 
   /** Takes the accounts of a configuration. Known accounts keep their evidence, new ones begin with what the store has. */
@@ -113,12 +97,10 @@ export class Quota {
     const { exhaustion } = quota;
     const before = quota.stateAt(now);
     quota.adopt(stored);
-    account.saved = stored;
-    account.savedAt = Math.max(account.savedAt, ...stored.windows.map(({ at }) => at));
-    this.#unsaved.delete(id);
+    this.#writes.copied(id, account, stored);
     // Where both knew something new, the percentages may wait: the nodes would answer each other without end.
     const { spent, recovered } = quota.toStored();
-    this.#save(id, account, { atOnce: spent?.at !== stored.spent?.at || recovered !== stored.recovered });
+    this.#writes.write(id, account, { atOnce: spent?.at !== stored.spent?.at || recovered !== stored.recovered });
     if (exhaustion && !quota.exhaustion) this.#notifyRecovery(id, quota, now);
     if (!isSameState(before, quota.stateAt(now))) this.#notify(id);
   }
@@ -126,7 +108,7 @@ export class Quota {
   /** Stores the evidence of a usage read, which other nodes wait for. */
   publish(id: string, lease: Lease): void {
     const account = this.#accounts.get(id);
-    if (account) this.#store(id, account, lease);
+    if (account) this.#writes.store(id, account, lease);
   }
 
   /** Records the statement of a reply, an event or a usage read. */
@@ -170,7 +152,7 @@ export class Quota {
 
   /** Writes what is not saved yet. Sets no timer after this. */
   stop(): void {
-    this.#saveAll();
+    this.#writes.flush();
   }
 
   #endContradictedExhaustion(account: string): boolean {
@@ -197,46 +179,14 @@ export class Quota {
     if (!known) return;
     const now = this.#options.clock.now();
     const before = known.quota.stateAt(now);
-    if (!update(known.quota, now) && !this.#isStoredLongAgo(known, now)) return;
+    if (!update(known.quota, now) && !this.#writes.isDue(known, now)) return;
     const after = known.quota.stateAt(now);
-    this.#save(account, known, { atOnce: isEligible(before) !== isEligible(after) });
+    this.#writes.write(account, known, { atOnce: isEligible(before) !== isEligible(after) });
     if (!isSameState(before, after)) this.#notify(account);
   }
 
   #notify(account: string): void {
     for (const listen of this.#changeListeners) listen(account);
-  }
-
-  #save(id: string, account: Account, { atOnce }: { readonly atOnce: boolean }): void {
-    const isKnown = account.saved !== undefined && isSameQuota(account.saved, account.quota.toStored());
-    if (isKnown && !this.#isStoredLongAgo(account, this.#options.clock.now())) return;
-    if (atOnce) {
-      this.#store(id, account);
-      return;
-    }
-    this.#unsaved.add(id);
-    this.#cancelSave ??= this.#options.clock.after(SAVE_MS, () => this.#saveAll());
-  }
-
-  #store(id: string, account: Account, lease?: Lease): void {
-    account.saved = account.quota.toStored();
-    account.savedAt = this.#options.clock.now();
-    this.#unsaved.delete(id);
-    this.#options.save(id, account.saved, lease);
-  }
-
-  #isStoredLongAgo({ savedAt }: Account, now: number): boolean {
-    return this.#options.shared === true && now - savedAt >= STORE_AGAIN_MS;
-  }
-
-  #saveAll(): void {
-    this.#cancelSave?.();
-    this.#cancelSave = undefined;
-    for (const id of [...this.#unsaved]) {
-      const account = this.#accounts.get(id);
-      if (account) this.#store(id, account);
-    }
-    this.#unsaved.clear();
   }
 }
 
