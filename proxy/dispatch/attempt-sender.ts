@@ -20,8 +20,8 @@ import type { Upload } from './client.ts';
 import { composeFrame, composeJson, composeStream } from './compose.ts';
 import type { DispatchRequest } from './dispatch-request.ts';
 import type { FollowUps } from './follow-up.ts';
-import { failureOf } from './reply-context.ts';
-import type { ReplyObservers } from './reply-observers.ts';
+import { failureOf } from './reply/reply-context.ts';
+import type { ReplyObservers } from './reply/reply-observers.ts';
 import type { TurnSocket } from './turn-socket.ts';
 
 export interface SenderServices {

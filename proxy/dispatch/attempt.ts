@@ -10,11 +10,11 @@ import type { ByteReader, CarrierRequest, ReplyHandler, Sending } from '../upstr
 import type { Upstream } from '../upstream/upstreams.ts';
 import { SWITCHING_PROTOCOLS } from '../upstream/websocket-carrier.ts';
 import type { Upload } from './client.ts';
-import { EventReply } from './event-reply.ts';
-import { PipedReply } from './piped-reply.ts';
-import { pipedReply, type Reply, type ReplyByHead, type ReplyPath, turnReply, wholeReply } from './reply-by-head.ts';
-import { failureOf, type ReplyContext, type Verdict } from './reply-context.ts';
-import type { AttemptObservers } from './reply-observers.ts';
+import { EventReply } from './reply/event-reply.ts';
+import { PipedReply } from './reply/piped-reply.ts';
+import { pipedReply, type Reply, type ReplyByHead, type ReplyPath, turnReply, wholeReply } from './reply/reply-by-head.ts';
+import { failureOf, type ReplyContext, type Verdict } from './reply/reply-context.ts';
+import type { AttemptObservers } from './reply/reply-observers.ts';
 
 export interface AttemptOptions extends ReplyPath {
   readonly turn: LiveTurn;

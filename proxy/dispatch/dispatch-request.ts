@@ -7,7 +7,7 @@ import type { RelayedAnswer } from '../turn/surface.ts';
 import type { Work } from '../turn/turn.ts';
 import type { Attempts, Ending } from '../turn/turn-result.ts';
 import type { Client, Upload } from './client.ts';
-import type { CloseReply } from './reply-context.ts';
+import type { CloseReply } from './reply/reply-context.ts';
 
 /** `json`: read, and edited by rules; sent once per attempt. `stream`: passed on unread, so that it can be sent once; null for no body. */
 export type Payload = { readonly kind: 'json'; readonly work: Work } | { readonly kind: 'stream'; readonly open: (() => Upload) | null };

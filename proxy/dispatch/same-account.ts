@@ -4,7 +4,7 @@ import type { Failure } from '../turn/failure.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { AccountCredentials } from '../upstream/account-credentials.ts';
 import type { Attempted } from './attempt.ts';
-import { failureOf } from './reply-context.ts';
+import { failureOf } from './reply/reply-context.ts';
 import type { TurnSocket } from './turn-socket.ts';
 
 /** The last attempt at an account, and what it says about the account's health. */

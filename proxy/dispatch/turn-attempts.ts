@@ -15,7 +15,7 @@ import type { AttemptCause } from './attempt-log.ts';
 import { AttemptSender, type SenderServices } from './attempt-sender.ts';
 import type { DispatchEnd, Dispatched, DispatchRequest } from './dispatch-request.ts';
 import type { NextStep } from './next-step.ts';
-import { failureOf } from './reply-context.ts';
+import { failureOf } from './reply/reply-context.ts';
 import type { RetryBudgets } from './retry-budget.ts';
 import { repeatAt, resultOf } from './same-account.ts';
 import { TurnProgress } from './turn-progress.ts';

@@ -8,7 +8,7 @@ import type { McpSources } from '../answers/mcp/mcp-sources.ts';
 import { catalogAnswers, modelAnswers } from '../answers/model-lists.ts';
 import { type PoolUsageOptions, poolUsageAnswers } from '../answers/pool-usage.ts';
 import { Dispatch } from '../dispatch/dispatch.ts';
-import { ReplyObservers } from '../dispatch/reply-observers.ts';
+import { ReplyObservers } from '../dispatch/reply/reply-observers.ts';
 import { liveModels } from '../explain/live-models.ts';
 import { fileFollowUps } from '../files/file-follow-ups.ts';
 import { placeOf } from '../log.ts';

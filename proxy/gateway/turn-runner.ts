@@ -7,7 +7,7 @@ import type { AnswerHandler } from '../answers/answer-handler.ts';
 import type { TurnClient } from '../dispatch/client.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { DispatchEnd, DispatchRequest, Payload } from '../dispatch/dispatch-request.ts';
-import type { CloseReply } from '../dispatch/reply-context.ts';
+import type { CloseReply } from '../dispatch/reply/reply-context.ts';
 import type { Accounting } from '../keys/accounting.ts';
 import type { Reservation } from '../keys/reservation.ts';
 import type { Log } from '../log.ts';

@@ -1,7 +1,7 @@
 // A reply of an account without a gateway: the product's readers over a fake account, a fake client and a test clock.
 import type { Client, PipeEnd, Sink } from '../../proxy/dispatch/client.ts';
-import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply-context.ts';
-import { AttemptObservers } from '../../proxy/dispatch/reply-observers.ts';
+import type { ReplyContext, Verdict } from '../../proxy/dispatch/reply/reply-context.ts';
+import { AttemptObservers } from '../../proxy/dispatch/reply/reply-observers.ts';
 import { Counters } from '../../proxy/metrics.ts';
 import type { Continuation } from '../../proxy/turn/continuation.ts';
 import { type Failure, isRetryable } from '../../proxy/turn/failure.ts';

@@ -1,6 +1,6 @@
 // The SSE stream of Chat Completions: Responses events become chunks, their deltas without being parsed (D4, F1.9, Q24).
 import type { ServerResponse } from 'node:http';
-import { LIFECYCLE } from '../../dispatch/hold.ts';
+import { LIFECYCLE } from '../../dispatch/reply/hold.ts';
 import {
   CALLS,
   callId,

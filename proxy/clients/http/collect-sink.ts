@@ -1,6 +1,6 @@
 // The sink of a client that did not ask for a stream: the reply is collected and leaves as one JSON answer (Q15).
 import type { Client, Sink } from '../../dispatch/client.ts';
-import { LIFECYCLE } from '../../dispatch/hold.ts';
+import { LIFECYCLE } from '../../dispatch/reply/hold.ts';
 import { isObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';

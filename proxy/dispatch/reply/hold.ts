@@ -1,8 +1,8 @@
 // The head of a reply, held before commit: events that show nothing of the work, so that a refusal behind them can be retried.
-import type { HeldBytes } from '../turn/held-bytes.ts';
-import type { JsonObject } from '../turn/json.ts';
-import type { ReplyEvent } from '../turn/reply-event.ts';
-import type { HeldEvents } from '../turn/reply-observer.ts';
+import type { HeldBytes } from '../../turn/held-bytes.ts';
+import type { JsonObject } from '../../turn/json.ts';
+import type { ReplyEvent } from '../../turn/reply-event.ts';
+import type { HeldEvents } from '../../turn/reply-observer.ts';
 
 /** Of a successful and of a failed turn alike. */
 export const LIFECYCLE: ReadonlySet<string> = new Set([

@@ -1,10 +1,10 @@
 // Relays the events of a committed reply to its sink: through the rules that want them, and else as the account sent them.
-import { type Failure, inBandFailure } from '../turn/failure.ts';
-import type { JsonObject } from '../turn/json.ts';
-import type { ReplyEvent } from '../turn/reply-event.ts';
-import { endOf, type ReplyEnd } from '../turn/terminal-event.ts';
-import type { Event } from '../turn/turn.ts';
-import type { Sink } from './client.ts';
+import { type Failure, inBandFailure } from '../../turn/failure.ts';
+import type { JsonObject } from '../../turn/json.ts';
+import type { ReplyEvent } from '../../turn/reply-event.ts';
+import { endOf, type ReplyEnd } from '../../turn/terminal-event.ts';
+import type { Event } from '../../turn/turn.ts';
+import type { Sink } from '../client.ts';
 import type { ReplyContext } from './reply-context.ts';
 
 /** What a client gets of an event that reports a failure. */

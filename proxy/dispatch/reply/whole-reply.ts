@@ -1,15 +1,15 @@
 // A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then judged as a whole.
-import { GatheredBytes } from '../gathered-bytes.ts';
-import { loggedCode } from '../turn/error-codes.ts';
-import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
-import { PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
-import { isObject, type JsonObject } from '../turn/json.ts';
-import { Refusal, refusalOf } from '../turn/refusal.ts';
-import { replyText } from '../turn/reply-text.ts';
-import type { Head, Headers, OutcomeKind } from '../turn/turn.ts';
-import type { ByteReader } from '../upstream/carrier.ts';
+import { GatheredBytes } from '../../gathered-bytes.ts';
+import { loggedCode } from '../../turn/error-codes.ts';
+import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../../turn/failure.ts';
+import { PARSED_COPIES, TooMuchHeld } from '../../turn/held-bytes.ts';
+import { isObject, type JsonObject } from '../../turn/json.ts';
+import { Refusal, refusalOf } from '../../turn/refusal.ts';
+import { replyText } from '../../turn/reply-text.ts';
+import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
+import type { ByteReader } from '../../upstream/carrier.ts';
+import type { Client } from '../client.ts';
 import { failureIn, isChecked, isFailure, settleChecked } from './checked-answer.ts';
-import type { Client } from './client.ts';
 import type { CloseReply, ReplyContext } from './reply-context.ts';
 
 /** Longer than any provider's error. */

@@ -1,10 +1,10 @@
 // A reply of events to a turn whose answer is checked as a whole: nothing is relayed, and its end is judged as one answer (F3.5, Q27).
-import { type CarrierFailure, carrierFailure, inBandFailure } from '../turn/failure.ts';
-import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../turn/held-bytes.ts';
-import { isList, isObject, type Json, type JsonObject } from '../turn/json.ts';
-import type { ReplyEvent } from '../turn/reply-event.ts';
-import { endOf, isCancellation, type ReplyEnd } from '../turn/terminal-event.ts';
-import type { EventReader } from '../upstream/carrier.ts';
+import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/failure.ts';
+import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../../turn/held-bytes.ts';
+import { isList, isObject, type Json, type JsonObject } from '../../turn/json.ts';
+import type { ReplyEvent } from '../../turn/reply-event.ts';
+import { endOf, isCancellation, type ReplyEnd } from '../../turn/terminal-event.ts';
+import type { EventReader } from '../../upstream/carrier.ts';
 import { type CheckedReply, settleChecked } from './checked-answer.ts';
 import { LINGER_MS } from './reply-context.ts';
 

@@ -1,16 +1,16 @@
 // What a reply needs of its attempt, and how an attempt ends.
-import type { Counters } from '../metrics.ts';
-import { loggedCode } from '../turn/error-codes.ts';
-import { blamesAccount, type Failure } from '../turn/failure.ts';
-import type { JsonObject } from '../turn/json.ts';
-import type { LiveTurn } from '../turn/live-turn.ts';
-import type { Refusal } from '../turn/refusal.ts';
-import type { ReplyEvent } from '../turn/reply-event.ts';
-import type { HeldEvents } from '../turn/reply-observer.ts';
-import type { Confidential } from '../turn/sanitise.ts';
-import type { Event, Outcome, OutcomeKind } from '../turn/turn.ts';
-import type { Ending } from '../turn/turn-result.ts';
-import type { Sending } from '../upstream/carrier.ts';
+import type { Counters } from '../../metrics.ts';
+import { loggedCode } from '../../turn/error-codes.ts';
+import { blamesAccount, type Failure } from '../../turn/failure.ts';
+import type { JsonObject } from '../../turn/json.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { Refusal } from '../../turn/refusal.ts';
+import type { ReplyEvent } from '../../turn/reply-event.ts';
+import type { HeldEvents } from '../../turn/reply-observer.ts';
+import type { Confidential } from '../../turn/sanitise.ts';
+import type { Event, Outcome, OutcomeKind } from '../../turn/turn.ts';
+import type { Ending } from '../../turn/turn-result.ts';
+import type { Sending } from '../../upstream/carrier.ts';
 import type { AttemptObservers } from './reply-observers.ts';
 
 /** A reply with a terminal event is complete: an account that keeps it open for longer is not waited for. */

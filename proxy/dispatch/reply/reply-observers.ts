@@ -1,9 +1,9 @@
 // The observers of replies: continuity and quota learn from what accounts answer, beside what the client gets of it.
-import type { Failure } from '../turn/failure.ts';
-import type { JsonObject } from '../turn/json.ts';
-import type { HeldEvents, ReplyObserver, ReplySource } from '../turn/reply-observer.ts';
-import type { WireWords } from '../turn/settings.ts';
-import type { Headers } from '../turn/turn.ts';
+import type { Failure } from '../../turn/failure.ts';
+import type { JsonObject } from '../../turn/json.ts';
+import type { HeldEvents, ReplyObserver, ReplySource } from '../../turn/reply-observer.ts';
+import type { WireWords } from '../../turn/settings.ts';
+import type { Headers } from '../../turn/turn.ts';
 
 /** The observers of one attempt. An observer that throws takes nothing from the client. */
 export class AttemptObservers {

@@ -1,8 +1,8 @@
 // What the gateway reads of each event of a reply, before commit too and whatever its client gets of it.
-import type { JsonObject } from '../turn/json.ts';
-import type { ReplyEvent } from '../turn/reply-event.ts';
-import { endOf } from '../turn/terminal-event.ts';
-import type { Sink } from './client.ts';
+import type { JsonObject } from '../../turn/json.ts';
+import type { ReplyEvent } from '../../turn/reply-event.ts';
+import { endOf } from '../../turn/terminal-event.ts';
+import type { Sink } from '../client.ts';
 import type { ReplyContext } from './reply-context.ts';
 
 /** The data of an event, where observers or the client need it to be read. */

@@ -1,13 +1,13 @@
 // A reply of events that is judged as a whole: what it keeps, when it is over, and how it fails (F3.7, Q27).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CollectedReply } from '../../proxy/dispatch/collected-reply.ts';
-import { WholeReply } from '../../proxy/dispatch/whole-reply.ts';
-import type { JsonObject } from '../../proxy/turn/json.ts';
-import { HandClock } from '../models/support.ts';
-import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../support/live-turn.ts';
-import { turnBody } from '../support/rehearsal-replies.ts';
-import { type ContextOptions, RecordingClient, RecordingContext, RecordingSink, sse, Wire } from '../support/replies.ts';
+import { CollectedReply } from '../../../proxy/dispatch/reply/collected-reply.ts';
+import { WholeReply } from '../../../proxy/dispatch/reply/whole-reply.ts';
+import type { JsonObject } from '../../../proxy/turn/json.ts';
+import { HandClock } from '../../models/support.ts';
+import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/live-turn.ts';
+import { turnBody } from '../../support/rehearsal-replies.ts';
+import { type ContextOptions, RecordingClient, RecordingContext, RecordingSink, sse, Wire } from '../../support/replies.ts';
 
 const SEALED: JsonObject = { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAA' };
 const CREATED = sse('response.created', { response: { id: 'resp_1', output: [] } });

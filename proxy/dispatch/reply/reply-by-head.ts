@@ -1,10 +1,10 @@
 // How the reply of an account is read, chosen by its head: as events, collected, whole, or piped through.
-import { carrierFailure, type Failure, statusFailure } from '../turn/failure.ts';
-import type { LiveTurn } from '../turn/live-turn.ts';
-import type { Head, Headers } from '../turn/turn.ts';
-import type { SocketSlot } from '../upstream/socket-slot.ts';
+import { carrierFailure, type Failure, statusFailure } from '../../turn/failure.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import type { Head, Headers } from '../../turn/turn.ts';
+import type { SocketSlot } from '../../upstream/socket-slot.ts';
+import type { Client } from '../client.ts';
 import { isChecked } from './checked-answer.ts';
-import type { Client } from './client.ts';
 import { CollectedReply } from './collected-reply.ts';
 import { EventReply } from './event-reply.ts';
 import { PipedReply } from './piped-reply.ts';

@@ -1,15 +1,15 @@
 // A reply that is one body: an answer, a refusal with a status, or a refusal inside a 200; read within its limit (Q3, Q15).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { WholeReply } from '../../proxy/dispatch/whole-reply.ts';
-import type { Json, JsonObject } from '../../proxy/turn/json.ts';
-import type { RouteKind } from '../../proxy/turn/kinds.ts';
-import { Refusal } from '../../proxy/turn/refusal.ts';
-import { rule } from '../../proxy/turn/rule.ts';
-import type { Headers } from '../../proxy/turn/turn.ts';
-import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../support/live-turn.ts';
-import { turnBody } from '../support/rehearsal-replies.ts';
-import { type ContextOptions, RecordingClient, RecordingContext } from '../support/replies.ts';
+import { WholeReply } from '../../../proxy/dispatch/reply/whole-reply.ts';
+import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
+import type { RouteKind } from '../../../proxy/turn/kinds.ts';
+import { Refusal } from '../../../proxy/turn/refusal.ts';
+import { rule } from '../../../proxy/turn/rule.ts';
+import type { Headers } from '../../../proxy/turn/turn.ts';
+import { type Faults, type LiveTurnOptions, liveTurnOf, requestedTurn } from '../../support/live-turn.ts';
+import { turnBody } from '../../support/rehearsal-replies.ts';
+import { type ContextOptions, RecordingClient, RecordingContext } from '../../support/replies.ts';
 
 interface Scene {
   readonly reply: WholeReply;

@@ -1,12 +1,12 @@
 // The answer of a kind whose replies are checked as a whole: rules judge it before any of it is shown (F3.7).
-import { type Failure, inBandFailure } from '../turn/failure.ts';
-import type { JsonObject } from '../turn/json.ts';
-import { dispatchedKind } from '../turn/kinds.ts';
-import type { LiveTurn } from '../turn/live-turn.ts';
-import { Refusal, refusalOf } from '../turn/refusal.ts';
-import { replyText } from '../turn/reply-text.ts';
-import type { Head } from '../turn/turn.ts';
-import type { Client } from './client.ts';
+import { type Failure, inBandFailure } from '../../turn/failure.ts';
+import type { JsonObject } from '../../turn/json.ts';
+import { dispatchedKind } from '../../turn/kinds.ts';
+import type { LiveTurn } from '../../turn/live-turn.ts';
+import { Refusal, refusalOf } from '../../turn/refusal.ts';
+import { replyText } from '../../turn/reply-text.ts';
+import type { Head } from '../../turn/turn.ts';
+import type { Client } from '../client.ts';
 import type { CloseReply, ReplyContext } from './reply-context.ts';
 
 /** Where the answer comes from, and where it goes. */
