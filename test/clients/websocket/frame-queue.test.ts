@@ -1,0 +1,98 @@
+// The turns of one websocket in the order of its frames: one at a time, until another node runs them (Q28).
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Frame } from '../../../proxy/clients/websocket/frame.ts';
+import { FrameQueue } from '../../../proxy/clients/websocket/frame-queue.ts';
+import { MemoryGuard } from '../../../proxy/memory-guard.ts';
+import { Counters } from '../../../proxy/metrics.ts';
+import { Refusal } from '../../../proxy/turn/refusal.ts';
+import type { Limits } from '../../../proxy/turn/settings.ts';
+
+const nameOf = (frame: Frame | undefined): unknown => (frame instanceof Refusal ? frame.code : frame?.json.name);
+
+const frame = (name: string): Buffer => Buffer.from(JSON.stringify({ type: 'response.create', name }));
+
+/** A queue whose turns end when the test says so. */
+function world() {
+  const connection = { isOpen: true };
+  const counters = new Counters();
+  const guard = new MemoryGuard();
+  const served: unknown[] = [];
+  const refused: unknown[] = [];
+  const running: (() => void)[] = [];
+  let ends = 0;
+  const handlers = {
+    counters,
+    guard,
+    limits: { request_body_bytes: 10_000, bodies_in_memory_bytes: 10_000 } as Limits,
+    serve: (one: Frame): Promise<void> => {
+      served.push(nameOf(one));
+      return new Promise<void>((resolve) => running.push(resolve));
+    },
+    refuse: ({ code }: Refusal, _connection: unknown, one: Frame | undefined): void => void refused.push([code, nameOf(one)]),
+  };
+  const queue = new FrameQueue(connection, handlers, () => {
+    ends += 1;
+  });
+  return {
+    connection,
+    counters,
+    guard,
+    queue,
+    served,
+    refused,
+    ends: () => ends,
+    /** Ends the turn that began first. */
+    end: async (): Promise<void> => {
+      running.shift()?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+test('a frame waits for the turn before it; the end is reported when none waits', async () => {
+  const { queue, served, end, ends } = world();
+  for (const name of ['first', 'second', 'third']) queue.take(frame(name));
+  assert.deepEqual([served, queue.isRunning], [['first'], true]);
+  await end();
+  await end();
+  assert.deepEqual([served, queue.isRunning, ends()], [['first', 'second', 'third'], true, 0]);
+  await end();
+  assert.deepEqual([queue.isRunning, ends()], [false, 1]);
+});
+
+test('a frame that is no turn is ignored, and takes no place behind a running one', async () => {
+  const { queue, served, counters, guard, end } = world();
+  queue.take(Buffer.from('{"type":"session.update"}'));
+  queue.take(frame('first'));
+  queue.take(Buffer.from('{"type":"session.update"}'));
+  assert.deepEqual([served, counters.values.websocket_frames_ignored, guard.held], [['first'], 2, 0]);
+  queue.take(Buffer.from('no JSON'));
+  await end();
+  assert.deepEqual(served, ['first', 'invalid_request']);
+});
+
+test('the ninth frame that waits is refused', () => {
+  const { queue, refused } = world();
+  for (let i = 0; i <= 9; i++) queue.take(frame(`turn ${i}`));
+  assert.deepEqual(refused, [['rate_limit_exceeded', 'turn 9']]);
+});
+
+test('frames of a connection that closed get no turn, and leave no bytes behind', async () => {
+  const { queue, connection, served, guard, end, ends } = world();
+  queue.take(frame('first'));
+  queue.take(frame('second'));
+  connection.isOpen = false;
+  queue.take(frame('third'));
+  queue.clear();
+  await end();
+  assert.deepEqual([served, guard.held, ends()], [['first'], 0, 1]);
+});
+
+test('once another node runs the turns, frames are passed on as they come, and first those that wait', async () => {
+  const { queue, served } = world();
+  for (const name of ['first', 'second', 'third']) queue.take(frame(name));
+  queue.forward();
+  queue.take(frame('fourth'));
+  assert.deepEqual(served, ['first', 'second', 'third', 'fourth']);
+});
