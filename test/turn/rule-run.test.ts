@@ -143,11 +143,11 @@ test('a promise in a request or edit phase is waited for, the phases run in orde
 
 test('the parts of a form go down the list, and so do those that a rule adds or holds back to the end', () => {
   const part = (name: string, value = ''): StreamedPart => ({ kind: 'field', name, value });
-  const told: string[] = [];
+  const seen: string[] = [];
   const tells = named('tells', {
     parts: () => ({
       part: (one) => {
-        told.push(one.name);
+        seen.push(one.name);
         return [one];
       },
     }),
@@ -160,5 +160,5 @@ test('the parts of a form go down the list, and so do those that a rule adds or 
   assert.deepEqual(names(reader.part(part('a'))), ['before', 'a']);
   assert.deepEqual(names(reader.part(part('drop'))), []);
   assert.deepEqual(names(reader.end()), ['last']);
-  assert.deepEqual(told, ['before', 'a', 'last']);
+  assert.deepEqual(seen, ['before', 'a', 'last']);
 });
