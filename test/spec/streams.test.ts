@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
+import { turnOn } from '../support/doors.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 
@@ -134,6 +135,15 @@ describe('native turns', () => {
     const row = (await gate.rows()).at(-1);
     assert.deepEqual([row?.outcome, row?.code, row?.retries], ['failed', 'bad_request', 0]);
   });
+});
+
+test('streams of every surface ask a proxy before the gateway not to gather their events, and other answers do not [D2] [A3]', async () => {
+  for (const path of [...NATIVE, PUBLIC, '/v1/chat/completions']) {
+    for (const stream of [true, false]) {
+      const { headers } = await gate.send(path, { body: turnOn(path, 'hi', { stream }) });
+      assert.equal(headers.get('x-accel-buffering'), stream ? 'no' : null, path);
+    }
+  }
 });
 
 describe('public streams', () => {

@@ -9,6 +9,9 @@ import type { Event, Outcome } from '../../turn/turn.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
 
+/** The last one is for nginx, which would gather some kilobytes of events before it passes them on. */
+const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } as const;
+
 const CRLF = '\r\n';
 const LAST_CHUNK = `0${CRLF}${CRLF}`;
 
@@ -37,7 +40,7 @@ export class SseSink implements Sink {
   }
 
   open(status: number, headers: Readonly<Record<string, string>>): void {
-    this.response.writeHead(status, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', ...headers });
+    this.response.writeHead(status, { ...HEADERS, ...headers });
     this.#chunked = takeOverChunking(this.response);
     this.#headWaits = true;
   }
