@@ -1,6 +1,7 @@
 // The surface of Chat Completions: addressed like the compatible surface, with completions of its own in answers and streams (D4, A8).
 import { chatCompletion } from './chat-completion.ts';
-import { inChatWords } from './chat-error.ts';
+import { chatParam } from './chat-params.ts';
+import { inClientWords } from './error-words.ts';
 import type { Failure } from './failure.ts';
 import { publicRefusalEvent, publicSurface } from './public-surface.ts';
 import { publicError, publicFailure } from './sanitise.ts';
@@ -14,7 +15,7 @@ export const chatSurface: Surface = {
 
   /** With the error as the stream's error chunk has it (F1.9); rules read the rest. */
   failureEvent(data, failure, known) {
-    const stated = inChatWords(failure.error);
+    const stated = inClientWords(failure.error, chatParam);
     const resets = failure.resetsAt === undefined ? {} : { resets_at: failure.resetsAt };
     const error = { ...publicError(stated, known), type: errorType(failure), ...resets };
     return { ...publicFailure(data, stated, known), error };
@@ -24,7 +25,7 @@ export const chatSurface: Surface = {
   refusalOf: (failure, options, known) => publicSurface.refusalOf(inChat(failure), options, known),
 };
 
-const inChat = (failure: Failure): Failure => ({ ...failure, error: inChatWords(failure.error) });
+const inChat = (failure: Failure): Failure => ({ ...failure, error: inClientWords(failure.error, chatParam) });
 
 /** The type that the same refusal has in an answer that is not streamed (Q3, Q17). */
 function errorType({ cause }: Failure): string {

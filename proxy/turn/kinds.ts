@@ -3,7 +3,7 @@
 import type { ErrorCode } from './refusal.ts';
 
 /** How the client is addressed: which headers pass, how errors look, how a broken reply ends. */
-export type SurfaceName = 'native' | 'public' | 'chat';
+export type SurfaceName = 'native' | 'public' | 'chat' | 'images';
 
 /** A kind that the gateway answers without an account. */
 export interface AnsweredKind {
@@ -140,9 +140,9 @@ export const KINDS = {
   /** `POST /v1/audio/transcriptions`. */
   'public-transcription': { ...transcription, surface: 'public' },
   /** `POST /v1/images/generations`. */
-  'public-image': { ...hosted, surface: 'public', methods: ['POST'] },
+  'public-image': { ...hosted, surface: 'images', methods: ['POST'] },
   /** `POST /v1/images/edits`. */
-  'public-image-edit': { ...hosted, surface: 'public', methods: ['POST'], payload: 'form' },
+  'public-image-edit': { ...hosted, surface: 'images', methods: ['POST'], payload: 'form' },
   /** The operators' metadata endpoint. */
   mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'] },
 } as const satisfies Record<string, Kind>;

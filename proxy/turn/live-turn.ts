@@ -3,6 +3,7 @@ import { isLoopback } from '../loopback.ts';
 import { requestId } from '../request-id.ts';
 import { chatSurface } from './chat-surface.ts';
 import { HeldBytes, type ReplyMemory } from './held-bytes.ts';
+import { imageSurface } from './image-surface.ts';
 import type { JsonObject } from './json.ts';
 import { KINDS, type Kind, type RouteKind } from './kinds.ts';
 import { nativeSurface } from './native-surface.ts';
@@ -62,7 +63,12 @@ export interface Arrival {
   readonly mode?: ModeDecision | undefined;
 }
 
-const SURFACES: Readonly<Record<Kind['surface'], Surface>> = { native: nativeSurface, public: publicSurface, chat: chatSurface };
+const SURFACES: Readonly<Record<Kind['surface'], Surface>> = {
+  native: nativeSurface,
+  public: publicSurface,
+  chat: chatSurface,
+  images: imageSurface,
+};
 
 export class LiveTurn implements Turn {
   readonly id: string;

@@ -761,3 +761,18 @@ describe('[S2] the usage of images', () => {
     }
   });
 });
+
+test('[Q22] a provider’s error names the members of the Images API, refused with a status or inside the reply', async () => {
+  await using gate = await startImages({ upstream: { accounts: ['north'] } });
+  const error = {
+    message: "Invalid value: 'tools[0].size'.",
+    type: 'invalid_request_error',
+    code: 'invalid_value',
+    param: 'tools[0].size',
+  };
+  for (const refusal of [replyJson({ error }, { status: 400 }), replyEvents([{ ...error, type: 'error' }])]) {
+    gate.upstream.next('north', refusal);
+    const { status, json } = await askImage(gate, GENERATIONS);
+    assert.deepEqual([status, json.error.param, json.error.message], [400, 'size', "Invalid value: 'size'."]);
+  }
+});

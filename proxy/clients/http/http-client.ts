@@ -54,6 +54,8 @@ const STREAMS: Readonly<Record<SurfaceName, (response: ServerResponse, turn: Liv
   native: (response) => new SseSink(response),
   public: (response, turn) => new PublicSseSink(response, turn),
   chat: (response, turn, options) => new ChatSseSink(response, turn, options),
+  // A request for a stream is refused (Q22).
+  images: (response, turn) => new PublicSseSink(response, turn),
 };
 
 export class HttpClient implements TurnClient {

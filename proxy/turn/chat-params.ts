@@ -1,7 +1,6 @@
-// A provider's error in the words of Chat: it names members of the Responses request, which the client did not write (Q3, Q24).
-import type { ProviderError } from './error-statement.ts';
+// The members of a Responses request under the names that Chat has for them (Q24).
 
-/** Members of the Responses request, and those of Chat that they were made of. The longest that fits counts. */
+/** Members of the Responses request, and those of Chat that they were made of. The last that fits counts: it is the longest. */
 const NAMES: readonly (readonly [responses: string, chat: string | null])[] = [
   // Messages become items, or instructions, in other places: no place in them is known here.
   ['input', 'messages'],
@@ -20,8 +19,8 @@ const NAMES: readonly (readonly [responses: string, chat: string | null])[] = [
   ['include', null],
 ];
 
-/** Of a tool: in which wrapper Chat has a member, where one kind of tool alone has it. */
-const TOOL_MEMBERS = new Map([
+/** Of a tool: the wrapper that has a member, where one kind of tool alone has it. */
+const TOOL_MEMBERS: ReadonlyMap<string, string> = new Map([
   ['parameters', 'function.parameters'],
   ['strict', 'function.strict'],
   ['format', 'custom.format'],
@@ -29,22 +28,10 @@ const TOOL_MEMBERS = new Map([
 
 const TOOL = /^(tools(?:\[\d+\]|\.\d+))(?:\.([a-z_]+))?/;
 
-function chatParam(param: string): string | null {
+export function chatParam(param: string): string | null {
   const [, tool, member = ''] = TOOL.exec(param) ?? [];
   if (tool !== undefined) return TOOL_MEMBERS.has(member) ? `${tool}.${TOOL_MEMBERS.get(member)}` : tool;
   const isIn = (name: string): boolean => param.startsWith(name) && !/^\w/.test(param.slice(name.length));
   const name = NAMES.findLast(([responses]) => isIn(responses));
   return name ? name[1] : param;
-}
-
-const QUOTES = ["'", '"', '`'] as const;
-
-/** The same error where it names nothing that Chat has under another name. */
-export function inChatWords(error: ProviderError): ProviderError {
-  const { param, message } = error;
-  if (param === null) return error;
-  const own = chatParam(param);
-  if (own === param) return error;
-  const renamed = QUOTES.reduce((text, quote) => text?.replaceAll(quote + param + quote, quote + (own ?? param) + quote) ?? null, message);
-  return { ...error, param: own, message: renamed };
 }

@@ -1,9 +1,11 @@
-// The params of a provider's error, which are those of a Responses request, as a Chat client knows them (Q3, Q24).
+// The params of a provider's error, which are those of a Responses request, as clients of Chat and of images know them (Q3, Q22, Q24).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inChatWords } from '../../proxy/turn/chat-error.ts';
+import { chatParam } from '../../proxy/turn/chat-params.ts';
+import { inClientWords } from '../../proxy/turn/error-words.ts';
+import { imageParam } from '../../proxy/turn/image-params.ts';
 
-const NAMES: Readonly<Record<string, string | null>> = {
+const CHAT: Readonly<Record<string, string | null>> = {
   input: 'messages',
   'input[2].content[0].text': 'messages',
   'input.2.content': 'messages',
@@ -34,15 +36,35 @@ const NAMES: Readonly<Record<string, string | null>> = {
   text_format: 'text_format',
 };
 
-for (const [responses, chat] of Object.entries(NAMES)) {
+for (const [responses, chat] of Object.entries(CHAT)) {
   test(`[Q24] ${responses} is ${chat}`, () => {
     const error = { code: 'invalid_value', type: 'invalid_request_error', param: responses, message: `Invalid '${responses}': a value.` };
-    assert.deepEqual(inChatWords(error), { ...error, param: chat, message: `Invalid '${chat ?? responses}': a value.` });
+    assert.deepEqual(inClientWords(error, chatParam), { ...error, param: chat, message: `Invalid '${chat ?? responses}': a value.` });
   });
+}
+
+const IMAGES: Readonly<Record<string, string | null>> = {
+  'tools[0].size': 'size',
+  'tools.0.output_compression': 'output_compression',
+  'tools[0].model': 'model',
+  'tools[0].input_image_mask.image_url': 'mask',
+  'tools[0].type': null,
+  tools: null,
+  tool_choice: null,
+  input: 'prompt',
+  'input[0].content[0].text': 'prompt',
+  'input[1].content[2].image_url': 'image',
+  'input.0.content.1': 'image',
+  instructions: null,
+  model: 'model',
+};
+
+for (const [responses, images] of Object.entries(IMAGES)) {
+  test(`[Q22] of an image ${responses} is ${images}`, () => assert.equal(imageParam(responses), images));
 }
 
 test('[Q24] an error without a param, or without a message, stays as it is', () => {
   const error = { code: 'invalid_value', type: null, param: null, message: "Invalid 'input'." };
-  assert.equal(inChatWords(error), error);
-  assert.deepEqual(inChatWords({ ...error, param: 'input', message: null }), { ...error, param: 'messages', message: null });
+  assert.equal(inClientWords(error, chatParam), error);
+  assert.deepEqual(inClientWords({ ...error, param: 'input', message: null }, chatParam), { ...error, param: 'messages', message: null });
 });

@@ -1,0 +1,21 @@
+// A provider's error in the words of the client's own API: it names members of the Responses request, which the client did not write (Q3).
+import type { ProviderError } from './error-statement.ts';
+
+const QUOTES = ["'", '"', '`'] as const;
+
+/**
+ * The same object where it names nothing that the client knows under another name.
+ * @param rename a member of the Responses request; null where the client wrote nothing that it was made of
+ */
+export function inClientWords(error: ProviderError, rename: (param: string) => string | null): ProviderError {
+  const { param, message } = error;
+  if (param === null) return error;
+  const own = rename(param);
+  if (own === param) return error;
+  if (own === null || message === null) return { ...error, param: own };
+  return {
+    ...error,
+    param: own,
+    message: QUOTES.reduce((text, quote) => text.replaceAll(quote + param + quote, quote + own + quote), message),
+  };
+}
