@@ -121,6 +121,12 @@ describe('a reply of events', () => {
 });
 
 describe('[F3.7] it is no compaction', () => {
+  test('where the provider cancelled it, whose connection is not waited for', async () => {
+    const { wire, context } = await scene();
+    await wire.read(CREATED + DONE + sse('response.cancelled', { response: { id: 'resp_1', status: 'cancelled' } }));
+    assert.deepEqual([context.ended, context.account.calls], ['refused 502 invalid_compaction_response undefined', ['abort']]);
+  });
+
   for (const [what, text] of [
     ['without a terminal event', CREATED + DONE],
     ['without anything', ''],
