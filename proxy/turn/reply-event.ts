@@ -52,10 +52,9 @@ export class ReplyEvent {
     return data !== undefined;
   }
 
-  /** Whether the data begins and ends as a JSON object does, which no cut or plain text does. Parses data on several lines. */
+  /** Whether data on one line begins and ends as a JSON object does, which no cut or plain text does. */
   hasBraces(): boolean {
     const { bytes, dataStart, dataEnd } = this;
-    if (dataStart < 0) return this.json() !== undefined;
     let last = dataEnd - 1;
     while (last > dataStart && (bytes[last] as number) <= SPACE) last -= 1;
     return bytes[last] === CLOSING_BRACE && this.#mayBeObject();

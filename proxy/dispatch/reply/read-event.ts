@@ -18,7 +18,7 @@ export function readEvent(event: ReplyEvent, { objectCheck }: Sink, context: Rep
   if (objectCheck === 'parse') return readObject(event, context);
   const known = observed(event, context);
   const data = isAwaitedEnd(event, context) ? readEnd(event, known, context) : known;
-  return data === undefined && objectCheck === 'braces' && !(readable && mayBeObject(event)) ? 'dropped' : data;
+  return data === undefined && objectCheck === 'braces' && !(readable && mayBeObject(event, context)) ? 'dropped' : data;
 }
 
 function readObject(event: ReplyEvent, context: ReplyContext): JsonObject | Unfit {
@@ -35,8 +35,11 @@ function readEnd(event: ReplyEvent, known: Read, context: ReplyContext): Read | 
   return isReadable(event, data, context) ? data : 'unreadable';
 }
 
-/** Whether an event that was not parsed may be given to a client that gets JSON objects alone. */
-const mayBeObject = (event: ReplyEvent): boolean => !event.hasData || event.hasBraces() || event.isDone();
+/** Whether an event that was not parsed may be given to a client that gets JSON objects alone. Data on several lines is rare, and parsed. */
+function mayBeObject(event: ReplyEvent, { turn }: ReplyContext): boolean {
+  if (!event.hasData || event.isDone()) return true;
+  return event.dataStart < 0 ? turn.held.json(event) !== undefined : event.hasBraces();
+}
 
 function observed(event: ReplyEvent, { turn, observers, counters }: ReplyContext): Read {
   if (!observers.wants(event.type)) return undefined;
