@@ -21,6 +21,8 @@ export const dialectShape = rule({
     demand(body, 'reasoning', isObject, 'must be an object');
     if (!isCompaction(kind)) demand(body, 'include', isList, 'must be an array');
     if (lite || surfaceOf(kind) === 'public') demand(body, 'instructions', isString, 'must be a string');
+    // Else a client that waits for a stream would get one answer.
+    if (surfaceOf(kind) === 'public') demand(body, 'stream', isBoolean, 'must be a boolean');
     if (!lite) return;
     demand(body, 'tools', isList, 'must be an array');
     demand(body, 'input', isInput, 'must be a string or an array');
@@ -29,6 +31,7 @@ export const dialectShape = rule({
 });
 
 const isString = (value: Json): boolean => typeof value === 'string';
+const isBoolean = (value: Json): boolean => typeof value === 'boolean';
 const isInput = (value: Json): boolean => isString(value) || isList(value);
 
 /** Null counts as absent, and an absent member has no shape to check. */

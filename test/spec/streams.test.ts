@@ -146,6 +146,18 @@ test('streams of every surface ask a proxy before the gateway not to gather thei
   }
 });
 
+test('[Q15] [Q24] a `stream` that is no boolean is refused on /v1: its client waits for a stream, and would get one answer', async () => {
+  for (const path of [PUBLIC, '/v1/chat/completions']) {
+    for (const stream of ['true', 1, {}]) {
+      const { status, json } = await gate.send(path, { body: turnOn(path, 'hi', { stream }) });
+      assert.deepEqual([status, json.error.code, json.error.param], [400, 'invalid_request', 'stream'], path);
+    }
+    const { status, headers } = await gate.send(path, { body: turnOn(path, 'hi', { stream: null }) });
+    assert.deepEqual([status, headers.get('content-type')], [200, 'application/json']);
+  }
+  assert.equal(gate.upstream.turns().length, 2);
+});
+
 describe('public streams', () => {
   test('go out as backend work, and come back under the exposed model id with [DONE] behind them [D2] [EV2]', async () => {
     const { status, headers, text } = await gate.send(PUBLIC, { body: TURN });
