@@ -123,7 +123,8 @@ export class HttpRequests {
   refuseUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
     // The request that it belongs to may wait there.
     this.#options.batches.arrivals.flush();
-    if (connectionOf(socket).framingBroken) return;
+    const connection = connectionOf(socket);
+    if (connection.framingBroken) return;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
@@ -131,7 +132,8 @@ export class HttpRequests {
     const { counter, refusal } = refusalOfBytes(error);
     this.#options.counters.add(counter);
     // Bytes behind the last request of a connection are no request, and that one is answered all the same (RFC 9112, 9.6).
-    if (error.code !== 'HPE_CLOSED_CONNECTION') this.refuseBytes(socket, refusal);
+    if (error.code === 'HPE_CLOSED_CONNECTION') connection.framingBroken = true;
+    else this.refuseBytes(socket, refusal);
   }
 
   /** Answers bytes that are no request, where an answer has a place, and ends the connection. */

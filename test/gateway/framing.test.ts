@@ -197,12 +197,14 @@ test('bytes behind a request with Connection: close are no request: that one is 
   const last = postOf(PATH, turnBody('hello', { stream: false }), { connection: 'close' });
   client.write(last + last);
   await gate.upstream.stalled('north');
+  const refused = gate.count('framing_refused');
   client.write('GARBAGE\r\n\r\n');
   gate.upstream.release();
   const { status, headers } = await client.answer();
   assert.deepEqual([status, headers.connection], [200, 'close']);
   assert.equal(await client.ended(), '');
   assert.equal(gate.upstream.turns().length, 1);
+  assert.equal(gate.count('framing_refused'), refused, 'counted once for the connection');
 });
 
 test('a pipelined turn whose client leaves while an earlier answer runs is aborted with it', async () => {
