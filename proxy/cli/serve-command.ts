@@ -1,7 +1,6 @@
 // `serve`: runs the gateway until SIGTERM or SIGINT; SIGHUP reloads its configuration.
 
 import { constants } from 'node:os';
-import { systemClock, withDeadline } from '../clock.ts';
 import { stateOf } from '../config/file-watch.ts';
 import { loadConfig } from '../config/load.ts';
 import { type Addresses, Gateway } from '../gateway/gateway.ts';
@@ -11,9 +10,6 @@ import { keepTickObject } from '../node-internals.ts';
 export interface ServeOptions {
   readonly config: string;
 }
-
-/** How long a stop waits for the audit rows of the start: a store that cannot be written does not hold it up. */
-const AUDIT_MS = 2_000;
 
 /** A service manager that signals all processes of a service stops this one twice: itself, and by the launcher that forwards its own. */
 const SAME_STOP_MS = 500;
@@ -45,7 +41,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   const gateway = await Gateway.open({ loaded, log });
   process.on('uncaughtException', (thrown) => crash(gateway, thrown)).on('unhandledRejection', (thrown) => crash(gateway, thrown));
   const { main, admin, metrics } = await listening(gateway);
-  const audited = gateway.follower.started();
+  void gateway.follower.started();
   const unwatch = gateway.follower.watch(state);
   serving = gateway;
   if (reloadWanted) reload(gateway);
@@ -58,9 +54,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
       if (stoppedAt !== undefined) return;
       stoppedAt = now;
       unwatch();
-      withDeadline(audited, systemClock, AUDIT_MS)
-        .then(() => closed(gateway))
-        .then(resolve, reject);
+      closed(gateway).then(resolve, reject);
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
     process.off('SIGTERM', endStart).off('SIGINT', endStart);

@@ -22,6 +22,7 @@ export class ConfigFollower {
   readonly #target: ReloadTarget;
   readonly #reloader: Reloader;
   #lastReloadSucceeded = true;
+  #started: Promise<void> = Promise.resolve();
 
   constructor(target: ReloadTarget, loaded: LoadedConfig) {
     this.#target = target;
@@ -34,7 +35,17 @@ export class ConfigFollower {
   }
 
   /** Audits that changes made while no gateway ran, and changes that waited for a restart, take effect now. */
-  async started(): Promise<void> {
+  started(): Promise<void> {
+    this.#started = this.#auditStart();
+    return this.#started;
+  }
+
+  /** Resolves when the rows of the start are written, or could not be. */
+  get startAudited(): Promise<void> {
+    return this.#started;
+  }
+
+  async #auditStart(): Promise<void> {
     const { loaded, services } = this.#target;
     const { log, store } = services;
     const { config } = loaded;

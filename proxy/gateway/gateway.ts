@@ -34,6 +34,9 @@ export interface Addresses {
   readonly metrics: AddressInfo | undefined;
 }
 
+/** How long a stop waits for the audit rows of the start: a store that cannot be written does not hold it up. */
+const AUDIT_MS = 2_000;
+
 /** How long a reload waits for the catalogs of its accounts. */
 const CATALOG_DEADLINE_MS = 1_000;
 
@@ -183,9 +186,10 @@ export class Gateway {
    * @returns whether all rows and settlements are in the store
    */
   async close(): Promise<boolean> {
-    const { capacity, catalog, changes, continuity, log, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
+    const { capacity, catalog, changes, clock, continuity, log, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
     this.#accepting = false;
     this.#closing = true;
+    const audited = withDeadline(this.follower.startAudited, clock, AUDIT_MS);
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);
@@ -194,7 +198,7 @@ export class Gateway {
     continuity.flush();
     this.#load.stop();
     this.#forgetRetention();
-    await Promise.all([upstreams.destroy(), tokens.close()]);
+    await Promise.all([audited, upstreams.destroy(), tokens.close()]);
     const [lost] = await Promise.all([store.close(), this.#admin.close(), this.#metrics.close(), this.#rehearsals.close()]);
     if (lost > 0) log.error('store_rows_lost', { rows: lost });
     return lost === 0 && lostSettlements === 0;

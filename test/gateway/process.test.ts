@@ -103,7 +103,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
 
   test('that cannot write its rows says so, and at its stop how many it lost, and ends with exit code 1', async () => {
     await using serving = await ServeProcess.start(draftAt(upstream, {}, 'locked'));
-    const { main } = await serving.addresses();
+    const { main, admin } = await serving.addresses();
     const other = await Connection.open(join(serving.folder, 'data/poolgate.db'));
     // At once: the audit rows of the start may be among those that wait.
     await other.script('BEGIN IMMEDIATE');
@@ -112,6 +112,8 @@ describe('a gateway that serves', { concurrency: true }, () => {
     assert.ok((await turn.text()).includes('response.completed'));
     await until('the line', () => serving.log.includes('store_not_writable') || undefined);
     serving.signal('SIGTERM');
+    // Sooner than the stop gives up the audit rows of the start.
+    await until('unreadiness', async () => (await readyz(admin).catch(() => 'closed')) !== 200 || undefined, 1_500);
     const { code, err } = await serving.ended;
     await other.close();
     assert.equal(code, 1);
