@@ -2,6 +2,7 @@
 
 import type { ChangedField } from '../../store/rows.ts';
 import type { CooldownStatus, HealthStatus } from '../accounts/health/health-status.ts';
+import { auditWait } from '../audit-wait.ts';
 import { ConfigError } from '../config/finding.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Relogin } from '../upstream/credentials/oauth-account.ts';
@@ -74,7 +75,10 @@ function cooldownField(path: string, { phase, cause, until }: CooldownStatus): C
 async function done(gateway: AdminTarget, action: string, reply: AccountActionReply): Promise<AdminAnswer> {
   const { account: target, fields } = reply;
   if (fields.length > 0) {
-    await gateway.services.store.audit.record({ at: gateway.now(), actor: 'command', action, target, pool: null, fields });
+    const { clock, log, store } = gateway.services;
+    const row = { at: gateway.now(), actor: 'command', action, target, pool: null, fields };
+    const lost = (): void => log.error('audit_failed', { actor: row.actor, action });
+    await auditWait(store.audit.record(row).catch(lost), clock);
   }
   return adminJson(200, reply);
 }

@@ -3,9 +3,11 @@ import type { Store } from '../../store/store.ts';
 import type { Capacity } from '../accounts/capacity.ts';
 import type { AccountUsage } from '../accounts/quota/account-usage.ts';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
+import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import type { Reloaded } from '../config/reloader.ts';
 import type { Settlements } from '../keys/settlements.ts';
+import type { Log } from '../log.ts';
 import type { MemoryGuard } from '../memory-guard.ts';
 import type { Counters } from '../metrics.ts';
 import type { Catalog } from '../models/catalog.ts';
@@ -37,6 +39,8 @@ export interface AdminTarget {
     reload(actor: 'command'): Promise<Reloaded>;
   };
   readonly services: {
+    readonly clock: Pick<Clock, 'after'>;
+    readonly log: Pick<Log, 'error'>;
     readonly capacity: Pick<Capacity, 'admission' | 'health' | 'selection' | 'status'>;
     readonly credentials: Pick<Credentials, 'relogin'>;
     readonly catalog: { readonly accounts: Pick<Catalog['accounts'], 'status'> };

@@ -1,4 +1,5 @@
 // Reloads the configuration when the file is saved, on SIGHUP and on command; every change is logged and audited (S9).
+import { auditWait } from '../audit-wait.ts';
 import { type AuditEntry, auditEntries, keysOf } from '../config/audit-changes.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { diffConfigs, formatChange, type Json, redact, versionOf } from '../config/diff.ts';
@@ -87,9 +88,10 @@ export class ConfigFollower {
       for (const { line, column, message } of warnings) log.warn('config_warning', { line, column, message });
       // A change that needs a restart is audited when it takes effect.
       const effective = changes.filter(({ restart }) => !restart);
-      if (effective.length > 0)
-        await this.#audit(actor, auditEntries(effective, { version, before: before.keys, after: this.#reloader.running.config.keys }));
-      else await this.#target.refresh();
+      if (effective.length > 0) {
+        const rows = auditEntries(effective, { version, before: before.keys, after: this.#reloader.running.config.keys });
+        await auditWait(this.#audit(actor, rows), this.#target.services.clock);
+      } else await this.#target.refresh();
       return reloaded;
     } catch (thrown) {
       this.#lastReloadSucceeded = false;

@@ -4,6 +4,7 @@ import { openStore } from '../../store/store.ts';
 import { AdminServer } from '../admin/admin-listener.ts';
 import { adminRoutes, metricsRoutes } from '../admin/admin-routes.ts';
 import { NodeLoad, type ProcessLoad } from '../admission/process-load.ts';
+import { auditWait } from '../audit-wait.ts';
 import { type Clock, systemClock, withDeadline } from '../clock.ts';
 import type { LoadedConfig } from '../config/config.ts';
 import { agreeOnNodeSecret, agreeOnSecret } from '../encryption/shared-secret.ts';
@@ -33,9 +34,6 @@ export interface Addresses {
   readonly admin: AddressInfo | undefined;
   readonly metrics: AddressInfo | undefined;
 }
-
-/** How long a stop waits for the audit rows of the start: a store that cannot be written does not hold it up. */
-const AUDIT_MS = 2_000;
 
 /** How long a reload waits for the catalogs of its accounts. */
 const CATALOG_DEADLINE_MS = 1_000;
@@ -189,7 +187,7 @@ export class Gateway {
     const { capacity, catalog, changes, clock, continuity, log, node, store, tokens, upstreams, usage, usageRefresh } = this.services;
     this.#accepting = false;
     this.#closing = true;
-    const audited = withDeadline(this.follower.startAudited, clock, AUDIT_MS);
+    const audited = auditWait(this.follower.startAudited, clock);
     continuity.drain();
     await this.#listener.drain(this.loaded.config.timeouts.drain_ms, store.shared);
     await Promise.all([this.websockets.stop(), this.#hop?.close()]);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Connection } from '../../store/sqlite/connection.ts';
+import { openStore } from '../../store/store.ts';
 import { startProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
@@ -32,6 +33,28 @@ test('status, doctor and requests show that the store cannot be written', async 
   const { out, err } = await program.poolgate('requests');
   assert.match(out, / model-a /);
   assert.equal(err, '');
+});
+
+test('what an operator does takes effect, and is answered, while the store cannot be written; its audit rows follow', async () => {
+  await using program = await startProgram({
+    config: (draft) => {
+      draft.pools[0].strategy = 'fill_first';
+    },
+  });
+  const other = await Connection.open(join(program.folder, 'data/poolgate.db'));
+  await other.script('BEGIN IMMEDIATE');
+  program.upstream.next('north', 'refuse 402');
+  assert.equal(await program.status('/v1/responses', { body: { model: 'model-a', input: 'hi' } }), 200);
+  const { code, out, err } = await program.poolgate('account', 'restore', 'north');
+  assert.deepEqual([code, err], [0, ''], 'it does not wait for the store until the command gives up');
+  assert.match(out, /^accounts\[north\]\./);
+  await other.script('ROLLBACK');
+  await other.close();
+  await program.stop();
+  const store = await openStore(`sqlite:${join(program.folder, 'data/poolgate.db')}`, { clock: () => Date.now() });
+  const [row] = await store.audit.list({ action: 'account.restore' });
+  await store.close();
+  assert.equal(row?.target, 'north');
 });
 
 test('status and doctor show that another gateway has the SQLite file', async () => {
