@@ -59,7 +59,7 @@ export function addKeyCommands(program: Command, io: Io): void {
     showSecret(io, options, {
       id,
       secret,
-      note: `a secret was added to key '${id}' in ${options.config}; remove the old hash when the old secret is no longer in use`,
+      note: `a secret was added to key '${id}' in ${options.config}; the last of its hashes is the new one; remove those before it when the old secret is no longer in use`,
     });
   });
 

@@ -169,3 +169,14 @@ test('[Q34] usage of all nodes is in the store once, with and without limits', a
     ],
   );
 });
+
+test('[Q34] a limit that a reload adds counts the usage of its day so far, of all nodes', async () => {
+  await using nodes = await threeNodes();
+  const [a, b] = nodes.all;
+  assert.deepEqual(statuses(await inTurn(nodes.all, 3)), { 200: 3 });
+  for (const gate of nodes.all) await gate.flush();
+  for (const gate of nodes.all) await gate.reconfigure(limited({ requests_per_day: 4, tokens_per_week: 1e6 }));
+  assert.equal((await turn(a)).status, 200);
+  const { status, json } = await turn(b);
+  assert.deepEqual([status, json.error.type], [429, 'usage_limit_reached']);
+});
