@@ -4,7 +4,7 @@
 #   docker run -p 4000:4000 -v poolgate-data:/poolgate/data -v ./config.yaml:/poolgate/config.yaml:ro poolgate
 #   docker run --rm -v ./config.yaml:/poolgate/config.yaml:ro poolgate check
 #
-# The container needs more time to stop than `timeouts.drain_ms` of config.yaml, which is 25 s: `docker run --stop-timeout 30`.
+# The container needs 15 s more to stop than `timeouts.drain_ms` of config.yaml, which is 25 s: `docker run --stop-timeout 40`.
 #
 # A published port reaches the listener only if `listen.host` in config.yaml is 0.0.0.0; the shipped file listens on loopback.
 
