@@ -1,10 +1,12 @@
-// Deletes rows past their retention, every hour.
+// Deletes rows past their retention: soon after the start, and every hour.
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 
 const EVERY_MS = 3_600_000;
+/** Not with all else that a start does; gateways that never run for an hour delete rows too. */
+const FIRST_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** What the usage answers read, and a day for the clock (D5). */
 const USAGE_DAYS = 29;
@@ -27,6 +29,6 @@ export function keepRetention(store: Store, clock: Clock, log: Log, retention: (
       .catch(() => log.warn('purge_failed'));
     cancel = clock.after(EVERY_MS, purge);
   };
-  let cancel = clock.after(EVERY_MS, purge);
+  let cancel = clock.after(FIRST_MS, purge);
   return () => cancel();
 }

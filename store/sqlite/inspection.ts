@@ -138,10 +138,14 @@ async function diskConditions(folder: string): Promise<readonly StoreCondition[]
   return [freeSpaceCondition(folder, bavail * bsize), ...(NETWORK_FILE_SYSTEMS.has(type >>> 0) ? [remote] : [])];
 }
 
+/** SQLite keeps the pages of deleted rows for new ones. */
+const FREE_SOME =
+  'Free some. A lower retention.requests_days keeps the database from growing; what it has already does not become smaller.';
+
 export function freeSpaceCondition(folder: string, bytes: number): StoreCondition {
   const message = `${folder} has ${mebibytes(bytes)} of free disk.`;
   if (bytes >= LOW_BYTES) return { level: 'ok', message };
-  return { level: bytes < SCARCE_BYTES ? 'problem' : 'warning', message, advice: 'Free some, or lower retention.requests_days.' };
+  return { level: bytes < SCARCE_BYTES ? 'problem' : 'warning', message, advice: FREE_SOME };
 }
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / (1 << 20))} MiB`;

@@ -1,0 +1,34 @@
+// Rows past their retention are deleted soon after the start, and every hour.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { keepRetention } from '../../proxy/gateway/retention.ts';
+import { Log } from '../../proxy/log.ts';
+import { openStore } from '../../store/store.ts';
+import { HandClock, settled } from '../models/support.ts';
+import { requestRow } from '../store/samples.ts';
+
+const DAY_MS = 86_400_000;
+
+test('a gateway that never runs for an hour deletes old rows, and a retention that a reload changes holds with the next hour', async (context) => {
+  const clock = new HandClock();
+  const store = await openStore('sqlite::memory:', { clock: () => clock.now() });
+  context.after(() => store.close());
+  for (const days of [1, 3, 9]) store.requests.append(requestRow({ id: `${days}`, at: clock.now() - days * DAY_MS }));
+  await store.flush();
+  let requests_days = 5;
+  const left = async (): Promise<readonly string[]> => {
+    // The deletions are one statement after the other.
+    for (let i = 0; i < 40; i++) await store.audit.list({ limit: 1 }).then(settled);
+    return (await store.requests.list({ limit: 9 })).map(({ id }) => id);
+  };
+  const stop = keepRetention(store, clock, new Log('error', () => undefined), () => ({ requests_days, audit_days: 1 }));
+  await clock.advance(59_999);
+  assert.deepEqual(await left(), ['1', '3', '9']);
+  await clock.advance(1);
+  assert.deepEqual(await left(), ['1', '3']);
+  requests_days = 2;
+  await clock.advance(3_600_000);
+  assert.deepEqual(await left(), ['1']);
+  stop();
+  assert.equal(clock.pending, 0);
+});
