@@ -73,7 +73,12 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       help: 'Bytes of request bodies and websocket frames that are being read',
       read: () => bodies.held,
     },
-    { name: 'reply_bytes_held', type: 'gauge', help: 'Bytes that turns hold of their replies', read: () => replies.held },
+    {
+      name: 'reply_bytes_held',
+      type: 'gauge',
+      help: 'Bytes that turns hold of their replies, with those kept for clients that may come back',
+      read: () => replies.held,
+    },
     {
       name: 'upload_bytes_held',
       type: 'gauge',

@@ -5,6 +5,7 @@ import { FrameClient } from '../clients/websocket/frame-client.ts';
 import { ResumableClient } from '../clients/websocket/resumable-client.ts';
 import type { Clock } from '../clock.ts';
 import { ProcessDigest } from '../encryption/digest.ts';
+import type { MemoryGuard } from '../memory-guard.ts';
 import type { Counters } from '../metrics.ts';
 import { ResumableTurns } from '../sessions/resumable-turns.ts';
 import { sessionOf } from '../sessions/session.ts';
@@ -19,6 +20,8 @@ export interface FrameTurnsOptions {
   readonly runner: TurnRunner;
   readonly clock: Clock;
   readonly counters: Counters;
+  /** Bytes that turns hold of their replies. */
+  readonly replies: MemoryGuard;
   readonly running: RunningTurns;
   /** Undefined where the store is one node's. */
   readonly nodes?: NodeSessions | undefined;
@@ -146,11 +149,12 @@ export class FrameTurns {
   }
 
   #resumableClient(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, { session, identity }: Identified): ResumableClient {
-    const { clock, counters } = this.#options;
+    const { clock, counters, replies } = this.#options;
+    const { replies_in_memory_bytes, websocket_resume_bytes } = turn.limits;
     const client = new ResumableClient(turn, frame, connection, {
       identity,
       windowMs: turn.timeouts.websocket_resume_ms,
-      maxBytes: turn.limits.websocket_resume_bytes,
+      memory: { maxBytes: websocket_resume_bytes, replies, maxReplies: replies_in_memory_bytes },
       canComeBack: () => !this.#draining,
       clock,
       counters,

@@ -96,6 +96,7 @@ export class Gateway {
       overload: this.services.guard,
       counters,
       bodies: this.services.bodies,
+      replies: this.services.replies,
       uploads: this.services.uploads,
       clock: this.services.clock,
       heartbeat,

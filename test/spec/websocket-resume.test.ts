@@ -183,21 +183,47 @@ test('[F8.4] after 30 s without its client the turn ends, and the retry is a tur
   assert.equal(gate.upstream.turns().length, 2);
 });
 
-test('[F8.4] a turn that holds too much without its client ends; with its client it goes on', async () => {
-  await using gate = await started({
-    config: (draft) => {
-      draft.limits = { websocket_resume_bytes: 700 };
-    },
+for (const [name, limits] of [
+  ['it', { websocket_resume_bytes: 700 }],
+  ['with all others', { replies_in_memory_bytes: 1_900 }],
+] as const) {
+  test(`[F8.4] a turn that ${name} holds too much without its client ends; with its client it goes on`, async () => {
+    await using gate = await started({
+      config: (draft) => {
+        draft.limits = limits;
+      },
+    });
+    await dropped(gate, await interrupted(gate, 4));
+    gate.upstream.release('north');
+    await until('its row', async () => ((await gate.rows()).length === 1 ? true : undefined));
+    assert.equal(gate.count('detached_turns_too_large'), 1);
+    using socket = await open(gate);
+    gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events: [...replyOf(2)] } });
+    socket.send(turnFrame('t1', QUESTION));
+    assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
+    assert.equal(gate.upstream.turns().length, 2, 'the retry found nothing');
+    assert.equal(gate.replyBytes, 0);
   });
-  await dropped(gate, await interrupted(gate, 4));
-  gate.upstream.release('north');
-  await until('its row', async () => ((await gate.rows()).length === 1 ? true : undefined));
-  assert.equal(gate.count('detached_turns_too_large'), 1);
-  using socket = await open(gate);
+}
+
+test('[F8.4] what is kept of turns counts as memory for replies until their clients go on, or can come back no more', async () => {
+  const clock = new ManualClock();
+  await using gate = await started({ clock });
   gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events: [...replyOf(2)] } });
+  using socket = await open(gate);
   socket.send(turnFrame('t1', QUESTION));
-  assert.deepEqual(typesOf(await socket.rest()), wholeTurn);
-  assert.equal(gate.upstream.turns().length, 2, 'the retry found nothing');
+  await socket.rest();
+  const kept = gate.replyBytes;
+  assert.ok(kept > 500, `${kept} bytes`);
+  gate.upstream.next('north', 'stall before headers');
+  socket.send(turnFrame('t2', [userMessage('next')], { previous_response_id: 'resp_1' }));
+  await gate.upstream.stalled('north');
+  assert.equal(gate.replyBytes, 0, 'its client went on');
+  gate.upstream.release('north');
+  await socket.rest();
+  assert.ok(gate.replyBytes > 500);
+  clock.advance(30_000);
+  assert.equal(gate.replyBytes, 0, 'its client can come back no more');
 });
 
 test('[F8.4] of two connections that come back at once the later one gets the turn, and nothing is dispatched twice', async () => {

@@ -52,6 +52,11 @@ export class Probes {
     return this.gateway.services.bodies.held;
   }
 
+  /** Bytes that turns hold of their replies. */
+  get replyBytes(): number {
+    return this.gateway.services.replies.held;
+  }
+
   /** The health of every account and its attempts in flight, in configuration order. */
   accounts(): readonly AccountStatus[] {
     return this.gateway.services.capacity.status().accounts;

@@ -9,14 +9,14 @@ import type { SocketSlot } from '../../upstream/socket-slot.ts';
 import { CLOSE, type WebsocketConnection } from './connection.ts';
 import type { Frame } from './frame.ts';
 import { FrameClient } from './frame-client.ts';
-import { TurnLog } from './turn-log.ts';
+import { type LogMemory, TurnLog } from './turn-log.ts';
 
 export interface ResumableOptions {
   readonly identity: TurnIdentity;
   /** How long the turn runs, or is kept, without its client. */
   readonly windowMs: number;
-  /** Most bytes of frames that are kept. */
-  readonly maxBytes: number;
+  /** Of the frames that are kept. */
+  readonly memory: LogMemory;
   /** Whether clients can come back: not to a gateway that stops. */
   readonly canComeBack: () => boolean;
   readonly clock: Pick<Clock, 'after'>;
@@ -40,7 +40,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   #served: () => void = () => undefined;
 
   constructor(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, options: ResumableOptions) {
-    const log = new TurnLog(options.maxBytes, () => this.#overflow());
+    const log = new TurnLog(options.memory, () => this.#overflow());
     super(turn, frame, connection, log);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.identity = options.identity;
@@ -121,7 +121,7 @@ export class ResumableClient extends FrameClient implements Resumable {
   }
 
   get #isResumable(): boolean {
-    return !this.#isDisowned && !this.#log.isFull && this.#options.canComeBack();
+    return !this.#isDisowned && !this.#log.isClosed && this.#options.canComeBack();
   }
 
   #leaveConnection(connection: WebsocketConnection): void {
@@ -163,6 +163,7 @@ export class ResumableClient extends FrameClient implements Resumable {
     if (this.#isOver) this.disconnect();
     this.#socket?.close();
     this.#socket = undefined;
+    this.#log.close();
     this.#options.forget(this);
   }
 }

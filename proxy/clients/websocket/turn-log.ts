@@ -1,6 +1,19 @@
 // The frames of a turn from its beginning, for a client that comes back for it (Q29).
+import type { MemoryGuard } from '../../memory-guard.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import { isObject } from '../../turn/json.ts';
+
+/** What the frames of a turn may take. */
+export interface LogMemory {
+  /** Of the frames of this turn. */
+  readonly maxBytes: number;
+  /** What all turns hold of their replies, and the limit of it. */
+  readonly replies: MemoryGuard;
+  readonly maxReplies: number;
+}
+
+/** Of the memory for replies. What turns need to go on has the rest: few clients come back. */
+const SHARE = 0.5;
 
 interface Logged {
   readonly type: string;
@@ -10,22 +23,23 @@ interface Logged {
 const DONE = 'response.output_item.done';
 
 export class TurnLog {
-  readonly #maxBytes: number;
+  readonly #memory: LogMemory;
   readonly #overflow: () => void;
   #frames: Logged[] = [];
   #bytes = 0;
+  #isClosed = false;
   /** The frames that were written to a client's connection. */
   #sent = 0;
 
-  /** @param overflow called once, when the limit is passed */
-  constructor(maxBytes: number, overflow: () => void) {
-    this.#maxBytes = maxBytes;
+  /** @param overflow called once, when there is no room for a frame */
+  constructor(memory: LogMemory, overflow: () => void) {
+    this.#memory = memory;
     this.#overflow = overflow;
   }
 
-  /** Past its limit it keeps nothing, and the turn cannot be resumed. */
-  get isFull(): boolean {
-    return this.#bytes > this.#maxBytes;
+  /** It keeps nothing any more, and the turn cannot be resumed. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   get bytes(): number {
@@ -33,12 +47,24 @@ export class TurnLog {
   }
 
   add(type: string, frame: string | Buffer): void {
-    if (this.isFull) return;
-    this.#bytes += frame.length;
+    if (this.#isClosed) return;
+    const { maxBytes, maxReplies, replies } = this.#memory;
+    const { length } = frame;
+    if (this.#bytes + length > maxBytes || !replies.take(length, SHARE * maxReplies)) {
+      this.close();
+      this.#overflow();
+      return;
+    }
+    this.#bytes += length;
     this.#frames.push({ type, frame });
-    if (!this.isFull) return;
+  }
+
+  /** Releases all frames. */
+  close(): void {
+    this.#isClosed = true;
+    this.#memory.replies.give(this.#bytes);
+    this.#bytes = 0;
     this.#frames = [];
-    this.#overflow();
   }
 
   /** All frames so far were sent. */
