@@ -29,6 +29,8 @@ export class Share {
   /** Most in flight since the last renewal. */
   #peak = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
+  /** When it asked last because of other nodes. */
+  #followedAt = Number.NEGATIVE_INFINITY;
   #askedFor = 0;
 
   constructor(most: number) {
@@ -73,12 +75,14 @@ export class Share {
     return this.waiting > 0 || this.held < this.evenPart(nodes) ? 'ask' : undefined;
   }
 
-  /** The same when another node is short, or has given slots back. */
+  /** The same when another node is short, or has given slots back. Of a busy account every node hears that many times a second. */
   dueAfterOthers(nodes: number, now: number): ClaimKind | undefined {
     if (this.isIdle) return 'yield';
     // Without slots its turns go elsewhere. Nodes that start together have just asked, when the first one still had all slots.
-    const mayAsk = this.held === 0 || now - this.#askedAt >= ASK_AGAIN_MS;
-    return this.waiting > 0 || (mayAsk && this.held < this.evenPart(nodes)) ? 'ask' : undefined;
+    const askedAt = this.held === 0 ? this.#followedAt : this.#askedAt;
+    const isBelow = this.held < this.evenPart(nodes) && now - askedAt >= ASK_AGAIN_MS;
+    if (isBelow) this.#followedAt = now;
+    return isBelow || this.waiting > 0 ? 'ask' : undefined;
   }
 
   /** What each node may hold although it has no turns. */

@@ -106,9 +106,12 @@ test('under a new lease a node has nothing, and keeps what its turns use', () =>
   assert.deepEqual(one.claim('north', 'ask'), { account: 'north', most: 10, kept: 3, wanted: 3 });
 });
 
-test('a node without slots asks as soon as others gave some back, one below its part when a second has passed', () => {
+test('a node without slots asks as soon as others gave some back, and then once a second; one below its part when a second has passed', () => {
   const none = share({ held: 0, allowed: 0 });
-  assert.equal(none.dueAfterOthers(2, 10), 'ask');
+  assert.deepEqual(
+    [10, 20, 1_009, 1_010, 1_020].map((now) => none.dueAfterOthers(2, now)),
+    ['ask', undefined, undefined, 'ask', undefined],
+  );
   const some = share();
   some.used(4);
   assert.deepEqual([some.dueAfterOthers(2, 10), some.dueAfterOthers(2, 1_000)], [undefined, 'ask']);
