@@ -1,30 +1,21 @@
 // This node's slots of the accounts: turns use them without a round trip, more are asked for ahead, and what others lack goes back (Q34).
-import type { SlotVerbs } from '../../store/store.ts';
-import type { Clock } from '../clock.ts';
-import type { Counters } from '../metrics.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Membership } from './membership.ts';
-import { ASK_AGAIN_MS, type ClaimKind, Share } from './share.ts';
+import { ASK_AGAIN_MS, Share } from './share.ts';
+import { SlotClaims, type SlotClaimsOptions } from './slot-claims.ts';
 
-export interface CapacitySharesOptions {
-  readonly slots: SlotVerbs;
+export interface CapacitySharesOptions extends SlotClaimsOptions {
   readonly membership: Pick<Membership, 'token' | 'standing' | 'lost' | 'listen' | 'nodes'>;
-  readonly clock: Clock;
-  readonly counters: Counters;
 }
 
-/** Claimed in one transaction. */
-const BATCH = 256;
 /** A turn that could go to more accounts waits for any, but asks for these many. */
 const MOST_ASKED = 32;
 
 export class CapacityShares {
   readonly #options: CapacitySharesOptions;
   readonly #shares = new Map<string, Share>();
-  /** What to claim next. */
-  readonly #due = new Map<string, ClaimKind>();
+  readonly #claims: SlotClaims;
   #listen: (account: string) => void = () => undefined;
-  #claiming: Promise<void> | undefined;
   /** The lease may be lost: no turn begins until the store has answered. */
   #suspended = false;
   #stopped = false;
@@ -34,6 +25,11 @@ export class CapacityShares {
 
   constructor(options: CapacitySharesOptions) {
     this.#options = options;
+    this.#claims = new SlotClaims(options, this.#shares, {
+      changed: (account) => this.#listen(account),
+      granted: (account, share) => this.#review(account, share),
+      ended: () => this.#planToAskAgain(),
+    });
     options.membership.listen({
       renewed: () => void this.#renewed(),
       joined: () => this.#joined(),
@@ -43,12 +39,13 @@ export class CapacityShares {
 
   /** Claims an even part of every account. */
   start(): Promise<void> {
-    for (const account of this.#shares.keys()) this.#due.set(account, 'ask');
-    return this.#claim();
+    for (const account of this.#shares.keys()) this.#claims.replan(account, 'ask');
+    return this.#claims.run();
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#claims.stop();
     this.#askAgain?.();
   }
 
@@ -57,10 +54,10 @@ export class CapacityShares {
     for (const id of most.keys()) if (!this.#shares.has(id)) this.#shares.set(id, new Share(0));
     for (const [id, share] of this.#shares) {
       const next = most.get(id) ?? 0;
-      if (next !== share.most) this.#due.set(id, next > share.most ? 'ask' : 'yield');
+      if (next !== share.most) this.#claims.replan(id, next > share.most ? 'ask' : 'yield');
       share.most = next;
     }
-    void this.#claim();
+    void this.#claims.run();
   }
 
   capacityOf(account: string): number {
@@ -108,7 +105,7 @@ export class CapacityShares {
     const share = this.#shares.get(account);
     if (!share?.lacks(this.#options.clock.now())) return undefined;
     const answered = this.wanted([account]);
-    return this.#claim().then(answered);
+    return this.#claims.run().then(answered);
   }
 
   /** Other nodes are short of these accounts, or have given slots of them back. */
@@ -117,16 +114,16 @@ export class CapacityShares {
     const nodes = this.#livingNodes();
     for (const account of accounts) {
       const share = this.#shares.get(account);
-      if (share) this.#plan(account, share.dueAfterOthers(nodes, now));
+      if (share) this.#claims.plan(account, share.dueAfterOthers(nodes, now));
     }
-    void this.#claim();
+    void this.#claims.run();
   }
 
   /** Nodes came or went. */
   nodesChanged(): void {
     const nodes = this.#livingNodes();
-    for (const [account, share] of this.#shares) this.#plan(account, share.dueAmong(nodes));
-    void this.#claim();
+    for (const [account, share] of this.#shares) this.#claims.plan(account, share.dueAmong(nodes));
+    void this.#claims.run();
   }
 
   /** By account, what this node holds. */
@@ -144,13 +141,8 @@ export class CapacityShares {
   }
 
   #review(account: string, share: Share): void {
-    this.#plan(account, share.due(this.#options.clock.now()));
-    if (this.#due.size > 0) void this.#claim();
-  }
-
-  /** What is planned already is claimed with the numbers of that moment. */
-  #plan(account: string, kind: ClaimKind | undefined): void {
-    if (kind !== undefined && !this.#due.has(account)) this.#due.set(account, kind);
+    this.#claims.plan(account, share.due(this.#options.clock.now()));
+    if (this.#claims.isDue) void this.#claims.run();
   }
 
   #livingNodes(): number {
@@ -170,67 +162,11 @@ export class CapacityShares {
   #joined(): void {
     for (const [account, share] of this.#shares) {
       share.forget();
-      this.#due.set(account, 'ask');
+      this.#claims.replan(account, 'ask');
     }
     this.#suspended = false;
     for (const account of this.#shares.keys()) this.#listen(account);
-    void this.#claim();
-  }
-
-  /** One transaction at a time. */
-  #claim(): Promise<void> {
-    this.#claiming ??= this.#claimDue().finally(() => {
-      this.#claiming = undefined;
-      this.#planToAskAgain();
-    });
-    return this.#claiming;
-  }
-
-  async #claimDue(): Promise<void> {
-    while (this.#due.size > 0 && !this.#stopped) {
-      const { token } = this.#options.membership;
-      // The accounts stay due: they are claimed when the node has joined.
-      if (token === undefined || !(await this.#claimOnce(token))) return;
-    }
-  }
-
-  /** @returns whether the store answered */
-  async #claimOnce(token: number): Promise<boolean> {
-    const { slots, membership, clock, counters } = this.#options;
-    const batch = [...this.#due].slice(0, BATCH).flatMap(([account, kind]) => {
-      this.#due.delete(account);
-      const share = this.#shares.get(account);
-      return share ? [{ account, share, before: { allowed: share.allowed }, claim: share.claim(account, kind) }] : [];
-    });
-    for (const { account, share, before } of batch) if (share.allowed !== before.allowed) this.#listen(account);
-    counters.add('slot_claims');
-    try {
-      const grants = await slots.claim(
-        token,
-        batch.map(({ claim }) => claim),
-      );
-      if (membership.token !== token) return true;
-      if (!grants) {
-        await membership.lost(token);
-        return membership.token !== token;
-      }
-      const granted = new Map(grants.map((grant) => [grant.account, grant]));
-      for (const { account, share, claim } of batch) {
-        const grant = granted.get(account);
-        if (grant) share.granted(grant, claim, clock.now());
-        if (share.most === 0 && share.held === 0) this.#shares.delete(account);
-        this.#listen(account);
-        this.#review(account, share);
-      }
-      return true;
-    } catch {
-      if (membership.token !== token) return false;
-      for (const { account, share, before } of batch) {
-        share.failed(before, clock.now());
-        this.#listen(account);
-      }
-      return false;
-    }
+    void this.#claims.run();
   }
 
   #planToAskAgain(): void {
@@ -238,8 +174,8 @@ export class CapacityShares {
     if (this.#stopped || this.#askAgain || ![...this.#shares.values()].some(isShort)) return;
     this.#askAgain = this.#options.clock.after(ASK_AGAIN_MS, () => {
       this.#askAgain = undefined;
-      for (const [account, share] of this.#shares) if (isShort(share)) this.#due.set(account, 'ask');
-      void this.#claim();
+      for (const [account, share] of this.#shares) if (isShort(share)) this.#claims.replan(account, 'ask');
+      void this.#claims.run();
     });
   }
 }

@@ -1,0 +1,129 @@
+// Claims slots of accounts from the store: what is planned meanwhile goes together, one transaction at a time (Q34).
+import type { SlotVerbs } from '../../store/store.ts';
+import type { Clock } from '../clock.ts';
+import type { Counters } from '../metrics.ts';
+import type { Membership } from './membership.ts';
+import type { ClaimKind, Share } from './share.ts';
+
+export interface SlotClaimsOptions {
+  readonly slots: SlotVerbs;
+  readonly membership: Pick<Membership, 'token' | 'lost'>;
+  readonly clock: Clock;
+  readonly counters: Counters;
+}
+
+export interface ClaimListener {
+  /** Turns may have more or less of the account now. */
+  changed(account: string): void;
+  /** A claim of the account was granted. */
+  granted(account: string, share: Share): void;
+  /** Nothing is claimed any more. */
+  ended(): void;
+}
+
+/** Claimed in one transaction. */
+const BATCH = 256;
+
+/** What was claimed of an account, and what turns were allowed before. */
+interface Claimed {
+  readonly account: string;
+  readonly share: Share;
+  readonly before: Pick<Share, 'allowed'>;
+  readonly claim: ReturnType<Share['claim']>;
+}
+
+export class SlotClaims {
+  readonly #options: SlotClaimsOptions;
+  readonly #shares: Map<string, Share>;
+  readonly #listener: ClaimListener;
+  /** What to claim next. */
+  readonly #due = new Map<string, ClaimKind>();
+  #running: Promise<void> | undefined;
+  #stopped = false;
+
+  /** @param shares by account; one that is removed and holds nothing is deleted */
+  constructor(options: SlotClaimsOptions, shares: Map<string, Share>, listener: ClaimListener) {
+    this.#options = options;
+    this.#shares = shares;
+    this.#listener = listener;
+  }
+
+  /** Whether something is planned. */
+  get isDue(): boolean {
+    return this.#due.size > 0;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** What is planned already is claimed with the numbers of that moment. */
+  plan(account: string, kind: ClaimKind | undefined): void {
+    if (kind !== undefined && !this.#due.has(account)) this.#due.set(account, kind);
+  }
+
+  /** The same, in place of what is planned. */
+  replan(account: string, kind: ClaimKind): void {
+    this.#due.set(account, kind);
+  }
+
+  /** One transaction at a time. */
+  run(): Promise<void> {
+    this.#running ??= this.#claimDue().finally(() => {
+      this.#running = undefined;
+      this.#listener.ended();
+    });
+    return this.#running;
+  }
+
+  async #claimDue(): Promise<void> {
+    while (this.#due.size > 0 && !this.#stopped) {
+      const { token } = this.#options.membership;
+      // The accounts stay due: they are claimed when the node has joined.
+      if (token === undefined || !(await this.#claimOnce(token))) return;
+    }
+  }
+
+  /** @returns whether the store answered */
+  async #claimOnce(token: number): Promise<boolean> {
+    const { slots, membership, clock, counters } = this.#options;
+    const batch = this.#nextBatch();
+    for (const { account, share, before } of batch) if (share.allowed !== before.allowed) this.#listener.changed(account);
+    counters.add('slot_claims');
+    try {
+      const grants = await slots.claim(
+        token,
+        batch.map(({ claim }) => claim),
+      );
+      if (membership.token !== token) return true;
+      if (!grants) {
+        await membership.lost(token);
+        return membership.token !== token;
+      }
+      const granted = new Map(grants.map((grant) => [grant.account, grant]));
+      for (const { account, share, claim } of batch) {
+        const grant = granted.get(account);
+        if (grant) share.granted(grant, claim, clock.now());
+        if (share.most === 0 && share.held === 0) this.#shares.delete(account);
+        this.#listener.changed(account);
+        this.#listener.granted(account, share);
+      }
+      return true;
+    } catch {
+      if (membership.token !== token) return false;
+      for (const { account, share, before } of batch) {
+        share.failed(before, clock.now());
+        this.#listener.changed(account);
+      }
+      return false;
+    }
+  }
+
+  #nextBatch(): readonly Claimed[] {
+    return [...this.#due].slice(0, BATCH).flatMap(([account, kind]) => {
+      this.#due.delete(account);
+      const share = this.#shares.get(account);
+      return share ? [{ account, share, before: { allowed: share.allowed }, claim: share.claim(account, kind) }] : [];
+    });
+  }
+}
