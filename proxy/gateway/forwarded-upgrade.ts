@@ -4,8 +4,8 @@ import type { Frame } from '../clients/websocket/frame.ts';
 import type { ForwardedClient } from '../nodes/forwarded-client.ts';
 import { decodeMessage } from '../nodes/forwarded-frame.ts';
 import type { KeyConfig } from '../turn/settings.ts';
+import type { UpgradeRequest } from './client-upgrade.ts';
 import type { Generation } from './generation.ts';
-import type { UpgradeRequest } from './upgrade.ts';
 
 /** A forwarded frame was encoded again, beside its mode. Few numbers are longer then than the client wrote them. */
 export const FORWARDED_SIZE = 2;

@@ -18,10 +18,10 @@ import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import { Refusal, refusalOf, upgradeRequired } from '../turn/refusal.ts';
 import { type Match, NO_ROUTE } from '../turn/route-table.ts';
 import type { PoolConfig } from '../turn/settings.ts';
+import { ClientUpgrade, UNUSABLE_KEY } from './client-upgrade.ts';
 import { FORWARDED_SIZE, forwardedRequest, readForwarded } from './forwarded-upgrade.ts';
 import { FrameTurns, type FrameTurnsOptions } from './frame-turns.ts';
 import type { Generation } from './generation.ts';
-import { UNUSABLE_KEY, Upgrade } from './upgrade.ts';
 
 export interface WebsocketsOptions extends FrameTurnsOptions {
   readonly generation: () => Generation;
@@ -38,20 +38,20 @@ export interface WebsocketsOptions extends FrameTurnsOptions {
 
 /** A client websocket that is open. */
 interface Opened {
-  readonly upgrade: Upgrade;
+  readonly upgrade: ClientUpgrade;
   /** Of the answer that accepted it, where another node forwards the client. */
   readonly hop?: Hop['headers'];
 }
 
 /** A frame that gets no turn. */
 interface Refused {
-  readonly upgrade: Upgrade;
+  readonly upgrade: ClientUpgrade;
   readonly frame: Frame | undefined;
 }
 
 export class Websockets {
   readonly #options: WebsocketsOptions;
-  readonly #open = new Map<WebsocketConnection, Upgrade>();
+  readonly #open = new Map<WebsocketConnection, ClientUpgrade>();
   readonly #turns: FrameTurns;
   #draining = false;
 
@@ -85,7 +85,7 @@ export class Websockets {
     const found = generation.routes.find('WS', path);
     const match: Match = found && 'route' in found ? found : { route: NO_ROUTE, params: {} };
     const asked = { path, query: queryOf(url), headers: clientHeaders(request.headers), client: connectionOf(socket) };
-    const upgrade = new Upgrade(asked, match, generation, host);
+    const upgrade = new ClientUpgrade(asked, match, generation, host);
     const { turn } = upgrade;
     try {
       turn.rules.admit();
@@ -107,7 +107,7 @@ export class Websockets {
     const generation = current();
     const found = generation.routes.find('WS', client.path);
     if (!found || !('route' in found)) return 404;
-    const upgrade = new Upgrade(forwardedRequest(client), found, generation, host);
+    const upgrade = new ClientUpgrade(forwardedRequest(client), found, generation, host);
     const { turn } = upgrade;
     if (!this.#turns.takes(turn, client.turn_id) || turn.pool.id !== client.pool) return 404;
     counters.add('websockets_taken_over');
@@ -182,7 +182,7 @@ export class Websockets {
     ws.once('close', () => this.#open.delete(connection));
   }
 
-  async #serve(frame: Frame, connection: WebsocketConnection, upgrade: Upgrade): Promise<void> {
+  async #serve(frame: Frame, connection: WebsocketConnection, upgrade: ClientUpgrade): Promise<void> {
     const turn = upgrade.turnIn(this.#options.generation(), frame instanceof Refusal ? undefined : frame.mode);
     if (!turn || this.#draining) {
       this.#options.counters.add('drain_refused');
@@ -204,7 +204,7 @@ export class Websockets {
   }
 
   /** Leaves a row for a connection that one of its limits ended (RM4). */
-  #limitBroken(limit: BrokenLimit, { turn }: Upgrade): void {
+  #limitBroken(limit: BrokenLimit, { turn }: ClientUpgrade): void {
     turn.note('reason_class', limit === 'idle' ? 'timeout' : 'max_frame_size_exceeded');
     this.#options.runner.recordRefused(turn, new Refusal(limit === 'idle' ? 'request_timeout' : 'request_too_large'));
   }

@@ -18,7 +18,7 @@ export interface UpgradeRequest {
 export const UNUSABLE_KEY = 'the key cannot be used any more';
 const NOT_SERVED = 'this endpoint is not served any more';
 
-export class Upgrade {
+export class ClientUpgrade {
   /** Of the upgrade itself. */
   readonly turn: LiveTurn;
   readonly #request: UpgradeRequest;
