@@ -111,6 +111,7 @@ function refusalOf({ key, model, live, pool, now }: Facts, route: Route): string
   const suppressed = Object.hasOwn(pool.models, model) && pool.models[model]?.suppressed === true;
   if (suppressed) return `400 invalid_model: ${model} is suppressed in Pool ${pool.id}`;
   if (live?.presence === 'absent') return `400 invalid_model: no account of Pool ${pool.id} lists ${model}`;
+  if (live?.presence === 'unknown') return `503 no_eligible_account: no catalog of Pool ${pool.id} has been read yet`;
   if (live && !live.mode) return '503 no_eligible_account: no source is routable';
   return null;
 }

@@ -32,7 +32,7 @@ export interface LiveModels {
 }
 
 export interface LiveModel {
-  /** In the whole Pool: `routable`, `unroutable`, `invisible`, `suppressed`, `absent`. */
+  /** In the whole Pool: `routable`, `unroutable`, `invisible`, `suppressed`, `absent`; `unknown` before any of its catalogs was read. */
   readonly presence: string;
   readonly mode: ModeDecision | undefined;
   /** The entry of the canonical cohort; undefined for a model that is absent. */

@@ -21,7 +21,8 @@ export function liveModels(options: LiveModelsOptions): LiveModels {
       const models = options.models.models(pool);
       const known = models.get(id);
       const presence = models.presence(id);
-      if (!known) return { presence, mode: undefined, entry: undefined, sources: [], refusal: undefined };
+      if (!known)
+        return { presence: models.isKnown ? presence : 'unknown', mode: undefined, entry: undefined, sources: [], refusal: undefined };
       const refusal = options.capacity.selection.candidates.refusal(pool, id);
       return {
         presence,

@@ -61,6 +61,11 @@ export class AccountCatalog {
     return this.#config.visible;
   }
 
+  /** Whether it has been read, by this process or before. */
+  get isKnown(): boolean {
+    return this.#readAt !== undefined;
+  }
+
   /** Whether the last read failed. */
   get hasFailed(): boolean {
     return this.#failure !== undefined;

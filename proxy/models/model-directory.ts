@@ -1,5 +1,5 @@
 // The models of all Pools, for the rest of the gateway; turns of an earlier configuration keep the models of their own Pool object.
-import { Refusal } from '../turn/refusal.ts';
+import { plainRefusal } from '../turn/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
 import type { Catalog } from './catalog.ts';
@@ -11,9 +11,6 @@ interface PoolCatalog {
   readonly models: PoolModels;
   readonly listings: Listings;
 }
-
-/** A client that comes back after this time begins a turn of the new configuration. */
-const RELOAD_MS = 1_000;
 
 export class ModelDirectory {
   readonly #catalog: Catalog;
@@ -31,14 +28,15 @@ export class ModelDirectory {
 
   /**
    * `Turn.findModel`: a promise only where the accounts are read again for an id that the Pool does not know (Q12).
-   * @throws Refusal `no_eligible_account` while a reload replaces accounts of the Pool: what they list is not known then
+   * @throws Refusal `no_eligible_account` while it is not known what the Pool has: its client may come back, which `invalid_model` forbids
    */
   find(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined> {
     const { models } = this.#of(pool);
-    const view = foundIn(models, id);
+    const view = models.find(id);
     if (view || models.presence(id) !== 'absent') return view;
-    const read = this.#catalog.discover(() => models.presence(id) !== 'absent');
-    return read?.then(() => foundIn(models, id));
+    // No read brings back the accounts of an earlier configuration.
+    const read = models.hasAllAccounts ? this.#catalog.discover(() => models.presence(id) !== 'absent') : undefined;
+    return read ? read.then(() => foundIn(models, id)) : foundIn(models, id);
   }
 
   /** Whether and why a model can be used; never reads an account. */
@@ -86,6 +84,6 @@ export class ModelDirectory {
 
 function foundIn(models: PoolModels, id: string): ModelView | undefined {
   const view = models.find(id);
-  if (view || models.presence(id) !== 'absent' || models.hasAllAccounts) return view;
-  throw new Refusal('no_eligible_account', { retryAfterMs: RELOAD_MS });
+  if (view || models.presence(id) !== 'absent' || models.isKnown) return view;
+  throw plainRefusal('no_eligible_account');
 }

@@ -40,9 +40,15 @@ export class PoolModels {
     return model && !model.suppressed ? model.availability(this.#health).view : undefined;
   }
 
-  /** False for a turn of an earlier configuration, and until the catalogs follow a new one: what the Pool has may be unknown here. */
+  /** False for a turn of an earlier configuration, and until the catalogs follow a new one. */
   get hasAllAccounts(): boolean {
     return this.#pool.assignments.every(({ account }) => this.#catalog.get(account) !== undefined);
+  }
+
+  /** Whether the Pool does not have a model that is absent: nothing is known of that before any of its catalogs was read. */
+  get isKnown(): boolean {
+    const visible = this.#pool.assignments.flatMap(({ account }) => this.#catalog.get(account) ?? []).filter((catalog) => catalog.visible);
+    return this.hasAllAccounts && (visible.length === 0 || visible.some((catalog) => catalog.isKnown));
   }
 
   presence(id: string): Presence {

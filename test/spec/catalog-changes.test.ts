@@ -8,6 +8,7 @@ import type { JsonObject } from '../../proxy/turn/json.ts';
 import { type Draft, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { BACKEND_MODELS, backendModels, catalogAnswer, publicModels, reread, windowOf } from '../support/model-lists.ts';
 import { modelEntry, replyBytes, replyJson, turnBody } from '../support/rehearsal-replies.ts';
+import { ShiftedClock } from '../support/shifted-clock.ts';
 
 const TURNS = '/backend-api/agent/responses';
 
@@ -163,6 +164,23 @@ test('[MC4] the window is the override, else the bucket, then the percent; the s
     });
     assert.deepEqual(await told(), windows, mode);
   }
+});
+
+test('[ER1] until a catalog of its Pool was read, no model is unknown: its client may come back', async () => {
+  const clock = new ShiftedClock();
+  let isDown = true;
+  await using gate = await startGateway({
+    clock,
+    upstream: { accounts: ['north', 'south'], script: ({ path }) => (path.endsWith('/models') && isDown ? 'refuse 503' : undefined) },
+  });
+  const turn = { body: { model: 'model-a', input: 'hello' } };
+  const { status, headers, json } = await gate.send('/v1/responses', turn);
+  assert.deepEqual([status, json.error.code, headers.get('retry-after')], [503, 'no_eligible_account', '1']);
+  isDown = false;
+  clock.setAhead(61_000);
+  assert.equal((await gate.send('/v1/responses', turn)).status, 200);
+  const unknown = await gate.send('/v1/responses', { body: { ...turn.body, model: 'model-z' } });
+  assert.deepEqual([unknown.status, unknown.json.error.code], [400, 'invalid_model']);
 });
 
 test('[VE1] a turn for a model that a provider has just published is served, and the lists have it from then on', async () => {
