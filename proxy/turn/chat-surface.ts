@@ -3,7 +3,7 @@ import { chatCompletion } from './chat-completion.ts';
 import { chatParam } from './chat-params.ts';
 import { inClientWords } from './error-words.ts';
 import type { Failure } from './failure.ts';
-import { publicRefusalEvent, publicSurface } from './public-surface.ts';
+import { errorType, publicRefusalEvent, publicSurface, shownError } from './public-surface.ts';
 import { publicError, publicFailure } from './sanitise.ts';
 import type { Surface } from './surface.ts';
 
@@ -15,7 +15,7 @@ export const chatSurface: Surface = {
 
   /** With the error as the stream's error chunk has it (F1.9); rules read the rest. */
   failureEvent(data, failure, known) {
-    const stated = inClientWords(failure.error, chatParam);
+    const stated = inClientWords(shownError(failure), chatParam);
     const resets = failure.resetsAt === undefined ? {} : { resets_at: failure.resetsAt };
     const error = { ...publicError(stated, known), type: errorType(failure), ...resets };
     return { ...publicFailure(data, stated, known), error };
@@ -26,9 +26,3 @@ export const chatSurface: Surface = {
 };
 
 const inChat = (failure: Failure): Failure => ({ ...failure, error: inClientWords(failure.error, chatParam) });
-
-/** The type that the same refusal has in an answer that is not streamed (Q3, Q17). */
-function errorType({ cause }: Failure): string {
-  if (cause === 'quota') return 'usage_limit_reached';
-  return cause === 'request' ? 'invalid_request_error' : 'server_error';
-}

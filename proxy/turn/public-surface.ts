@@ -15,6 +15,15 @@ const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409,
 /** In place of an error that blames the account. */
 const UPSTREAM_ERROR: ProviderError = new Refusal('upstream_error').error;
 
+/** What a client of the compatible surface may see of a failure inside a stream (Q3). */
+export const shownError = (failure: Failure): ProviderError => (blamesAccount(failure) ? UPSTREAM_ERROR : failure.error);
+
+/** The type that the same refusal has in an answer that is not streamed (Q3, Q17). */
+export function errorType({ cause }: Failure): string {
+  if (cause === 'quota') return 'usage_limit_reached';
+  return cause === 'request' ? 'invalid_request_error' : 'server_error';
+}
+
 /** The first and only event of a stream that is refused, with the type that the same refusal has in a collected answer. */
 export function publicRefusalEvent({ error }: Failure, { error: { type, resets_at } }: Refusal, known: Confidential): Event {
   const shown = { ...publicError(error, known), type, ...(resets_at === undefined ? {} : { resets_at }) };
@@ -33,7 +42,8 @@ export const publicSurface: Surface = {
   brokenReplyCode: 'server_error',
 
   failureEvent(data, failure, known) {
-    return publicFailure(data, blamesAccount(failure) ? UPSTREAM_ERROR : failure.error, known);
+    const error = shownError(failure);
+    return publicFailure(data, { ...error, type: error.type ?? errorType(failure) }, known);
   },
 
   refusalEvent: publicRefusalEvent,

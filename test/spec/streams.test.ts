@@ -321,6 +321,23 @@ describe('public streams', () => {
     }
   });
 
+  test('of a refusal behind visible output say its type too, where the provider states none [Q17]', async () => {
+    for (const [code, type] of [
+      ['invalid_prompt', 'invalid_request_error'],
+      ['usage_limit_reached', 'usage_limit_reached'],
+      ['server_error', 'server_error'],
+    ]) {
+      gate.heal();
+      gate.upstream.next(
+        'north',
+        replyEvents([created(0), delta(1), { type: 'error', sequence_number: 2, code: code as string, message: 'no' }]),
+      );
+      const { text } = await gate.send(PUBLIC, { body: TURN });
+      assert.deepEqual(eventsOf(text).at(-1)?.data.error.type, type);
+    }
+    gate.heal();
+  });
+
   test('of a leading failure are billed for the usage that it states [Q18]', async () => {
     const usage = { input_tokens: 7, output_tokens: 0, total_tokens: 7 };
     const refused = response('failed', { error: { code: 'content_filter', message: 'no' }, usage });
