@@ -26,7 +26,15 @@ const reasons: Readonly<Record<string, string>> = {
   '28P01': 'the password is wrong',
   '3D000': 'the database does not exist',
   '42501': 'the user is not permitted to do this',
+  EAI_AGAIN: 'the name of its host cannot be looked up at the moment',
+  ECONNREFUSED: 'nothing accepts connections there',
+  ECONNRESET: 'the connection broke',
+  EHOSTUNREACH: 'there is no route to its host',
+  ENOTFOUND: 'there is no host of this name',
+  ETIMEDOUT: 'no answer',
 };
+
+const worded = (native: string): string => (Object.hasOwn(reasons, native) ? `${reasons[native]} (${native})` : native);
 
 /** The library has no code for it. */
 const NO_TLS = 'The server does not support SSL connections';
@@ -39,9 +47,7 @@ export function failureOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const native = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   if (isSqlState(native)) {
-    const reason = reasons[native];
-    const message = reason === undefined ? native : `${reason} (${native})`;
-    return new StoreError(codes[native] ?? codes[native.slice(0, 2)] ?? 'failed', `PostgreSQL: ${message}`, { cause: thrown });
+    return new StoreError(codes[native] ?? codes[native.slice(0, 2)] ?? 'failed', `PostgreSQL: ${worded(native)}`, { cause: thrown });
   }
   if (thrown instanceof Error && thrown.message === NO_TLS) {
     return new StoreError('refused', 'PostgreSQL: the server has no TLS', { cause: thrown });
@@ -51,5 +57,5 @@ export function failureOf(thrown: unknown): StoreError {
     return new StoreError('busy', 'PostgreSQL: no connection is free', { cause: thrown });
   }
   // Errors of sockets, of TLS, and the library's own: a deadline passed, or the connection ended.
-  return new StoreError('unreachable', `PostgreSQL: ${native || 'no answer'}`, { cause: thrown });
+  return new StoreError('unreachable', `PostgreSQL: ${worded(native) || 'no answer'}`, { cause: thrown });
 }

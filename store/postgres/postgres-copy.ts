@@ -23,7 +23,7 @@ const COLUMNS = `
 `;
 
 export const withPostgresSide: WithCopySide = async (url, _role, work) => {
-  await upgrade(url, { clock: Date.now, patienceMs: 0 });
+  await upgrade(url, { clock: Date.now, patienceMs: 0, notice: () => undefined });
   const connections = new Connections({ url, most: 1, waitMs: 5_000, deadlineMs: DAY_MS });
   try {
     // One snapshot: all tables are of the same time.

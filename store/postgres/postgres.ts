@@ -34,7 +34,7 @@ const OPERATORS = { most: 2, waitMs: 5_000, deadlineMs: 30_000 } as const;
 
 /** Opens the database and migrates it. @param url a secret: no message has its password */
 export async function openPostgres(url: string, { clock, writer, notice, connections }: PostgresOptions): Promise<Driver> {
-  await upgrade(url, { clock, patienceMs: PATIENCE_MS });
+  await upgrade(url, { clock, patienceMs: PATIENCE_MS, notice });
   const time = new DatabaseClock(clock, notice);
   const outage = new Outage({ url, notice });
   const turns = new Connections({ url, ...TURNS, most: connections - WRITER.most - OPERATORS.most - FEEDS, outage });

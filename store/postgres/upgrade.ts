@@ -2,6 +2,7 @@
 import type { Session } from '../driver.ts';
 import { StoreError } from '../errors.ts';
 import { migrate, type Step } from '../migrations.ts';
+import type { Notice } from '../notice.ts';
 import { Connections } from './connections.ts';
 import { inTransaction } from './transactions.ts';
 
@@ -19,13 +20,15 @@ export interface UpgradeOptions {
   readonly clock: () => number;
   /** How long to wait for a database that cannot be reached yet, such as one that starts at the same time. */
   readonly patienceMs: number;
+  /** Hears that the database is waited for. */
+  readonly notice: Notice;
 }
 
 /** @throws StoreError with a message for the operator, in which the URL has no password */
-export async function upgrade(url: string, { clock, patienceMs }: UpgradeOptions): Promise<void> {
+export async function upgrade(url: string, { clock, patienceMs, notice }: UpgradeOptions): Promise<void> {
   const connections = new Connections({ url, ...MIGRATION });
   try {
-    await whenReachable(patienceMs, () =>
+    await whenReachable({ patienceMs, notice }, () =>
       connections.use((connection) =>
         inTransaction(connection, 'BEGIN', async () => {
           await checkServer(connection);
@@ -42,13 +45,16 @@ export async function upgrade(url: string, { clock, patienceMs }: UpgradeOptions
   }
 }
 
-async function whenReachable(patienceMs: number, act: () => Promise<void>): Promise<void> {
+async function whenReachable({ patienceMs, notice }: Omit<UpgradeOptions, 'clock'>, act: () => Promise<void>): Promise<void> {
   const end = performance.now() + patienceMs;
-  for (;;) {
+  for (let waits = false; ; waits = true) {
     try {
-      return await act();
+      await act();
+      if (waits) notice('store_reachable');
+      return;
     } catch (error) {
       if (!(error instanceof StoreError && error.code === 'unreachable') || performance.now() > end) throw error;
+      if (!waits) notice('store_unreachable', { message: `${error.message}: the start waits ${patienceMs / 1_000} s for it` });
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }

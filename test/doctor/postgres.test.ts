@@ -48,7 +48,9 @@ test('one that cannot be reached is a problem, without its password; one that is
   const path = fileOn(context, '{ postgres: { env: DATABASE_URL } }');
   const unreachable = await doctor(path, [], { DATABASE_URL: SECRET_URL });
   assert.equal(unreachable.code, 1);
-  assert.deepEqual(unreachable.of('store'), ['problem: postgres://127.0.0.1:1/poolgate cannot be used (PostgreSQL: ECONNREFUSED).']);
+  assert.deepEqual(unreachable.of('store'), [
+    'problem: postgres://127.0.0.1:1/poolgate cannot be used (PostgreSQL: nothing accepts connections there (ECONNREFUSED)).',
+  ]);
   assert(!unreachable.out.includes('Canary'));
   assert.deepEqual((await doctor(path)).of('store'), ['warning: The URL of the database is not set here: the database was not checked.']);
 });

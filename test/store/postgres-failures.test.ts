@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { inspectStore } from '../../store/inspection.ts';
+import type { Notice } from '../../store/notice.ts';
 import { failureOf } from '../../store/postgres/failures.ts';
+import { upgrade } from '../../store/postgres/upgrade.ts';
 
 for (const [native, code, message] of [
   ['28000', 'refused', 'PostgreSQL: the user does not exist or may not log in (28000)'],
@@ -12,7 +14,9 @@ for (const [native, code, message] of [
   ['3D000', 'refused', 'PostgreSQL: the database does not exist (3D000)'],
   ['42501', 'not_writable', 'PostgreSQL: the user is not permitted to do this (42501)'],
   ['23505', 'bad_row', 'PostgreSQL: 23505'],
-  ['ECONNREFUSED', 'unreachable', 'PostgreSQL: ECONNREFUSED'],
+  ['ECONNREFUSED', 'unreachable', 'PostgreSQL: nothing accepts connections there (ECONNREFUSED)'],
+  ['ENOTFOUND', 'unreachable', 'PostgreSQL: there is no host of this name (ENOTFOUND)'],
+  ['EPIPE', 'unreachable', 'PostgreSQL: EPIPE'],
 ] as const) {
   test(`${native}: ${message}`, () => {
     const failure = failureOf(Object.assign(new Error('canary'), { code: native }));
@@ -37,4 +41,13 @@ test('a server without TLS is reported as such, with advice on sslmode', async (
       advice: 'Look at the user, the password, the database and the sslmode of the URL, and at the server.',
     },
   ]);
+});
+
+test('the operator hears that a start waits for the database', async () => {
+  const heard: string[] = [];
+  const notice: Notice = (event, { message = '' } = {}) => void heard.push(`${event} ${message}`);
+  await assert.rejects(upgrade('postgres://u:canary@127.0.0.1:1/db', { clock: Date.now, patienceMs: 300, notice }), {
+    code: 'unreachable',
+  });
+  assert.deepEqual(heard, ['store_unreachable PostgreSQL: nothing accepts connections there (ECONNREFUSED): the start waits 0.3 s for it']);
 });
