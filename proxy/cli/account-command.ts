@@ -92,7 +92,7 @@ function actionLines({ account, credential, fields }: AccountActionReply): reado
   const login =
     credential === 'imported'
       ? `account '${account}' now uses the new login from its file`
-      : `the login of account '${account}' has not changed`;
+      : `the login of account '${account}' has not changed: the next turn tries it again`;
   const changes = fields.filter(({ from, to }) => from !== to).map(({ path, from, to }) => `${path}: ${from ?? 'none'} -> ${to ?? 'none'}`);
   if (credential !== null) return [login, ...changes];
   return fields.length === 0 ? [`account '${account}' has no cooldown and is not failing`] : changes;

@@ -138,7 +138,11 @@ test('[S9] account relogin reads a static bearer from its file again and ends th
   const same = await program.poolgate('account', 'relogin', 'north');
   assert.deepEqual(
     [same.code, same.err, same.out],
-    [0, '', "the login of account 'north' has not changed\naccounts[north].health: reauth_required -> active\n"],
+    [
+      0,
+      '',
+      "the login of account 'north' has not changed: the next turn tries it again\naccounts[north].health: reauth_required -> active\n",
+    ],
   );
   assert.equal(await program.status('/v1/responses', turn()), 200);
   assert.equal(program.upstream.turns().at(-1)?.account, 'north');
@@ -175,7 +179,7 @@ test('[S9] account relogin of an OAuth account imports its tokens file, and asks
 
   assert.match(
     (await relogin()).out,
-    /^the login of account 'north' has not changed\naccounts\[north\]\.health: reauth_required -> active\n/,
+    /^the login of account 'north' has not changed: the next turn tries it again\naccounts\[north\]\.health: reauth_required -> active\n/,
   );
   await gate.send('/v1/responses', turn());
   assert.equal(gate.upstream.turns().at(-1)?.account, 'north');
