@@ -111,7 +111,7 @@ export class Membership {
         const answer = await nodes.join(this.#self(), LEASE_MS);
         if ('joined' in answer) return answer.joined;
         const { id, expires_at } = answer.taken;
-        if (lastSeen === undefined) log.warn('node_name_in_use', { node: id, until: expires_at });
+        if (lastSeen === undefined) log.warn('node_name_in_use', { node: id, message: waitMessage(expires_at) });
         else if (expires_at > lastSeen) throw new NodeNameTaken(takenMessage(answer.taken));
         lastSeen = expires_at;
         await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
@@ -215,7 +215,7 @@ export class Membership {
     try {
       const answer = await nodes.join(this.#self(), LEASE_MS, this.#lastToken);
       if ('taken' in answer) {
-        if (this.#lease) log.error('node_name_taken', { node: answer.taken.id, address: answer.taken.address });
+        if (this.#lease) log.error('node_name_taken', { node: answer.taken.id, message: takenMessage(answer.taken) });
         this.#lease = undefined;
         return;
       }
@@ -240,6 +240,9 @@ export class Membership {
     for (const listener of this.#listeners) listener.reached(reachable);
   }
 }
+
+const waitMessage = (until: number): string =>
+  `a process with this name ended without a stop, or runs: the start waits for the end of its lease, until ${new Date(until).toISOString()} at the latest`;
 
 function takenMessage({ id, address, started_at, version }: NodeRow): string {
   const place = address === null ? '' : ` at ${address}`;

@@ -26,6 +26,7 @@ test('[Q34] a second process with the name of a living node says so and ends; th
   assert.equal(out, '');
   const [warning = '', message] = err.trimEnd().split('\n');
   assert.equal(JSON.parse(warning).event, 'node_name_in_use');
+  assert.match(JSON.parse(warning).message, /or runs: the start waits for the end of its lease, until \S+Z at the latest$/);
   assert.match(message ?? '', /^a node named node-a is running already \(poolgate \S+, since \S+Z\): give this process another node\.id$/);
   assert.equal((await fetch(`${admin}/readyz`)).status, 200);
 });

@@ -9,6 +9,8 @@ export interface ImportTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'>
   readonly onImported: (account: string) => void;
 }
 
+const NO_TOKENS = 'its tokens file is missing or has no tokens; the stored login stays in use';
+
 /** The file's login on an operator's command: `former`: it is the one that a sealed login began with; `known`: the current one. */
 export type OrderedImport = 'imported' | 'known' | 'former' | 'unreadable';
 
@@ -76,7 +78,7 @@ export class LoginImport {
     const { clock, log } = this.#tools;
     const { account, config } = this.#login;
     const tokens = await tokensInFile(config.file, clock.now());
-    if (!tokens) log.warn('credential_file_unreadable', { account });
+    if (!tokens) log.warn('credential_file_unreadable', { account, message: NO_TOKENS });
     return tokens;
   }
 }

@@ -111,7 +111,8 @@ export class TokenRefresh {
     const { account, isSealed } = this.#login;
     // No provider refused it: there is nothing to send.
     if (isSealed) return 'refused';
-    this.#tools.log.error('credential_refused', { account, code });
+    const message = `log in again, and put the new tokens into its file; then run: poolgate account relogin ${account}`;
+    this.#tools.log.error('credential_refused', { account, code, message });
     this.#tools.onRefused(account);
     return 'refused';
   }

@@ -114,6 +114,7 @@ suite('rotated tokens', () => {
     assert(!north.logged.join('').includes('it-1'));
     const events = north.logged.map((line) => (JSON.parse(line) as { event: string }).event);
     assert.deepEqual(events, ['credential_imported', 'credential_refreshed', 'credential_refused']);
+    assert.match(north.logged.at(-1) ?? '', /"message":"log in again, [^"]+: poolgate account relogin north"/);
   });
 });
 
