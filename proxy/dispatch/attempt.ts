@@ -113,7 +113,8 @@ class Attempt implements ReplyContext {
     this.#reused = websocketCarrier.isOpen(slot);
     if (this.#reused) this.#authorization = slot.authorization;
     else this.counters.add('upstream_websockets');
-    return websocketCarrier.send(request, this.turn.limits.upstream_event_bytes, slot, handler);
+    const { held: memory, limits } = this.turn;
+    return websocketCarrier.send(request, { maxFrameBytes: limits.upstream_event_bytes, memory }, slot, handler);
   }
 
   readonly sending = (): Sending => this.#sending as Sending;

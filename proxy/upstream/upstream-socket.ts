@@ -3,9 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Batch, Batches } from '../batch.ts';
 import type { Heartbeat } from '../heartbeat.ts';
+import { connectionUnder } from '../node-internals.ts';
 import type { LivePin } from '../turn/continuation.ts';
 import type { CarrierFailure } from '../turn/failure.ts';
+import { TooMuchHeld } from '../turn/held-bytes.ts';
 import type { Headers, ModeDecision } from '../turn/turn.ts';
+import type { EventReader } from './carrier.ts';
 import { connectionFailure } from './connection-failure.ts';
 
 export interface UpstreamSocketOptions {
@@ -23,6 +26,8 @@ export interface UpstreamSocketOptions {
 
 /** What runs on the socket: one turn at a time. */
 export interface SocketUser {
+  /** The bytes of a frame that has not arrived whole count here. */
+  readonly memory: EventReader['memory'];
   /** The account accepted the upgrade. */
   opened(): void;
   /** The account answered the upgrade with a status. The response is read by the user, or destroyed. */
@@ -49,6 +54,9 @@ export class UpstreamSocket {
   /** Of the last response. */
   #pin: LivePin | undefined;
   #user: SocketUser | undefined;
+  /** Bytes since the last frame, and how many of them its user holds. */
+  #arriving = 0;
+  #held = 0;
   /** Of the answer to the upgrade, until the first reply takes them. */
   #headers: Headers = {};
   #failure: CarrierFailure | undefined;
@@ -69,6 +77,8 @@ export class UpstreamSocket {
     });
     ws.on('open', () => {
       heartbeat.watch(ws);
+      // Before the listener of ws, which delivers the frames that a chunk completes.
+      connectionUnder(ws)?.prependListener('data', (chunk: Buffer) => this.#arrived(chunk.length));
       this.#user?.opened();
     });
     ws.on('unexpected-response', (_request, response) => {
@@ -76,6 +86,7 @@ export class UpstreamSocket {
       else response.destroy();
     });
     ws.on('message', (data: Buffer, isBinary) => {
+      this.#release();
       // What came in the same read as a broken frame still arrives: without that frame it would look whole.
       if (this.#failure) return;
       if (isBinary) {
@@ -93,6 +104,7 @@ export class UpstreamSocket {
     ws.on('close', (code) => {
       arrivals.flush();
       this.#over();
+      this.#release();
       const user = this.#user;
       this.#user = undefined;
       user?.ended(this.#failure ?? (code === FRAME_TOO_LARGE ? 'frame_too_large' : 'network'));
@@ -130,6 +142,7 @@ export class UpstreamSocket {
 
   /** The user's exchange is over; the connection stays open for the next one, unless it is retired. */
   leave(): void {
+    this.#release();
     this.#user = undefined;
     if (this.#isRetired) this.close();
   }
@@ -154,6 +167,7 @@ export class UpstreamSocket {
 
   /** Ends the connection in order; it has no user, or loses it. */
   close(): void {
+    this.#release();
     this.#user = undefined;
     this.#over();
     this.#ws.close();
@@ -161,6 +175,7 @@ export class UpstreamSocket {
 
   /** Ends the connection at once. Nothing is called afterwards. */
   destroy(): void {
+    this.#release();
     this.#user = undefined;
     this.#over();
     this.#ws.terminate();
@@ -168,6 +183,29 @@ export class UpstreamSocket {
 
   onClose(closed: () => void): void {
     this.#ws.once('close', closed);
+  }
+
+  /** A frame that comes with one read takes no room of others: it is passed on at once. Neither does what comes between two turns. */
+  #arrived(bytes: number): void {
+    if (!this.#user || this.#failure) return;
+    const isFirst = this.#arriving === 0;
+    this.#arriving += bytes;
+    if (isFirst) return;
+    try {
+      this.#user.memory.hold(this.#arriving - this.#held);
+      this.#held = this.#arriving;
+    } catch (thrown) {
+      if (!(thrown instanceof TooMuchHeld)) throw thrown;
+      this.#end('too_large');
+    }
+  }
+
+  /** A frame has arrived, or its user leaves. */
+  #release(): void {
+    this.#arriving = 0;
+    if (this.#held === 0) return;
+    this.#user?.memory.release(this.#held);
+    this.#held = 0;
   }
 
   /** No turn can continue its responses from now on. */

@@ -20,6 +20,14 @@ export interface WebsocketCarrierOptions {
   readonly batches: Batches;
 }
 
+/** Of the frames of a reply. */
+export interface FrameLimits {
+  /** A larger frame ends the connection. */
+  readonly maxFrameBytes: number;
+  /** The bytes of a frame that has not arrived whole count here. */
+  readonly memory: EventReader['memory'];
+}
+
 /** The status of an accepted upgrade: the head of every reply of frames. */
 export const SWITCHING_PROTOCOLS = 101;
 
@@ -41,10 +49,10 @@ export class WebsocketCarrier {
   }
 
   /** @param request its body is the frame; its headers are those of the upgrade, should a connection have to be opened */
-  send(request: CarrierRequest, maxFrameBytes: number, slot: SocketSlot, handler: ReplyHandler<EventReader | ByteReader>): Sending {
+  send(request: CarrierRequest, limits: FrameLimits, slot: SocketSlot, handler: ReplyHandler<EventReader | ByteReader>): Sending {
     const live = slot.at(this.#options.account);
-    const socket = live && this.#sockets.has(live) ? live : this.#open(request, maxFrameBytes, slot);
-    return new Exchange(socket, request.body as Buffer, handler, this.#waits);
+    const socket = live && this.#sockets.has(live) ? live : this.#open(request, limits.maxFrameBytes, slot);
+    return new Exchange(socket, request.body as Buffer, handler, { waits: this.#waits, memory: limits.memory });
   }
 
   /** Ends idle connections at once, and the others when their exchange is over. */
@@ -75,6 +83,7 @@ export class WebsocketCarrier {
 
 /** One turn on a socket: its frame, then the reply's frames up to the terminal one. */
 class Exchange extends Timed implements Sending, SocketUser {
+  readonly memory: EventReader['memory'];
   readonly #socket: UpstreamSocket;
   readonly #frame: Buffer;
   readonly #handler: ReplyHandler<EventReader | ByteReader>;
@@ -87,8 +96,14 @@ class Exchange extends Timed implements Sending, SocketUser {
   #paused = false;
   #over = false;
 
-  constructor(socket: UpstreamSocket, frame: Buffer, handler: ReplyHandler<EventReader | ByteReader>, waits: Waits) {
+  constructor(
+    socket: UpstreamSocket,
+    frame: Buffer,
+    handler: ReplyHandler<EventReader | ByteReader>,
+    { waits, memory }: { readonly waits: Waits; readonly memory: EventReader['memory'] },
+  ) {
     super();
+    this.memory = memory;
     this.#socket = socket;
     this.#frame = frame;
     this.#handler = handler;

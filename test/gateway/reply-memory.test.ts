@@ -1,11 +1,17 @@
 // What turns hold of their replies, against hostile providers: a limit for one turn and one for all of them, and what is past them.
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { JsonObject } from '../../proxy/turn/json.ts';
 import { type Crude, crudeAnswer, crudeHead, startCrude } from '../support/crude.ts';
 import { eventsOf, startGateway, type TestGateway } from '../support/gateway.ts';
+import { frameOf } from '../support/native-frames.ts';
 import { postOf, RawClient } from '../support/raw.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
+import { until } from '../support/until.ts';
+import { connect, type TestSocket } from '../support/websocket.ts';
 
 const NATIVE = '/backend-api/agent/responses';
 const PUBLIC = '/v1/responses';
@@ -135,4 +141,46 @@ test('the replies of all turns together have a limit: past it the reply that ask
     client.close();
   }
   await nothingIsHeld();
+});
+
+const COMPLETED = '{"type":"response.completed","response":{"id":"r","status":"completed","output":[]}}';
+
+test('frames of accounts that have not arrived whole count too: past the limit the reply that asks for more ends, and the others go on', async (context) => {
+  const asked: WebSocket[] = [];
+  const account = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  account.on('connection', (socket) => socket.once('message', () => asked.push(socket)));
+  context.after(() => account.close());
+  await once(account, 'listening');
+  await gate.reconfigure((draft) => {
+    draft.accounts[0].base_url = `http://127.0.0.1:${(account.address() as AddressInfo).port}`;
+  });
+  const turn = async (): Promise<{ readonly client: TestSocket; readonly socket: WebSocket }> => {
+    const client = await connect(gate, NATIVE);
+    client.send({ type: 'response.create', ...frameOf('hi') });
+    return { client, socket: await until('its frame at the account', () => asked.pop()) };
+  };
+  /** A turn of which so many bytes come, and no whole frame. */
+  const begun = async (bytes: number): ReturnType<typeof turn> => {
+    const { client, socket } = await turn();
+    socket.send(`{"type":"response.output_text.delta","delta":"${'x'.repeat(bytes)}`, { fin: false });
+    return { client, socket };
+  };
+  const first = await begun(900_000);
+  await until('its bytes', () => gate.replyBytes > 900_000 || undefined);
+  const second = await begun(599_000);
+  await until('its bytes too', () => gate.replyBytes > 1_499_000 || undefined);
+  const third = await begun(200_000);
+  const { status, error } = (await third.client.next()) as { readonly status: number; readonly error: JsonObject };
+  assert.deepEqual([status, error.code], [502, 'upstream_error']);
+  assert.equal(gate.count('replies_guard_refused'), 1);
+  const fourth = await turn();
+  fourth.socket.send(COMPLETED);
+  assert.equal((await fourth.client.rest()).at(-1)?.type, 'response.completed', 'small frames take no room');
+  for (const { client, socket } of [first, second]) {
+    socket.send('"}', { fin: true });
+    socket.send(COMPLETED);
+    assert.equal((await client.rest()).at(-1)?.type, 'response.completed');
+  }
+  await until('the release', () => gate.replyBytes === 0 || undefined);
+  for (const { client } of [first, second, third, fourth]) client.terminate();
 });
