@@ -112,7 +112,7 @@ export const RULES: readonly Rule[] = [
   compactionTrigger, // its place, before the shape of other items
   compactionReplay, // names items of input by their index, so before itemReferences
   remoteMcp, // before toolTypes, whose refusal of the same tools says less
-  webSearchNames, // before toolTypes and toolChoice, which know the plain name alone
+  webSearchNames, // before toolTypes and toolChoice, which accept the plain name alone
   toolTypes, // the type, before the shape of that type
   customTools, // the shape, before names are compared
   toolNames, // unique names, before a choice is looked up

@@ -1,4 +1,4 @@
-// A transcript of the compatible surface says nothing of the language that was detected (D11, Q23).
+// Removes the detected language from transcripts of the compatible surface (D11, Q23).
 import { isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 

@@ -1,4 +1,4 @@
-// A transcription has one file, and the fields that transcriptions have (C3, Q23).
+// Checks that a transcription has exactly one file, and sends only the fields that transcriptions have (C3, Q23).
 
 import type { StreamedPart } from '../../proxy/turn/form.ts';
 import { surfaceOf } from '../../proxy/turn/kinds.ts';
@@ -11,7 +11,7 @@ import { TRANSCRIPTIONS } from '../route-groups.ts';
 
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature']);
 
-/** What a provider's own client adds is none of the compatible surface, and nothing that a native request would fail for. */
+/** Unknown fields are refused on the compatible surface. On the native one they are removed: a provider's own client may add some. */
 export const transcriptionFields = rule({
   name: 'transcription-fields',
   routes: TRANSCRIPTIONS,

@@ -11,7 +11,7 @@ export const transcriptionLists = rule({
   parts: () => new Lists(),
 });
 
-/** The first part of a list waits for a second one where it is empty: alone it says that the list is. */
+/** An empty first part of a list is held until a second part of that list arrives. Without a second part the list is empty, and omitted. */
 class Lists implements PartReader {
   readonly #waiting = new Map<ListName, StreamedPart>();
   readonly #begun = new Set<ListName>();

@@ -12,7 +12,10 @@ export const transcriptionModel = rule({
   parts: (turn) => new NamedModel(turn),
 });
 
-/** The model goes out before the file, as accounts like it: where it is named behind, the only possible one is sent, and checked later. */
+/**
+ * The model is sent before the file, as accounts expect it. Where the client names it after the file, the only possible model is sent, and
+ * the client's is checked when it arrives.
+ */
 class NamedModel implements PartReader {
   readonly #turn: Turn;
   #isNamed = false;

@@ -1,4 +1,4 @@
-// The messages of Chat become input items: each message, tool call and tool result in its place (D4, Q24).
+// Translates the messages of Chat into input items: each message, tool call and tool result keeps its place (D4, Q24).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { asList, isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
@@ -21,7 +21,7 @@ export const chatMessages = rule({
 
 function inputItems(messages: readonly Json[]): readonly Json[] {
   const items: Json[] = [];
-  // The result of a custom tool call is another item than that of a function call; the message of a result does not say which it is.
+  // The result of a custom tool call is another type of item than that of a function call; the message of a result does not name the type.
   const customCalls = new Set<string>();
   for (const [i, message] of messages.entries()) {
     const path = `messages.${i}`;
@@ -49,9 +49,9 @@ function inputItems(messages: readonly Json[]): readonly Json[] {
 
 const inputMessage = (role: string, content: readonly Json[]): JsonObject => ({ type: 'message', role, content });
 
-/** What the assistant said, if it said something, then what it called. */
+/** The assistant's text, if there is any, then its calls. */
 function assistantItems(message: JsonObject, path: string, customCalls: Set<string>): readonly Json[] {
-  // The older form of a call has no id, and earlier audio is known to its provider alone.
+  // The older form of a call has no id, and earlier audio can be resolved by its provider alone.
   for (const member of ['function_call', 'audio'] as const) {
     if (!isAbsent(message[member])) throw invalidRequest(`${path}.${member}`, 'is not supported');
   }

@@ -45,7 +45,7 @@ const IGNORED = ['user', 'seed', 'stream_options'] as const;
 
 const REMOVED: readonly string[] = [...WITHOUT_COUNTERPART.keys(), ...OF_RESPONSES.keys(), ...IGNORED];
 
-/** All other parameters go on under their own names, unknown ones too. */
+/** All other parameters are sent under their own names, unknown ones too. */
 export const chatParameters = rule({
   name: 'chat-parameters',
   routes: CHAT_TURNS,

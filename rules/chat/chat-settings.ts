@@ -1,4 +1,4 @@
-// The effort and the output cap of Chat get their names of the Responses API, once policy has judged them under their own (Q24).
+// Renames the effort and the output cap of Chat to those of the Responses API, after policy has checked them under Chat's names (Q24).
 
 import type { Json } from '../../proxy/turn/json.ts';
 import { isAbsent } from '../../proxy/turn/json.ts';

@@ -1,4 +1,4 @@
-// The `tool_choice` of Chat becomes flat, like the tools that it names (F5.5, Q24).
+// Flattens the `tool_choice` of Chat, like the tools that it names (F5.5, Q24).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { asList, isAbsent, isObject } from '../../proxy/turn/json.ts';

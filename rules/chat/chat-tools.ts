@@ -1,4 +1,4 @@
-// The tools of Chat become flat: functions and custom tools, out of the objects that wrap them (F5.5, Q24).
+// Flattens the tools of Chat: takes functions and custom tools out of the objects that wrap them (F5.5, Q24).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
@@ -36,10 +36,10 @@ function flatTools(tools: readonly Json[]): readonly Json[] {
 
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
 
-/** A strict schema has to say that there is nothing else. */
+/** A strict schema has to forbid additional properties explicitly. */
 const NO_STRICT_PARAMETERS: JsonObject = { ...NO_PARAMETERS, required: [], additionalProperties: false };
 
-/** What Chat takes for granted is written out: without a word, a function of Responses is strict, and must have parameters. */
+/** Chat's defaults are written out: a function of Responses is strict by default, and must have parameters. */
 function flatFunction(tool: JsonObject, path: string): JsonObject {
   const inside = wrappedFunction(tool);
   if (!inside) throw invalidRequest(`${path}.function`, 'must be an object');

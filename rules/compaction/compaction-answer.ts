@@ -1,4 +1,4 @@
-// Judges the answer of a compaction, and shows it as its client expects it (F3.2, F3.3, F3.7, Q27).
+// Validates the answer of a compaction, and converts it into the form that its client expects (F3.2, F3.3, F3.7, Q27).
 import { asList, isAbsent, isText, type Json, type JsonObject } from '../../proxy/turn/json.ts';
 import { surfaceOf } from '../../proxy/turn/kinds.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';
@@ -34,7 +34,7 @@ const compactAnswer = ({ id, created_at, usage }: JsonObject, item: JsonObject):
   usage,
 });
 
-/** The item with the fields alone that are accepted when it comes back (F3.4). */
+/** The item with only the fields that are accepted when a client sends it back (F3.4). */
 function replayItem({ id, encrypted_content }: JsonObject): JsonObject {
   const named = id === null || typeof id === 'string' ? { id } : {};
   return { ...named, type: 'compaction', encrypted_content };

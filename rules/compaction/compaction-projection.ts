@@ -1,4 +1,4 @@
-// What an account gets of a compaction: a request to its compact path, or a turn that ends in a trigger (Q27).
+// Sends a compaction to an account as a request to its compact path, or as a turn that ends in a trigger (Q27).
 import { COMPACTION_TRIGGER, isTrigger } from '../../proxy/turn/compaction-trigger.ts';
 import { isList, type Json } from '../../proxy/turn/json.ts';
 import { surfaceOf } from '../../proxy/turn/kinds.ts';
@@ -8,10 +8,12 @@ import { explainPerAccount } from '../helpers/explain.ts';
 import { userMessage } from '../helpers/user-message.ts';
 import { COMPACTIONS } from '../route-groups.ts';
 
-/** What the compact path ends with; the path of ordinary turns is the same without it. */
+/** The end of the compact path; the path of ordinary turns is the same without it. */
 const SUFFIX = '/compact';
 
-/** What the compact path takes of a public turn. Native clients know the path, and their members pass (Q15). */
+/**
+ * The members of a public turn that the compact path accepts. Native clients write bodies for this path, so all their members pass (Q15).
+ */
 const COMPACT_MEMBERS: ReadonlySet<string> = new Set([
   'model',
   'input',
@@ -26,7 +28,7 @@ const COMPACT_MEMBERS: ReadonlySet<string> = new Set([
   'client_metadata',
 ]);
 
-/** Runs behind the Lite rewrite (F2.15). A websocket has no paths: a turn on it ends in a trigger, whatever its account prefers. */
+/** Runs after the Lite rewrite (F2.15). A websocket has no paths: a turn on it ends in a trigger, whatever its account's `compact` is. */
 export const compactionProjection = rule({
   name: 'compaction-projection',
   routes: COMPACTIONS,
@@ -44,7 +46,7 @@ export const compactionProjection = rule({
     explainPerAccount(facts, ({ compact }) => (compact === 'trigger' ? 'a turn that ends in a compaction_trigger' : 'its compact path')),
 });
 
-/** An ordinary turn, but without what F1.4 adds to ordinary turns. */
+/** An ordinary turn, without the members that F1.4 adds to ordinary turns. */
 function makeTurn({ body, headers }: Outgoing): void {
   const items = itemsOf(body.input);
   body.input = isTrigger(items.at(-1)) ? items : [...items, COMPACTION_TRIGGER];

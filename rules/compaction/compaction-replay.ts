@@ -1,11 +1,11 @@
-// A compaction that a public client sends back: its own fields alone, and a new chain that begins with it (F3.3, F3.4, Q33).
+// Checks a compaction that a public client sends back: it has only its own fields, and begins a new chain (F3.3, F3.4, Q33).
 import { asList, isAbsent, isText, type JsonObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { hasVisibleInput, isCompactionItem } from '../helpers/conversation-items.ts';
 import { invalidRequest, unknownMember } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
-/** The item goes on as it came: its id stays absent, null or a string. Its place in the input is not checked. */
+/** The item is sent as it came: its id stays absent, null or a string. Its place in the input is not checked. */
 export const compactionReplay = rule({
   name: 'compaction-replay',
   routes: PUBLIC_RESPONSES,

@@ -110,7 +110,7 @@ class Compression {
     }
   }
 
-  /** Bytes at once; tokens replace them when they have been counted, while the turn goes on (RM2). */
+  /** Notes bytes at once; tokens replace them when they have been counted, while the turn continues (RM2). */
   #noteSavings(): void {
     const counts = { ...this.#counts };
     if (counts.compressed === 0) {

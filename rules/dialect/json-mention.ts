@@ -1,4 +1,5 @@
-// JSON mode wants the word in a message of `input`; where lifting has moved it into the instructions, the first user message gets it (F1.1, Q24).
+// JSON mode requires the word JSON in a message of `input`. Where lifting has moved it into the instructions, it is added to the first
+// user message (F1.1, Q24).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { asList, isAbsent, isList, isObject } from '../../proxy/turn/json.ts';
@@ -7,10 +8,10 @@ import type { Body } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { COMPACTIONS, COMPATIBLE_TURNS } from '../route-groups.ts';
 
-/** What the instructions say already, in one sentence. */
+/** Repeats what the instructions contain already. */
 const REMINDER: JsonObject = { type: 'input_text', text: 'Answer in JSON, as the instructions say.' };
 
-/** Behind the lifting. In Lite the instructions are a message of `input` themselves. */
+/** Runs after the lifting. In Lite the instructions are a message of `input` themselves. */
 export const jsonMention = rule({
   name: 'json-mention',
   routes: COMPATIBLE_TURNS.filter((name) => !COMPACTIONS.includes(name)),

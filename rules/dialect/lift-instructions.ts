@@ -40,7 +40,7 @@ function lift(body: Body): boolean {
 
 /**
  * Providers refuse an empty input that continues nothing. Some clients open a conversation with a system message alone. A prewarm
- * (`generate: false`) is not answered, and its turn brings what the user says.
+ * (`generate: false`) is not answered: the turn after it contains the user's message.
  */
 function keepInput(body: Body): void {
   if (asList(body.input).length > 0 || !isAbsent(body.previous_response_id) || body.generate === false) return;

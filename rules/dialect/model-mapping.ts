@@ -1,4 +1,4 @@
-// Each account gets the model by its own name for it, in both modes and on every attempt (F1.5, A10).
+// Replaces the model by the account's own name for it, in both modes and on every attempt (F1.5, A10).
 
 import { rule } from '../../proxy/turn/rule.ts';
 import { accountsName } from '../helpers/accounts-name.ts';

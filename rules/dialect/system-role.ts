@@ -1,4 +1,4 @@
-// What is left of system messages in `input` goes out as developer messages: agent backends refuse the role `system` there (F1.1, F2.6).
+// Sends system messages that remain in `input` as developer messages: agent backends refuse the role `system` there (F1.1, F2.6).
 
 import { isAbsent, isList, isObject, type Json, type JsonObject, mapList } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';

@@ -1,4 +1,4 @@
-// Backend compatibility: `minimal` goes out as `low` and `ultra` as `max`, after the policy has distinguished them (F4.7).
+// Backend compatibility: sends `minimal` as `low` and `ultra` as `max`, after the policy has distinguished them (F4.7).
 
 import { rule } from '../../proxy/turn/rule.ts';
 import { effortFieldOf } from '../helpers/effort-field.ts';

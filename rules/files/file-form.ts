@@ -1,4 +1,4 @@
-// A file upload's form has one file and its purpose; of them the metadata is made that the account gets (D7, Q21).
+// Reads the one file and the purpose from an upload's form, and makes the metadata of them that is sent to the account (D7, Q21).
 
 import type { FormFile, FormPart } from '../../proxy/turn/form.ts';
 import { Refusal } from '../../proxy/turn/refusal.ts';

@@ -1,4 +1,4 @@
-// Files that a request names exist in its Pool, and at one account, which the request then goes to (Q10, D6).
+// Checks that the files that a request names exist in its Pool and at one account, and pins the request to that account (Q10, D6).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject } from '../../proxy/turn/json.ts';
@@ -25,7 +25,7 @@ export const fileInputs = rule({
   },
 });
 
-/** One after the other: a request with a thousand unknown ids costs one look-up. */
+/** Files are looked up one after the other: a request with a thousand unknown ids costs one look-up. */
 async function checkOwners(named: readonly NamedFile[], turn: Turn): Promise<void> {
   for (const { id, path } of named) {
     const finding = turn.findFile(id);
@@ -52,7 +52,7 @@ function filesNamedIn(body: Body, kind: RouteKind | undefined): readonly NamedFi
 /** Parts that name a file by a `file_id` of their own. Other members of that name, such as those of citations, are no inputs. */
 const FILE_PARTS: ReadonlySet<Json | undefined> = new Set(['input_file', 'input_image', 'computer_screenshot']);
 
-/** Items and messages have parts in `content`, tool outputs in `output`, at any depth. Texts are not looked into. */
+/** Items and messages have parts in `content`, tool outputs in `output`, at any depth. Texts are not searched. */
 function collect(value: Json | undefined, path: string, found: NamedFile[]): void {
   if (isList(value)) {
     for (let i = 0; i < value.length; i++) {

@@ -1,9 +1,9 @@
-// The metadata of a new file has the shape that can be stored and sent on (C1, Q21).
+// Checks that the metadata of a new file has a shape that can be stored and sent to an account (C1, Q21).
 import { isAbsent, isText, type Json } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 
-/** File systems end at 255 bytes. */
+/** File systems allow names of at most 255 bytes. */
 const LONGEST_NAME = 1_024;
 
 /** A word of the public API or of a client's own; anything else would be a client's text in a list (S4). */

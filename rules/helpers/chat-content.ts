@@ -1,4 +1,4 @@
-// The content parts of Chat messages as parts of input items: text, images, audio, files, refusals (D4, Q24).
+// Translates the content parts of Chat messages into parts of input items: text, images, audio, files, refusals (D4, Q24).
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, isText } from '../../proxy/turn/json.ts';
@@ -7,7 +7,7 @@ import { invalidRequest } from './invalid-request.ts';
 /** Makes the part of an input item. @param path of the part, for refusals */
 type Translation = (part: JsonObject, path: string) => JsonObject;
 
-/** By type: the parts that a message of a role may have. A content that is a string is one part of the type `text`. */
+/** The parts that a message of a role may have, by type. Content that is a string is one part of the type `text`. */
 export type PartTypes = { readonly text: Translation } & Readonly<Partial<Record<string, Translation>>>;
 
 export const TEXT_PARTS: PartTypes = { text: textPart('input_text') };

@@ -1,10 +1,10 @@
-// Items of a public conversation: the compaction in place of its past, and what is visible of the rest (F3.1, F3.4).
+// Items of a public conversation: the compaction that replaces earlier items, and which of the others are visible (F3.1, F3.4).
 import { isAbsent, isList, isObject, type Json, type JsonObject } from '../../proxy/turn/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
 export const isCompactionItem = (item: Json): item is JsonObject => isObject(item) && item.type === 'compaction';
 
-/** Items that say nothing of the conversation themselves. */
+/** Items that are no content of the conversation. */
 const INVISIBLE: ReadonlySet<Json | undefined> = new Set([
   'compaction',
   'compaction_trigger',

@@ -14,7 +14,7 @@ export const isScalarChoice = (choice: Json): boolean => SCALARS.has(choice);
 
 export const undeclaredChoice = (): Refusal => invalidRequest('tool_choice', 'names no tool that this request declares');
 
-/** Whether a map-shaped choice names what the request declares, in the flat form of both. */
+/** Whether a map-shaped choice names a tool that the request declares; both are in their flat form. */
 export function resolvesChoice(choice: JsonObject, body: Body): boolean {
   const declared = declaredChoices(body);
   const known = (one: Json): boolean => isObject(one) && declared.has(choiceKey(one));
@@ -23,7 +23,7 @@ export function resolvesChoice(choice: JsonObject, body: Body): boolean {
   return isList(allowed) && allowed.length > 0 && allowed.every(known);
 }
 
-/** All declared tools as choices would name them, in one pass: a long list of allowed tools then costs linear time. */
+/** All declared tools as choices would name them, collected in one pass: a long list of allowed tools then costs linear time. */
 function declaredChoices(body: Body): ReadonlySet<string | undefined> {
   const choices = new Set<string | undefined>();
   for (const { tool } of declaredTools(body)) {

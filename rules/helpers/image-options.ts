@@ -2,7 +2,7 @@
 import { isAbsent } from '../../proxy/turn/json.ts';
 import type { Body } from '../../proxy/turn/turn.ts';
 
-/** Texts that go on to the tool; the provider judges their values. */
+/** Texts that are passed to the tool; the provider checks their values. */
 export const TOOL_TEXTS = ['size', 'quality', 'background', 'input_fidelity', 'output_format', 'moderation'] as const;
 
 /** `output_compression` as a number; undefined where it is absent. */

@@ -22,7 +22,7 @@ export const imageModel = rule<Named>({
   async request({ body }, turn) {
     const id = idOf(body, turn);
     const host = turn.pool.image_host_model;
-    // First, because an unknown host is looked for at the accounts: after that what is absent is absent.
+    // The host is looked up first: an unknown one makes the catalogs be read again, so that the presence below is up to date.
     const hostView = host === undefined ? undefined : await turn.findModel(host);
     const presence = turn.presenceOf(id);
     if (presence === 'suppressed' || presence === 'invisible') throw new Refusal('invalid_model', { param: 'model' });

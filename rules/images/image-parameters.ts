@@ -1,4 +1,4 @@
-// Checks the parameters of images on /v1: what the image tool takes, and the neutral values of what it does not (Q22).
+// Checks the parameters of images on /v1: those that the image tool accepts, and that all others have a neutral value (Q22).
 
 import { isBodyFile } from '../../proxy/turn/body-file.ts';
 import { isAbsent, isText, type Json } from '../../proxy/turn/json.ts';
@@ -12,7 +12,7 @@ import { imageTypeOf } from '../helpers/image-type.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { TRANSLATED_IMAGES } from '../route-groups.ts';
 
-/** What a parameter may ask for without a loss. In a form every value is a text. */
+/** The values of a parameter that lose nothing when it is removed. In a form every value is a text. */
 const NEUTRAL: ReadonlyMap<string, ReadonlySet<Json>> = new Map<string, ReadonlySet<Json>>([
   ['n', new Set([1, '1'])],
   ['response_format', new Set(['b64_json'])],

@@ -1,4 +1,4 @@
-// Makes Responses work of an image request on /v1: a turn of the Pool's host model, which has to call the image tool (D10, Q22).
+// Translates an image request on /v1 into a Responses turn of the Pool's host model, which has to call the image tool (D10, Q22).
 
 import type { BodyFile } from '../../proxy/turn/body-file.ts';
 import { isAbsent, type Json, type JsonObject } from '../../proxy/turn/json.ts';

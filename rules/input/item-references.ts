@@ -6,7 +6,7 @@ import { rule } from '../../proxy/turn/rule.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
-/** A turn can go on without the reasoning of earlier ones, but not without their messages, calls and outputs. */
+/** A conversation can continue without the reasoning of earlier turns, but not without their messages, calls and outputs. */
 export const itemReferences = rule({
   name: 'item-references',
   routes: PUBLIC_RESPONSES,

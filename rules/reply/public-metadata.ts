@@ -1,4 +1,5 @@
-// Metadata events repeat headers of the account: public streams have those alone that a public answer may have, and the turn state (Q3, Q8, Q10).
+// Metadata events repeat headers of the account. Public streams keep only those that a public answer may have, and the turn state
+// (Q3, Q8, Q10).
 
 import { isPublicAnswerHeader } from '../../proxy/turn/headers.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
@@ -6,7 +7,7 @@ import { isObject } from '../../proxy/turn/json.ts';
 import { rule } from '../../proxy/turn/rule.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
-/** Native clients come to this surface too, and send the turn state back. */
+/** Native clients use this surface too, and send the turn state back. */
 export const publicMetadata = rule({
   name: 'public-metadata',
   routes: PUBLIC_RESPONSES,

@@ -8,7 +8,7 @@ import { PUBLIC_RESPONSES } from '../route-groups.ts';
 /** The members of a response that repeat those of the request. A provider of personal accounts states the account's own user there. */
 const USER_MEMBERS = ['safety_identifier', 'user'] as const;
 
-/** What the client sent of them. */
+/** The values that the client sent. */
 type Named = Readonly<Record<(typeof USER_MEMBERS)[number], Json>>;
 
 export const publicUser = rule<Named>({

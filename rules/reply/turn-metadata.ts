@@ -1,4 +1,4 @@
-// Each turn on the backend websocket has one metadata event, with the models ETag that is authoritative for it (EV1, Q14).
+// Sends one metadata event in each turn on the backend websocket, with the models ETag that is authoritative for it (EV1, Q14).
 import { isObject, type JsonObject } from '../../proxy/turn/json.ts';
 import { rule, SKIP } from '../../proxy/turn/rule.ts';
 import type { Event, Head, Turn } from '../../proxy/turn/turn.ts';
@@ -14,7 +14,7 @@ interface Metadata {
   overHttp: boolean;
 }
 
-/** The account's own event is absorbed: its other headers stay. Further ones are dropped. A refused turn is not accepted, and has none of ours. */
+/** The account's own event is absorbed: its other headers stay. Further ones are dropped. A refused turn gets no event of ours. */
 export const turnMetadata = rule<Metadata>({
   name: 'turn-metadata',
   routes: NATIVE_TURNS,

@@ -13,7 +13,7 @@ interface Expected {
   readonly tokens: boolean;
 }
 
-/** The last rule, so that it reads the reply before any other rule has edited it. */
+/** Listed last, so that it reads the reply before any other rule has edited it. */
 export const usage = rule<Expected>({
   name: 'usage',
   routes: [...RESPONSES_WORK, ...NATIVE_IMAGES],

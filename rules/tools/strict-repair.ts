@@ -60,7 +60,7 @@ function repairWithin(node: JsonObject, type: Json | undefined): JsonObject {
 const OBJECT_EVIDENCE: ReadonlySet<string> = new Set(['properties', 'required', 'additionalProperties']);
 
 /**
- * An object has `properties`, all of them `required`, and `additionalProperties: false`, as strict mode wants it. An array has `items`
+ * An object has `properties`, all of them `required`, and `additionalProperties: false`, as strict mode requires. An array has `items`
  * that are not empty. Any other keyword beside these (a description, an enum, a bound, an unknown one) makes the schema ambiguous.
  */
 function evidentType(node: JsonObject): 'object' | 'array' | undefined {

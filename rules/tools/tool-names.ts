@@ -6,7 +6,7 @@ import { executableOf } from '../helpers/executable-tools.ts';
 import { invalidRequest } from '../helpers/invalid-request.ts';
 import { PUBLIC_RESPONSES } from '../route-groups.ts';
 
-/** Within each list: a history may declare a tool again in a later `additional_tools` item. */
+/** Names are compared within each list: a history may declare a tool again in a later `additional_tools` item. */
 export const toolNames = rule({
   name: 'tool-names',
   routes: PUBLIC_RESPONSES,

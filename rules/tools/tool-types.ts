@@ -29,7 +29,7 @@ export const toolTypes = rule({
   },
 });
 
-/** An `additional_tools` item whose tools are not a list would carry them past the check of types. */
+/** The tools of an `additional_tools` item must be a list: otherwise their types would not be checked. */
 function refuseUnreadableLists(body: Body): void {
   if (!isList(body.input)) return;
   for (const [i, item] of body.input.entries()) {

@@ -134,8 +134,8 @@ function shorten(lines: readonly string[], from: number, { end, unchanged }: Hun
 }
 
 /**
- * Git's header of a file. Its `index` line goes; its first line goes too where the `---` and `+++` lines name the same paths and nothing
- * else is between them.
+ * Git's header of a file. Its `index` line is removed; its first line is removed too where the `---` and `+++` lines name the same paths
+ * and nothing else is between them.
  * @returns the line behind what was read
  */
 function header(lines: readonly string[], at: number, out: string[]): number {

@@ -21,7 +21,7 @@ const RUNNERS: ReadonlySet<string> = new Set([
 const RESERVED: ReadonlySet<string> = new Set(['!', '{', '}', 'do', 'done', 'elif', 'else', 'fi', 'if', 'then', 'until', 'while']);
 const ASSIGNMENT = /^\w+\+?=/;
 const DEEPEST_SHELL = 4;
-/** How far behind a runner its command is looked for. */
+/** How many words after a runner are searched for its command. */
 const MOST_RUNNER_WORDS = 16;
 
 /**
@@ -46,7 +46,7 @@ function isReader(command: SimpleCommand, depth: number): boolean {
   if (READERS.has(program)) return true;
   if (program === 'sed') return printsOnly(args);
   if (SHELLS.has(program)) return shellReads(args, depth);
-  // What a runner's own options take is not known here: a reader's name among its words decides.
+  // The arguments of a runner's own options are not known here: a reader's name anywhere among its words counts.
   const words = args.slice(0, MOST_RUNNER_WORDS);
   return depth < DEEPEST_SHELL && RUNNERS.has(program) && words.some((_, i) => isReader(words.slice(i), depth + 1));
 }

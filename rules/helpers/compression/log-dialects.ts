@@ -14,7 +14,7 @@ export interface LogDialect {
   readonly failures?: { readonly first: RegExp; readonly last: RegExp };
   /** A passed test, or progress. */
   readonly progress: RegExp;
-  /** A title of what follows: left out with it. */
+  /** A title: it is left out together with the lines that follow it. */
   readonly title?: RegExp;
   /** Details below a line of progress: their first and last line. */
   readonly details?: { readonly first: RegExp; readonly last: RegExp };

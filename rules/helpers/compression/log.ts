@@ -1,12 +1,12 @@
-// Compresses logs of test runners and builds (F7.3): passed tests and progress go; every failure and everything else stays.
+// Compresses logs of test runners and builds (F7.3): removes passed tests and progress; keeps every failure and everything else.
 import { LOG_DIALECTS, type LogDialect } from './log-dialects.ts';
 import { isStep, type Steps } from './steps.ts';
 
-/** Summaries stand at the end of a log, in front of the details of its failures at most. */
+/** Summaries are at the end of a log; only the details of its failures may follow them. */
 const SUMMARY_LINES = 4_000;
 const CANDIDATES_AT_A_TIME = 1_000;
 const FEWEST_LEFT_OUT = 3;
-/** What any summary has: spares most lines the dialects' expressions. */
+/** Every summary matches this; most other lines do not, and need not be matched against the dialects' expressions. */
 const SUMMARY_HINT = /\d|^OK/;
 const LONGEST_SUMMARY = 160;
 /** A longer line is neither progress nor the first line of a failure. */
@@ -17,7 +17,7 @@ const CONTROLS = /\x1b\[[\d;]*m|\r$/g;
 
 /**
  * Undefined where no summary says how the run ended, or it reports failures that are not all here.
- * @param hasControls whether the text has colours or carriage returns: its lines are read without them, and stay with them
+ * @param hasControls whether the text has colours or carriage returns: they are ignored in the comparison, and kept in the result
  */
 export function* compressLog(lines: readonly string[], hasControls: boolean): Steps<readonly string[] | undefined> {
   const plain = hasControls ? yield* withoutControls(lines) : lines;
@@ -51,7 +51,7 @@ function* dialectOf(lines: readonly string[]): Steps<LogDialect | undefined> {
 interface Log {
   /** 1 for each line that may go. */
   readonly progress: Uint8Array;
-  /** Failures by the summaries, and failures whose first line is here. */
+  /** Failures according to the summaries, and failures whose first line is in the log. */
   readonly reported: number;
   readonly discovered: number;
 }
@@ -87,7 +87,7 @@ function* readLog(lines: readonly string[], dialect: LogDialect): Steps<Log> {
   return { progress: marks, reported: reported.number, discovered: failures.size - repeated };
 }
 
-/** The lines of a failure, which stay whatever they look like: deeper than its first line, or in the dialect's section of failures. */
+/** The lines of a failure, which are all kept: those deeper than its first line, or in the dialect's section of failures. */
 class FailureBlock {
   readonly #section: LogDialect['failures'];
   /** Of the first line of the failure; undefined outside of one. */

@@ -84,7 +84,7 @@ function argumentsHoldRead(value: Json): boolean {
 
 const hasCommand = (action: JsonObject): boolean => action.command !== undefined || action[COMMANDS_MEMBER] !== undefined;
 
-/** What is neither a line nor a list of words could be any command. */
+/** A value that is neither a line nor a list of words could be any command. */
 function commandReadsFile(command: Json): boolean {
   if (typeof command === 'string') return readsFile(command);
   if (!isList(command)) return true;

@@ -1,4 +1,4 @@
-// Compresses search results (F7.3): matches are grouped under their file, and what their texts repeat is left out.
+// Compresses search results (F7.3): matches are grouped under their file, and repeated texts are left out.
 
 import { isPathLike } from './path-like.ts';
 import { isStep, type Steps } from './steps.ts';
@@ -26,10 +26,13 @@ const FEWEST_MATCHES = 4;
 /** The share of lines that must be results. */
 const LEAST_SHARE = 2 / 3;
 const SAMPLE_LINES = 48;
-/** Matches of one file that keep their text, in a short and in the rest of a long list of results; of further ones the places remain. */
+/**
+ * Matches of one file that keep their text, in a short list of results and in the rest of a long one; further matches keep only their
+ * places.
+ */
 const TEXTS_PER_FILE = 20;
 const LATER_TEXTS_PER_FILE = 3;
-/** Results behind this one are the rest of a long list. */
+/** Results after this one are the rest of a long list. */
 const FIRST_RESULTS = 120;
 const LONGEST_TEXT = 400;
 const KEPT_HEAD = 240;
@@ -43,7 +46,7 @@ export function* compressSearch(lines: readonly string[], hasNul: boolean): Step
   return results && (yield* grouped(results));
 }
 
-/** `path NUL line[:column]: text` in every line; one malformed line, and the text is none (F7.3). */
+/** `path NUL line[:column]: text` in every line; a text with one malformed line is no list of results (F7.3). */
 function* nulResults(lines: readonly string[]): Steps<readonly Line[] | undefined> {
   const results: Line[] = [];
   let matches = 0;
@@ -99,7 +102,7 @@ function flatMatch(line: string, before?: string): Result | undefined {
   return result?.isMatch && isPathLike(result.path) ? result : undefined;
 }
 
-/** A path may hold any number of `-9-` itself: the known paths decide. */
+/** A path may contain any number of `-9-` itself: the paths of the matches decide where it ends. */
 function contextLine(line: string, paths: ReadonlySet<string>): Result | undefined {
   let at = line.indexOf('-');
   for (let tries = 0; at !== -1 && tries < MOST_DASHES; tries++) {

@@ -1,4 +1,4 @@
-// Work in steps: a long text must not keep other turns waiting, so scanning it is cut into pieces of about a millisecond.
+// Work in steps: the scan of a long text is cut into pieces of about a millisecond, so that other turns need not wait for its end.
 
 /** Work that yields where it can be interrupted, and returns its result. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;

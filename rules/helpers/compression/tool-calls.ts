@@ -27,7 +27,7 @@ export interface ToolOutput {
   /** Where it is in the input. */
   readonly index: number;
   readonly item: JsonObject;
-  /** Undefined where no call of the request is its own beyond doubt. */
+  /** Undefined where no call of the request can be assigned to it unambiguously. */
   readonly call: JsonObject | undefined;
 }
 
@@ -39,7 +39,7 @@ export function toolOutputs(input: readonly Json[]): readonly ToolOutput[] {
   const answered = new Identifiers();
   for (const item of input) {
     if (!isObject(item) || typeof item.type !== 'string') continue;
-    // Calls of other types are never answered here, but may claim an identifier.
+    // Calls of other types are never answered here, but may use the same identifier.
     if (item.type.endsWith('_call')) calls.publish(item, own(CALLS, item.type) ?? ['call_id']);
     else if (item.type.endsWith('_output')) answered.publish(item, ['call_id']);
   }
