@@ -1,8 +1,8 @@
-// The change feed: asks the store what other processes wrote, at intervals and when it is notified, and passes the keys to the caches of
-// those tables.
+// The change feed: asks the store what other processes wrote, at intervals and when notified, and passes the keys of the changed rows to
+// the caches of their tables.
 import type { Change, ChangesVerbs, TrackedTable } from './changes.ts';
 
-/** Refreshes a cache. Where it fails, the same changes are delivered again, to this listener alone. */
+/** Refreshes a cache. If it fails, the same changes are delivered again, to this listener alone. */
 export type ChangeListener = (keys: readonly Change['key'][]) => void | Promise<void>;
 
 export interface ChangeFeedOptions {
@@ -11,7 +11,7 @@ export interface ChangeFeedOptions {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-/** One read of one row while nothing changes. After a failure the next read follows as soon. */
+/** One read of one row while nothing changes. After a failure the next read follows after the same interval. */
 const INTERVAL_MS = 1_000;
 /** Of a store that notifies: for what was missed, and while its feed is down (Q34). */
 const SAFETY_INTERVAL_MS = 10_000;
@@ -93,7 +93,7 @@ export class ChangeFeed {
   }
 }
 
-/** A listener that fails does not keep the changes from the others. */
+/** If one listener fails, the others still get the changes. */
 async function deliver({ table, listener, undelivered }: Listening, changes: readonly Change[]): Promise<boolean> {
   for (const { table: changed, key } of changes) if (changed === table) undelivered.set(JSON.stringify(key), key);
   if (undelivered.size === 0) return true;

@@ -1,11 +1,11 @@
 // Changes: which rows other processes on the same database wrote since a cursor, so that a process can refresh its copies in memory.
 // One record per changed row and writer, replaced when that row changes again: bounded by the tables, written once per batch of writes.
-// Writers have records of their own because they patch different fields: a later write of one does not make that of the other known.
+// Each writer has a record of its own because writers patch different fields: a later write of one does not replace that of another.
 import type { Batch, Driver } from './driver.ts';
 import type { ChangeRow } from './rows.ts';
 import { type Table, changes as table } from './tables.ts';
 
-/** Tables that processes have copies of. Of pins, moves alone are recorded; others are looked up when they are needed. */
+/** Tables that processes have copies of. Of pins, only moves are recorded; a process looks up other pins when it needs them. */
 export type TrackedTable = 'account_state' | 'catalog' | 'credentials' | 'nodes' | 'pins' | 'slots' | 'usage';
 
 export interface Change {

@@ -1,8 +1,8 @@
-// Check values: what all nodes on a database must have in common. The first node leaves its own.
+// Check values: values that all nodes on a database must have in common. The first node stores its own.
 import type { Driver } from './driver.ts';
 
 export interface CheckValueVerbs {
-  /** Whether the store has this value under the name; it gets it where it has none. */
+  /** Whether the store has this value under the name. A store without one gets this value. */
   agree(name: string, value: string): Promise<boolean>;
   forget(name: string): Promise<void>;
 }

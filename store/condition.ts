@@ -1,7 +1,7 @@
 // What an engine's inspection found about its database, in a sentence for operators.
 
 export interface StoreCondition {
-  /** `problem`: the gateway does not work with it, or will not. */
+  /** `problem`: the gateway does not work with this database, or will soon not. */
   readonly level: 'ok' | 'warning' | 'problem';
   /** Without data of rows. */
   readonly message: string;

@@ -1,7 +1,7 @@
 // The ON CONFLICT clause of a table, the same for both engines.
 import type { Table, TableColumns } from './tables.ts';
 
-/** The new value; where the table says when it was decided, only in place of an older decision: writes are queued, and come late. */
+/** The new value. In a table with decision times it replaces only an older decision: writes are queued, and may arrive late. */
 function replacing({ name, decidedAt }: TableColumns, column: string): string {
   const at = decidedAt?.get(column);
   if (at === undefined) return `${column} = excluded.${column}`;

@@ -18,7 +18,7 @@ export interface CopySide {
 
 export type CopyRole = 'source' | 'destination';
 
-/** Opens a store, which brings its schema up to date, and ends the transaction when the work has ended: committed, or rolled back. */
+/** Opens a store, brings its schema up to date, runs the work in one transaction, and commits it or rolls it back. */
 export type WithCopySide = <Result>(url: string, role: CopyRole, work: (side: CopySide) => Promise<Result>) => Promise<Result>;
 
 /** Columns of a table in order, with what the database calls their type, and their place in the key. */

@@ -20,7 +20,7 @@ const FIRST_ROWS = 50;
 
 /**
  * @param from,to as for `openStore`; nodes that write to the source meanwhile are not noticed
- * @param copied hears of each table when it was copied and compared
+ * @param copied called for each table after it was copied and compared
  * @throws StoreError `not_empty` for a destination with rows; it is left as it was, as after every failure
  */
 export async function copyStore(from: string, to: string, copied: (count: CopiedCount) => void = () => undefined): Promise<void> {

@@ -41,9 +41,9 @@ export interface Driver extends Omit<Session, 'script'> {
   readonly shared: boolean;
   /** Unix milliseconds: the clock that all processes on the database compare leases by. */
   now(): number;
-  /** Like `query`, for operators: however long it takes, the reads of turns do not wait for it. */
+  /** Like `query`, for operators: the reads of turns do not wait for it, however long it takes. */
   browse: Session['query'];
-  /** Like `run`, for large deletions: the same holds. */
+  /** Like `run`, for large deletions: turns do not wait for it either. */
   maintain: Session['run'];
   /**
    * Writes all rows or none, and records the rows of tracked tables in `changes`; durable when it resolves. One batch at a time.
@@ -58,8 +58,9 @@ export interface Driver extends Omit<Session, 'script'> {
    */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   /**
-   * A transaction that decides by rows that it has locked, by writing them, or that it writes at the end: on PostgreSQL others may overlap
-   * it. What the work returns is written and committed at once: those locks never wait for this process. The work may run more than once.
+   * A transaction whose decision depends only on rows that it locks by writing them, or that it writes at its end: on PostgreSQL others may
+   * overlap it. What the work returns is written and committed at once: those locks never wait for this process. The work may run more than
+   * once.
    */
   update<Result>(work: (transaction: Transaction) => Promise<Update<Result>>): Promise<Result>;
   /** See `LimitVerbs.take`. */

@@ -5,7 +5,7 @@ export type StoreErrorCode =
   | 'not_writable' // folder or file cannot be made or written
   | 'corrupt' // the file is not a database, or a damaged one, or has a value of the wrong type
   | 'too_new' // a newer poolgate has migrated it
-  | 'locked' // another process holds the lock for longer than we wait
+  | 'locked' // another process held the lock for longer than the limit
   | 'full' // no space left
   | 'unreachable' // the database server cannot be reached, or does not answer
   | 'not_empty' // the destination of a copy

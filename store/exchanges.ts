@@ -6,8 +6,8 @@ import { credentials } from './tables.ts';
 import type { Writer } from './writer.ts';
 
 /**
- * An exchange begins before its request is sent, and ends with the answer. One that a dead node left open stays open: its refresh token
- * may be spent.
+ * An exchange begins before its request is sent, and ends with the answer. If its node dies, it stays open: the refresh
+ * token may be spent.
  */
 export interface ExchangeVerbs {
   /**

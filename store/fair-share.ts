@@ -1,4 +1,4 @@
-// Shares units among sharers: none gets more than it wants, and what one does not want is shared among the others.
+// Shares units among sharers: none gets more than it asks for, and units that one does not need are shared among the others.
 
 export interface Sharer {
   readonly wanted: number;
@@ -11,7 +11,7 @@ export interface Sharer {
 const TENURE_MS = 1_000;
 
 /**
- * The share of one of the sharers (max-min fairness in whole numbers). What is left over goes round: with fewer units than sharers each
+ * The share of one of the sharers (max-min fairness in whole numbers). The remainder rotates: with fewer units than sharers each
  * one has a unit for some time.
  */
 export function fairShare(units: number, sharers: readonly Sharer[], of: Sharer, now: number): number {
@@ -26,7 +26,7 @@ export function fairShare(units: number, sharers: readonly Sharer[], of: Sharer,
   return queue.indexOf(of) < left ? level + 1 : level;
 }
 
-/** The most that every sharer can have, as far as it wants it. */
+/** The most units that every sharer that asks for them can have. */
 function levelOf(units: number, sharers: readonly Sharer[]): number {
   const wants = sharers.map(({ wanted }) => wanted).sort((a, b) => a - b);
   let left = units;

@@ -66,7 +66,7 @@ export interface FileFilter {
   readonly purpose?: string | undefined;
   /** By creation; `desc` by default. */
   readonly order?: 'asc' | 'desc' | undefined;
-  /** Only files behind this one, in this order. */
+  /** Only files after this one, in this order. */
   readonly after?: Place | undefined;
   readonly limit: number;
 }

@@ -7,7 +7,7 @@ const MEMORY = ':memory:';
 
 /**
  * @param url as `openStore` takes it
- * @param deadlineMs for all checks together; one that it ends is a warning
+ * @param deadlineMs for all checks together; a check that is cut off by it becomes a warning
  * @throws StoreError `bad_url`
  */
 export async function inspectStore(url: string, deadlineMs: number): Promise<readonly StoreCondition[]> {

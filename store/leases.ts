@@ -2,7 +2,7 @@
 import { type Driver, type Guard, increment } from './driver.ts';
 import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 
-/** A lease that ends later than one from now could, and this time more, was taken before the clock was put back: no one renews it any more. */
+/** A lease that expires more than this after the expiry of a lease taken now was taken before the clock was set back: its owner is gone. */
 const PUT_BACK_MS = 60_000;
 
 const HELD = 'SELECT token FROM leases WHERE name = $1 AND expires_at > $2 AND expires_at <= $3';

@@ -1,4 +1,5 @@
-// What the limits of keys over all nodes are counted in: reservations, settlements, and the use of a key (Q34). Times are Unix milliseconds.
+// The values that limits of keys over all nodes are counted with: reservations, settlements, and the use of a key (Q34). Times are Unix
+// milliseconds.
 import type { UsageRow } from './rows.ts';
 
 /** What a turn reserves. */
@@ -12,7 +13,7 @@ export interface LimitedTurn {
   readonly cost_nanos: number;
 }
 
-/** The most that a key may use, the turn itself included; what is absent is not limited. */
+/** The most that a key may use, the turn itself included; an absent bound is no limit. */
 export interface LimitBounds {
   readonly concurrent?: number;
   readonly requests_per_minute?: number;
@@ -44,9 +45,9 @@ export type Taken =
   | { readonly outcome: 'granted' }
   /** Nothing was reserved. */
   | { readonly outcome: 'refused'; readonly use: StoredUse }
-  /** The node's lease has expired: nothing was reserved, and what the node holds counts no more. */
+  /** The node's lease has expired: nothing was reserved, and the node's reservations count no more. */
   | { readonly outcome: 'lost' }
-  /** The answer was lost: the reservation may have been made, and is to be withdrawn. */
+  /** The answer was lost: the reservation may have been made, and has to be withdrawn. */
   | { readonly outcome: 'unknown' };
 
 /** The end of a reservation. */
@@ -58,7 +59,7 @@ export interface Settlement {
   readonly at: number;
   /** Whether the key has a limit of a minute. */
   readonly minute: boolean;
-  /** The answer to the reservation was lost: it is withdrawn where it was made, and refused where it still comes. */
+  /** The answer to the reservation was lost: it is withdrawn if it was made, and refused if it arrives later. */
   readonly withdrawn?: true;
 }
 

@@ -1,4 +1,4 @@
-// The limits of keys over all nodes: a turn reserves against what all of them have used, and its usage is settled once (Q34).
+// The limits of keys over all nodes: a turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
 import type { Batch, DatabaseRecord, Driver, Session, Transaction, Update } from './driver.ts';
 import {
   DAY_MS,
@@ -19,7 +19,7 @@ import { keySlots, type Table, usage } from './tables.ts';
 import { batchOf, Queue } from './write-queue.ts';
 
 export interface LimitVerbs {
-  /** Reserves where all bounds have room, in one round trip, which turns that are asked for at the same time share. */
+  /** Reserves where all bounds have room. Reservations that are requested at the same time share one round trip. */
   take(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
   /** Writes settlements and their usage in one transaction. A settlement that was written before changes nothing. */
   settle(settlements: readonly Settlement[]): Promise<void>;
@@ -143,7 +143,7 @@ async function endGrants(transaction: Transaction, grants: readonly string[]): P
   return new Map(ended.map(({ grant_id, slot }) => [String(grant_id), Number(slot)]));
 }
 
-/** What is left of a reservation that may not have been made yet: it counts nowhere, and nothing can reserve in its place. */
+/** Marks a reservation that may not have been made yet as ended: it counts nowhere, and a later attempt to make it reserves nothing. */
 async function withdraw(transaction: Transaction, { grant, key, at }: Settlement): Promise<void> {
   await transaction.run(
     'INSERT INTO key_grants (grant_id, key_id, node, at, slot, tokens, cost_nanos) VALUES ($1, $2, 0, $3, 0, 0, 0) ' +

@@ -145,7 +145,10 @@ const nodes = `
   DROP TABLE limit_grants;
 `;
 
-/** What several nodes need to overwrite no newer state of an account, to send no refresh token twice, to bring back no former login, and to know what each of them ran. */
+/**
+ * With these columns several nodes neither overwrite a newer state of an account, send a refresh token twice nor restore a former login,
+ * and each node's last configuration is stored.
+ */
 const exchanges = `
   ALTER TABLE account_state ADD COLUMN health_at BIGINT NOT NULL DEFAULT 0;
   ALTER TABLE running_config ADD COLUMN version TEXT;
@@ -155,8 +158,8 @@ const exchanges = `
 `;
 
 /**
- * The program cuts digests of pins to their first characters. While nodes of the former version serve on, they do not know the pins of newer
- * ones: clients then send a turn in full, and sessions may change their account.
+ * The program cuts digests of pins to their first characters. While nodes of the former version still run, they do not find the pins of
+ * newer ones: clients then send a turn in full, and sessions may change their account.
  */
 const shortDigests = `
   UPDATE pins SET hash = substr(hash, 1, 16);
@@ -169,8 +172,8 @@ export interface Step {
   readonly postgres?: string;
   /**
    * The oldest schema version whose program can use a database with this step. Absent: every program can, because the step only adds what
-   * older programs do not name: tables, indexes, columns with a default. A step that removes or changes has to name the version whose
-   * program stopped to use it, so that nodes of the former version serve on while the next version is rolled out.
+   * older programs do not name: tables, indexes, columns with a default. A step that removes or changes something has to name the
+   * version whose program stopped using it: nodes of the former version then keep working while the next one is rolled out.
    */
   readonly oldest?: number;
 }

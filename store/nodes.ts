@@ -18,13 +18,13 @@ export type Joined = { readonly joined: NodeRow } | { readonly taken: NodeRow };
 
 export interface NodeVerbs {
   /**
-   * Takes a lease on the node's name. Where another process has one that has not expired: its row, and nothing changes.
-   * @param former the token of this process's own lost lease: what running turns reserved under it counts again, under the new one
+   * Takes a lease on the node's name. Where another process has one that has not expired, nothing changes, and its row is returned.
+   * @param former the token of this process's own lost lease: reservations of running turns under it count again, under the new one
    */
   join(node: NewNode, ttlMs: number, former?: number): Promise<Joined>;
   /** When the lease now expires; undefined where it was lost: it had expired, or another process has the name. */
   renew(node: Pick<NodeRow, 'id' | 'token' | 'config_digest'>, ttlMs: number): Promise<number | undefined>;
-  /** Ends the lease: what the node held is free. Other processes hear of it, and of one that joins, through `changes`. */
+  /** Ends the lease, which frees what the node held. Other processes are notified of nodes that leave or join through `changes`. */
   leave(token: number): Promise<void>;
   /** The nodes whose lease has not expired, by name. */
   list(): Promise<readonly NodeRow[]>;
@@ -46,7 +46,7 @@ const KNOWN = `
       WHERE substr(leases.owner, 1, length(nodes.id) + 1) = nodes.id || '/' AND leases.expires_at > $1) AS leases
   FROM nodes WHERE expires_at > $2 ORDER BY id`;
 
-/** The answer to an earlier join was lost: the lease is the process's own. One without a listener has nothing that is its own. */
+/** True where the answer to an earlier join was lost: the lease is the process's own. A process without a listener cannot be recognised. */
 const isSameProcess = (one: NewNode, other: NewNode): boolean =>
   one.address !== null && one.address === other.address && one.started_at === other.started_at;
 

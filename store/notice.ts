@@ -1,4 +1,4 @@
-// What an operator's log learns of the store: an event and safe fields.
+// What the store reports to the operator's log: an event and safe fields.
 
 export type Notice = (event: StoreEvent, fields?: Readonly<Record<string, string | number>>) => void;
 

@@ -35,9 +35,9 @@ export interface StoreOptions extends Partial<WriterOptions> {
   readonly writer?: string;
   /** Most connections to PostgreSQL, at least 8; 12 by default. */
   readonly connections?: number;
-  /** Hears what an operator's log should have. */
+  /** Called with events for the operator's log. */
   readonly notice?: Notice;
-  /** Whether the process is a gateway: `notice` hears of another one that has the SQLite file. */
+  /** Whether the process is a gateway: only then `notice` reports another gateway that has the SQLite file. */
   readonly gateway?: boolean;
 }
 
@@ -45,10 +45,10 @@ export interface StoreOptions extends Partial<WriterOptions> {
 const defaults = { queueRows: 50_000, batchRows: 1_000, flushMs: 100, retryMs: [50, 2_000] } as const;
 
 const NONE: ReadonlySet<StoreErrorCode> = new Set();
-/** The driver tells an outage itself; the others are everyday, and end with the next try. */
+/** The driver reports an outage itself; the other failures are common, and end with the next try. */
 const OF_A_SERVER: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['unreachable', 'busy', 'locked']);
 
-/** A short turn waits for its pin. */
+/** Short, because the end of a turn waits for its pin. */
 const PIN_FLUSH_MS = 5;
 
 /**
