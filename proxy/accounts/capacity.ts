@@ -99,7 +99,7 @@ export class Capacity {
     this.#configure();
   }
 
-  /** Takes over which static bearer of an account another process has seen refused. */
+  /** Applies the refusals of static bearers that another process has recorded. */
   adoptRefusal(row: CredentialRow): void {
     this.#credentials.adopt(row);
     this.health.refresh([row.account]);

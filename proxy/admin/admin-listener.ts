@@ -27,7 +27,7 @@ export class AdminServer {
   readonly #server: Server;
   #onLoopback = false;
 
-  /** @param log has why an answer failed; its client learns only that it did */
+  /** @param log gets the reason why an answer failed; the client gets only the status */
   constructor(routes: AdminRoutes, log: Pick<Log, 'error'>) {
     this.#routes = routes;
     this.#log = log;

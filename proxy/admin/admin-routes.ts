@@ -30,7 +30,7 @@ export function adminRoutes(gateway: AdminTarget): AdminRoutes {
   };
 }
 
-/** Those for other machines: they show what is measured, and change nothing. */
+/** The routes for other machines: they show measurements and change nothing. */
 export function metricsRoutes(routes: AdminRoutes): AdminRoutes {
   return Object.fromEntries(Object.entries(routes).filter(([name]) => FOR_OTHER_MACHINES.has(name)));
 }

@@ -43,8 +43,8 @@ export class OverloadGuard {
   }
 
   /**
-   * The refusal of a new turn; undefined where the process can take it. It is asked before the turn's body is read. While no turn runs,
-   * none is refused: what is short then is not short because of turns, and would stay so.
+   * The refusal of a new turn; undefined where the process can take it. Called before the turn's body is read. While no turn runs,
+   * none is refused: turns are not the cause of a shortage then, and refusing them would not end it.
    * @param at the time of now, Unix milliseconds
    */
   refusal(at: number): Refusal | undefined {

@@ -6,7 +6,7 @@ import { FairOrder } from './fair-order.ts';
 import type { Tenant, WaitingRoom } from './waiting-room.ts';
 
 export interface WaitRequest<T> {
-  /** The turns of one key are served in their order of arrival, as far as they can be served. */
+  /** The turns of one key are served in their order of arrival; those that cannot be served yet are passed over. */
   readonly tenant: Tenant;
   /** Counts the turn while it waits, and may end the wait for another turn. */
   readonly room: WaitingRoom;

@@ -1,10 +1,10 @@
-// The waiting room of a route class: the turns that wait, for a slot or for an account, and which of them gives way when it is full.
+// The waiting room of a route class: the turns that wait, for a slot or for an account, and which of them is refused when it is full.
 import type { AdmissionConfig } from '../config/config.ts';
 import type { Counters } from '../metrics.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 
-/** Whom a turn waits for, as fairness sees it: a key of a Pool. */
+/** On whose behalf a turn waits, for fairness: a key of a Pool. */
 export type Tenant = Pick<KeyConfig, 'id' | 'pool' | 'weight'>;
 
 /** Ends a wait with its refusal. */

@@ -7,7 +7,7 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { AnswerHandler } from './answer-handler.ts';
 
-/** As the public API: 1 to 10,000. */
+/** The limits of the public API: 1 to 10,000. */
 const MOST_ROWS = 10_000;
 
 const HEADERS = { 'cache-control': 'no-store' };

@@ -10,7 +10,7 @@ export interface ClientSettings {
   readonly where: string;
   /** Language of the text, as in Markdown. */
   readonly language: 'js' | 'json' | 'sh' | 'toml' | 'yaml';
-  /** npm package and version with which the text was tried as written. */
+  /** npm package and version with which the text was tested as written. */
   readonly tried: string;
   readonly note?: string;
   readonly text: (address: ClientAddress) => string;
@@ -25,7 +25,7 @@ export interface ClientAddress {
   readonly model: string;
 }
 
-/** Environment variable that has the secret of the Pool API key in all texts: the gateway does not know the secret. */
+/** The environment variable that holds the secret of the Pool API key in all texts: the gateway has only a hash of the secret. */
 export const KEY_VARIABLE = 'POOLGATE_KEY';
 
 export const CLIENTS: readonly ClientSettings[] = [

@@ -10,7 +10,7 @@ export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: NodeJS.ProcessEnv;
-  /** Undefined where a person neither sees the output nor types the input. */
+  /** Undefined unless both output and input are a person's terminal. */
   readonly terminal: Terminal | undefined;
   /** Yields every `ms` milliseconds, until the signal ends it. */
   readonly every: (ms: number, ended?: AbortSignal) => AsyncIterable<unknown>;

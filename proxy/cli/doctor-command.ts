@@ -1,4 +1,4 @@
-// `doctor`: what an operator would check by hand, with what to do about it.
+// `doctor`: checks what an operator would check by hand, and prints what to do about each problem.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { inspect, readConfig } from '../config/load.ts';

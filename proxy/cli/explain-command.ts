@@ -73,7 +73,7 @@ export function addExplain(program: Command, io: Io): void {
     );
 }
 
-/** The kind of the row, and what its turns become where their body asks for other work. */
+/** The kind of the row, and the kind that its turns change to where their body asks for other work. */
 function kindText({ kind }: Route): string {
   const compaction = dispatchedKind(kind)?.asCompaction;
   return `${kind ?? '-'}${compaction === undefined ? '' : `; ${compaction} where the input has a compaction_trigger`}`;

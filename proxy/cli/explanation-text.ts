@@ -70,7 +70,7 @@ export function loggedLines({ turn, attempts }: TurnReply): readonly string[] {
   ];
 }
 
-/** What became of the turn's tool outputs (RM2). */
+/** How the turn's tool outputs were compressed (RM2). */
 function compressionText(noted: NonNullable<RequestRow['payload_compression']>): string {
   const { skipped_body_bytes, outputs = 0, compressed = 0, over_limit = 0, errors = 0 } = noted;
   if (skipped_body_bytes !== undefined) return `not compressed: the body has ${skipped_body_bytes} bytes`;

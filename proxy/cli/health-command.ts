@@ -1,4 +1,4 @@
-// `health`: whether the gateway of a file runs, or takes traffic: what containers and service managers ask.
+// `health`: whether the gateway of a file runs, or takes traffic; for containers and service managers.
 import type { Command } from 'commander';
 import { listenersIn } from '../config/listeners.ts';
 import { readConfig } from '../config/load.ts';
@@ -21,13 +21,13 @@ export function addHealth(program: Command, io: Io): void {
     .action(async ({ config: path, ready = false }: HealthOptions) => {
       const { listen, admin, metrics } = listenersIn(await readConfig(path), path);
       const listener = admin || metrics;
-      if (!listener && ready) throw new CommandFailure('neither the admin listener nor metrics is on, which know whether it takes traffic');
+      if (!listener && ready) throw new CommandFailure('readiness needs the admin listener or the metrics listener, and both are off');
       const { port } = listener || listen;
       if (port === 0) throw new CommandFailure('the listener takes a free port (port: 0), so it cannot be found');
       const url = `${originOf(listener || listen)}${ready ? '/readyz' : '/healthz'}`;
       const status = await statusOf(url);
       if (status === undefined) throw new CommandFailure(`no gateway answers at ${url}`);
-      // Where nothing else listens, clients do: that any answer comes is what there is to learn.
+      // Without an admin or metrics listener the request goes to the client listener: any answer shows that the gateway runs.
       if (listener && status !== 200) throw new CommandFailure(`${url} answers ${status}`);
       io.out(ready ? 'ready\n' : 'ok\n');
     });

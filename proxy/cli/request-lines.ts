@@ -44,7 +44,7 @@ const cellsOf = (row: RequestRow): readonly string[] =>
     row.why?.reason ?? '-',
   ].map((text) => cell(text, MOST_WIDTH));
 
-/** The outcome is worth a word where the status does not say it: a reply that was cut has status 200. */
+/** The outcome is shown where the status does not imply it: a reply that was cut has status 200. */
 const statusOf = ({ status, outcome }: RequestRow): string =>
   status < 400 && outcome !== 'completed' ? `${status} ${outcome}` : String(status);
 

@@ -61,7 +61,7 @@ export function addRequests(program: Command, io: Io): void {
       for await (const _ of io.every(POLL_MS)) {
         const next = await fetchRequests(admin, { ...filters, limit: '999', ended_since: String(reply.now - OVERLAP_MS) }).catch(failureOf);
         if (next instanceof CommandFailure) {
-          // The gateway may come back; what ends meanwhile is asked for then.
+          // The gateway may come back; requests that end meanwhile are read then.
           io.err(`${next.message}\n`);
           continue;
         }

@@ -30,7 +30,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   // Process 1 of a container has no default action for signals: a stop during the start would be lost.
   const endStart = (signal: 'SIGINT' | 'SIGTERM'): never => process.exit(128 + constants.signals[signal]);
   process.on('SIGTERM', endStart).on('SIGINT', endStart);
-  // A reader of the log that ends takes no turn with it: what follows is not logged.
+  // When the process that reads the log ends, running turns continue, and nothing more is logged.
   process.stderr.on('error', () => undefined);
   keepTickObject();
   const state = stateOf(config);
@@ -67,12 +67,12 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   process.exit(isWhole ? 0 : 1);
 }
 
-/** What Node or a library warns of is a line of the log: Node would print text in between. */
+/** Warnings of Node and of libraries become lines of the log: Node would print them as text between the lines. */
 function logWarningsOfNode(log: Log): void {
   process.removeAllListeners('warning');
   process.on('warning', (warning) => {
     const code = 'code' in warning && typeof warning.code === 'string' ? warning.code : undefined;
-    // A deprecation may quote what it is about, such as an address (S4); its code says which one it is.
+    // The text of a deprecation may quote its object, such as an address (S4); its code identifies it.
     const message = warning.name === 'DeprecationWarning' ? undefined : warning.message;
     log.warn('process_warning', { name: warning.name, code, message });
   });

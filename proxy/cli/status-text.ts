@@ -57,7 +57,7 @@ function accountLines(account: LimitedAccount, quota: QuotaStatus | undefined, s
   ];
 }
 
-/** One word or two for what keeps turns away, the strongest reason first. */
+/** One word or two for the reason why no turns go there; the strongest reason first. */
 function stateOf(
   { account, status, cooldown, paused, visible }: LimitedAccount,
   quota: QuotaStatus | undefined,

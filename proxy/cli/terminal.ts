@@ -12,7 +12,7 @@ export function terminalOf({ stdin, stdout }: Pick<NodeJS.Process, 'stdin' | 'st
   if (!stdin.isTTY || !stdout.isTTY) return undefined;
   return {
     get size() {
-      // 0 where the terminal does not say.
+      // 0 where the terminal does not report a size.
       return { columns: stdout.columns || 80, rows: stdout.rows || 24 };
     },
     onKey(listen) {

@@ -1,4 +1,4 @@
-// Texts for the cells of a terminal: cut to a width, without control characters, and times as people say them.
+// Texts for the cells of a terminal: cut to a width, without control characters, and durations in a readable form.
 
 /** At most `width` characters; a cut is marked. A label or a model name cannot move the cursor. */
 export function cell(text: string, width: number): string {

@@ -43,7 +43,7 @@ function compileStore(store: Config['store'], folder: string): Config['store'] {
   return store === MEMORY ? MEMORY : `sqlite:${resolve(folder, store.slice('sqlite:'.length))}`;
 }
 
-/** The only node of a SQLite store: a host's name there would make a new version of the configuration in every new container. */
+/** The id of the only node of a SQLite store. A host's name here would change the configuration's version in every new container. */
 const ONLY_NODE = 'local';
 
 function compileNode({ node, store }: Content, folder: string): NodeConfig {

@@ -55,7 +55,7 @@ export interface Config {
     readonly cors: { readonly origins: readonly string[] };
   };
   readonly admin: { readonly host: string; readonly port: number } | false;
-  /** For other machines: what is measured, and nothing that could be changed. */
+  /** For other machines: it shows measurements and changes nothing. */
   readonly metrics: { readonly host: string; readonly port: number } | false;
   /** `sqlite:PATH`, absolute; or where the URL of a PostgreSQL database is. */
   readonly store: string | { readonly postgres: SecretRef; readonly connections: number };

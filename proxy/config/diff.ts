@@ -55,7 +55,9 @@ function masked(value: Json): Json {
 /** The version of a configuration: 12 hex digits, equal for equal settings in any order and layout. */
 export const versionOf = (config: Config): string => fingerprint(config as unknown as Json).slice(0, 12);
 
-/** What may differ between nodes that serve the same: where a node listens, its name, its log, and where it finds the store. */
+/**
+ * Settings that may differ between nodes of one installation: where a node listens, its name, its log, and how it connects to the store.
+ */
 const OWN: ReadonlySet<string> = new Set<keyof Config>(['listen', 'admin', 'metrics', 'node', 'log', 'store', 'store_key']);
 
 /** The digest that nodes compare (Q34): 12 hex digits, equal where accounts, Pools, keys, routes and limits are equal. */

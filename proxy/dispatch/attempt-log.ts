@@ -1,4 +1,4 @@
-// The rows of a turn's attempts, in order. A row exists before its attempt ends, so that a turn which ends inside it has it.
+// The rows of a turn's attempts, in order. A row exists before its attempt ends, so that a turn that ends during the attempt has it.
 import type { AttemptRow } from '../../store/rows.ts';
 import type { Clock } from '../clock.ts';
 import { errorClassOf } from '../turn/error-class.ts';

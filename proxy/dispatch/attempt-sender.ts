@@ -35,10 +35,10 @@ export interface SenderServices {
   readonly ownHeaders: (turn: LiveTurn) => Readonly<Record<string, string>>;
 }
 
-/** What an attempt sends, and who judges its failure. */
+/** What an attempt sends, and the function that decides whether the client gets its failure. */
 export interface Sent {
   readonly cause: AttemptCause;
-  /** Before it is fitted to the account. */
+  /** The request before it is adapted to the account. */
   readonly body: Body;
   readonly continuation: Continuation;
   /** Whether the client does not get this failure as its answer. */
@@ -60,7 +60,7 @@ export class AttemptSender implements Confidential {
   readonly #request: DispatchRequest;
   readonly #socket: TurnSocket | undefined;
   #upload: Upload | undefined;
-  /** What attempts carried: a credential that was renewed meanwhile may still be valid. */
+  /** Credentials that attempts carried: one that was renewed meanwhile may still be valid. */
   #authorizations: readonly (string | undefined)[] = [];
 
   /** @param socket undefined for a turn that goes over HTTP */
@@ -73,7 +73,7 @@ export class AttemptSender implements Confidential {
     this.#socket = socket;
   }
 
-  /** Whether the request has a body that can be sent once, and was (Q6). */
+  /** Whether the request has a body that can be sent only once, and has been sent (Q6). */
   get isSpent(): boolean {
     return this.#upload?.isTaken() ?? false;
   }
@@ -155,7 +155,7 @@ export class AttemptSender implements Confidential {
   ): { readonly request: CarrierRequest; readonly slot: SocketSlot | undefined } {
     const { payload } = this.#request;
     if (payload.kind !== 'json') {
-      // Opened as late as this: the client is asked for its body when an account is there to take it.
+      // Opened only now: the client is asked for its body when an account is ready to receive it.
       this.#upload = payload.open?.();
       return { request: composeStream(this.#upload, composition), slot: undefined };
     }

@@ -68,7 +68,7 @@ class Attempt implements ReplyContext {
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
-  /** Ends a follow-up without a client that waits for it. */
+  /** Ends a follow-up whose client has left. */
   #following: AbortController | undefined;
   #cancelGone: () => void = () => undefined;
   #settled = false;
@@ -154,7 +154,7 @@ class Attempt implements ReplyContext {
   #handler<Of extends Reply>(replyOf: ReplyByHead<Of>): ReplyHandler<Of | ByteReader> {
     return {
       head: (status, headers) => {
-        // An accepted upgrade says no more than the status of a reply of events. Over HTTP it is no answer.
+        // An accepted upgrade has the meaning of status 200 of a reply of events. Over HTTP it is not an answer.
         const replied = this.#options.slot && status === SWITCHING_PROTOCOLS ? 200 : status;
         try {
           this.#status = replied;

@@ -1,4 +1,4 @@
-// Recovery of a turn after an account refused its ciphertext: where it goes on, and with which part of its body (Q10).
+// Recovery of a turn after an account refused its ciphertext: the account of the next attempt, and the part of the body that it gets (Q10).
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Recovery } from '../sessions/ciphertext-refusal.ts';
@@ -18,14 +18,15 @@ export class CiphertextRecovery {
     this.#selection = selection;
   }
 
-  /** Whether another attempt, or at least the advice to restart, answers this failure. */
+  /** Whether this failure is answered by another attempt or by the advice to restart. */
   helps(progress: TurnProgress, failure: Failure, account: string): boolean {
     if (!this.#continuity.blamesCiphertext(failure.error.code)) return false;
     return this.#recovery(progress, failure, account).kind !== 'none';
   }
 
   /**
-   * Where `helps`: the lease to go on with; `gone` where the client left; undefined where the account's refusal is final.
+   * To be called where `helps` is true. The lease of the next attempt; `gone` where the client left; undefined where the account's refusal
+   * is final.
    * @throws Refusal when the client has to restart its conversation
    */
   async next(progress: TurnProgress, failure: Failure, account: string): Promise<Lease | 'gone' | undefined> {
@@ -48,7 +49,7 @@ export class CiphertextRecovery {
 
   #recovery(progress: TurnProgress, failure: Failure, account: string): Recovery {
     const { turn, continuation, demand, tried, sentBody, resent, exhaustedMakers } = progress;
-    // A compaction that the account has begun may be complete, and paid for.
+    // A compaction that the account has begun may be complete and billed.
     if (turn.kind.retry === 'before head' && failure.status === 200) return { kind: 'none' };
     const pinned = demand.hard !== undefined || progress.attempts >= turn.pool.max_attempts;
     const refused = {

@@ -9,7 +9,7 @@ import type { RelayedAnswer } from '../turn/surface.ts';
 export function clientError(failures: readonly Failure[], turn: LiveTurn, known: Confidential): Refusal | RelayedAnswer {
   const last = failures.at(-1) as Failure;
   const { status, cause, error } = last;
-  // Asked in any case, because the row gets its class here (ER4). A refusal inside a 200 has no status of its own.
+  // Called in any case, because it notes the class in the row (ER4). A refusal inside a 200 has no status of its own.
   const ruled = status !== undefined && status >= 400 ? turn.rules.refused({ status, code: error.code, param: error.param }) : undefined;
   if (failures.every((failure) => failure.cause === 'quota')) return usageLimit(failures, turn.now());
   if (ruled) return ruled;

@@ -12,7 +12,7 @@ type AnswerHeaders = Readonly<Record<string, string>>;
 
 /** Writes a reply of events in the client's encoding: SSE, one collected JSON answer, websocket frames. */
 export interface Sink {
-  /** Event types that it needs parsed, beside those that rules want. */
+  /** Event types that it needs parsed, beside those that rules subscribe to. */
   readonly wants: Pick<ReadonlySet<string>, 'has'>;
   /** Whether it makes one answer of the reply: its client gets no failure event, but a refusal. */
   readonly collects: boolean;
@@ -23,17 +23,17 @@ export interface Sink {
   readonly objectCheck: 'none' | 'braces' | 'parse';
   /** Event types that it does not write: they are not parsed, whatever rules want. */
   readonly drops: ReadonlySet<string>;
-  /** Whether anything reached the client that cannot be taken back. */
+  /** Whether anything irrevocable was sent to the client. */
   readonly shown: boolean;
   /** Commit: no other attempt follows. */
   open(status: number, headers: AnswerHeaders): void;
-  /** An event as it came. The view is reused: the sink takes what it needs before it returns. */
+  /** An event as it came. The view is reused: the sink has to copy what it needs before it returns. */
   raw(event: ReplyEvent): void;
-  /** An event that rules made or changed, or that the sink wanted parsed. */
+  /** An event that rules made or changed, or that the sink needs parsed. */
   event(event: Event): void;
   /** Rules dropped or added events: the sequence numbers of the account no longer hold. */
   renumber(): void;
-  /** Writes what came since the last flush. False: the client is slow, and `onDrain` says when to go on. */
+  /** Writes everything since the last flush. False: the client is slow, and `onDrain` reports when to continue. */
   flush(): boolean;
   onDrain(resume: () => void): void;
   /**
@@ -44,7 +44,7 @@ export interface Sink {
   conclude(outcome: Outcome, refusal: () => Refusal): void;
   /** Ends the client's reply, after the closing events of the rules. */
   close(closing: readonly (Event | Refusal)[], outcome: Outcome): void;
-  /** Ends it as a dead connection does, so that no reader takes it for complete. */
+  /** Ends it as a dead connection does, so that no reader mistakes it for complete. */
   cut(): void;
 }
 
@@ -55,7 +55,7 @@ export interface Upload {
   readonly headers: Readonly<Record<string, string>>;
   /** Rejects with a Refusal when a limit was passed; never resolves. */
   readonly refused: Promise<never>;
-  /** Whether anything of it was read: then no other attempt can have it (Q6). */
+  /** Whether any of it was read: then no other attempt can send it (Q6). */
   isTaken(): boolean;
   /** Stops reading. Returns whether the client had sent everything. */
   detach(): boolean;
@@ -104,11 +104,14 @@ export interface TurnClient extends Client {
   /** Reads a multipart body that is held whole. @throws Refusal */
   form(): Promise<readonly FormPart[]>;
   /**
-   * Reads a multipart body up to its file; what it returns passes the whole form on, as the reader has mapped it.
+   * Reads a multipart body up to its file; the returned upload passes the whole form on, as the reader has mapped it.
    * @throws Refusal
    */
   parts(reader: Required<PartReader>): Promise<() => Upload>;
-  /** Checks the headers of a body that is passed on unread; what it returns starts reading it. Null where there is no body. @throws Refusal */
+  /**
+   * Checks the headers of a body that is passed on unread; the returned function starts reading it. Null where there is no body. @throws
+   * Refusal
+   */
   upload(): (() => Upload) | null;
   /** Sends a refusal; after a part of an answer was sent, ends the connection instead. */
   refuse(refusal: Refusal): void;

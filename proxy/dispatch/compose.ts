@@ -20,7 +20,7 @@ export interface Composition {
 /** A request with a body that rules have read and edited. */
 export function composeJson(body: Body, { turn, account, own, trim }: Composition): CarrierRequest {
   const out = outgoing(turn, account, 'http', { ...body });
-  // A websocket client gets events, whatever its frame says.
+  // A websocket client gets events, whatever `stream` its frame has.
   if (turn.client === 'websocket') out.body.stream = true;
   turn.rules.attempt(out);
   trim(out);
@@ -39,7 +39,7 @@ export function composeFrame(body: Body, { turn, account, own, trim }: Compositi
   const out = outgoing(turn, account, 'websocket', { type, ...body });
   turn.rules.attempt(out);
   trim(out);
-  // A rule may have removed all members but those that it knows.
+  // A rule may have removed all members that it does not list.
   out.body.type = type;
   const frame = Buffer.from(JSON.stringify(out.body));
   return { method: 'GET', path: out.path, headers: Object.assign(out.headers, own), body: frame };

@@ -21,7 +21,7 @@ export interface DispatchRequest {
   readonly countOutput: (event: ReplyEvent) => void;
 }
 
-/** How the attempts ended: the client has or gets its reply, or an account's refusal, or one of the gateway's own. */
+/** How the attempts ended: with a reply, with an account's refusal, or with a refusal of the gateway's own. */
 export type DispatchEnd =
   | { readonly kind: 'ended'; readonly ending: Ending; readonly close?: CloseReply }
   | { readonly kind: 'relayed'; readonly answer: RelayedAnswer }

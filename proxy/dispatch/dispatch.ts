@@ -22,7 +22,7 @@ export class Dispatch {
   }
 
   /**
-   * Resolves when the turn's reply is complete, or nothing can give one.
+   * Resolves when the turn's reply is complete, or no account can give one.
    * @throws Refusal at once, not from the promise, where the route's class has no room
    */
   run(request: DispatchRequest): Promise<Dispatched> {

@@ -1,4 +1,5 @@
-// A follow-up: what an account's answer needs before its client gets it, such as further requests to the same account or a row in the store.
+// A follow-up: work after an account's answer and before the client gets it, such as further requests to the same account or a row in the
+// store.
 import type { JsonObject } from '../turn/json.ts';
 import type { RouteKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
@@ -8,7 +9,7 @@ import type { Upstream } from '../upstream/upstreams.ts';
 
 export interface FollowedAnswer {
   readonly turn: LiveTurn;
-  /** As the turn began with it. Its lease lasts until the follow-up is over. */
+  /** The account as the turn's configuration has it. Its lease lasts until the follow-up is over. */
   readonly account: AccountConfig;
   readonly upstream: Upstream;
   /** The request as its rules left it. */

@@ -1,4 +1,4 @@
-// What follows a failed attempt. A reply asks before its client gets the failure, the loop of attempts afterwards; both answers are made here (Q6).
+// Decides what follows a failed attempt (Q6). A reply asks before its client gets the failure, and the loop of attempts asks afterwards.
 import type { Lease } from '../accounts/selection/lease.ts';
 import type { Selection } from '../accounts/selection/selection.ts';
 import type { Counters } from '../metrics.ts';
@@ -7,10 +7,10 @@ import type { Refusal } from '../turn/refusal.ts';
 import type { CiphertextRecovery } from './ciphertext-recovery.ts';
 import type { TurnProgress } from './turn-progress.ts';
 
-/** A lease to go on with; `gone`: the client left; `choose`: any account that is left; `end`: the client gets an error. */
+/** A lease for the next attempt; `gone`: the client left; `choose`: any account that is left; `end`: the client gets an error. */
 export type NextStep = Lease | 'gone' | 'choose' | 'end';
 
-/** The account cannot go on with a conversation for now, and another one could. */
+/** Failures after which the account cannot continue a conversation for now, and another one could. */
 const CANNOT_GO_ON: ReadonlySet<FailureCause> = new Set(['quota', 'rate', 'model']);
 
 export interface NextStepServices {
@@ -26,7 +26,7 @@ export class NextSteps {
     this.#services = services;
   }
 
-  /** Whether the client does not get this failure as its answer: the turn is tried again, or answered in words of the gateway. */
+  /** Whether the client does not get this failure as its answer: the turn is tried again, or gets an answer of the gateway's own. */
   keepsBack(progress: TurnProgress, failure: Failure, account: string): boolean {
     return (
       this.#mayRetry(progress, failure, failure.status) ||
@@ -36,12 +36,14 @@ export class NextSteps {
     );
   }
 
-  /** Whether the client has to send its conversation in full after this failure. A compaction that was sent tells its own (F3.5). */
+  /**
+   * Whether the client has to send its conversation in full after this failure. A compaction that was sent reports its own failure (F3.5).
+   */
   endsConversation(progress: TurnProgress, { cause }: Failure): boolean {
     return CANNOT_GO_ON.has(cause) && progress.turn.kind.frames !== 'anchored' && this.#isHeldByAnchor(progress);
   }
 
-  /** The same where no account could be chosen: the one of the response refuses the turn, or let it wait in vain. */
+  /** The same where no account could be chosen: the account of the response refuses the turn, or the turn waited for it in vain. */
   refusesConversation(progress: TurnProgress, { code }: Refusal): boolean {
     const { demand, tried } = progress;
     if (code === 'server_is_overloaded')
@@ -76,14 +78,14 @@ export class NextSteps {
     return false;
   }
 
-  /** Whether the failure is about ciphertext, and another attempt or the advice to restart answers it. */
+  /** Whether the failure is about ciphertext, and is answered by another attempt or by the advice to restart. */
   #recovers(progress: TurnProgress, failure: Failure, account: string): boolean {
     return progress.hasJson && this.#services.recovery.helps(progress, failure, account);
   }
 
   /**
-   * Whether nothing but the response that it continues keeps the turn from another account. Without that response its client sends it in
-   * full, unseen by its user: any other refusal would end a session for which the Pool has an account (Q2, Q10).
+   * Whether only the response that the turn continues prevents another account. When that response is refused, the client resends the turn
+   * in full without its user's help; any other refusal would end a session for which the Pool has an account (Q2, Q10).
    */
   #isHeldByAnchor({ turn, demand, tried, socket }: TurnProgress): boolean {
     if (!socket?.isAnchored || turn.fileOwner !== undefined) return false;
@@ -104,7 +106,10 @@ export class NextSteps {
 export const isQuotaOfAll = ({ demand }: Pick<TurnProgress, 'demand'>, { cause }: Failure): boolean =>
   cause === 'quota' && demand.hard === undefined;
 
-/** No client gets a failure that is the credential's or the socket's. On a websocket quota is stated with the soonest reset of all accounts (Q3). */
+/**
+ * No client gets a failure of the credential or of the socket. On a websocket an exhausted quota is stated with the soonest reset of all
+ * accounts (Q3).
+ */
 const isReworded = (progress: TurnProgress, failure: Failure): boolean =>
   failure.cause === 'credential' ||
   progress.socket?.isAtFault(failure) === true ||

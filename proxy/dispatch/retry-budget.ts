@@ -1,4 +1,4 @@
-// A Pool's retries of the last 10 s: the larger of 10 and 20 % of its turns, so that failing accounts are not stormed (Q6).
+// Limits a Pool's retries in 10 s to the larger of 10 and 20 % of its turns, so that failing accounts are not overloaded (Q6).
 
 const WINDOW_MS = 10_000;
 const SLICE_MS = 1_000;
@@ -25,7 +25,7 @@ class Window {
 
   #move(now: number): void {
     const slice = Math.floor(now / SLICE_MS);
-    // A clock that was set back: the last second goes on, or nothing of the window counts any more.
+    // The clock was set back: a small step continues the last second, a larger one clears the window.
     if (slice < this.#slice && this.#slice - slice < SLICES) return;
     const passed = Math.min(SLICES, Math.abs(slice - this.#slice));
     for (let i = 1; i <= passed; i++) {
@@ -59,7 +59,7 @@ export class RetryBudget {
   }
 }
 
-/** One budget for each Pool that turns have gone to. */
+/** One budget for each Pool that has had turns. */
 export class RetryBudgets {
   readonly #budgets = new Map<string, RetryBudget>();
 

@@ -7,7 +7,7 @@ import type { Attempted } from './attempt.ts';
 import { failureOf } from './reply/reply-context.ts';
 import type { TurnSocket } from './turn-socket.ts';
 
-/** The last attempt at an account, and what it says about the account's health. */
+/** The last attempt at an account, and its result for the account's health. */
 export interface Judged {
   readonly attempted: Attempted;
   readonly result: AttemptResult;
@@ -18,7 +18,7 @@ export interface SameAccount {
   readonly credentials: AccountCredentials;
   /** Undefined for a turn that goes over HTTP. */
   readonly socket: TurnSocket | undefined;
-  /** Whether the request has a body that can be sent once, and was. */
+  /** Whether the request has a body that can be sent only once, and has been sent. */
   readonly isSpent: () => boolean;
   /** Sends the request again. */
   readonly resend: () => Promise<Attempted>;

@@ -160,10 +160,13 @@ export class TurnAttempts {
   }
 }
 
-/** A turn that continues nothing stays at the account of the live socket, as long as that can take it. */
+/** A turn that continues nothing stays at the account of the live socket, as long as that account can take it. */
 const preferLive = (continuation: Continuation, live: LiveSocket | undefined): Continuation =>
   live?.account === undefined || continuation.soft !== undefined ? continuation : { ...continuation, soft: live.account };
 
-/** The account lacks a model that need not be in any catalog: a client could name one that no account has, and cool them all. */
+/**
+ * The account lacks a model that need not be in any catalog. It is not cooled down: a client could name a model that no account has, and so
+ * cool all of them.
+ */
 const isForeignModel = (result: AttemptResult, { kind }: DispatchRequest['turn']): boolean =>
   typeof result === 'object' && result.cause === 'model' && !kind.model;

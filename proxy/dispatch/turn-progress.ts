@@ -1,4 +1,4 @@
-// How far the attempts of one turn have come: what the decision about the next one reads, and what recovery changes.
+// The progress of one turn's attempts: the state that the decision about the next attempt reads, and that recovery changes.
 import type { Demand } from '../accounts/selection/demand.ts';
 import type { Continuation } from '../turn/continuation.ts';
 import type { Failure } from '../turn/failure.ts';

@@ -1,4 +1,4 @@
-// The upstream websocket of one turn: whether the turn goes over it, and what follows where the socket is at fault (Q6, Q28).
+// The upstream websocket of one turn: whether the turn goes over it, and what follows a failure of the socket (Q6, Q28).
 import type { Failure } from '../turn/failure.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { AccountConfig } from '../turn/settings.ts';
@@ -8,7 +8,7 @@ import { saysNoWebsocket, type WebsocketSupport } from '../upstream/websocket-su
 import type { Attempted } from './attempt.ts';
 import type { DispatchRequest } from './dispatch-request.ts';
 
-/** The provider ends a connection after some time, and says so in place of an answer. */
+/** The provider ends a connection after some time, and answers with this code. */
 const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
 
 /** The largest frame that providers take. */
@@ -58,12 +58,12 @@ export class TurnSocket {
     return this.#anchor !== undefined;
   }
 
-  /** Whether the response that the turn continues is not on the live socket, and so nowhere. */
+  /** Whether the response that the turn continues is not on the live socket: then it cannot be continued anywhere. */
   get anchorIsGone(): boolean {
     return this.#anchor !== undefined && !this.slot.continues(this.#anchor, this.#anchorMode);
   }
 
-  /** Whether the turn has a meaning at accounts with websocket alone: it generates nothing. */
+  /** Whether the turn has a meaning only at accounts with websocket, because it generates nothing. */
   get skipsAccounts(): boolean {
     return this.#isPrewarm && this.#anchor === undefined;
   }
@@ -101,7 +101,7 @@ export class TurnSocket {
     if (failure.cause === 'credential') this.slot.close();
     if (failure.answer && saysNoWebsocket(failure.status)) this.#support.refused(account);
     else if (failure.frameTooLarge) this.#refuseSize();
-    // An idle connection that died was found dead by the first turn that used it.
+    // A connection may have died while it was idle; the first turn that uses it finds out.
     else if (!(failure.error.code === CONNECTION_LIMIT || (reused && status === undefined && failure.cause === 'network'))) return false;
     this.slot.close();
     this.#resent = this.#anchor === undefined && !this.skips(account);

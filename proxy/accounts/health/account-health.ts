@@ -8,7 +8,10 @@ import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
 /** `quota`: no turn passes, and the account stays routable (UA2). `available`: turns pass. */
 export type HealthAvailability = 'available' | 'reauth_required' | 'cooldown' | 'probing' | 'quota';
 
-/** `completed`: the reply was complete. `neutral`: the attempt says nothing of the account: the client left, or our own checks refused it. */
+/**
+ * `completed`: the reply was complete. `neutral`: the attempt gives no evidence of the account's health: the client left, or our own checks
+ * refused it.
+ */
 export type AttemptResult = 'completed' | 'neutral' | Failure;
 
 /** One attempt from its beginning to its result. */
@@ -22,7 +25,7 @@ export interface AttemptTicket {
   readonly credential: string | undefined;
   /** The breakers that this attempt probes. */
   probes: readonly CircuitBreaker[] | undefined;
-  /** With several nodes: whether this attempt is the probe, or another node's. To be awaited before anything is sent. */
+  /** With several nodes: resolves with whether this attempt is the probe, and not another node's. Await it before sending anything. */
   claim: ProbeClaim | undefined;
 }
 
@@ -61,7 +64,7 @@ export class AccountHealth {
     this.id = id;
   }
 
-  /** Whether nothing is known of it. */
+  /** Whether there is no evidence of the account's health. */
   get isInitial(): boolean {
     return !this.reauthRequired && !this.isSealed && this.breaker.isInitial && this.modelBreakers.size === 0;
   }

@@ -79,8 +79,8 @@ export class AccountStates {
   }
 
   /**
-   * The health of an account by model, in whole: models that are not in it are healthy.
-   * @param lease what it was learnt under: nothing is written where another process has the lease by then
+   * The complete health of an account by model: models that are not in it are healthy.
+   * @param lease the lease under which the health was found: nothing is written where another process has it by then
    */
   putHealth(account: string, fields: ReadonlyMap<string, HealthFields>, lease?: Lease): void {
     const rows = this.#rows.get(account);
@@ -98,7 +98,9 @@ export class AccountStates {
     return (await this.#guarded.get(account)) ?? true;
   }
 
-  /** Resets the rows of an account that left the configuration: another one may get its name later. Other nodes may have it still. */
+  /**
+   * Resets the rows of an account that left the configuration: another one may get its name later. Other nodes may still have the account.
+   */
   drop(account: string): void {
     if (this.#shared) return;
     for (const { model } of this.rows(account)) this.#patch(account, model, { ...HEALTHY, windows: null });

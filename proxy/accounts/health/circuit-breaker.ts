@@ -24,7 +24,7 @@ export interface ResultTime {
 
 const FIRST_COOLDOWN_MS = 10_000;
 const LONGEST_COOLDOWN_MS = 300_000;
-/** Two processes that open cooldowns within this time did not know of each other's. */
+/** Two processes that open cooldowns within this time have opened them independently of each other. */
 const SAME_TIME_MS = 2_000;
 
 /** Methods return whether the set of turns that pass may have changed. */

@@ -26,7 +26,7 @@ export interface HealthConfig {
   readonly bearers: ReadonlyMap<string, string>;
 }
 
-/** For people: it decides nothing. */
+/** Only shown; no decision depends on it. */
 export interface LastFailure {
   readonly cause: FailureCause;
   /** Unix milliseconds. */
@@ -211,7 +211,7 @@ export class Health implements RoutabilityOfAccounts {
     return { account, ...adopted };
   }
 
-  /** Where other nodes may probe too, the ticket asks for the right to before anything is sent. */
+  /** Where other nodes may probe too, the ticket asks for the right to probe before anything is sent. */
   #beginProbe(account: AccountHealth, ticket: AttemptTicket): void {
     const context = { time: () => this.#time(), changed: () => this.#changed(account) };
     ticket.claim = this.#options.claims?.ask(account, ticket, context);

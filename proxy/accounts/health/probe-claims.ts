@@ -49,7 +49,7 @@ export class ProbeClaims {
     const { id, model, probes = [] } = { ...ticket, id: account.id };
     const isWhole = probes.includes(account.breaker);
     const held = await exclusive.acquire(isWhole ? `probe/${id}` : `probe/${id}/${model}`);
-    // No other node can be asked either: the account would never come back while the store is gone.
+    // No other node can get the lease either: without a probe here the account would stay out of use while the store is gone.
     if (held === 'unknown') return true;
     ticket.probes = undefined;
     if (held === 'elsewhere') {

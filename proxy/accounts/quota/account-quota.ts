@@ -8,7 +8,7 @@ export interface KnownWindow extends QuotaWindow {
   readonly source: QuotaSource;
 }
 
-/** The account's own statement that it is out of quota. It holds whatever the windows say. */
+/** The account's own statement that it is out of quota. It takes precedence over the windows. */
 export interface Exhaustion {
   /** Unix milliseconds at which it was stated. */
   readonly at: number;
@@ -133,8 +133,8 @@ export class AccountQuota {
   }
 
   /**
-   * Takes over what the store has, as far as it is newer: the statements of an earlier process, or of other nodes. What nodes know after
-   * that does not depend on the order in which they read each other: else they would answer each other without end.
+   * Takes over newer statements from the store, of an earlier process or of other nodes. The result does not depend on the order in which
+   * nodes read each other's statements: otherwise they would write in reply to each other without end.
    */
   adopt({ windows, spent, recovered }: StoredQuota): void {
     this.#state = undefined;

@@ -86,7 +86,7 @@ export class Quota {
     return () => void this.#recoveryListeners.delete(listen);
   }
 
-  /** Takes over what other nodes stored of this account; what this one knows better is stored again. */
+  /** Takes over what other nodes stored of this account; better evidence of this node is stored again. */
   refresh(id: string): void {
     const { load, clock } = this.#options;
     const account = this.#accounts.get(id);

@@ -42,7 +42,7 @@ const CONCURRENCY = 8;
 const WAIT_MS = 2_000;
 /** The shortest time between two reads of one account before refusals. */
 const RECHECK_INTERVAL_MS = 60_000;
-/** Evidence of another node that is younger than this is as good as a read. */
+/** Evidence of another node that is younger than this replaces a read. */
 const ENOUGH_MS = 60_000;
 /** Longer than a read of another node. */
 const OTHER_NODE_MS = 15_000;

@@ -1,4 +1,5 @@
-// What selection knows of each account: attempts in flight, quota and health; and which accounts changed since an index was refreshed.
+// The load of each account as selection sees it: attempts in flight, quota and health; and which accounts changed since an index was
+// refreshed.
 import type { AccountConfig } from '../../turn/settings.ts';
 import type { Health } from '../health/health.ts';
 import { hashOf } from './rendezvous.ts';
@@ -87,7 +88,7 @@ const LOG_LENGTH = 512;
  */
 export class AccountLoads {
   #loads = new Map<string, AccountLoad>();
-  /** Accounts that a configuration removed while turns ran there: another one may bring them back. */
+  /** Accounts that a configuration removed while turns ran there: a later configuration may add them again. */
   readonly #removed = new Map<string, AccountLoad>();
   readonly #log: AccountLoad[] = [];
   #changes = 0;

@@ -12,7 +12,7 @@ export interface SelectedTurn {
   readonly route: Pick<Route, 'kind' | 'class'>;
   readonly wire: Pick<WireWords, 'agent'>;
   readonly pool: PoolConfig;
-  /** Whose turn it is, where it must wait. */
+  /** The Pool and key of the turn, for the order of waiting turns. */
   readonly key: Tenant;
   readonly model: Pick<ModelView, 'id'> | undefined;
   /** The account that has the files of the request. */

@@ -4,7 +4,7 @@ import type { Demand } from './demand.ts';
 import { hashOf } from './rendezvous.ts';
 import type { Choice, Left, UnavailableAccount } from './selection-result.ts';
 
-/** By affinity, else by strategy. An account over its bound passes the turn to what the strategy says next (Q11). */
+/** By affinity, else by strategy. An account over its bound passes the turn to the strategy's next choice (Q11). */
 export function choiceIn(index: CandidateIndex, { turn, affinity }: Demand, tried: ReadonlySet<string>): Choice | undefined {
   const last = affinity?.account;
   const leftAffinity = last === undefined ? undefined : affinityIn(index, last, tried);
@@ -13,7 +13,7 @@ export function choiceIn(index: CandidateIndex, { turn, affinity }: Demand, trie
   if (index.count('available', tried) === 0) return undefined;
   const passesOn = leftAffinity === 'over_bound' && !index.weighsLoad;
   const best = index.best(hashOf(turn.id), passesOn && last !== undefined ? new Set([...tried, last]) : tried);
-  // The strategy says the same account again, or no other one is available.
+  // The strategy chooses the same account again, or no other one is available.
   if (!best || best.load.id === last) return byAffinity;
   return { account: best.load.id, reason: turn.pool.strategy, index, tried, leftAffinity };
 }

@@ -14,7 +14,7 @@ export interface LeaseOptions {
   readonly ticket: AttemptTicket;
   readonly load: AccountLoad;
   readonly health: Health;
-  /** Learns the account when the reply is committed. */
+  /** Called with the account when the reply is committed. */
   readonly affinity: Affinity | undefined;
   readonly onReleased: (load: AccountLoad) => void;
 }

@@ -1,4 +1,4 @@
-// How several nodes share the `max_concurrent` of accounts, as selection sees it; one node has all of it, and needs none of this (Q34).
+// How several nodes share the `max_concurrent` of accounts, as selection sees it. A single node has all of it and does not use this (Q34).
 import type { AccountConfig } from '../../turn/settings.ts';
 
 export interface SharedCapacity {
@@ -8,7 +8,7 @@ export interface SharedCapacity {
   capacityOf(account: string): number;
   /** Calls `listen` with an account whose capacity changed. */
   onChange(listen: (account: string) => void): void;
-  /** Called before each choice: a node that may have lost its lease begins no turn until it knows. Costs one comparison. */
+  /** Called before each choice: a node that may have lost its lease begins no turn until that is certain. Costs one comparison. */
   check(): void;
   /** Reports the number of turns at the account after each change. */
   used(account: string, inFlight: number): void;

@@ -57,7 +57,7 @@ export interface AlternativesOptions {
   readonly usable: (account: string, model: string) => boolean;
 }
 
-/** What health asks before a cooldown opens, so that failures never close the last account of a model (Q5). */
+/** Used by health before a cooldown opens, so that failures never close the last account of a model (Q5). */
 export function alternativesIn({ pools, sources, modelsOf, usable }: AlternativesOptions): Alternatives {
   const existIn = (pool: PoolConfig, model: string, account: string): boolean => {
     const { preferred, overflow } = sources.candidates(pool, model);

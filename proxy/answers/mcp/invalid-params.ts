@@ -1,4 +1,5 @@
-// Params of the wrong shape: the SDK calls them an internal error, with the report of its schema as the message. They are the client's.
+// Params of the wrong shape: the SDK reports them as an internal error, with its schema's report as the message. The fault is the
+// client's, so the error is replaced.
 import { isObject } from '../../turn/json.ts';
 
 const INTERNAL = -32603;

@@ -8,7 +8,7 @@ export interface Assigned extends AssignmentConfig {
   readonly pool: string;
 }
 
-/** Tools read the configuration through a view alone, and rows by the Pools of it: what is outside is unknown to them. */
+/** Tools read the configuration only through a view, and rows only of its Pools: they cannot see anything outside. */
 export class OperatorView {
   readonly operator: string;
   readonly gateway: McpSources;

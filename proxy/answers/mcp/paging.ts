@@ -25,7 +25,7 @@ interface Page<Row> {
   readonly next_cursor: string | null;
 }
 
-/** A page of rows that are all at hand, in their order. */
+/** A page of rows that are all in memory, in their order. */
 export function pageOf<Row>(all: readonly Row[], { limit = ROWS, cursor }: PageArgs): Page<Row> {
   const from = offsetOf(cursor);
   return { rows: all.slice(from, from + limit), next_cursor: from + limit < all.length ? encode(from + limit) : null };
@@ -41,7 +41,7 @@ export async function pageByOffset<Row>(
   return { rows: rows.slice(0, limit), next_cursor: rows.length > limit ? encode(offset + limit) : null };
 }
 
-/** A page of log rows, which go on behind the last one however many are added meanwhile. */
+/** A page of log rows. The next page begins after the last row of this one, however many rows are added meanwhile. */
 export async function pageOfLog<Row extends Place>(
   { limit = ROWS, cursor }: PageArgs,
   read: (page: { readonly before: Place | undefined; readonly limit: number }) => Promise<readonly Row[]>,

@@ -20,7 +20,7 @@ const INSTRUCTIONS =
   'request log, audit log, usage and routing. It has no prompts, answers or secrets. You see the Pools of one operator; ids outside them are ' +
   'unknown. Times are ISO 8601 in UTC; service_status has the current time. Lists have a limit and a next_cursor. Begin with service_status.';
 
-/** The longest that a tool may take. The database goes on with its query; the client gets an answer. */
+/** The longest time that a tool may take. After it the client gets an answer, while the database finishes its query. */
 const TOOL_MS = 20_000;
 
 const SERVER = { name: 'poolgate', title: 'poolgate', version: manifest.version };

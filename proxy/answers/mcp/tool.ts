@@ -6,7 +6,7 @@ import type { OperatorView } from './operator-view.ts';
 export interface Tool<Input = unknown, Output = unknown> {
   readonly name: string;
   readonly title: string;
-  /** For a model that reads nothing else: what the tool answers, and when to use it. */
+  /** What the tool answers and when to use it; a model reads nothing else about it. */
   readonly description: string;
   readonly input: Schema<Input>;
   readonly output: Schema<Output>;
@@ -17,5 +17,5 @@ export interface Tool<Input = unknown, Output = unknown> {
 /** Fixes the types of the arguments and of the answer by inference from the schemas. */
 export const tool = <Input, Output>(definition: Tool<Input, Output>): Tool => definition as Tool;
 
-/** What a model did wrong with a tool, and how to do it right. Its message is public; that of any other error is not. */
+/** An invalid use of a tool, with the correction. Its message is public; that of any other error is not. */
 export class ToolError extends Error {}

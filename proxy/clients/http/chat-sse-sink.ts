@@ -21,7 +21,7 @@ import { ChatChunks, type DeltaChunk } from './chat-chunks.ts';
 import { DeltaText } from './delta-text.ts';
 import { KeepaliveSseSink } from './keepalive-sse-sink.ts';
 
-/** What is parsed: the items as they open and close, and the end. */
+/** The events that are parsed: items as they open and close, and the end. */
 const WANTS: ReadonlySet<string> = new Set([
   'response.output_item.added',
   'response.output_item.done',
@@ -96,7 +96,7 @@ export class ChatSseSink extends KeepaliveSseSink {
 
   override close(closing: readonly (Event | Refusal)[], outcome: Outcome): void {
     for (const last of closing) if (last instanceof Refusal) this.#fail({ ...last.error });
-    // An end that could not be read is none.
+    // An end that could not be parsed does not count.
     if (this.#state === 'open') this.#fail({ ...new Refusal('upstream_error').error });
     if (this.#state === 'finished') this.write('data: [DONE]\n\n');
     super.close([], outcome);
@@ -151,13 +151,13 @@ export class ChatSseSink extends KeepaliveSseSink {
       const call = this.#calls.get(at) ?? this.#open(item, at);
       const given = item[CALLS[item.type].member];
       if (call && !call.written && typeof given === 'string') this.#write(call, encoded(given));
-      // Of items without index and id, the next one is another.
+      // Each item without index and id counts as a new one.
       if (isAbsent(at)) this.#calls.delete(at);
     }
   }
 
   #finish(response: JsonObject): void {
-    // Without any delta or item before it, the output is in the response alone.
+    // Where no delta and no item came before, only the response has the output.
     if (!this.#begun) for (const [index, item] of asList(response.output).entries()) if (isObject(item)) this.#complete(item, index);
     this.#begin('');
     const stated = statedByProvider(response);

@@ -14,9 +14,9 @@ export class ClientConnection {
   latest: ServerResponse | undefined;
   /** The HTTP version of its first request. */
   version: string | undefined;
-  /** It was refused for its bytes: what still arrives on it is no request. */
+  /** It was refused for its bytes: later bytes on it are not read as requests. */
   framingBroken = false;
-  /** The answer that is being given is its last one: what still arrives on it is no request. */
+  /** The answer that is being written is its last one: later bytes on it are not read as requests. */
   isLast = false;
   /** The last look-up. Agents send the same key with every request, and a digest costs more than the rest of the look-up. */
   #secret: string | undefined;

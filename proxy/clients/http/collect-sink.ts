@@ -40,7 +40,7 @@ export class CollectSink implements Sink {
   }
 
   renumber(): void {
-    // An answer has no sequence.
+    // A collected answer has no sequence numbers.
   }
 
   flush(): boolean {

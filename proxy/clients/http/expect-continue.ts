@@ -1,4 +1,5 @@
-// `Expect: 100-continue`: a client that waits before it sends its body is asked for it once no check of the headers failed (Q4).
+// `Expect: 100-continue`: a client that waits before it sends its body gets `100 Continue` after every check of the headers has passed
+// (Q4).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const asked = new WeakSet<IncomingMessage>();

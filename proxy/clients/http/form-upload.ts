@@ -73,10 +73,10 @@ export class FormUpload implements HeldUpload {
     this.#listen();
   }
 
-  /** Resolves when every part before the file has passed the rules: so much is checked before an account is asked. @throws Refusal */
+  /** Resolves when every part before the file has passed the rules: these are checked before an account is asked. @throws Refusal */
   async ready(): Promise<void> {
     await this.#ready.promise;
-    // A small form has arrived as a whole: parts behind its file may have been refused at once.
+    // A small form may have arrived whole: then a part after its file may already have been refused.
     if (this.#refusal !== undefined) throw this.#refusal;
   }
 
@@ -103,7 +103,7 @@ export class FormUpload implements HeldUpload {
   close(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // No part will come any more for those who wait for one.
+    // Readers that wait for a part must not wait any longer.
     this.#ready.reject(malformed());
     const request = this.#request;
     const { decoder, meter } = this.#options;
@@ -199,7 +199,7 @@ export class FormUpload implements HeldUpload {
     this.#idle.refresh();
   };
 
-  /** The client left in the middle of its body. Dispatch hears that from its connection. */
+  /** The client left in the middle of its body. Its connection reports that to dispatch. */
   readonly #onClosed = (): void => {
     if (!this.#request.complete) this.close();
   };
@@ -208,7 +208,7 @@ export class FormUpload implements HeldUpload {
 
   #silent(): void {
     if (this.#request.complete) return;
-    // Nothing is asked of the client while its upload has no reader.
+    // The client's silence does not count while its upload has no reader.
     if (this.#request.isPaused() || this.#parser.writableNeedDrain) {
       this.#idle.refresh();
       return;

@@ -80,7 +80,7 @@ export class FormWriter extends Readable {
   }
 }
 
-/** RFC 7578 names are UTF-8; what would end the name or the line is escaped as browsers do. */
+/** RFC 7578 names are UTF-8; characters that would end the name or the line are escaped as browsers do. */
 const escaped = (text: string): string => text.replace(/["\r\n]/g, (found) => (found === '"' ? '%22' : found === '\r' ? '%0D' : '%0A'));
 
 /** The parts of a form under one boundary. */

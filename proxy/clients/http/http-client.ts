@@ -60,7 +60,7 @@ const STREAMS: Readonly<Record<SurfaceName, (response: ServerResponse, turn: Liv
 
 export class HttpClient implements TurnClient {
   #streams = false;
-  /** Of Chat: whether the stream ends with the usage. */
+  /** Chat only: whether the stream ends with the usage. */
   #includesUsage = false;
   #bodyBytes = 0;
   readonly #turn: LiveTurn;
@@ -93,7 +93,7 @@ export class HttpClient implements TurnClient {
     return this.#response.headersSent;
   }
 
-  /** Whether the client left. One that ended its side in the middle of its body has left, though it might still read. */
+  /** Whether the client left. A client that ended its side in the middle of its body counts as left, though it might still read. */
   get gone(): boolean {
     return this.#response.destroyed || (this.#request.socket.readableEnded && !this.#request.complete);
   }
@@ -152,7 +152,7 @@ export class HttpClient implements TurnClient {
     return () => form.open();
   }
 
-  /** Checks the body's headers; what it returns starts reading the body. Null for a method without a body. @throws Refusal */
+  /** Checks the body's headers; the returned function starts reading the body. Null for a method without a body. @throws Refusal */
   upload(): (() => Upload) | null {
     const request = this.#request;
     const limits = checkUpload(request, this.#turn, this.#counters);

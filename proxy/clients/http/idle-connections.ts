@@ -21,7 +21,7 @@ interface Idleness {
 }
 
 export interface IdleConnectionsOptions {
-  /** Milliseconds in which a client may take nothing of an answer that waits for it. */
+  /** Milliseconds for which a client may read nothing of an answer that waits for it. */
   readonly stalledMs: () => number;
   readonly counters: Counters;
 }
@@ -75,7 +75,7 @@ function isIdle({ latest, socket: { bytesRead } }: ClientConnection, idleness: I
   return idleness.idleSweeps > KEEP_ALIVE_MS / SWEEP_MS;
 }
 
-/** Its turn holds its places until the answer has ended, and nothing else would end it. */
+/** Its turn holds its slots until the answer has ended, and nothing else would end that answer. */
 function isStalled({ latest, socket }: ClientConnection, idleness: Idleness, most: number): boolean {
   const written = socket.bytesWritten - socket.writableLength;
   const unsent = unsentBytes(socket);

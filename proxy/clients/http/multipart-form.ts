@@ -1,4 +1,4 @@
-// Reads a multipart form that is held in memory: its parts in order, whatever a client sends in their place.
+// Reads a multipart form that is held in memory: returns its parts in order, or refuses a body that is not a form.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
@@ -16,9 +16,9 @@ const MAX_NAME_LENGTH = 256;
 export const MAX_PART_HEADER_BYTES = 16_384;
 export const MAX_PART_HEADERS = 32;
 
-/** What is parsed before other work of the event loop gets its turn. */
+/** Bytes that are parsed before other work of the event loop runs. */
 const SLICE_BYTES = 262_144;
-/** The bytes are in memory: a parser that has not ended by then never will. */
+/** All bytes are in memory: a parser that has not ended by then never will. */
 const LONGEST_PARSE_MS = 10_000;
 
 /** The characters of RFC 2046, without the space, which no client uses. */

@@ -12,10 +12,10 @@ export async function pipeAnswer(reply: IncomingMessage, response: ServerRespons
   const early = hasBody(request) && !request.complete;
   if (early) endConnectionAfter(response);
   response.writeHead(options.status, options.headers);
-  // The body may be long in coming.
+  // The first bytes of the body may come much later than the head.
   if (reply.readableLength === 0 && !reply.complete) response.flushHeaders();
   let end: PipeEnd = 'gone';
-  // Where the client leaves first, the reply fails because of that.
+  // If the client leaves first, the reply fails for that reason.
   reply.once('error', () => {
     if (!response.destroyed && end === 'gone') end = 'cut';
   });
@@ -37,7 +37,7 @@ export async function pipeAnswer(reply: IncomingMessage, response: ServerRespons
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** Before the end of the answer, the rest of the upload is drained, so that the client reads the answer and no reset. */
+/** The rest of the upload is drained before the answer ends, so that the client reads the answer and gets no reset. */
 function draining(request: IncomingMessage, endUpload: () => void): Transform {
   return new Transform({
     transform: (chunk, _encoding, done) => done(null, chunk),

@@ -13,7 +13,7 @@ export class PublicSseSink extends KeepaliveSseSink {
   /** The last event with a number, unparsed until the number is needed; or the number itself. */
   #last: ReplyEvent | number | undefined;
   readonly #lastEvent = new ReplyEvent();
-  /** Whether events of a type have numbers: looked up in the bytes of the first of them. */
+  /** Whether events of a type have numbers, as the bytes of the first one show. */
   readonly #numbered = new Map<string, boolean>();
   /** The next number, once the account's numbers no longer hold. */
   #next: number | undefined;

@@ -22,7 +22,7 @@ export function refusalOfBytes({ code }: NodeJS.ErrnoException): { readonly coun
   }
 }
 
-/** Writes the refusal and ends the connection; what still arrives is dropped. */
+/** Writes the refusal and ends the connection; later bytes are dropped. */
 export function endRaw(socket: Socket, refusal: Refusal, id: string): void {
   const body = refusal.json;
   const lines = [

@@ -127,7 +127,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       reject(refusal);
     };
     const silent = (): void => {
-      // Nothing is asked of the client while the decoder works: on a busy machine it may have to wait for a thread.
+      // The client's silence does not count while the decoder works: on a busy machine it may have to wait for a thread.
       if (decoder && (request.complete || decoder.writableLength > 0)) idle.refresh();
       else fail(new Refusal('request_timeout'), 'body_timeouts');
     };
@@ -152,7 +152,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       else fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
     };
     const onEnd = (): void => {
-      // Bytes after the compressed data are no part of it, and another reader might take them for the body.
+      // Bytes after the compressed data are not part of it, and another reader might treat them as the body.
       if (decoder && decoder.bytesWritten < arrived) garbled();
       else if (settle()) resolve(chunks.take());
     };
@@ -166,7 +166,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       return;
     }
     decoder.on('data', onDecoded).once('end', onEnd).on('error', garbled);
-    // Not `pipeline`: it would destroy the request, and with it the socket that the refusal has to go out on.
+    // Not `pipeline`: it would destroy the request, and with it the socket that the refusal is written to.
     request.pipe(decoder);
   });
 }

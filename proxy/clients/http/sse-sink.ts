@@ -23,10 +23,10 @@ export class SseSink implements Sink {
   protected readonly response: ServerResponse;
   /** Whether the answer is chunked; its chunks are framed here. */
   #chunked = false;
-  /** The head was made and not sent: it leaves with the first chunk, or alone where a flush finds no chunk. */
+  /** The head was made and not yet sent: it is sent with the first chunk, or alone where a flush finds no chunk. */
   #headWaits = false;
   #parts: Buffer[] = [];
-  /** Adjacent events of one buffer leave as one slice. */
+  /** Adjacent events of one buffer are written as one slice. */
   #run: Buffer | undefined;
   #runStart = 0;
   #runEnd = 0;
@@ -86,7 +86,7 @@ export class SseSink implements Sink {
     this.response.end(this.#chunked ? LAST_CHUNK : undefined);
   }
 
-  /** What was written still arrives, but not the final chunk: no reader takes the stream for complete (Q17). */
+  /** Everything written so far still arrives, but the final chunk does not: no reader mistakes the stream for complete (Q17). */
   cut(): void {
     this.flush();
     const { socket } = this.response;
@@ -98,7 +98,7 @@ export class SseSink implements Sink {
     this.append(Buffer.from(text));
   }
 
-  /** Bytes that stay as they are until they are flushed. */
+  /** Bytes that are not changed before they are flushed. */
   protected append(bytes: Buffer): void {
     this.#endRun();
     this.#parts.push(bytes);

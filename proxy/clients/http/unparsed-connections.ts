@@ -13,7 +13,7 @@ export interface FirstLineLimits {
 }
 
 export interface UnparsedConnectionsOptions {
-  /** Of the configuration of now. */
+  /** Of the current configuration. */
   readonly limits: () => FirstLineLimits;
   /** Hands a connection to Node's parser. */
   readonly parse: (socket: Socket) => void;

@@ -1,4 +1,5 @@
-// A request body that is passed on unread: limited in size and in silence, and refused before anything of it was read where its headers suffice.
+// A request body that is passed on unread: limited in size and in silence, and refused before it is read where its headers already exceed
+// a limit.
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import type { Upload } from '../../dispatch/client.ts';
@@ -22,7 +23,7 @@ const SDP = 'application/sdp';
 export function checkUpload({ headers }: IncomingMessage, turn: LiveTurn, counters: Counters): UploadLimits {
   const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (turn.route.sdpOnly && mediaType !== SDP) throw new Refusal('unsupported_media_type');
-  // The body is not decoded: a compressed one is limited as it comes.
+  // The body is not decoded: for a compressed one the limit is on its compressed size.
   const encoded = (headers['content-encoding'] ?? 'identity') !== 'identity';
   const bytes = encoded ? turn.limits.compressed_body_bytes : turn.limits.request_body_bytes;
   if (Number(headers['content-length'] ?? 0) > bytes) {
@@ -52,7 +53,7 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLi
   };
   const malformed = (): void => refuse(new Refusal('invalid_request', { message: 'The request body ended early.' }));
   const silent = (): void => {
-    // All of it is here: from now on only the account can be slow.
+    // The whole body has arrived: from now on only the account can be slow.
     if (request.complete) return;
     if (stream.writableNeedDrain || stream.readableLength >= stream.readableHighWaterMark) {
       idle.refresh();

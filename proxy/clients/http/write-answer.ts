@@ -1,4 +1,4 @@
-// Writes whole answers and refusals to HTTP clients, and drains or ends what still arrives of the request.
+// Writes whole answers and refusals to HTTP clients, and drains or ends the rest of the request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { keepsConnection } from '../../node-internals.ts';
 import type { Refusal } from '../../turn/refusal.ts';
@@ -12,7 +12,7 @@ export function writeAnswer(
   body: Buffer | string,
 ): void {
   if (response.destroyed || response.headersSent) return;
-  // These have no content; a length would be that of the answer with content.
+  // These have no content; a Content-Length would state that of the answer with content.
   if (status === 204 || status === 304) response.writeHead(status, headers).end();
   else {
     const all: Record<string, string | number> = Object.assign(body.length > 0 ? { 'content-type': 'application/json' } : {}, headers);
@@ -34,7 +34,7 @@ export function writeRefusal(response: ServerResponse, refusal: Refusal, id: str
     { 'content-type': 'application/json', 'content-length': bytes, 'x-request-id': id },
     refusal.headers,
   );
-  // A Connection header of the refusal's own would keep the connection.
+  // A Connection header among those of the refusal would keep the connection open.
   if (all.connection !== undefined && !keepsConnection(response)) all.connection = `${all.connection}, close`;
   finish(response, refusal.status, all, { body, encoding: encodingOf(body, bytes) });
 }
@@ -61,7 +61,7 @@ function finish(
   } else if (waitsForContinue(request)) {
     response.writeHead(status, { ...headers, connection: 'close' }).end(body, encoding);
   } else if (keepsConnection(response) && Number(length) <= DRAIN_BYTES) {
-    // The parser reads what it has of the body first: most bodies arrive with their head and leave nothing to drain.
+    // The parser first reads the part of the body that it has: most bodies arrive with their head and leave nothing to drain.
     queueMicrotask(() => {
       const whole = discard(request);
       response.writeHead(status, headers).end(body, encoding);
@@ -73,7 +73,7 @@ function finish(
   }
 }
 
-/** Past the byte limit the request is not read any more, but its client has the rest of the time to read the answer. */
+/** After the byte limit the request is not read any more, but its client has the rest of the time to read the answer. */
 export function drain(request: IncomingMessage, done: () => void): void {
   let left = DRAIN_BYTES;
   const stop = (): void => {

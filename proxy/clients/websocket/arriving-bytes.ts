@@ -1,4 +1,4 @@
-// Bytes of a client's frame that has not arrived whole, as the memory limit counts them.
+// Counts the bytes of a client's incomplete frame against the memory limit.
 import type { FrameMemory } from './waiting-frames.ts';
 
 /** The head of a client's ping or pong: two bytes, and four of the mask. */
@@ -23,7 +23,7 @@ export class ArrivingBytes {
     return true;
   }
 
-  /** A control frame is no part of a body: without end, pings would take the room of all. */
+  /** A control frame is not part of a body. If they were counted, endless pings would use up the limit of all clients. */
   releaseControl(payloadBytes: number): void {
     this.#release(Math.min(this.#bytes, CONTROL_HEAD_BYTES + payloadBytes));
   }

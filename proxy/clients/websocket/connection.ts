@@ -12,7 +12,7 @@ import { type FrameHandlers, FrameQueue } from './frame-queue.ts';
 /** Close codes of RFC 6455, and of its registry. */
 export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, internalError: 1011, tryAgainLater: 1013 } as const;
 
-/** Bytes written and not yet taken by the client: more stop the reply, which goes on when they are written. */
+/** Bytes written and not yet read by the client: above this the reply stops until they are written. */
 const FULL_BYTES = 1_048_576;
 
 /** The end of a connection, when its running turn has ended. */
@@ -21,7 +21,7 @@ export interface Ending {
   readonly reason: string;
 }
 
-/** How the connection was ended by a limit of its own. */
+/** The limit of its own that ended the connection. */
 export type BrokenLimit = 'idle' | 'frame_too_large';
 
 export interface ConnectionOptions extends FrameHandlers<WebsocketConnection> {
@@ -66,7 +66,7 @@ export class WebsocketConnection {
     return this.#upstreamSocket;
   }
 
-  /** Gives its upstream websocket to a turn that goes on without the connection. */
+  /** Gives its upstream websocket to a turn that continues without the connection. */
   handOver(): SocketSlot {
     const socket = this.#upstreamSocket;
     this.#upstreamSocket = new SocketSlot();
@@ -84,12 +84,12 @@ export class WebsocketConnection {
     return this.#options.ws.readyState === this.#options.ws.OPEN;
   }
 
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   get heldBytes(): number {
     return this.#options.ws.bufferedAmount + this.#departing;
   }
 
-  /** Sends frames in one write. Returns false where the client is slow; `onDrain` then says when to go on. */
+  /** Sends frames in one write. Returns false where the client is slow; `onDrain` then reports when to continue. */
   send(frames: readonly (string | Buffer)[]): boolean {
     const { socket, batches, clock } = this.#options;
     if (!this.isOpen) return true;
@@ -141,7 +141,7 @@ export class WebsocketConnection {
   }
 
   /**
-   * From now on its turns run at another node: frames are served as they come, those that wait included.
+   * From now on its turns run at another node: every frame is forwarded as it comes, and so are the waiting ones.
    * @param end asks that node to end the connection when the running turn has ended
    */
   forward(end: (ending: Ending) => void): void {
@@ -195,12 +195,12 @@ export class WebsocketConnection {
   #turnsEnded(): void {
     this.#activeAt = this.#options.clock.now();
     const { ws } = this.#options;
-    // While it closes, the turn may still take the upstream websocket along: that is done when it has closed.
+    // Until the connection has closed, a detached turn may still take over its upstream websocket.
     if (ws.readyState === ws.CLOSED) this.#closeUpstream();
     else if (this.#ending) this.close(this.#ending.code, this.#ending.reason);
   }
 
-  /** Unless a turn takes it along that goes on without the connection. */
+  /** Closes it, unless a turn that continues without the connection takes it over. */
   #closeUpstream(): void {
     queueMicrotask(() => this.#frames.isRunning || this.#upstreamSocket.close());
   }

@@ -19,7 +19,7 @@ export class FrameClient implements TurnClient {
   readonly upstreamSocket: SocketSlot;
   protected readonly output: TurnOutput;
   readonly #turn: LiveTurn;
-  /** Released when it was read: a turn takes longer than its dispatch. */
+  /** Released once it was read, because the turn lasts longer. */
   #frame: Frame | undefined;
   /** Of a public frame. */
   readonly #lane: string | undefined;
@@ -106,7 +106,7 @@ export class FrameClient implements TurnClient {
     return () => this.#left.delete(left);
   }
 
-  /** The turn has left its row: nothing of it stays with a connection that goes on for hours. */
+  /** The turn's row is written: the connection, which may last for hours, keeps nothing of the turn. */
   ended(): void {
     this.disconnect();
   }

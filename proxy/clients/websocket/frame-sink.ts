@@ -52,7 +52,7 @@ export class FrameSink implements Sink {
     this.#output.onDrain(resume);
   }
 
-  /** The head may have been held for hold_ms without a frame in it, and nothing came behind it. @throws Refusal */
+  /** The head may have been held for hold_ms without a frame in it, and nothing followed it. @throws Refusal */
   conclude({ kind }: Outcome, refusal: () => Refusal): void {
     if (kind === 'cut' && !this.shown) throw refusal();
   }

@@ -11,7 +11,10 @@ export function laneOf({ stream_id: lane }: JsonObject): string | undefined {
   return typeof lane === 'string' && lane.length <= LONGEST_LANE ? lane : undefined;
 }
 
-/** What goes to an account: each connection has one turn at a time, and over HTTP the member has no meaning. @throws Refusal */
+/**
+ * The frame without its lane, for an account: each connection to it has one turn at a time, and over HTTP the member has no meaning.
+ * @throws Refusal
+ */
 export function withoutLane(body: Body): Body {
   const { stream_id: lane, ...rest } = body;
   if (lane !== undefined && lane !== null && laneOf(body) === undefined) {

@@ -1,4 +1,4 @@
-// A reply as frames of the compatible surface: JSON objects alone, numbered without gaps (F1.10, Q15).
+// A reply as frames of the compatible surface: only JSON objects, numbered without gaps (F1.10, Q15).
 import type { JsonObject } from '../../turn/json.ts';
 import type { Event } from '../../turn/turn.ts';
 import { FrameSink } from './frame-sink.ts';

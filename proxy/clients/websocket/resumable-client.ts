@@ -33,10 +33,10 @@ export class ResumableClient extends FrameClient implements Resumable {
   readonly #setOver: () => void;
   #isOver = false;
   #isDisowned = false;
-  /** Taken along while there is no connection. */
+  /** The upstream websocket, while there is no connection. */
   #socket: SocketSlot | undefined;
   #cancelWindow: () => void = () => undefined;
-  /** Resolves when the connection that came back for the turn has to wait for it no more. */
+  /** Resolves when the connection that came back for the turn need no longer wait for it. */
   #served: () => void = () => undefined;
 
   constructor(turn: LiveTurn, frame: Frame, connection: WebsocketConnection, options: ResumableOptions) {
@@ -67,7 +67,7 @@ export class ResumableClient extends FrameClient implements Resumable {
     return this.isDetached ? this.#log.bytes : 0;
   }
 
-  /** The turn goes on over this connection. Resolves when the turn, or the connection, has ended. */
+  /** The turn continues over this connection. Resolves when the turn, or the connection, has ended. */
   async attach(connection: WebsocketConnection, items: number): Promise<void> {
     this.#cancelWindow();
     this.#options.counters.add('turns_resumed');
@@ -86,7 +86,7 @@ export class ResumableClient extends FrameClient implements Resumable {
     else await promise;
   }
 
-  /** The turn has left its row. It is kept for a client that has not seen its end. */
+  /** The turn's row is written. The turn is kept for a client that has not seen its end. */
   override ended(): void {
     this.#isOver = true;
     this.#setOver();
@@ -133,7 +133,7 @@ export class ResumableClient extends FrameClient implements Resumable {
 
   #finish(): void {
     this.#served();
-    // A refusal must not meet the client again when it sends the turn in another way.
+    // A refused turn is not kept: a client that sends it differently must not get the same refusal again.
     if (!this.output.isComplete || !this.#isResumable) this.#forget();
     else this.#startWindow();
   }
@@ -147,14 +147,14 @@ export class ResumableClient extends FrameClient implements Resumable {
     });
   }
 
-  /** With its client the turn goes on, and cannot be resumed; without, it is of no use any more. */
+  /** With a connected client the turn continues, and cannot be resumed; without one it is ended. */
   #overflow(): void {
     if (!this.isDetached) {
       this.#forget();
       return;
     }
     this.#options.counters.add('detached_turns_too_large');
-    // Not in the middle of the event that was too much.
+    // Not in the middle of the event that exceeded the limit.
     queueMicrotask(() => this.cancel());
   }
 

@@ -10,7 +10,7 @@ export class TurnOutput {
   #frames: (string | Buffer)[] = [];
   #shown = false;
   #outcome: OutcomeKind | undefined;
-  /** Lets a reply go on that waits for a slow client. */
+  /** Continues a reply that waits for a slow client. */
   #resume: (() => void) | undefined;
 
   /** @param log of a turn that can be resumed */
@@ -35,7 +35,7 @@ export class TurnOutput {
     this.#shown = true;
   }
 
-  /** False: the client is slow, and `onDrain` says when to go on. */
+  /** False: the client is slow, and `onDrain` reports when to continue. */
   flush(): boolean {
     const frames = this.#frames;
     if (!this.#connection || frames.length === 0) return true;
@@ -58,20 +58,20 @@ export class TurnOutput {
     this.#outcome = outcome;
   }
 
-  /** Ends the connection, so that no client takes the reply for complete (Q17). */
+  /** Ends the connection, so that no client mistakes the reply for complete (Q17). */
   breakOff(): void {
     this.#outcome = 'cut';
     this.#connection?.close(CLOSE.internalError, 'the reply broke off');
   }
 
-  /** The client is gone, and the reply goes on. */
+  /** The client is gone, and the reply continues. */
   detach(): void {
     this.#connection = undefined;
     this.#frames = [];
     this.#drained();
   }
 
-  /** The client is back: it gets the turn from its beginning, without the items that it has, and then what comes. */
+  /** The client is back: it gets the turn from its beginning, without the items that it has, and then all further frames. */
   attach(connection: WebsocketConnection, items: number): void {
     this.#connection = connection;
     connection.send(this.#log?.framesAfter(items) ?? []);

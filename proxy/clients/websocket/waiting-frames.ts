@@ -33,7 +33,7 @@ export class WaitingFrames {
       counters.add('bodies_guard_refused');
       return new Refusal('server_is_overloaded');
     }
-    // A copy: a frame may be a small part of a chunk, and would keep all of it.
+    // A copy: a frame may be a small part of a chunk, and a view would keep the whole chunk in memory.
     this.#frames.push(Buffer.from(data));
     this.#bytes += data.length;
     return undefined;

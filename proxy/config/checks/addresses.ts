@@ -71,5 +71,5 @@ function* listeners(data: unknown): Generator<Problem> {
 export const meet = (one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean =>
   one.port !== undefined && one.port !== 0 && one.port === other.port && overlap(text(one.host), text(other.host));
 
-/** Whether two listeners of one port would meet. */
+/** Whether two listeners with one port would conflict. */
 const overlap = (a = '', b = ''): boolean => a === b || [a, b].some((host) => host === '0.0.0.0' || host === '::');

@@ -26,7 +26,7 @@ const LITE_MARKER = 'x-internal-agent-responses-lite';
 
 export function checkHeaders(data: unknown): readonly Problem[] {
   const { lite_marker } = mapping(mapping(data).wire);
-  // A turn's serving mode alone decides whether it has the marker.
+  // Only a turn's serving mode decides whether it has the marker.
   const marker = (typeof lite_marker === 'string' ? lite_marker : LITE_MARKER).toLowerCase();
   const own = new Set([...FRAMING, marker]);
   return rowsOf(data, 'accounts').flatMap((account) => [...problemsOf(account, own)]);

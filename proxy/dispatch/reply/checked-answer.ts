@@ -9,7 +9,7 @@ import type { Head } from '../../turn/turn.ts';
 import type { Client } from '../client.ts';
 import type { CloseReply, ReplyContext } from './reply-context.ts';
 
-/** Where the answer comes from, and where it goes. */
+/** The account of the answer, and its client. */
 export interface CheckedReply {
   readonly head: Head;
   readonly client: Client;
@@ -22,13 +22,13 @@ export const isChecked = (turn: LiveTurn): boolean => dispatchedKind(turn.route.
 /** `"error": null` is no error (Q15). */
 export const isFailure = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
 
-/** The failure that the answer is, in place of what was asked for; undefined for an answer. */
+/** The failure that a reply contains; undefined for an answer. */
 export const failureIn = (json: JsonObject | undefined, turn: LiveTurn): Failure | undefined =>
   json && isFailure(json) ? inBandFailure(json, turn.now()) : undefined;
 
 /**
- * Settles the attempt. An answer that a rule refuses, or that is none, is no failure of the account (Q5).
- * @param json undefined for what is no JSON object, and for a stream without its end
+ * Settles the attempt. An invalid answer, or one that a rule refuses, does not count as a failure of the account (Q5).
+ * @param json undefined for a reply that is not a JSON object, and for a stream without its end
  * @param text the answer as it came; undefined where it was collected from events
  */
 export function settleChecked(json: JsonObject | undefined, text: string | undefined, { head, client, context }: CheckedReply): void {
@@ -67,7 +67,7 @@ function closeWith(
     const body = text ?? replyText(answer);
     return () => client.answer(status, { ...headers, 'content-type': 'application/json' }, body);
   }
-  // What cannot be written is refused before any of it is.
+  // An answer that cannot be written is refused before any of it is written.
   replyText(events.map(({ data }) => data));
   return (closing) => {
     const sink = client.sink();

@@ -76,7 +76,7 @@ export class CollectedReply implements EventReader {
     const { counters } = this.#reply.context;
     if (failure === 'idle') counters.add('upstream_idle_timeouts');
     if (failure === 'too_large') counters.add('upstream_events_too_large');
-    // After its terminal event nothing of a reply is missing.
+    // A reply with its terminal event is complete.
     if (this.#end !== undefined) this.#judge();
     else this.#fail(failure);
   }

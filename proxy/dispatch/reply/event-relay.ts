@@ -11,7 +11,7 @@ import type { ReplyContext } from './reply-context.ts';
 export interface FailureForms {
   /** The event as the client may see it, where that has been made already. */
   readonly shown?: JsonObject | undefined;
-  /** The event that the client gets in its place; rules read the account's event all the same. */
+  /** The event that the client gets in its place; rules still read the account's event. */
   readonly replacement?: Event | undefined;
 }
 
@@ -55,7 +55,7 @@ export class EventRelay {
       return;
     }
     const visible = end === 'failed' ? (shown ?? this.failureEvent(data)) : data;
-    // A failure that says nothing of its response becomes an error, which has a status on a websocket (Q2).
+    // A failure event without a response becomes an error, which has a status on a websocket (Q2).
     const given: Event = { type: visible.type === 'error' ? 'error' : event.type, data: visible, size: event.length };
     const mapped = turn.rules.event(given);
     if (replacement) sink.event(replacement);

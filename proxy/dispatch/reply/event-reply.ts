@@ -49,7 +49,7 @@ export class EventReply implements EventReader {
     if (!sink.collects) this.#cancelTimer = turn.after(turn.timeouts.hold_ms, () => this.#holdExpired());
   }
 
-  /** Whether anything reached the client that cannot be taken back. */
+  /** Whether anything irrevocable was sent to the client. */
   get shown(): boolean {
     return this.#sink.shown;
   }
@@ -79,7 +79,7 @@ export class EventReply implements EventReader {
     this.#broke(failure, turn.surface.brokenReply);
   }
 
-  /** The client left. @returns whether it has the terminal event: many read no further, and the reply ends like any other */
+  /** The client left. @returns whether it has the terminal event: many clients stop reading there, and the reply ends like any other */
   left(): boolean {
     if (this.#state !== 'relaying' || this.#end === undefined || this.#sink.collects || !this.#flow.isWritten) return false;
     this.#context.sending().abort();
@@ -160,7 +160,7 @@ export class EventReply implements EventReader {
     });
   }
 
-  /** The one handover: from here on nothing is tried again, and events go to the sink. */
+  /** The commit: from here on nothing is tried again, and events go to the sink. */
   #commit(): void {
     this.#cancelTimer();
     const first = this.#context.turn.rules.head(this.#head);

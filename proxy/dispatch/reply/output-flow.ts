@@ -25,12 +25,12 @@ export class OutputFlow {
     return this.#paused;
   }
 
-  /** Whether all that the sink was given has been written. */
+  /** Whether the sink has written everything that it was given. */
   get isWritten(): boolean {
     return !this.#scheduled && !this.#paused && !this.#withheld;
   }
 
-  /** Accounts send each event as a chunk of its own, and many arrive in one read of the socket: they leave in one write. */
+  /** Flushes once for all events of one read of the socket: accounts send each event as a chunk of its own, and many arrive together. */
   flushSoon(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -40,7 +40,7 @@ export class OutputFlow {
     });
   }
 
-  /** From now on nothing is written until then. */
+  /** Writes nothing until this promise has resolved. */
   withhold(until: Promise<void>): void {
     this.#withheld = true;
     void until.then(() => {

@@ -86,7 +86,7 @@ export class PipedReply implements StreamReader {
     return promise.then((begins) => {
       cancel();
       reply.off('readable', begun).off('error', broken).off('close', broken);
-      // A part of the body may have come just before.
+      // A part of the body may have arrived just before the failure.
       return begins && !reply.errored;
     });
   }

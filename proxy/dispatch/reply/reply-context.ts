@@ -22,14 +22,14 @@ export interface ReplyContext {
   readonly counters: Counters;
   readonly observers: AttemptObservers;
   readonly known: Confidential;
-  /** Counts the output that the client is shown, for the estimate of a turn that breaks off (Q18). */
+  /** Counts the output that is sent to the client, for the estimate of a turn that breaks off (Q18). */
   readonly countOutput: (event: ReplyEvent) => void;
   readonly sending: () => Sending;
   /** Whether the client does not get this failure as its answer. */
   readonly keepsBack: (failure: Failure) => boolean;
   /** The reply is the turn's answer: no other attempt follows. @param head of a reply of events */
   readonly committed: (head?: HeldEvents) => void;
-  /** What the answer needs before the client gets it; undefined where it needs nothing. @throws Refusal */
+  /** Runs the follow-up before the client gets the answer; undefined where there is none. @throws Refusal */
   readonly followUp: ((answer: JsonObject) => Promise<JsonObject>) | undefined;
   /** Stops the upload of a request that was answered before it was read. */
   endUpload(): void;
@@ -40,7 +40,7 @@ export interface ReplyContext {
 export type CloseReply = (closing: readonly (Event | Refusal)[]) => void;
 
 export type Verdict =
-  /** The client gets its reply. `failure`: the account failed nevertheless, and the client got that or a reply that broke off. */
+  /** The client gets its reply. `failure`: the account failed after commit, and the client got that failure or a reply that broke off. */
   | { readonly kind: 'done'; readonly ending: Ending; readonly close: CloseReply; readonly failure?: Failure | undefined }
   /** Nothing was shown. */
   | { readonly kind: 'failed'; readonly failure: Failure }

@@ -5,7 +5,7 @@ import type { HeldEvents, ReplyObserver, ReplySource } from '../../turn/reply-ob
 import type { WireWords } from '../../turn/settings.ts';
 import type { Headers } from '../../turn/turn.ts';
 
-/** The observers of one attempt. An observer that throws takes nothing from the client. */
+/** The observers of one attempt. An observer that throws does not affect the client's reply. */
 export class AttemptObservers {
   readonly #observers: readonly ReplyObserver[];
   readonly #types: ReadonlySet<string>;

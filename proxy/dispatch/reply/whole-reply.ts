@@ -75,12 +75,12 @@ export class WholeReply implements ByteReader {
     return isAny ? status < 200 || status > 299 : status !== 200;
   }
 
-  /** Of an answer: which status of success it had is the provider's own matter on the compatible surface. */
+  /** Of an answer: on the compatible surface it does not depend on the provider's status of success. */
   get #answerHead(): Head {
     return this.#context.turn.surface.relaysWholeAnswers ? this.#head : { ...this.#head, status: 200 };
   }
 
-  /** Whether there is room for a part of the body that has come, and for the copies of what came so far. */
+  /** Whether there is room for a new part of the body, and for the copies of all parts so far. */
   #holds(bytes: number): boolean {
     if (this.#refused) return this.#bytes <= MAX_ERROR_BYTES;
     const { held } = this.#context.turn;
@@ -150,7 +150,7 @@ export class WholeReply implements ByteReader {
     }
   }
 
-  /** Whether it is a transcript in a text format, say. */
+  /** Whether the answer is text, such as a transcript in a text format. */
   get #isText(): boolean {
     const { kind } = this.#context.turn;
     return kind?.served === 'dispatch' && kind.textAnswers && TEXT.test(typeOf(this.#upstreamHeaders));
@@ -174,13 +174,13 @@ export class WholeReply implements ByteReader {
     const options = { wire: turn.wire, hideQuota: turn.pool.hide_account_quota };
     const answer = turn.answerOf(failure ? turn.surface.failureEvent(json, failure, known, options) : json);
     const { status, headers } = this.#head;
-    // Text leaves in one piece with its head; bytes do not.
+    // Node writes text in one piece with the head, and bytes separately.
     const out = answer === json ? text : replyText(answer);
     return () => this.#client.answer(status, headers, out);
   }
 }
 
-/** A page of HTML is no answer of a provider, and a stream of events was not asked for. */
+/** An HTML page is not an answer of a provider, and a stream of events was not requested. */
 const TEXT = /^text\/(?!html|event-stream)/;
 
 const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').trimStart().toLowerCase();
