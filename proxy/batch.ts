@@ -1,5 +1,5 @@
-// Turns that arrive together take their steps together: what was read is handled after all reads, and what they write is written after all
-// other steps. Each step then runs for many turns in a row, while the processor's caches hold its code.
+// Batches the steps of turns that arrive together: all reads are done first, then everything read is handled, then everything is written.
+// Each step then runs for many turns in a row, while the processor's caches hold its code.
 
 /** Larger batches gain little. */
 const MOST_WAITING = 128;
@@ -8,7 +8,7 @@ const MOST_BYTES = 65_536;
 
 /**
  * Node delivers what it reads connection by connection, and runs all that follows from one read before the next. Under load that
- * replaces the content of the caches again and again: without batches a turn takes half as much processor time again.
+ * replaces the content of the caches again and again: without batches a turn takes half as much processor time more.
  */
 export class Batch {
   readonly #schedule: (run: () => void) => void;

@@ -1,4 +1,4 @@
-// The time that every room lives by: injected, so that tests move it by hand.
+// The clock of every room: injected, so that tests advance it by hand.
 
 export interface Clock {
   /** Unix milliseconds. */
@@ -29,7 +29,7 @@ function afterParts(ms: number, run: () => void): () => void {
 
 export const LATE = Symbol('late');
 
-/** The result of `work`, or LATE when `ms` milliseconds pass first; the work itself goes on. */
+/** The result of `work`, or LATE when `ms` milliseconds pass first; the work itself continues. */
 export function withDeadline<Result>(work: Promise<Result>, clock: Pick<Clock, 'after'>, ms: number): Promise<Result | typeof LATE> {
   const { promise: deadline, resolve } = Promise.withResolvers<typeof LATE>();
   const cancel = clock.after(ms, () => resolve(LATE));

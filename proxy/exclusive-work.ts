@@ -1,17 +1,17 @@
-// Work that one node at a time does: it holds a lease meanwhile, and the other nodes wait for its result (Q34).
+// Work that only one node at a time does: that node holds a lease, and the other nodes wait for its result (Q34).
 import type { Lease, LeaseVerbs } from '../store/store.ts';
 import { type Clock, LATE, withDeadline } from './clock.ts';
 
 /** After this time the work of a node that died is taken over. A running node renews its leases three times as often. */
 const LEASE_MS = 10_000;
-/** A lease that cannot be asked for in this time is not known. */
+/** Without an answer of the store within this time, the state of a lease is unknown. */
 const ASK_MS = 2_000;
-/** Asks again where the news of another node's result does not arrive: the lease may have expired, or the change feed may be down. */
+/** The interval at which a waiting node asks again: the other node's lease may have expired, or the change feed may be down. */
 const ASK_AGAIN_MS = 1_000;
 
 /** A lease of this process, renewed until it is released. */
 export interface HeldLease {
-  /** What guarded writes compare. */
+  /** The token that guarded writes compare. */
   readonly lease: Lease;
   /** Whether it expired, as after a pause of the process: another node may have it, and the work decides nothing more. */
   readonly isLost: boolean;
@@ -19,13 +19,13 @@ export interface HeldLease {
 }
 
 export interface ExclusiveTask<Result> {
-  /** Names the lease, and the news that ends a wait for it: `catalog/north`. */
+  /** Names the lease, and the changes that end a wait for it: `catalog/north`. */
   readonly name: string;
   /** Longest wait for another node. */
   readonly waitMs: number;
-  /** The result of another node, where the store has it. Asked after news, and again before the work. */
+  /** The result of another node, where the store has it. Called after a change, and again before the work. */
   readonly found: () => Promise<Result | undefined>;
-  /** @param lease guards its writes; undefined where the store does not answer, and no other node can be asked either */
+  /** @param lease guards its writes; undefined where the store does not answer, so that no other node can have the lease either */
   readonly work: (lease: HeldLease | undefined) => Promise<Result>;
 }
 

@@ -1,5 +1,5 @@
-// Bytes that come in chunks and are wanted as one: small chunks are joined on the way, so that a peer that sends single bytes takes no more
-// memory than its bytes.
+// Gathers chunks into one buffer. Small chunks are joined on arrival, so that a peer that sends single bytes uses little more memory than
+// its bytes.
 
 /** A chunk below this is small: the object around it, of some 200 bytes, counts. */
 const SMALL_BYTES = 1_024;

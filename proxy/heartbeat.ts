@@ -1,4 +1,4 @@
-// Pings open websockets on both sides, and ends those whose peer gives no sign of life any more: a dead peer closes nothing.
+// Pings open websockets on both sides, and ends those whose peer does not respond any more: a dead peer sends no close.
 import type { WebSocket } from 'ws';
 import type { Clock } from './clock.ts';
 import { connectionUnder, unsentBytes } from './node-internals.ts';
@@ -62,8 +62,8 @@ export class Heartbeat {
 }
 
 /**
- * Whether bytes came, or some of those that waited were taken. A large frame takes a slow peer minutes: its pong waits behind the frame that it
- * sends, and the ping behind the frames that it takes.
+ * Whether bytes arrived, or some of the waiting bytes were sent. A slow peer needs minutes for a large frame: its pong waits behind the
+ * frame that it sends, and the ping waits behind the frames that it reads.
  */
 function hasMoved(socket: WebSocket, watched: Watched): boolean {
   const connection = connectionUnder(socket);
@@ -71,7 +71,7 @@ function hasMoved(socket: WebSocket, watched: Watched): boolean {
   const { bytesRead: read } = connection;
   const written = connection.bytesWritten - connection.writableLength;
   const unsent = unsentBytes(connection);
-  // What the system takes at once says nothing of the peer.
+  // A write that the system accepts at once gives no evidence of the peer.
   const taken = watched.unsent > 0 && (unsent !== watched.unsent || written !== watched.written);
   const moved = taken || read !== watched.read;
   Object.assign(watched, { read, written, unsent });

@@ -1,4 +1,4 @@
-// Writes the log to a stream whose reader may stall: what waits for it is bounded, and what is lost is counted.
+// Writes the log to a stream whose reader may stall: the waiting lines are bounded, and lost lines are counted.
 
 /** The part of a writable stream that is needed. */
 export interface LogStream {
@@ -10,7 +10,7 @@ export interface LogStream {
 /** Some 80,000 lines. */
 const MOST_WAITING_BYTES = 16_777_216;
 
-/** @returns writes one line, or loses it; the first line after a loss says how many were lost */
+/** @returns the function that writes one line, or loses it; the first line after a loss states how many were lost */
 export function logOutput(stream: LogStream): (line: string) => void {
   let lost = 0;
   return (line) => {

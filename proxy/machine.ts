@@ -4,13 +4,13 @@ import { totalmem } from 'node:os';
 
 export interface Machine {
   readonly memory_bytes: number;
-  /** Open files and sockets at the same time; null where the system does not say. */
+  /** Open files and sockets at the same time; null where the system does not state a limit. */
   readonly open_files: number | null;
 }
 
 export const machine = (): Machine => ({ memory_bytes: usableMemory(), open_files: openFiles() });
 
-/** In bytes. Without a limit of its container the process may use what the machine has. */
+/** In bytes. Without a limit of its container the process may use all memory of the machine. */
 export function usableMemory(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

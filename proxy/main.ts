@@ -1,6 +1,6 @@
 // The `poolgate` command, started by scripts/poolgate.mjs.
 
-// Before the program is loaded: without a handler, a reload that comes early ends a gateway that is about to read its file anyway.
+// Installed before the program is loaded: without a handler, an early SIGHUP would end a gateway that is about to read its file anyway.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined);
 
 const [{ run }, { every, terminalOf }] = await Promise.all([import('./cli/program.ts'), import('./cli/terminal.ts')]);

@@ -1,4 +1,4 @@
-// The id of a request, in its row and on its answer: sorts by time, in the order of arrival, and says nothing else.
+// The id of a request, in its row and on its answer: sorts by time, in the order of arrival, and contains nothing else.
 import { randomFillSync } from 'node:crypto';
 
 let lastNow = 0;

@@ -1,8 +1,8 @@
-// What turns came to, as plain numbers by family, account, model and key: a turn increments cells, a scrape reads them.
+// The results of turns as plain numbers by family, account, model and key: a turn increments cells, a scrape reads them.
 import type { AttemptRow, RequestRow } from '../store/rows.ts';
 import { Durations } from './durations.ts';
 
-/** The label of what has no name that may be shown: no text of a client becomes a label (S4). */
+/** The label for names that must not be shown: no text of a client becomes a label (S4). */
 export const OTHER = 'other';
 
 /** Of models, codes, accounts and keys each. Past them a further name counts as `other`: cells never fill the memory. */
@@ -26,7 +26,7 @@ export interface AccountCells {
   readonly attempts: Map<string, number>;
 }
 
-/** What the row of a turn does not have. */
+/** The data of a turn that its row does not have. */
 export interface TurnFacts {
   /** Whether its Pool has the model: only then its name is a label. */
   readonly modelKnown: boolean;

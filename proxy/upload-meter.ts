@@ -1,4 +1,4 @@
-// How much of the uploads that stream through is held at once: at most 1 MiB each, however long they are.
+// Measures how many bytes of uploads that stream through are held at once: at most 1 MiB each, however long they are.
 
 export interface HeldUpload {
   readonly heldBytes: number;

@@ -1,4 +1,4 @@
-// `doctor`: what an operator would check by hand, each with its result. Nothing is changed, and no account gets a credential.
+// `doctor`: runs the checks that an operator would make by hand. It changes nothing, and sends no credential to an account.
 import type { Inspection } from '../config/load.ts';
 import { machine } from '../machine.ts';
 import { configurationDiagnoses } from './configuration-check.ts';

@@ -1,4 +1,4 @@
-// The modes of the files that hold secrets or say where they go: who may read them, and who may write them.
+// The modes of the files that hold secrets or decide where secrets are sent: who may read them, and who may write them.
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';

@@ -41,7 +41,7 @@ export async function reach(origin: string, deadlineMs: number): Promise<Reached
 }
 
 /**
- * Asks for the head of `/`, without a credential. A certificate that the gateway would refuse is accepted, because nothing secret is sent
+ * Requests the head of `/`, without a credential. A certificate that the gateway would refuse is accepted, because nothing secret is sent
  * and its dates are wanted.
  */
 function ask(origin: string, deadlineMs: number): Promise<Reached> {

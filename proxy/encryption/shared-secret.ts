@@ -3,7 +3,7 @@ import { type Store, StoreError } from '../../store/store.ts';
 import { StoreKey } from './store-key.ts';
 
 /**
- * Compares the secret with that of the nodes that started earlier, by a digest of a fixed text under it. The first node leaves its own.
+ * Compares the secret with that of the nodes that started earlier, by a digest of a fixed text under it. The first node stores its own.
  * @throws StoreError `other_secret`
  */
 export async function agreeOnSecret(

@@ -30,7 +30,7 @@ export interface ExplainedTurn {
   readonly choice: ExplainedChoice | null;
 }
 
-/** What explanations are made from, beside the configuration. */
+/** The inputs of an explanation, beside the configuration. */
 export interface Sources {
   readonly rules: readonly Rule[];
   /** Undefined without the running gateway. */

@@ -1,4 +1,4 @@
-// What an account says of a file: read from the answers to its creation and its finalisation; provider text until it is read here.
+// Reads an account's answers to the creation and the finalisation of a file. Until then they are unchecked provider text.
 import { asString, type Json, type JsonObject } from '../turn/json.ts';
 
 /** A path segment, so that the id needs no escapes in a path, and names nothing else there. */
@@ -13,7 +13,7 @@ export function fileIdOf({ file_id }: JsonObject): string | undefined {
 /** `retry`: the account is not done with the file yet. */
 export type Finalised = 'success' | 'retry' | 'error';
 
-/** Undefined where the answer does not say. */
+/** Undefined where the answer does not state it. */
 export function finalisedOf({ status }: JsonObject): Finalised | undefined {
   return status === 'success' || status === 'retry' || status === 'error' ? status : undefined;
 }

@@ -1,4 +1,4 @@
-// What follows an account's answer to a file request: the row that says who has the file, the upload of its bytes, its finalisation.
+// The follow-ups of file requests: the row with the file's account, the upload of its bytes, its finalisation.
 import type { FileRow } from '../../store/store.ts';
 import type { FollowedAnswer, FollowUp, FollowUps } from '../dispatch/follow-up.ts';
 import { asString, type JsonObject } from '../turn/json.ts';
@@ -44,7 +44,9 @@ async function finished(followed: FollowedAnswer, { files, finalisation }: FileF
   return last;
 }
 
-/** `POST /v1/files`: the bytes go to the address that the account named; the client gets the file object (D7). The address is kept nowhere. */
+/**
+ * `POST /v1/files`: the bytes go to the address that the account named; the client gets the file object (D7). The address is not stored.
+ */
 async function uploaded(followed: FollowedAnswer, { files, finalisation }: FileFollowUpOptions): ReturnType<FollowUp> {
   const { turn, signal } = followed;
   const row = newRow(followed);

@@ -1,4 +1,4 @@
-// Finalises a file at its account: asks again while the account is not done with it (Q21).
+// Finalises a file at its account: repeats the request until the account has processed it (Q21).
 import { isObject, type JsonObject } from '../turn/json.ts';
 import type { CallAnswer, CallBounds } from '../upstream/call.ts';
 import type { Destination } from '../upstream/credentials/own-calls.ts';
@@ -31,7 +31,7 @@ export class Finalisation {
   }
 
   /**
-   * @param first what the account answered already
+   * @param first the answer that the account has given already
    * @throws Error where the account does not answer with a JSON object and a status of success, or the signal aborts
    */
   async finalise({ to, fileId, clock, signal }: Finalising, first?: JsonObject): Promise<JsonObject> {

@@ -16,7 +16,7 @@ export interface UploadBytes {
 export async function uploadBytes({ url, addresses }: UploadTarget, options: UploadBytes): Promise<number> {
   const { bytes, type, connectMs, ms, signal } = options;
   const [first] = addresses;
-  // A connection of its own: the host is another one for every provider, and is rarely met twice.
+  // A connection of its own: the host differs between providers, and is rarely used twice.
   const agent = new Agent({
     connect: {
       timeout: connectMs,
@@ -32,7 +32,7 @@ export async function uploadBytes({ url, addresses }: UploadTarget, options: Upl
     const { statusCode, body } = await request(url, {
       dispatcher: agent,
       method: 'PUT',
-      // The last header is what one popular storage asks of every upload; others ignore it.
+      // One popular storage service requires the last header for every upload; others ignore it.
       headers: { 'content-type': type, 'content-length': String(bytes.length), 'x-ms-blob-type': 'BlockBlob' },
       body: bytes,
       signal: AbortSignal.any([signal, AbortSignal.timeout(ms)]),

@@ -1,4 +1,4 @@
-// Where the bytes of a file may be sent: the provider names the address, so it is checked like any text from outside (Q21).
+// Checks where the bytes of a file may be sent: the provider names the address, so it is untrusted text (Q21).
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../loopback.ts';
@@ -36,7 +36,7 @@ const isInternal = (address: string): boolean => INTERNAL.check(address, isIP(ad
 /** An address that bytes may go to. */
 export interface UploadTarget {
   readonly url: URL;
-  /** The checked addresses of its host: the connection goes to one of them, whatever the name resolves to a moment later. */
+  /** The checked addresses of its host. The connection goes to one of them, even if the name resolves to another one a moment later. */
   readonly addresses: readonly Address[];
 }
 

@@ -16,7 +16,7 @@ export interface ReloadTarget {
   refresh(): Promise<void>;
 }
 
-/** Who made the gateway read its file. */
+/** What caused the gateway to read its file. */
 export type ReloadActor = 'file' | 'signal' | 'command';
 
 export class ConfigFollower {

@@ -1,8 +1,8 @@
-// What other processes on the store write reaches the memory of this one: the consumers of the change feed (Q34).
+// The consumers of the change feed: they update this process's memory with what other processes wrote to the store (Q34).
 import type { Change } from '../../store/store.ts';
 import type { Services } from './services.ts';
 
-/** Registers them. Those of an embedded store follow a gateway that runs on during a restart. */
+/** Registers them. An embedded store needs them too: during a restart the former gateway may still write. */
 export function followOtherProcesses(services: Services): void {
   const { capacity, catalog, changes, continuity, exclusive, store, usageRefresh } = services;
   // Credentials are applied before account states: a refused bearer that has been replaced does not disable its account.
@@ -41,7 +41,7 @@ async function followCredentials(services: Services, keys: readonly Change['key'
   }
 }
 
-/** A refusal that is older than the account's login was of the login before: two nodes wrote at the same time. */
+/** Ignores a refusal that is older than the account's login: it concerns the former login, because two nodes wrote at the same time. */
 function endFormerRefusal({ capacity, credentials }: Services, account: string): void {
   const loginAt = credentials.loginAt(account);
   if (loginAt === undefined) return;

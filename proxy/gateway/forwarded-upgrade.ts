@@ -7,7 +7,7 @@ import type { KeyConfig } from '../turn/settings.ts';
 import type { UpgradeRequest } from './client-upgrade.ts';
 import type { Generation } from './generation.ts';
 
-/** A forwarded frame was encoded again, beside its mode. Few numbers are longer then than the client wrote them. */
+/** A forwarded frame was encoded again, beside its mode. A few numbers may become longer than the client wrote them. */
 export const FORWARDED_SIZE = 2;
 
 /** The other node has checked the secret of the key: here the id of the key identifies it. */
@@ -20,7 +20,7 @@ export function forwardedRequest({ path, query, headers, key: id }: ForwardedCli
   return { path, query, headers: { ...headers, authorization: `Bearer ${id}` }, client: { keyOf } };
 }
 
-/** The frame of a message; what is none ends the connection, or is ignored. */
+/** The frame of a message; any other message ends the connection, or is ignored. */
 export function readForwarded(data: Buffer, connection: WebsocketConnection): Frame | undefined {
   const message = decodeMessage(data);
   if (message?.kind === 'frame') return message;

@@ -75,7 +75,9 @@ export class FrameTurns {
     this.#forwarding?.pass(turn, frame, connection);
   }
 
-  /** Whether a client of another node has business here. Else that node takes its session. @param turnId of its frame */
+  /**
+   * Whether this node has a turn for a client of another node. If not, the other node takes over its session. @param turnId of its frame
+   */
   takes(turn: LiveTurn, turnId: string): boolean {
     const session = this.#sessionOf(turn);
     if (session === undefined) return false;
@@ -89,7 +91,7 @@ export class FrameTurns {
     await this.#forwarding?.owners.stop();
   }
 
-  /** Runs the turn of a frame, or goes on with the turn that it is an exact retry of. Never rejects. */
+  /** Runs the turn of a frame, or continues the turn that it is an exact retry of. Never rejects. */
   async serve(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): Promise<void> {
     const { runner, running, counters } = this.#options;
     this.#last.get(connection)?.acknowledged();
@@ -127,7 +129,7 @@ export class FrameTurns {
     client.ended();
   }
 
-  /** What identifies the turn to a client that comes back for it; undefined where none can. */
+  /** The identity by which a client can come back for the turn; undefined where it cannot. */
   #identified(turn: LiveTurn, frame: Frame): Identified | undefined {
     if (frame instanceof Refusal || !turn.surface.agentProtocol) return undefined;
     const identity = identityOf(frame.json, this.#digest);

@@ -136,7 +136,7 @@ export class Gateway {
   async listen(): Promise<Addresses> {
     const { accounting, capacity, catalog, changes, clock, continuity, credentials, log, node, store, usage } = this.services;
     const { listen, admin, metrics, accounts } = this.loaded.config;
-    // First, because the other nodes learn the address with the node's name. Nothing is forwarded to a process without sessions.
+    // First, because the node publishes the address together with its name. No node forwards to a process without sessions.
     const address = await this.#hop?.listen((hop) => this.websockets.acceptForwarded(hop));
     await node?.membership.start(address ?? null);
     await changes.start();
@@ -160,7 +160,7 @@ export class Gateway {
   async reload(loaded: LoadedConfig): Promise<void> {
     const { capacity, catalog, clock, credentials, log, node, upstreams, usage } = this.services;
     const endFormer = await this.#rehearsals.reconfigure(loaded.config);
-    // It takes no turns any more, and its connections may have ended: it has nothing to configure.
+    // A gateway that stops takes no turns, and its connections may have ended: there is nothing to configure.
     if (this.#closing) return;
     void upstreams.configure(loaded.config, (account) => this.#rehearsals.urlOf(account)).then(endFormer);
     this.#generation = new Generation(loaded);
@@ -170,7 +170,7 @@ export class Gateway {
     void node?.membership.publish();
     const followed = credentials.configure(loaded);
     usage.configure(loaded.config.accounts);
-    // Last: a store that does not answer holds up nothing else, above all not a revoked key.
+    // Last: a store that does not answer must not delay anything else, above all not the end of a revoked key.
     await followed;
     await withDeadline(catalog.reload(loaded.config.accounts), clock, CATALOG_DEADLINE_MS);
   }

@@ -1,4 +1,4 @@
-// What serves turns: the answers of the gateway's own, dispatch to accounts, and the runner over both.
+// The handlers of turns: the gateway's own answers, dispatch to accounts, and the runner over both.
 import { setImmediate } from 'node:timers/promises';
 import { RULES } from '../../rules/index.ts';
 import { fileDeniedAnswers, fileListAnswers, fileReadAnswers } from '../answers/files.ts';
@@ -16,7 +16,7 @@ import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import type { Services } from './services.ts';
 import { TurnRunner } from './turn-runner.ts';
 
-/** What answers report of the process itself. */
+/** The state of the process that answers report. */
 export interface ProcessState {
   /** Unix milliseconds. */
   readonly startedAt: number;

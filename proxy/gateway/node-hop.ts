@@ -1,4 +1,5 @@
-// What this node has for the others: its internal listener, and the way to theirs. With a store of one node there is none of it (Q34).
+// The connections between nodes: this node's internal listener, and its connections to those of the others. A store of one node has none
+// of this (Q34).
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Store } from '../../store/store.ts';
@@ -41,7 +42,7 @@ export class NodeHop {
   private constructor({ store, key, clock, counters, heartbeat, log, loaded }: NodeHopOptions, secret: string) {
     const { node, limits, timeouts } = loaded().config;
     const owner = `${node.id}/${randomUUID()}`;
-    // The clocks of the machines may differ; each node knows how far its own is from the database's.
+    // The clocks of the machines may differ; each node measures how far its own is from the database's.
     const signature = new HopSignature(secret, () => clock.now() + (store.database()?.clock_difference_ms ?? 0));
     const maxFrameBytes = (): number => loaded().config.limits.upstream_event_bytes;
     this.#node = node;

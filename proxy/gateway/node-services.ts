@@ -1,4 +1,5 @@
-// What a process has because other nodes share its store: membership, slots of accounts, limits over all nodes (Q34). With SQLite none of it.
+// The services of a process that shares its store with other nodes: membership, slots of accounts, limits over all nodes (Q34). With SQLite
+// there are none.
 import manifest from '../../package.json' with { type: 'json' };
 import type { ChangeFeed } from '../../store/change-feed.ts';
 import type { Store } from '../../store/store.ts';
@@ -56,7 +57,7 @@ export class NodeServices {
     return this.#digest.digest;
   }
 
-  /** Whether `/readyz` may say so. */
+  /** Whether `/readyz` may report that the node is ready. */
   get isReady(): boolean {
     const { store, loaded } = this.#options;
     return this.membership.token !== undefined && (loaded().config.node.ready_without_store || store.database()?.reachable === true);
@@ -67,7 +68,7 @@ export class NodeServices {
     return new SharedLimits({ limits: store.limits, settlements: this.settlements, node: this.membership, ledger, clock, counters });
   }
 
-  /** What other nodes write concerns this one. */
+  /** Another node wrote something that concerns this one. */
   follow(changes: Pick<ChangeFeed, 'on'>): void {
     changes.on('nodes', async () => {
       await this.membership.readNodes();
@@ -76,7 +77,7 @@ export class NodeServices {
     changes.on('slots', (keys) => this.shares.changed(keys.map(([account]) => String(account))));
   }
 
-  /** Reads what `status` has of the other nodes; after a second without an answer it stays what it was. */
+  /** Reads the other nodes again for `status`; after a second without an answer the former state stays. */
   async refresh(): Promise<void> {
     await withDeadline(this.membership.readNodes(), this.#options.clock, READ_MS);
   }

@@ -83,7 +83,7 @@ export class PublicListener {
     });
   }
 
-  /** Takes what a new configuration says about open connections. */
+  /** Applies a new configuration to open connections. */
   configure(): void {
     const { limits, timeouts } = this.#options.generation().config;
     this.#server.headersTimeout = timeouts.client_header_ms;
@@ -98,7 +98,7 @@ export class PublicListener {
 
   /**
    * Refuses new turns, waits for the running ones to end, and cuts the rest after `ms`.
-   * @param others whether other nodes take new connections: then this one takes none from now on. Else each gets its 503.
+   * @param others whether other nodes take new connections: then this one accepts none from now on. If not, each new turn gets a 503.
    */
   async drain(ms: number, others: boolean): Promise<void> {
     this.#requests.drain();

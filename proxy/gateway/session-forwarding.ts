@@ -14,7 +14,7 @@ import { Refusal, refusalOf } from '../turn/refusal.ts';
 import type { Body, ModeDecision } from '../turn/turn.ts';
 import type { RunningTurns } from './running-turns.ts';
 
-/** What the nodes of a shared store need to find each other's turns. */
+/** The services that nodes of a shared store use to find each other's turns. */
 export interface NodeSessions {
   readonly owners: Omit<SessionOwnersOptions, 'turns'>;
   readonly connections: OwnerConnections;
@@ -109,7 +109,7 @@ function clientOf(turn: LiveTurn, { client_metadata }: Body): ForwardedClient {
 /** The checks of this node hold here too: its configuration may be newer than the owner's. */
 function messageOf(turn: LiveTurn, frame: Frame): ForwardedMessage {
   try {
-    // First: whether the connection's key can still be used is asked of every frame.
+    // First: every frame checks whether the connection's key can still be used.
     turn.rules.admit();
     if (frame instanceof Refusal) throw frame;
     const mode = modeOf(turn, frame.json);
@@ -120,7 +120,7 @@ function messageOf(turn: LiveTurn, frame: Frame): ForwardedMessage {
   }
 }
 
-/** Undefined for a model without one, and for one that this node has never heard of: the owner decides then. */
+/** Undefined for a model without one, and for a model that this node does not know: then the owner decides. */
 function modeOf(turn: LiveTurn, { model }: Body): ModeDecision | undefined {
   if (typeof model !== 'string' || turn.presenceOf(model) !== 'routable') return undefined;
   const view = turn.findModel(model);

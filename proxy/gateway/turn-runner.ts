@@ -24,7 +24,7 @@ export interface TurnRunnerOptions {
   readonly guard: OverloadGuard;
   readonly accounting: Accounting;
   readonly dispatch: Dispatch;
-  /** What answers the kinds that need no account. */
+  /** The handlers of the kinds that need no account. */
   readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
   readonly requests: Store['requests'];
   readonly metrics: TurnMetrics;
@@ -119,7 +119,7 @@ export class TurnRunner {
       write(last);
     } catch (thrown) {
       turn.fault(thrown);
-      // The client would wait for the rest.
+      // Without this the client would wait for the rest.
       client.breakOff();
     }
     turn.held.releaseAll();
@@ -145,7 +145,7 @@ export class TurnRunner {
 
 const isDispatched = (turn: LiveTurn): turn is DispatchRequest['turn'] => turn.kind?.served === 'dispatch';
 
-/** How the turn ends towards its client, and what is still to be written to it. */
+/** How the turn ends for its client, and what has still to be written. */
 function closing(
   turn: LiveTurn,
   client: TurnClient,

@@ -64,7 +64,7 @@ export class Websockets {
     return this.#open.size;
   }
 
-  /** Bytes that clients have not taken yet, and those that are kept for clients that may come back. */
+  /** Bytes that clients have not read yet, and bytes that are kept for clients that may come back. */
   get heldBytes(): number {
     let bytes = this.#turns.heldBytes;
     for (const connection of this.#open.keys()) bytes += connection.heldBytes;
@@ -132,7 +132,7 @@ export class Websockets {
     for (const connection of this.#open.keys()) connection.closeAfterTurn(CLOSE.goingAway, 'the gateway stops');
   }
 
-  /** Gives up what other nodes know of this one: it has no turns any more. */
+  /** Gives up the sessions of this node: it has no turns any more. */
   stop(): Promise<void> {
     return this.#turns.stop();
   }

@@ -11,7 +11,7 @@ import { Reservation } from './reservation.ts';
 import { inputTokens, outputCap } from './token-estimate.ts';
 import { type Amounts, costOf, type Totals, type Usage } from './usage-totals.ts';
 
-/** What accounting needs to know of a turn. */
+/** The part of a turn that accounting reads. */
 export interface AccountedTurn {
   readonly key: KeyConfig;
   readonly pool: PoolConfig;
@@ -48,7 +48,7 @@ export class Accounting {
   }
 
   /**
-   * Settles a turn that has ended: records its usage and gives its reservation back.
+   * Settles a turn that has ended: records its usage and releases its reservation.
    * @param reservation undefined for a turn that was refused before it reserved
    * @param attempts empty for a turn that was never sent to an account: it used nothing
    * @returns its cost in billionths of a US dollar
@@ -65,7 +65,7 @@ export class Accounting {
     }
     const { key, pool } = turn;
     const totals = totalsOf(usage, pool, reservation);
-    // A prewarm has no output, and predicts nothing of the next turn.
+    // A prewarm has no output, so it is not used for the forecast.
     if (usage.model !== null && totals.output_tokens > 0 && limitsOf(key.limits).needsEstimate) {
       this.#forecast.add(key.id, usage.model, totals.output_tokens);
     }

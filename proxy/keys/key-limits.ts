@@ -49,13 +49,13 @@ export interface LimitCounts {
   reserve(key: LimitedKey, estimate: () => Estimate): Reserved | Refusal | Promise<Reserved | Refusal>;
   states(key: LimitedKey): readonly LimitState[] | Promise<readonly LimitState[]>;
   /**
-   * Counts a running turn of a key without limits, for those that a reload gives it; returns what ends it. Absent where that would take a
-   * round trip.
+   * Counts a running turn of a key without limits, because a reload may add limits; returns the function that ends the count. Absent where
+   * that would need a round trip.
    */
   begin?(key: string): () => void;
 }
 
-/** The wait where a running turn must end first. */
+/** The wait that is stated where a running turn must end first. */
 const UNKNOWN_WAIT_MS = 1_000;
 const NANOS = 1e9;
 const NO_USAGE: Usage = { tokens: 0, costNanos: 0 };

@@ -41,7 +41,7 @@ export class Ledger {
     for (const { key_id, pool, day, ...totals } of rows) this.#add(key_id, pool, day, totals);
   }
 
-  /** Takes over what all nodes have settled, this one included: the stored rows with what of this one is not written yet. */
+  /** Takes over the settled usage of all nodes: the stored rows, with the usage of this node that is not written yet. */
   adopt(rows: readonly UsageRow[]): void {
     const first = this.#firstDay(KEPT_DAYS);
     for (const { key_id, pool, day, ...totals } of rows) {
@@ -54,7 +54,7 @@ export class Ledger {
     this.#store.add(this.count(key, pool, totals));
   }
 
-  /** Adds one turn in memory alone. @returns what its caller writes to the store */
+  /** Adds one turn in memory only. @returns the row that the caller writes to the store */
   count(key: string, pool: string, totals: Totals): UsageRow {
     const day = dayOf(this.#clock.now());
     this.#add(key, pool, day, totals);

@@ -27,7 +27,7 @@ export interface Limit extends LimitKind {
   readonly max: number;
 }
 
-/** The limits of one key, and what they need to know of its turns. */
+/** The limits of one key, and the data of its turns that they need. */
 export interface LimitSet {
   readonly limits: readonly Limit[];
   /** A limit of tokens or dollars needs an estimate of each turn. */

@@ -9,7 +9,7 @@ const BATCH = 256;
 const GATHER_MS = 10;
 /** First and longest pause after a failure. */
 const PAUSE_MS = { first: 50, longest: 2_000 } as const;
-/** How often what is too old to count is deleted, by a process that settles. */
+/** How often a process that settles deletes rows that are too old to count. */
 const TIDY_MS = 60_000;
 /** Where the store is known to answer again, the next try follows at once, and no others sooner than this. */
 const HURRY_MS = 50;
@@ -55,13 +55,13 @@ export class Settlements {
     return this.#rejected;
   }
 
-  /** Never dropped: the turns that were granted are settled, however long the store is gone. */
+  /** Settlements are never dropped: granted turns are settled, however long the store is unreachable. */
   add(settlement: Settlement): void {
     this.#waiting.push(settlement);
     this.#work ??= this.#write();
   }
 
-  /** Whether a settlement of the key waits, which may make room for a turn. In an outage, when many wait, of any key. */
+  /** Whether a settlement of the key waits, which may make room for a turn. During an outage, when many wait: of any key. */
   isWaiting(key: string): boolean {
     return this.#failing ? this.#waiting.length > 0 : this.#waiting.some((settlement) => settlement.key === key);
   }
@@ -76,7 +76,10 @@ export class Settlements {
     }
   }
 
-  /** The store answers: after an outage, turns that ended long ago must not stand in the way of new ones until a pause is over. */
+  /**
+   * The store answers: the next try follows at once. After an outage, turns that ended long ago must not block new ones until a pause is
+   * over.
+   */
   hurry(): void {
     const now = performance.now();
     if (!this.#failing || now - this.#hurriedAt < HURRY_MS) return;
@@ -178,7 +181,7 @@ export class Settlements {
     this.#waiting.splice(0, batch.length);
   }
 
-  /** A failure leaves what is too old for the next time. */
+  /** Deletes rows that are too old to count. After a failure they are left for the next time. */
   #tidy(): void {
     const now = this.#clock.now();
     if (now - this.#tidiedAt < TIDY_MS) return;
@@ -186,7 +189,7 @@ export class Settlements {
     this.#limits.tidy().catch(() => undefined);
   }
 
-  /** By the machine's clock: it is about the cost of work, not about time. */
+  /** By the machine's clock, because it limits the cost of work. */
   async #gather(ms: number): Promise<void> {
     if (ms <= 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();

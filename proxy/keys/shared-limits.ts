@@ -41,7 +41,7 @@ export interface SharedLimitsOptions {
 /** Settlements that wait before turns of keys with limits are refused: running turns still add theirs, and admission limits their number. */
 const MOST_SETTLEMENTS = 50_000;
 
-/** A reservation is tried again where the node had lost its lease, and where a settlement was on its way that may make room. */
+/** A reservation is tried again where the node had lost its lease, and where a settlement was being written that may make room. */
 const TRIES = 3;
 
 /** A refusal waits no longer for settlements that may make room. */
@@ -80,7 +80,7 @@ export class SharedLimits implements LimitCounts {
 
   async states(key: LimitedKey): Promise<readonly LimitState[]> {
     const { clock, ledger, limits } = this.#options;
-    // Without the store, what this node knows.
+    // Without the store, the use that this node has counted.
     const stored = await limits.use(key.id).catch(() => undefined);
     const now = clock.now();
     return statesOf(key, stored ? useOfStore(stored, now) : useOfLedger(key.id, ledger, now), now);
@@ -101,7 +101,7 @@ export class SharedLimits implements LimitCounts {
       else if (taken?.outcome === 'refused') {
         const at = clock.now();
         const refusal = refusalOf(set.limits, useOfStore(taken.use, at), amounts, at);
-        // A turn that ended here just now must not stand in the way of the next one of its client.
+        // A turn that has just ended here must not block the next one of its client.
         if (refusal && !(settling && i === 0)) return refusal;
         await withDeadline(settlements.written(), clock, SETTLING_MS);
       } else return undefined;

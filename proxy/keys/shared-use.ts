@@ -21,7 +21,7 @@ export function useOfStore({ running, minute, days }: StoredUse, now: number): K
   };
 }
 
-/** What this node knows while the store cannot be read: settled days. */
+/** The use that this node has while the store cannot be read: settled days. */
 export function useOfLedger(key: string, ledger: Ledger, now: number): KeyUse {
   const days = ledger.daysOf(key, WEEK_DAYS).map(({ day, totals }) => {
     const { requests, tokens, costNanos } = settledAmounts(totals);

@@ -1,4 +1,4 @@
-// Usage that other nodes have settled reaches the ledger: what changed is gathered for a moment, and read together (Q34).
+// Reads usage that other nodes have settled into the ledger: changes are gathered for a moment, and read together (Q34).
 import type { Store, UsageKey } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { Ledger } from './ledger.ts';

@@ -9,7 +9,7 @@ export class AccountCatalogs {
   #accounts: ReadonlyMap<string, AccountCatalog> = new Map();
   #version = 0;
 
-  /** Changes with every change of an account, entry, exposed name or visibility; not with a read of the same entries. */
+  /** Changes with every change of an account, entry, exposed name or visibility; not when a read returns the same entries. */
   get version(): number {
     return this.#version;
   }

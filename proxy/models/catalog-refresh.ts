@@ -27,7 +27,7 @@ export class CatalogRefresh {
   readonly #read: (account: AccountCatalog, refresh: CatalogRefresh) => Promise<void>;
   #cancelled = false;
 
-  /** @param read reads one account; what it reads of a refresh that was cancelled meanwhile is of no use */
+  /** @param read reads one account; its result is ignored where the refresh was cancelled meanwhile */
   constructor(accounts: readonly AccountCatalog[], read: (account: AccountCatalog, refresh: CatalogRefresh) => Promise<void>) {
     this.#read = read;
     const queue = accounts.values();

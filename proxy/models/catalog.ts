@@ -29,7 +29,7 @@ const REFRESH_INTERVAL_MS = 30 * 60_000;
 const DISCOVERY_INTERVAL_MS = 60_000;
 /** Failed reads are repeated after this time; it doubles with each failed repetition. */
 const RETRY_MS = 60_000;
-/** Entries that another node has read within this time need no read at the start, or none of the interval. */
+/** Entries that another node has read within this time are not read again at the start, or at the interval. */
 const START_AGE_MS = 60_000;
 const SCHEDULED_AGE_MS = REFRESH_INTERVAL_MS / 2;
 /** The longest wait for a refresh: of readiness, and of a turn for an unknown model. */
@@ -186,10 +186,10 @@ export class Catalog {
     if (ended === 'late' && !refresh.isCancelled) account.fail('timeout', undefined);
   }
 
-  /** @returns the row of a good read; where entries that did `changed` alone are wanted, undefined for others */
+  /** @returns the row of a good read; undefined with `wanted: 'changed'` where the entries are the same */
   async #readHere(account: AccountCatalog, refresh: CatalogRefresh, wanted: 'changed' | 'any'): Promise<CatalogRow | undefined> {
     const { clock, read, observe } = this.#options;
-    // The time before the read: what another node reads after a pause of this process is newer.
+    // The time before the read: a read of another node after a pause of this process is newer.
     const at = clock.now();
     const result = await readCatalog(account.id, read, clock);
     if (refresh.isCancelled) return undefined;

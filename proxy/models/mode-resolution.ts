@@ -26,7 +26,7 @@ export function resolveMode(configured: ServingMode, routable: readonly JsonObje
 }
 
 /**
- * The contract knows entries with and without a map of values per source. Here each source has its own entry without such a map, so
+ * The contract describes entries with and without a map of values per source. Here each source has its own entry without such a map, so
  * that its top-level value counts. Only `true` selects Lite; a map in its place is a malformed value (SM2).
  */
 const advertisesLite = (entry: JsonObject): boolean => entry.use_responses_lite === true;

@@ -20,7 +20,7 @@ export class CapacityShares {
   #suspended = false;
   #stopped = false;
   #askAgain: (() => void) | undefined;
-  /** Turns that could wait for more accounts than they ask for. */
+  /** Turns that wait for more accounts than they ask for. */
   #turns = 0;
 
   constructor(options: CapacitySharesOptions) {
@@ -37,7 +37,7 @@ export class CapacityShares {
     });
   }
 
-  /** Claims an even part of every account. */
+  /** Claims an even share of every account. */
   start(): Promise<void> {
     for (const account of this.#shares.keys()) this.#claims.replan(account, 'ask');
     return this.#claims.run();
@@ -119,7 +119,7 @@ export class CapacityShares {
     void this.#claims.run();
   }
 
-  /** Nodes came or went. */
+  /** Nodes joined or left. */
   nodesChanged(): void {
     const nodes = this.#livingNodes();
     for (const [account, share] of this.#shares) this.#claims.plan(account, share.dueAmong(nodes));
@@ -132,8 +132,8 @@ export class CapacityShares {
   }
 
   /**
-   * Where a turn begins to ask, 0 to 1: each turn somewhere else, and each node in another order. Nodes that begin with the same accounts
-   * are all short of these, while others are free.
+   * The account at which a turn begins to ask, as a fraction from 0 to 1: it differs between turns, and each node has another order. If all
+   * nodes began with the same accounts, they would all be short of these while others are free.
    */
   #nextPlace(): number {
     const start = Math.imul(this.#options.membership.token ?? 0, 0x85ebca6b);
@@ -151,7 +151,7 @@ export class CapacityShares {
     return Math.max(1, membership.nodes.filter(({ expires_at }) => expires_at > now).length);
   }
 
-  /** For what the change feed missed. */
+  /** Covers changes that the change feed missed. */
   async #renewed(): Promise<void> {
     this.check();
     this.nodesChanged();

@@ -1,4 +1,4 @@
-// The client whose websocket one node forwards to another: what the owner has to know of it to serve it as its own.
+// The client whose websocket one node forwards to another: the data that the owner needs to serve it as its own.
 import { isObject, type Json } from '../turn/json.ts';
 import type { Headers } from '../turn/turn.ts';
 

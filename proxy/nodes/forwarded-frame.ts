@@ -1,4 +1,4 @@
-// What travels from the node of a client to the owner of its session: frames with their captured serving mode, refusals, and the end.
+// The messages from a client's node to the owner of its session: frames with their captured serving mode, refusals, and the end.
 import { isObject, type JsonObject } from '../turn/json.ts';
 import { ERRORS, type ErrorCode, Refusal } from '../turn/refusal.ts';
 import type { Body, ModeDecision } from '../turn/turn.ts';

@@ -1,11 +1,11 @@
-// A client's websocket on its way through this node: its frames go to the owner of its session, and what the owner sends comes back.
+// Forwards a client's websocket through this node: its frames go to the owner of its session, and the owner's frames to the client.
 import type { WebSocket } from 'ws';
 import { encodeMessage, type ForwardedMessage } from './forwarded-frame.ts';
 
 /** The client's connection at this node. */
 export interface ForwardedConnection {
   readonly isOpen: boolean;
-  /** False where the client is slow; `onDrain` then says when to go on. */
+  /** False where the client is slow; `onDrain` then reports when to continue. */
   send(frames: readonly Buffer[]): boolean;
   onDrain(resume: () => void): void;
   onClosed(closed: () => void): () => void;
@@ -15,11 +15,11 @@ export interface ForwardedConnection {
   resume(): void;
 }
 
-/** Bytes for the owner that it has not taken: more stop the client, which goes on at the lower mark. */
+/** Bytes that the owner has not read yet: above the upper mark the client's connection is paused, until they fall to the lower one. */
 const FULL_BYTES = 1_048_576;
 const LOW_BYTES = 262_144;
 
-/** Close codes of RFC 6455 that no side sends: they say that there was none, or that the connection broke. */
+/** Close codes of RFC 6455 that are never sent: they report that there was no code, or that the connection broke. */
 const NO_STATUS = 1005;
 const ABNORMAL = 1006;
 const NORMAL = 1000;
@@ -53,7 +53,7 @@ export class Forwarding {
     if (!client.isOpen) clientLeft();
   }
 
-  /** Bytes that the owner has not taken. */
+  /** Bytes that the owner has not read yet. */
   get heldBytes(): number {
     return this.#owner.bufferedAmount;
   }
@@ -72,7 +72,7 @@ export class Forwarding {
     this.#client.resume();
   }
 
-  /** What one read of the connection brought goes on in one write. */
+  /** Frames of one read of the connection are forwarded in one write. */
   #fromOwner(data: Buffer): void {
     if (this.#frames.push(data) === 1) queueMicrotask(() => this.#flush());
   }
@@ -85,14 +85,14 @@ export class Forwarding {
     this.#client.onDrain(() => this.#owner.resume());
   }
 
-  /** The owner detaches the turn. What it still sends is not read by anybody, and must not keep the connection open. */
+  /** The owner detaches the turn. Its further frames have no reader, and must not keep the connection open. */
   #clientLeft(): void {
     this.#owner.removeAllListeners('message');
     this.#owner.resume();
     this.#owner.close(GOING_AWAY);
   }
 
-  /** Without a close frame the owner died: the client may come back for its turn. */
+  /** A connection that ends without a close frame means that the owner died: the client may come back for its turn. */
   #ownerLeft(code: number, reason: string): void {
     this.#flush();
     if (!this.#client.isOpen) return;

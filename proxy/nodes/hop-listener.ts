@@ -27,14 +27,14 @@ export interface HopListenerOptions {
   readonly counters: Counters;
   readonly limits: Limits;
   readonly timeouts: Timeouts;
-  /** Takes the websocket, or says why not. */
+  /** Takes the websocket, or returns the reason why not. */
   readonly accept: (hop: Hop) => HopRefusal | undefined;
 }
 
 /** The client's headers are encoded in one of the request's. */
 const ENCODED = 1.5;
 const OWN_HEADER_BYTES = 4_096;
-/** An answer is all that a refused node waits for. */
+/** A refused node waits for nothing but the answer. */
 const LINGER_MS = 1_000;
 
 /** The path under which a process takes clients. @param owner as its sessions name it */
@@ -87,7 +87,7 @@ export class HopListener {
     }
   }
 
-  /** What no other node sends. */
+  /** Refuses a request that no other node sends. */
   #refuse(socket: Socket, status: 400 | 401): void {
     this.#options.counters.add('hops_refused');
     answer(socket, status);

@@ -1,8 +1,9 @@
-// The signature of what one node asks of another: an HMAC of the nodes' secret over the request, good for 30 s and for one use (Q34).
+// The signature of a request from one node to another: an HMAC over the request with the nodes' secret, valid for 30 s and for one use
+// (Q34).
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What is signed. No part has a line break in it: the first three are lines of a request, the others are written here. */
+/** The signed text. No part contains a line break: the first three are lines of a request, the others are written here. */
 export interface HopRequest {
   readonly method: string;
   readonly path: string;
@@ -21,7 +22,7 @@ export const HOP_HEADER = {
   signature: 'x-poolgate-signature',
 } as const;
 
-/** How far the clocks of two nodes, and the way between them, may be apart. */
+/** The largest difference between the clocks of two nodes, the way between them included. */
 export const WINDOW_MS = 30_000;
 
 const NONCE_BYTES = 16;
@@ -31,7 +32,7 @@ const MOST_NONCES = 100_000;
 export class HopSignature {
   readonly #key: KeyObject;
   readonly #now: () => number;
-  /** Of the requests that were accepted. After a window of 60 s the older ones are forgotten: their time is too old by then. */
+  /** The nonces of accepted requests. After a window of 60 s the older ones are forgotten: their time is too old by then. */
   #nonces = new Set<string>();
   #olderNonces: ReadonlySet<string> = new Set();
   #turnedAt = 0;
@@ -41,7 +42,7 @@ export class HopSignature {
     this.#now = now;
   }
 
-  /** The headers of a request, and what the answer of a node with the same secret is signed with. */
+  /** The headers of a request, and the signature that the answer of a node with the same secret has. */
   sign(request: HopRequest): { readonly headers: Readonly<Record<string, string>>; readonly answer: string } {
     const time = String(this.#now());
     const nonce = randomBytes(NONCE_BYTES).toString('base64url');
@@ -75,7 +76,7 @@ export class HopSignature {
     return createHmac('sha256', this.#key).update(parts.join('\n')).digest('base64url');
   }
 
-  /** Too many requests are as bad as repeated ones: without room for its nonce none is accepted. */
+  /** Without room for its nonce a request is refused, because a repetition of it could not be recognised. */
   #isNew(nonce: string): boolean {
     const now = this.#now();
     if (Math.abs(now - this.#turnedAt) > 2 * WINDOW_MS) {

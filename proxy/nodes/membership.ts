@@ -1,4 +1,4 @@
-// This process among the nodes of the store: it joins with a lease on its name, renews it, and finds out when it has lost it (Q34).
+// The membership of this process among the nodes of the store: it joins with a lease on its name, renews it, and detects its loss (Q34).
 import type { KnownNode, NewNode, NodeRow, NodeVerbs } from '../../store/store.ts';
 import { type Clock, withDeadline } from '../clock.ts';
 import type { Log } from '../log.ts';
@@ -19,11 +19,11 @@ export interface MembershipOptions {
  */
 export type Standing = 'member' | 'unsure' | 'cut_off';
 
-/** What others do when the membership changes. */
+/** Called when the membership changes. */
 export interface MembershipListener {
   /** The lease was renewed, and the list of nodes read. */
   renewed(): void;
-  /** A new lease: under it the node holds nothing yet but what its running turns reserved. */
+  /** A new lease: under it the node holds nothing yet but the reservations of its running turns. */
   joined(): void;
   /** The store cannot be reached, or was reached again. */
   reached(reachable: boolean): void;
@@ -126,7 +126,7 @@ export class Membership {
     if (this.token === token) await this.#rejoin();
   }
 
-  /** Stores what this node is now, without waiting for the next renewal. */
+  /** Stores the current state of this node, without waiting for the next renewal. */
   publish(): Promise<void> {
     return this.#renew();
   }

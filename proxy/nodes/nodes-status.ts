@@ -1,4 +1,4 @@
-// The nodes on the store as operators see them: who lives, with which program and configuration, and what each holds (Q34).
+// The nodes on the store as operators see them: which of them run, with which version and configuration, and what each holds (Q34).
 import type { DatabaseStats, KnownNode } from '../../store/store.ts';
 import type { CapacityShares } from './capacity-shares.ts';
 import type { Membership, Standing } from './membership.ts';

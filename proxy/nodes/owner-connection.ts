@@ -1,4 +1,4 @@
-// A connection to the node that owns a session: asks it to take a client over, and then carries the client's frames there.
+// A connection to the node that owns a session: asks it to take over a client, and then sends it the client's frames.
 import { WebSocket } from 'ws';
 import { type Clock, LATE, withDeadline } from '../clock.ts';
 import type { Heartbeat } from '../heartbeat.ts';
@@ -20,14 +20,14 @@ export interface OwnerConnectionsOptions {
   readonly maxFrameBytes: () => number;
 }
 
-/** A process that has turns which clients come back for. */
+/** A process with turns that clients may come back for. */
 export interface Owner {
   readonly owner: string;
   /** The URL of its internal listener. */
   readonly address: string;
 }
 
-/** An owner that takes longer to answer is as good as dead (Q34). */
+/** An owner that takes longer to answer is treated as dead (Q34). */
 const ANSWER_MS = 2_000;
 
 /** The owner has another secret, or another time. */
@@ -62,7 +62,8 @@ export class OwnerConnections {
     late.addEventListener('abort', () => ws.terminate());
     let isOwner = false;
     ws.once('upgrade', ({ headers: answered }) => {
-      // Frames are a client's prompts: they go to a node that has the secret, and to no other process that took the address.
+      // Frames contain a client's prompts: they are sent only to a node that has the secret, not to another process that now has the
+      // address.
       isOwner = isEqual(String(answered[HOP_HEADER.signature] ?? ''), answer);
     });
     ws.once('unexpected-response', (_request, { statusCode }) => {

@@ -1,4 +1,4 @@
-// What this node has and needs of one account's slots, and what it claims.
+// This node's share of one account's slots: what it has, what it needs, and what it claims.
 import type { SlotClaim, SlotGrant } from '../../store/store.ts';
 
 /**
@@ -20,7 +20,7 @@ export class Share {
   inFlight = 0;
   /** Turns that wait for this account, or for it and others. */
   waiting = 0;
-  /** Whether the store has it that this node wants more than it has. */
+  /** Whether the store has recorded that this node wants more slots than it has. */
   isShort = false;
   /** Whether another node lacks slots of the account. */
   #contended = false;
@@ -51,23 +51,23 @@ export class Share {
     return this.held > this.inFlight;
   }
 
-  /** Whether another turn would find no slot, and it is worth to ask for more: the demand has grown, or some time has passed. */
+  /** Whether another turn would find no slot, and asking for more is useful: the demand has grown, or some time has passed. */
   lacks(now: number): boolean {
     if (this.inFlight < this.allowed || this.allowed >= this.most) return false;
     return now - this.#askedAt >= ASK_AGAIN_MS || this.wanted > (this.isShort ? 2 * this.#askedFor : this.#askedFor);
   }
 
-  /** What use of the account asks for: nothing, as long as what it has fits. */
+  /** The claim for the current use of the account: none while the node has enough. */
   due(now: number): ClaimKind | undefined {
     if (this.lacks(now)) return 'ask';
     if (this.held > this.allowed && this.isIdle) return 'trim';
     if (this.#contended && this.isIdle && this.wanted < this.#askedFor) return 'yield';
     if (this.#contended && now - this.#askedAt >= ASK_AGAIN_MS) return 'ask';
-    // Others give way to a node that is short: it has to say when it is not any more.
+    // Other nodes give slots back for a node that is short, so it has to report when it is not short any more.
     return this.isShort && this.wanted <= this.held ? 'ask' : undefined;
   }
 
-  /** The same at a renewal, and when a node came or went. @param nodes the number of living nodes */
+  /** The same at a renewal, and when a node joined or left. @param nodes the number of living nodes */
   dueAmong(nodes: number): ClaimKind | undefined {
     const needed = Math.max(this.evenPart(nodes), Math.ceil(this.#peak * 1.5), this.inFlight + 1);
     this.#peak = this.inFlight;
@@ -85,7 +85,7 @@ export class Share {
     return isBelow || this.waiting > 0 ? 'ask' : undefined;
   }
 
-  /** What each node may hold although it has no turns. */
+  /** The slots that each node may hold without turns. */
   evenPart(nodes: number): number {
     return Math.floor(this.most / nodes);
   }
@@ -107,7 +107,7 @@ export class Share {
     this.#askedAt = now;
   }
 
-  /** The store did not answer: turns go on with what the node had, until it does. */
+  /** The store did not answer: turns use the slots that the node had, until it does. */
   failed(before: Pick<Share, 'allowed'>, now: number): void {
     this.#isUncertain = true;
     this.allowed = Math.min(before.allowed, this.most);

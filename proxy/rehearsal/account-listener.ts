@@ -7,13 +7,13 @@ const LOOPBACK = '127.0.0.1';
 /** Longer than a gateway keeps idle connections: a provider that closes first would race with the gateway's next request. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** What the listener hands on. */
+/** The handlers of the listener. */
 export interface ListenerHandlers {
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   /** Whether a request for an upgrade is one; else it is an ordinary request. */
   upgrades(request: IncomingMessage): boolean;
   onUpgrade(request: IncomingMessage, connection: Socket, head: Buffer): void;
-  /** Runs when the listener closes: the server knows nothing of upgraded connections. */
+  /** Runs when the listener closes: the server does not track upgraded connections. */
   onClose(): void;
 }
 

@@ -87,14 +87,14 @@ export class AccountSocket implements Line {
 
   end(): void {
     this.#connection.uncork();
-    // What is written after its client left reaches nothing; the close of the websocket ends the turn.
+    // Writes after the client left have no effect; the close of the websocket ends the turn.
     if (!this.#connection.destroyed) this.#turn?.end('answered');
   }
 
   leave(how: Leaving): void {
     if (how === 'half-open') {
       this.#isSilent = true;
-      // Nothing that arrives is read as frames, so that neither a ping nor a close is answered; the end of the connection is noticed.
+      // Incoming bytes are not read as frames, so that neither a ping nor a close is answered; the end of the connection is noticed.
       this.#connection.removeAllListeners('data');
       this.#connection.on('data', () => undefined);
       return;

@@ -117,7 +117,7 @@ export class AccountSockets {
   }
 }
 
-/** Reads while it waits, because the end of a connection is noticed only then. @returns what came meanwhile */
+/** Reads while it waits, because the end of a connection is noticed only then. @returns the bytes that arrived meanwhile */
 async function readDuring(connection: Socket, waiting: Promise<unknown>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   const onData = (chunk: Buffer): void => void chunks.push(chunk);
@@ -142,6 +142,6 @@ function refuse(connection: Socket, { status, headers, body }: Answer): void {
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   connection.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`);
   connection.end(bytes);
-  // What the client still sends is discarded, so that its end is noticed.
+  // Further bytes of the client are discarded, so that its end is noticed.
   connection.resume();
 }

@@ -31,7 +31,7 @@ export interface Answer {
   readonly body: AnswerBody;
 }
 
-/** What a `malformed` fault sends in place of an event or a body. */
+/** The text that a `malformed` fault sends in place of an event or a body. */
 export function malformedText({ as }: MalformedFault): string {
   return as === 'array' ? '[]' : '{"type":"response.output_text.delta","delta":';
 }

@@ -10,7 +10,7 @@ export interface Line {
   head(): void;
   /** Returns whether the connection takes more at once. `isPart`: more of the same event follows. */
   write(piece: { readonly bytes: Buffer; readonly isPart?: boolean }): boolean;
-  /** Resolves when everything written so far has reached the kernel, or the connection has closed: what follows cannot overtake it. */
+  /** Resolves when everything written so far has reached the kernel, or the connection has closed: later steps cannot overtake it. */
   flushed(): Promise<void>;
   /** The answer is whole. */
   end(): void;
@@ -20,7 +20,7 @@ export interface Line {
 
 export interface DeliveryContext {
   readonly clock: Clock;
-  /** Holds the waits that have no time. */
+  /** Holds answers that wait without a time limit. */
   readonly paused: PausedAnswers;
   readonly account: string;
   /** Aborts when the connection has closed. */

@@ -27,7 +27,7 @@ export interface RequestContext {
   readonly ids: IdSequence;
   /** Unix milliseconds. */
   readonly now: number;
-  /** The responses of the websocket that a frame came on: they alone can be anchors. */
+  /** The responses of the websocket that a frame came on: only they can be anchors. */
   readonly anchors?: ReadonlySet<string>;
 }
 
@@ -185,7 +185,7 @@ function checkedBody({ request, account, catalog, wire, anchors }: RequestContex
   return body;
 }
 
-/** What a header can have. An image model is named by the client, and checked by nothing. */
+/** Names that a header can carry: the client names an image model, and nothing else checks it. */
 const PRINTABLE = /^[\x20-\x7e]+$/;
 
 /** The headers of a turn's answer. A real provider sends `set-cookie` and the organization too, and no client may see them. */

@@ -23,7 +23,7 @@ export interface ExchangeOptions {
   readonly seed?: string;
 }
 
-/** What a request goes to. */
+/** The account and the endpoint of a request. */
 export interface Recipient {
   readonly account: SimulatedAccount;
   readonly catalog: SampleCatalog;

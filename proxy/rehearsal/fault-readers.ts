@@ -50,7 +50,7 @@ export const FAULT_READERS: Readonly<Record<string, (words: WordReader) => Fault
   binary: (words) => (words.take('frame') ? { kind: 'binary-frame', ...eventNumber(words) } : undefined),
 };
 
-/** Whether a close frame can have this code: 1005, 1006 and 1015 are reserved for what no frame says (RFC 6455, 7.4). */
+/** Whether a close frame can have this code: 1005, 1006 and 1015 are reserved and never sent (RFC 6455, 7.4). */
 function isSendableCode(code: number): boolean {
   return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code <= 4999);
 }

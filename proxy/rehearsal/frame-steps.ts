@@ -83,6 +83,6 @@ function errorEvent(status: number, { 'retry-after': wait }: Answer['headers'], 
 
 const textFrame = (json: Json): Buffer => frameBytes([JSON.stringify(json)]);
 
-/** The frame that refuses what is no turn. */
+/** The frame that refuses a frame that is not a turn. */
 export const refusalFrame = (code: string, message: string): Buffer =>
   textFrame({ type: 'error', status: 400, error: errorOf(400, code, message) });

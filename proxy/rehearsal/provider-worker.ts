@@ -4,7 +4,7 @@ import type { WireWords } from '../turn/settings.ts';
 import { profileNamed } from './account-profiles.ts';
 import { startProvider } from './provider.ts';
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface WorkerData {
   readonly accounts: readonly { readonly id: string; readonly profile: string }[];
   readonly wire: WireWords;

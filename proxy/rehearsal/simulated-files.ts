@@ -35,7 +35,7 @@ export class SimulatedFiles {
     return jsonAnswer(200, { status: 'success', file_id: id, upload_url: uploadUrl });
   }
 
-  /** `PUT` of the bytes, as a storage service takes them: it knows no credential but the address. */
+  /** `PUT` of the bytes, as a storage service accepts them: the address is the only credential. */
   upload(request: ReceivedRequest): Answer {
     const file = this.#file(request.path.slice(UPLOADS.length));
     if (request.headers.authorization !== undefined) throw new ProviderError(400, 'invalid_value', 'An upload carries no credential.');

@@ -9,7 +9,7 @@ export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk
 /** A prompt of these words gets no image, as a model's refusal would. */
 export const drawsNothing = (prompt: string): boolean => /^\s*draw nothing\s*$/im.test(prompt);
 
-/** What the image costs; the prompt's four bytes are a token. */
+/** The tokens of the image; four bytes of the prompt count as one token. */
 export function imageUsageOf(prompt: string): JsonObject {
   const input = Math.ceil(prompt.length / 4);
   return {

@@ -6,7 +6,7 @@ import type { ReceivedRequest } from './received-request.ts';
 const MODEL = 'gpt-4o-transcribe';
 const FIELDS: ReadonlySet<string> = new Set(['model', 'language', 'prompt', 'response_format', 'temperature', 'keywords', 'languages']);
 
-/** The transcript repeats what was asked, so that a person can see that it arrived. */
+/** The transcript repeats the request's fields, so that a person can see that they arrived. */
 export async function transcript(request: ReceivedRequest): Promise<Answer> {
   const form = await formOf(request);
   const file = form.get('file');

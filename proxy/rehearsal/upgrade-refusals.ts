@@ -3,7 +3,7 @@ import type { Json } from '../turn/json.ts';
 import { type Answer, jsonAnswer, refusedAnswer } from './answer.ts';
 import { type Fault, faultOf } from './fault.ts';
 
-/** The bodies of servers and proxies that know nothing of the account. */
+/** The bodies of servers and proxies that do not know the account. */
 const PLAIN_BODIES: Readonly<Record<number, Json>> = {
   404: { detail: 'Not Found' },
   405: { detail: 'Method Not Allowed' },

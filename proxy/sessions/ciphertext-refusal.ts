@@ -21,7 +21,9 @@ export interface RefusedTurn {
   readonly param: string | null;
   /** The account that refused. */
   readonly account: string;
-  /** Whether it cannot move to an account: a tried one, or one that could not take it. True for all where it may not move at all. */
+  /**
+   * Whether the turn cannot move to an account: one that was tried, or that could not take it. True for all where it may not move at all.
+   */
   readonly closed: (account: string) => boolean;
   /** Whether it was sent without its reasoning already. */
   readonly resent: boolean;
@@ -52,7 +54,7 @@ export function recoveryOf(refused: RefusedTurn, ciphertexts: Ciphertexts): Reco
   return hasCompaction ? { kind: 'restart', refusal: restartRequired(agent) } : { kind: 'none' };
 }
 
-/** The items whose makers matter for the recovery, the most decisive first: the named one, compaction, then the newest reasoning. */
+/** The items whose makers matter for the recovery, the most important first: the named one, compaction, then the newest reasoning. */
 export function itemsToLookUp(body: Body, param: string | null): readonly Json[] {
   const input = inputOf(body);
   const named = itemNamed(input, param);

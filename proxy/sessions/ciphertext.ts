@@ -5,7 +5,7 @@ import type { Json } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
 import type { PinCache } from './pin-cache.ts';
 
-/** Refusals are of use to one process only: another one learns them from one refused attempt of its own. */
+/** Refusals are kept in this process only: another process needs one refused attempt to find out. */
 const REFUSALS = 10_000;
 /** A ciphertext ends with its authentication tag, so its last characters identify it, whatever its length. */
 const TAIL = 96;
@@ -27,7 +27,7 @@ export class Ciphertexts {
     return name && this.#pins.learn(name, account);
   }
 
-  /** As far as memory knows; `lookUp` reads from the store what it does not. */
+  /** From memory only; `lookUp` reads the others from the store. */
   makerOf(item: Json | undefined): string | undefined {
     const name = this.#nameOf(item);
     return name && this.#pins.peek(name)?.account;
@@ -52,7 +52,7 @@ export class Ciphertexts {
     return pin instanceof Promise ? pin.then((read) => read?.account) : pin?.account;
   }
 
-  /** Reads the makers of these items into memory, at most eight of those that it does not know, the first ones. */
+  /** Reads the makers of these items from the store: of the first eight that are not in memory. */
   async lookUp(items: readonly Json[]): Promise<void> {
     const reads: Promise<unknown>[] = [];
     for (const item of items) {

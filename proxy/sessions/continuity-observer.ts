@@ -1,4 +1,4 @@
-// What continuity learns from answers: response ids, turn state, ciphertext, and the account that answered a session (Q10).
+// Records from answers what continuity needs: response ids, turn state, ciphertext, and the account that answered a session (Q10).
 
 import type { PinName } from '../turn/continuation.ts';
 import type { Json, JsonObject } from '../turn/json.ts';
@@ -54,7 +54,7 @@ export function continuityObserver(pins: PinCache, ciphertexts: Ciphertexts): Re
       const kind = dispatchedKind(turn.route.kind);
       // Only a model's own turns move their session: an image for it may have to come from another account.
       if (continuation.session && kind?.model) endAfter(turn, pins.learn(continuation.session, account.id, turn.at));
-      // With several nodes it is stored while the reply goes on, so that its end need not wait.
+      // With several nodes it is stored while the reply continues, so that the end of the reply need not wait.
       const created = pins.isShared && kind?.continues ? head?.find('response.created') : undefined;
       const id = created && responseIdIn(created);
       if (id !== undefined) learnResponse(source, id);

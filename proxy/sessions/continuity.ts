@@ -1,4 +1,4 @@
-// Continuity: what a turn continues, and the account that it must, should or would best go to for that (Q10, Q11, F8).
+// Continuity: what a turn continues, and the account that it must, should or preferably goes to for that (Q10, Q11, F8).
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
@@ -50,7 +50,7 @@ export class Continuity {
   readonly observer: ReplyObserver;
   readonly #pins: PinCache;
   readonly #ciphertexts: Ciphertexts;
-  /** Sessions with reasoning of several accounts in their history; as with refusals, each process learns them for itself. */
+  /** Sessions with reasoning of several accounts in their history; as with refusals, each process finds them out for itself. */
   readonly #mixed = new LRUCache<string, true>({ max: MIXED });
 
   constructor({ key, shared, ...options }: ContinuityOptions) {
@@ -63,7 +63,7 @@ export class Continuity {
     return this.#pins.load();
   }
 
-  /** The process begins to end: from now on pins are stored without delay, so that the next process knows them. */
+  /** The process begins to end: from now on pins are stored without delay, so that the next process finds them. */
   drain(): void {
     this.#pins.drain();
   }
@@ -90,10 +90,11 @@ export class Continuity {
   }
 
   /**
-   * A promise only where memory does not know a pin of the turn: then the store is asked.
+   * A promise only where a pin of the turn is not in memory: then the store is asked.
    * @param body after its rules; undefined on routes without a JSON body
    * @param live the upstream websocket of the client's connection, if it has one
-   * @throws Refusal `previous_response_not_found` for an anchor that this Pool does not know; `file_conflict` where it is at another account
+   * @throws Refusal `previous_response_not_found` for an anchor that is unknown in this Pool; `file_conflict` where it is at another
+   * account
    * than the files of the turn
    */
   resume(turn: LiveTurn, body: Body | undefined, live?: LiveSocket): Continuation | Promise<Continuation> {

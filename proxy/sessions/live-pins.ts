@@ -15,7 +15,7 @@ export class LivePins {
     return this.#pins.get(text);
   }
 
-  /** @returns what the websocket tells of its end, or of another response */
+  /** @returns the functions that the websocket calls at its end, or after another response */
   add(text: string, pin: Pin): LivePin {
     this.#pins.set(text, pin);
     return {

@@ -15,11 +15,11 @@ const HOUR_MS = 3_600_000;
 const PRELOADED = 20_000;
 /** Ids are shorter. Longer values are digested first, so that no client decides how much memory a pin takes. */
 const LONGEST = 200;
-/** A session or conversation that the store does not know counts as new for this time: its next turns cost no read before a success. */
+/** A session or conversation that is not in the store counts as new for this time: its next turns need no read until one succeeds. */
 const ABSENT_MS = 5_000;
 const ABSENT_CAPACITY = 10_000;
 
-/** How long a pin holds after it was learnt, and the age from which learning it again writes it again. */
+/** How long a pin holds after it was set, and the age from which setting it again writes it again. */
 const DAY = { ttlMs: DAY_MS, renewAfterMs: DAY_MS / 2 };
 const HOUR = { ttlMs: HOUR_MS, renewAfterMs: HOUR_MS / 60 };
 const LIFETIMES: Readonly<Record<PinKind, typeof DAY>> = {
@@ -44,7 +44,7 @@ const MOVED_CAPACITY = 10_000;
 
 export type PinStore = Pick<Store['pins'], 'put' | 'load' | 'find'>;
 
-/** What the store does for pins that other nodes ask for. */
+/** The store's functions for pins that other nodes ask for. */
 export type SharedPins = Pick<Store['pins'], 'save' | 'move'>;
 
 export interface PinCacheOptions {
@@ -69,9 +69,9 @@ export class PinCache {
   });
   /** Pins of earlier processes by digest, until they are asked for. */
   readonly #preloaded = new Map<string, Pin>();
-  /** Sessions and conversations that the store did not know, with the time until which it is not read again. */
+  /** Sessions and conversations that were not in the store, with the time until which it is not read again. */
   readonly #absent = new LRUCache<string, number>({ max: ABSENT_CAPACITY });
-  /** With several nodes: digests of sessions and conversations in memory, by which other nodes tell that they moved. */
+  /** With several nodes: digests of sessions and conversations in memory, by which other nodes report that they moved. */
   readonly #texts: LRUCache<string, string> | undefined;
   /** With several nodes: when another node moved a session or conversation, by name. */
   readonly #movedAt: LRUCache<string, number> | undefined;
@@ -110,8 +110,8 @@ export class PinCache {
   }
 
   /**
-   * A promise only where memory does not know the pin: then the store decides, since another process may have made it. A failing store
-   * counts as one that does not know it.
+   * A promise only where the pin is not in memory: then the store is read, since another process may have made it. A failing store counts
+   * as one without the pin.
    */
   find(name: PinName): Pin | undefined | Promise<Pin | undefined> {
     const known = this.#inMemory(name.text);
@@ -122,7 +122,7 @@ export class PinCache {
     return this.#fromPreloaded(name.text, hash) ?? this.#fromStore(name, hash);
   }
 
-  /** What memory knows. */
+  /** The pin in memory. */
   peek({ text }: PinName): Pin | undefined {
     const known = this.#inMemory(text);
     if (known || this.#preloaded.size === 0) return known;
@@ -131,7 +131,7 @@ export class PinCache {
 
   /**
    * Pins from now for the lifetime of its kind; written only where the account is new or the pin is due for renewal.
-   * @param since when its turn began: where another node has moved the pin since, that move holds
+   * @param since when its turn began: a later move of the pin by another node takes precedence
    * @returns with several nodes: resolves when it is stored, and all pins before it, or when it is lost; never rejects. Undefined where
    * it is not written.
    */
@@ -179,7 +179,7 @@ export class PinCache {
 
   /**
    * A session that is new here may be new at another node at the same time. In a long outage too many rows wait: a lost pin is counted,
-   * and the turn goes on.
+   * and the turn continues.
    */
   #share({ save, move }: SharedPins, { kind, text }: PinName, pin: Pin, known: Pin | undefined): Promise<void> {
     const hash = shortDigest(this.#options.digest, text);
@@ -189,7 +189,7 @@ export class PinCache {
     return write({ hash, ...pin }).catch(() => this.#options.counters.add('pins_lost'));
   }
 
-  /** @param known what memory has */
+  /** @param known the pin in memory */
   #keep(text: string, pin: Pin, known: Pin | undefined): void {
     if (!known && this.#pins.size >= this.#capacity) this.#options.counters.add('pins_evicted');
     this.#pins.set(text, pin);
@@ -223,7 +223,7 @@ export class PinCache {
 
   /** An unknown response is looked up again at once: the process that made it may write it within the next second. */
   #answer({ kind, text }: PinName, hash: string, row: PinRow | undefined): Pin | undefined {
-    // A turn that was committed meanwhile knows better.
+    // A turn that was committed meanwhile has set a newer pin.
     const learnt = this.#inMemory(text);
     if (learnt) return learnt;
     if (row) return this.#adopt(text, hash, { account: row.account, expires_at: row.expires_at });

@@ -4,8 +4,9 @@ import type { Clock } from '../clock.ts';
 
 /**
  * Every turn makes one or two pins, at random places of the store's index: written one by one, each touches pages of its own (20 µs of
- * processor time, where 5,000 in order take 8 each), and its digest runs cold. This is the longest that a pin waits here; the store's
- * own queue adds 100 ms. A killed process loses its pins of this time, and another process on the store does not know them yet.
+ * processor time, where 5,000 in order take 8 each), and its digest is computed with cold caches. This is the longest that a pin waits
+ * here; the store's own queue adds 100 ms. A killed process loses its pins of this time, and another process on the store cannot see them
+ * yet.
  */
 const DELAY_MS = 1_000;
 const MOST_WAITING = 20_000;
@@ -61,7 +62,7 @@ export class PinWriter {
     while (this.#step());
   }
 
-  /** From now on pins are passed to the store without delay: clients of a process that ends go on at another one at once. */
+  /** From now on pins are passed to the store without delay: clients of a process that ends continue at another one at once. */
   drain(): void {
     this.#draining = true;
     this.flush();

@@ -6,19 +6,19 @@ import { itemsIn, type TurnIdentity } from './turn-identity.ts';
 
 export interface Resumable {
   readonly identity: TurnIdentity;
-  /** Whether its client is gone. */
+  /** Whether its client has left. */
   readonly isDetached: boolean;
   /** Its finished items, as far as they were written to its client's connection. */
   readonly sentItems: readonly JsonObject[];
   /** Bytes that are kept while the client is gone. */
   readonly keptBytes: number;
-  /** Whether it has left its row. */
+  /** Whether its row is written. */
   readonly isOver: boolean;
   /** Ends the turn, or forgets one that is over. */
   cancel(): void;
-  /** Ends the turn where its client is gone; else it goes on, and ends with its client. */
+  /** Ends the turn where its client has left; otherwise the turn continues, and ends when its client leaves. */
   disown(): void;
-  /** Resolves when the turn has left its row. */
+  /** Resolves when the turn's row is written. */
   readonly over: Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export class ResumableTurns<Turn extends Resumable> {
     return this.#bySession.has(session);
   }
 
-  /** Whether a client that comes back with a frame of this turn has business here: with a turn without a client, or with its own. */
+  /** Whether this node has a turn for a client that comes back with this frame: a turn without a client, or the client's own. */
   concerns(session: string, turnId: string): boolean {
     for (const turn of this.#bySession.get(session) ?? []) if (turn.isDetached || turn.identity.turnId === turnId) return true;
     return false;
@@ -86,7 +86,7 @@ export class ResumableTurns<Turn extends Resumable> {
     for (const turns of [...this.#bySession.values()]) for (const turn of [...turns]) if (turn.isDetached) turn.cancel();
   }
 
-  /** Before an edited turn starts: ends the turns that it replaces, and waits until they have, but not for long. */
+  /** Before an edited turn starts: ends the turns that it replaces, and waits a short time for their end. */
   async replace(session: string): Promise<number> {
     const detached = [...(this.#bySession.get(session) ?? [])].filter(({ isDetached }) => isDetached);
     const replaced = detached.filter(({ isOver }) => !isOver);

@@ -35,7 +35,7 @@ interface Lease {
 const LEASE_MS = 45_000;
 const RENEW_EVERY_MS = 15_000;
 
-/** How long a turn waits for the store: then it goes on with what the node knows. */
+/** How long a turn waits for the store: after that it continues with the leases that the node has. */
 const CLAIM_MS = 500;
 
 /** How long a renewal waits for it. */
@@ -61,7 +61,7 @@ export class SessionOwners {
 
   /**
    * Leases the session to this node, or verifies that it still is: after a pause of the process another node may have it. Resolves with
-   * the other owner where one has it. Without an answer of the store the node goes on with what it knows.
+   * the other owner where one has it. Without an answer of the store the node continues with the leases that it has.
    * @param instead an owner that has no turn of the session, or does not answer: it loses its lease
    */
   async claim(session: string, instead?: SessionOwner): Promise<SessionOwner | undefined> {
@@ -70,7 +70,7 @@ export class SessionOwners {
       const claimed = await withDeadline(this.#claim(session, instead), clock, CLAIM_MS);
       if (claimed !== LATE) return claimed;
     } catch {
-      // As without an answer.
+      // The same as without an answer.
     }
     counters.add('session_claims_failed');
     return undefined;
@@ -81,7 +81,7 @@ export class SessionOwners {
     if (!this.#leases.has(session)) void this.claim(session);
   }
 
-  /** The client went to another node with a turn that is none of this one's. The other node takes the lease. */
+  /** The client went to another node with a turn that this node does not have. The other node takes the lease. */
   giveUp(session: string): void {
     this.#leases.delete(session);
     this.#options.turns.disown(session);

@@ -6,7 +6,7 @@ import type { Body } from '../turn/turn.ts';
 /** Native clients send UUIDs. No client decides how much memory an id takes. */
 const LONGEST_ID = 64;
 
-/** Digests of what a prompt may be part of. */
+/** Digests of members that may contain a prompt. */
 export interface TurnIdentity {
   /** The client's own, shared by every frame of one tool loop; of a long one its digest. */
   readonly turnId: string;
@@ -66,7 +66,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['annotations', 'logprobs']);
 
 const isEmpty = (value: Json | undefined): boolean => value === null || value === undefined || (isList(value) && value.length === 0);
 
-/** What an item says, as the account sent it and as a client sends it back. */
+/** The content of an item, equal as the account sent it and as a client sends it back. */
 function essence(value: Json): Json {
   if (isList(value)) return value.map(essence);
   if (!isObject(value)) return value;

@@ -17,7 +17,7 @@ export interface TokenCounterOptions {
 const DEADLINE_MS = 5_000;
 /** A thread without an answer for this long is ended: its tasks end themselves well before. */
 const STUCK_MS = 15_000;
-/** Tasks, and characters of their texts, that may wait. */
+/** The number of tasks that may wait, and of characters in their texts. */
 const MOST_TASKS = 64;
 const MOST_CHARACTERS = 16_777_216;
 /** Before another thread is started after one that failed. */
@@ -38,7 +38,7 @@ export class TokenCounter {
   #worker: Worker | undefined;
   #endedAt: number | undefined;
   #lastId = 0;
-  /** By task id: all that the thread has not answered, with those whose deadline has passed. */
+  /** By task id: all tasks that the thread has not answered, including those whose deadline has passed. */
   readonly #waiting = new Map<number, Waiting>();
   #characters = 0;
   #cancelIdle = (): void => undefined;

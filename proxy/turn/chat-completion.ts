@@ -1,4 +1,4 @@
-// A Response as a chat completion: the message of its one choice, why it ended, its usage, and what names it (D4, Q24).
+// A Response as a chat completion: the message of its one choice, its finish reason, its usage, and its identifying members (D4, Q24).
 import type { Json, JsonObject } from './json.ts';
 import { asList, isObject } from './json.ts';
 import type { Turn } from './turn.ts';
@@ -32,7 +32,7 @@ export function chatCompletion(response: JsonObject, turn: Pick<Turn, 'id' | 'at
   };
 }
 
-/** What a provider may state of the whole completion. */
+/** Members that a provider may state about the whole completion. */
 export function statedByProvider({ service_tier, system_fingerprint }: JsonObject): JsonObject {
   return {
     ...(typeof service_tier === 'string' ? { service_tier } : {}),
@@ -79,7 +79,7 @@ export type CallType = keyof typeof CALLS;
 
 export const isCall = (type: Json | undefined): type is CallType => type === 'function_call' || type === 'custom_tool_call';
 
-/** The texts of a message item: what it says, and what it refuses. */
+/** The texts of a message item: its content, and its refusal. */
 export interface Said {
   readonly type: 'content' | 'refusal';
   readonly text: string;
@@ -115,7 +115,7 @@ function callIn(item: JsonObject): JsonObject[] {
   return [{ id: callId(item), type: wrapper, [wrapper]: { name, [member]: item[member] } }];
 }
 
-/** What the client names in the result of the call. */
+/** The id that the client repeats in the result of the call. */
 export const callId = ({ call_id, id }: JsonObject): Json | undefined => call_id ?? id;
 
 function joined(said: readonly Said[], wanted: Said['type']): string | null {

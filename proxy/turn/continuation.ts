@@ -1,8 +1,8 @@
-// What a turn continues: the accounts that it must, should or would best go to, and the names of the pins that it leaves (Q10, Q11).
+// What a turn continues: the accounts that it must, should or preferably goes to, and the names of the pins that it sets (Q10, Q11).
 
 export type PinKind = 'response' | 'header' | 'turn_state' | 'ciphertext' | 'cache_key' | 'conversation';
 
-/** What names a pin in memory; the store gets a digest of it. */
+/** The name of a pin in memory; the store gets a digest of it. */
 export interface PinName {
   readonly kind: PinKind;
   readonly text: string;
@@ -14,7 +14,10 @@ export interface Pin {
   readonly expires_at: number;
 }
 
-/** The pin of the last response of a websocket, in memory: written as late as its end, since no other process can continue it before. */
+/**
+ * The pin of the last response of a websocket. It stays in memory, and is written when the websocket ends: before, no other process can
+ * continue the response.
+ */
 export interface LivePin {
   /** The websocket has ended. */
   ended(): void;
@@ -22,7 +25,7 @@ export interface LivePin {
   followed(): void;
 }
 
-/** The account that served the turn's conversation last, and so has its prompt cached. Yields to health, quota and load (Q11). */
+/** The account that served the turn's conversation last, and so has its prompt cached. Health, quota and load take precedence (Q11). */
 export interface Affinity {
   /** Undefined at the first turn, which the strategy places. */
   readonly account: string | undefined;

@@ -29,7 +29,7 @@ export type EventType = (typeof EVENT_TYPES)[number] | typeof AGENT_FAMILY;
 
 const NEUTRAL_PREFIX = 'agent.';
 
-/** What every type of the family begins with on the wire. */
+/** The prefix of every type of the family on the wire. */
 export const familyPrefix = ({ agent }: WireWords): string => `${agent}.`;
 
 /** The type as the deployment's accounts send it. */

@@ -61,7 +61,7 @@ export const isRetryable = (failure: Failure): boolean => RETRYABLE.has(failure.
 
 const CREDENTIAL_STATUSES = new Set([401, 403, 407]);
 
-/** 402 says that the account is unpaid. */
+/** 402 means that the account is unpaid. */
 const ACCOUNT_STATUSES: ReadonlySet<number | undefined> = new Set([...CREDENTIAL_STATUSES, 402]);
 
 /** Whether the provider's status blames the account. No client gets such a status (Q3). */

@@ -1,4 +1,4 @@
-// Which request headers may travel on to an account, and which answer headers may come back (Q3, Q15).
+// The request headers that may be sent to an account, and the answer headers that may be sent to a client (Q3, Q15).
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Json, JsonObject } from './json.ts';
 import { isQuotaHeader } from './quota-headers.ts';
@@ -21,7 +21,7 @@ const NATIVE_REQUEST = new Set([
   'content-type',
 ]);
 
-/** Request headers of the compatible surface: those that trace a call, none that describes the client's own account. */
+/** Request headers of the compatible surface: headers for tracing a call, and none that describes the client's own account. */
 const PUBLIC_REQUEST = new Set(['user-agent', 'traceparent', 'tracestate']);
 
 const NATIVE_ANSWER = new Set(['content-type', 'retry-after', 'openai-model', 'openai-processing-ms', 'x-reasoning-included']);
@@ -41,7 +41,7 @@ export function publicRequestHeaders(headers: Headers): Record<string, string> {
   return pick(headers, (name) => PUBLIC_REQUEST.has(name));
 }
 
-/** What of the configuration decides about an answer's headers. */
+/** The settings that decide about an answer's headers. */
 export interface AnswerHeaderOptions {
   readonly wire: WireWords;
   /** The Pool keeps its accounts' quota private (Q8). */

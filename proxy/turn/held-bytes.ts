@@ -1,11 +1,11 @@
-// What one turn holds of its reply, against a limit of its own and one over all turns.
+// Counts the bytes that one turn holds of its reply, against a limit of its own and one over all turns.
 import type { MemoryGuard } from '../memory-guard.ts';
 import type { Counters } from '../metrics.ts';
 import type { JsonObject } from './json.ts';
 import type { ReplyEvent } from './reply-event.ts';
 import type { Limits } from './settings.ts';
 
-/** Beside its bytes a parsed event or answer is in memory as text, as an object, and as what is written of it. */
+/** Besides its bytes, a parsed event or answer is in memory as text, as an object, and as the text that is written. */
 export const PARSED_COPIES = 3;
 
 /** The reply would take more memory than it may: it ends as one that broke off. */

@@ -26,7 +26,7 @@ export function asString(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A string with something to read in it. */
+/** A string that is not blank. */
 export function isText(value: Json | undefined): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }

@@ -1,4 +1,4 @@
-// THE TABLE of route kinds: for each, who answers, what is sent, how the reply is read, and what may be tried again.
+// THE TABLE of route kinds: whether the gateway or an account answers, what is sent, how the reply is read, and what may be retried.
 
 import type { ErrorCode } from './refusal.ts';
 
@@ -27,9 +27,9 @@ export interface DispatchedKind {
   readonly reply: 'events' | 'whole' | 'piped';
   /** What the client of a `whole` reply gets where the account's answer is not one: no JSON object, or a stream without its end. */
   readonly invalidReply: ErrorCode;
-  /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be paid for). */
+  /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be billed). */
   readonly retry: 'before commit' | 'before head';
-  /** Of a websocket client's turns, those that go to an account as frames: all, or those that continue a response (F3.5, F3.6). */
+  /** The turns of a websocket client that go to an account as frames: all, or those that continue a response (F3.5, F3.6). */
   readonly frames: 'all' | 'anchored';
   /** The statuses of an account's answer: 200 alone, or any of success, as where it creates something. */
   readonly answeredBy: '200' | '2xx';
@@ -69,7 +69,7 @@ const turn = {
   continues: true,
 } as const;
 
-/** A compaction that began may be paid for: it is tried nowhere else. */
+/** A compaction that began may be billed: it is not tried at another account. */
 const compaction = {
   ...turn,
   reply: 'whole',

@@ -31,7 +31,7 @@ export interface TurnConfiguration {
   operatorOf(token: string): OperatorConfig | undefined;
 }
 
-/** What a turn asks of the process around it. */
+/** The functions of the process that a turn uses. */
 export interface TurnHost {
   readonly now: () => number;
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
@@ -73,7 +73,7 @@ const SURFACES: Readonly<Record<Kind['surface'], Surface>> = {
 export class LiveTurn implements Turn {
   readonly id: string;
   readonly at: number;
-  /** Its kind, the row below and the chain of `rules` belong together: `become` alone changes them. */
+  /** Its kind, the row below and the chain of `rules` belong together: only `become` changes them. */
   route: Route;
   /** The row of the route's kind in the table of kinds; undefined for a request outside the route table. */
   kind: Kind | undefined;
@@ -85,14 +85,14 @@ export class LiveTurn implements Turn {
   readonly query: string;
   readonly generation: TurnConfiguration;
   rules: RuleRun;
-  /** What is in memory of the reply. */
+  /** The bytes of the reply in memory. */
   readonly held: HeldBytes;
   /** What rules noted: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
   fileOwner: string | undefined;
   bodyBytes = 0;
-  /** With several nodes: what its next turn may ask another node for. */
+  /** With several nodes: writes that the next turn may need at another node. */
   pendingWrites: PendingWrites | undefined;
   /** When the first event or byte of a reply was passed on; Unix milliseconds. */
   committedAt: number | undefined;
@@ -123,7 +123,7 @@ export class LiveTurn implements Turn {
   }
 
   /**
-   * Goes on as a turn of another kind of the same surface, because its body asks for other work than its route's kind does. Called
+   * Continues as a turn of another kind of the same surface, because its body asks for other work than its route's kind does. Called
    * before the request phases of its rules. The row keeps the endpoint of the client.
    */
   become(kind: RouteKind): void {
@@ -161,7 +161,7 @@ export class LiveTurn implements Turn {
     return this.#identity;
   }
 
-  /** Who reads /mcp. Throws until `identifyOperator` succeeded. */
+  /** The operator that uses /mcp. Throws until `identifyOperator` succeeded. */
   get operator(): OperatorConfig {
     if (!this.#operator) throw new Error('the turn has no operator');
     return this.#operator;
@@ -218,7 +218,7 @@ export class LiveTurn implements Turn {
     return this.model && this.#host.recoversIn(this.pool, this.model.id);
   }
 
-  /** The answer that a final response becomes: by the rules, then in the encoding of the surface. @throws Refusal of a rule */
+  /** Maps a final response to the client's answer: by the rules, then in the encoding of the surface. @throws Refusal of a rule */
   answerOf(response: JsonObject): JsonObject {
     const answer = this.rules.answer(response);
     return this.surface.answer?.(answer, this) ?? answer;

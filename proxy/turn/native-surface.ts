@@ -41,7 +41,7 @@ export const nativeSurface: Surface = {
       body = withoutOwner(text, known.secrets());
     }
     const headers = nativeAnswerHeaders(answer.headers, options);
-    // Some clients sleep any Retry-After (Q1): one that is no possible wait is not passed on.
+    // Some clients sleep for any Retry-After (Q1): an impossible wait is not passed on.
     if (failure.retryAfterMs === undefined) delete headers['retry-after'];
     return { status, headers, body, code: loggedCode(failure.error.code) };
   },

@@ -1,8 +1,8 @@
-// What must be in the store before a turn's terminal event leaves, as far as it is not there yet (Q34).
+// Writes that must be in the store before a turn's terminal event is sent, and are not there yet (Q34).
 import { type Clock, LATE, withDeadline } from '../clock.ts';
 import type { Counters } from '../metrics.ts';
 
-/** After this time the terminal event leaves all the same. */
+/** After this time the terminal event is sent in any case. */
 const MOST_WAIT_MS = 50;
 
 export class PendingWrites {
@@ -18,7 +18,7 @@ export class PendingWrites {
     this.#last = stored;
   }
 
-  /** Resolves when all is stored, and late in any case; undefined where nothing is missing. All callers wait for the same moment. */
+  /** Resolves when all is stored, or after that time; undefined where nothing is missing. All callers wait for the same moment. */
   whenStored(clock: Pick<Clock, 'after'>, counters: Counters): Promise<void> | undefined {
     if (this.#wait || !this.#last) return this.#wait;
     this.#wait = withDeadline(this.#last, clock, MOST_WAIT_MS).then((result) => {

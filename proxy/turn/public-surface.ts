@@ -57,7 +57,7 @@ export const publicSurface: Surface = {
   },
 
   refusalOf({ status, error, cause, retryAfterMs }, _options, known) {
-    // A refusal inside a 200 blames the request, or it is a failed reply like any other (Q3).
+    // A refusal inside a 200 either blames the request, or counts as a failed reply (Q3).
     if (status !== 200 && (cause === 'rate' || cause === 'quota')) {
       return new Refusal('rate_limit_exceeded', {
         message: 'The provider limits the rate of this request.',

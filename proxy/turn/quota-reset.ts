@@ -1,4 +1,4 @@
-// The time at which a provider says that a quota resets; a time that cannot be true is ignored (Q8).
+// The time that a provider states for the reset of a quota; an impossible time is ignored (Q8).
 
 /** A reset as a provider states it: as a time, as a wait, or both. */
 export interface StatedReset {

@@ -128,7 +128,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A request body that is not JSON at all: JSON-RPC has an error of its own for it (Q25). */
+/** A request body that is not JSON: JSON-RPC has an error of its own for it (Q25). */
 export class JsonSyntaxRefusal extends Refusal {
   constructor(message: string) {
     super('invalid_request', { message });
@@ -176,7 +176,7 @@ export const restartRequired = (agent: string, message?: string): Refusal =>
     ...(message === undefined ? {} : { message }),
   });
 
-/** Some clients sleep any Retry-After, for hours, without a message to their user (Q1). */
+/** Some clients sleep for any Retry-After, for hours, without a message to their user (Q1). */
 export const LONGEST_RETRY_AFTER_MS = 60_000;
 
 function headersOf(status: number, entry: Row, details: RefusalDetails): Record<string, string> {
@@ -185,7 +185,7 @@ function headersOf(status: number, entry: Row, details: RefusalDetails): Record<
   const wait = details.retryAfterMs;
   const long = wait !== undefined && wait > LONGEST_RETRY_AFTER_MS;
   const final = long || (details.final ?? entry.final ?? false);
-  // A final refusal without a known wait has no time to come back.
+  // A final refusal without a known wait has no time to state.
   if ((status === 429 || status === 503) && !long && !(final && wait === undefined)) {
     headers['retry-after'] = String(Math.max(1, Math.ceil((wait ?? 0) / 1000)));
   }

@@ -5,7 +5,7 @@ const NO_BYTES = Buffer.alloc(0);
 const DONE = '[DONE]';
 const [SPACE, OPENING_BRACE, CLOSING_BRACE] = [32, 123, 125];
 
-/** A view of one event. Carriers reuse one view for all events of a reply: what outlives the call takes a `copy`. */
+/** A view of one event. Carriers reuse one view for all events of a reply: code that keeps an event beyond the call takes a `copy`. */
 export class ReplyEvent {
   bytes: Buffer = NO_BYTES;
   /** From `start` to `end` are the bytes of the event, for SSE with its closing blank line. */
@@ -71,7 +71,7 @@ export class ReplyEvent {
     }
   }
 
-  /** Without this look each event that is no JSON costs an error, which is dear. */
+  /** Without this check each event that is not JSON would cost an exception, which is expensive. */
   #mayBeObject(): boolean {
     const { bytes, dataStart, dataEnd } = this;
     if (dataStart < 0) return this.hasData;
@@ -81,7 +81,7 @@ export class ReplyEvent {
     return at < dataEnd && bytes[at] === OPENING_BRACE;
   }
 
-  /** The data as text, its lines joined as SSE says. */
+  /** The data as text, its lines joined as SSE requires. */
   data(): string {
     if (this.dataStart >= 0) return this.bytes.toString('utf8', this.dataStart, this.dataEnd);
     const lines: string[] = [];

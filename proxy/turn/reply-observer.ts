@@ -1,4 +1,4 @@
-// The interface through which continuity and quota read the replies of accounts. An observer changes nothing of a reply.
+// The interface through which continuity and quota read the replies of accounts. An observer does not change a reply.
 import type { Continuation, LivePin } from './continuation.ts';
 import type { Failure } from './failure.ts';
 import type { JsonObject } from './json.ts';

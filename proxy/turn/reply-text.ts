@@ -1,4 +1,4 @@
-// The JSON text of what rules made of a provider's reply.
+// The JSON text of a provider's reply after rules have changed it.
 import type { Json } from './json.ts';
 import { Refusal } from './refusal.ts';
 

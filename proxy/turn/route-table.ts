@@ -57,10 +57,10 @@ export const NO_ROUTE: Route = Object.freeze({
   sdpOnly: false,
 });
 
-/** A path parameter: one segment as it came, and no dot segment, which others would resolve. */
+/** A path parameter: one segment as it came. Dot segments are refused, because other programs would resolve them. */
 const PARAMETER = '((?!(?:\\.|%2[eE]){1,2}(?:/|$))[^/]+)';
 
-/** What can go upstream as it came: no encodings, no separators. */
+/** Characters that can be sent to an account unchanged: no encodings, no separators. */
 const SENDABLE = /^[A-Za-z0-9._-]{1,256}$/;
 
 export class RouteTable {

@@ -21,7 +21,7 @@ export class Chains {
   readonly #rules: readonly Rule[];
   readonly #wire: WireWords;
 
-  /** @throws Error where a rule subscribes to what can never come */
+  /** @throws Error where a rule subscribes to an event that can never occur */
   constructor(rules: readonly Rule[], wire: WireWords) {
     for (const rule of rules) checkSubscription(rule);
     this.#rules = rules;
@@ -38,7 +38,7 @@ export class Chains {
   }
 }
 
-/** The types say the same at compile time; a rule that got past them would never be called, without any other sign. */
+/** The types check the same at compile time. A rule that circumvents them would never be called, and nothing else would show it. */
 function checkSubscription({ name, events, event }: Rule): void {
   if ((events === undefined) !== (event === undefined)) throw new Error(`rule ${name}: events and event need each other`);
   if (events === undefined || events === '*') return;
@@ -93,7 +93,7 @@ export class Chain {
     this.#unnamed = listening();
   }
 
-  /** The rules that subscribe to a type as it came, last rule first. It is a provider's text: an unknown one is not remembered. */
+  /** The rules that subscribe to a type as it came, last rule first. It is a provider's text: an unknown one is not cached. */
   listeners(type: string): readonly Link[] {
     return this.#named.get(type) ?? (type.startsWith(this.#familyPrefix) ? this.#family : this.#unnamed);
   }

@@ -34,9 +34,9 @@ export const SKIP: unique symbol = Symbol('skip');
  * | piped: bytes, forwarded unread | `head` |
  * | refused: a status from 400 on, after the last attempt | `refused`; then `head`, where the provider's own answer is relayed |
  *
- * On a collected reply `answer` gets the `response` of the terminal event as `event` left it. A rule that has both phases meets that
+ * On a collected reply `answer` gets the `response` of the terminal event as `event` left it. A rule that has both phases gets that
  * response twice, and its `answer` changes nothing that its `event` has changed already. Lifecycle events (`response.created`,
- * `response.metadata`, …) say nothing of a collected answer and are dropped before any rule.
+ * `response.metadata`, …) have no meaning for a collected answer and are dropped before any rule.
  *
  * A surface with an encoding of its own (Chat) encodes behind `event` and `answer`, when every rule has run, in its sink and its `answer`:
  * rules see Responses events on every surface.
@@ -55,8 +55,8 @@ export interface Rule<Memory = unknown> {
    */
   request?(work: Work, turn: Turn): Memory | typeof SKIP | Promise<Memory | typeof SKIP>;
   /**
-   * Edits the parsed body of a turn that has reserved its usage: nothing refuses it any more before an account is chosen. What a refused
-   * turn must not cost is done here. Awaited only where it returns a promise.
+   * Edits the parsed body of a turn that has reserved its usage: nothing refuses it any more before an account is chosen. Work that a
+   * refused turn must not cost is done here. Awaited only where it returns a promise.
    */
   edit?(work: Work, memory: Memory, turn: Turn): void | Promise<void>;
   /**
@@ -99,7 +99,7 @@ export interface PartReader {
   end?(): readonly StreamedPart[];
 }
 
-/** What is known of a turn before it is sent. */
+/** The facts that are known of a turn before it is sent. */
 export interface TurnFacts {
   readonly pool: PoolConfig;
   readonly key: KeyConfig | undefined;
@@ -120,7 +120,7 @@ export interface ExplainedMode {
   readonly why: string;
 }
 
-/** What a provider's terminal refusal says of itself; never forwarded by accident, since it is not a Refusal. */
+/** The content of a provider's final refusal. It is not a Refusal, so that it cannot be forwarded by accident. */
 export interface UpstreamRefusal {
   readonly status: number;
   readonly code: string | null;

@@ -58,7 +58,7 @@ const SHORTEST_ECHO = 12;
 /** The candidates for an echo: quoted text, or a single long word. */
 const ECHO = new RegExp(`(["'\`])((?:(?!\\1).){${SHORTEST_ECHO},}?)\\1|[^\\s"'\`]{${SHORTEST_ECHO},}`, 'g');
 
-/** Removes what the text repeats of the prompt (S4): an error's text reaches more logs than the client's own. */
+/** Removes parts of the prompt that the text repeats (S4): an error's text reaches other logs than the client's own. */
 function withoutEcho(text: string, prompt: string, param: string | null): string {
   return text.replace(ECHO, (found: string, _quote: string | undefined, quoted: string | undefined) => {
     const echo = quoted ?? found;
@@ -95,7 +95,10 @@ export function safeCode(code: string | null): string | null {
   return code !== null && /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? code : null;
 }
 
-/** A native failure event without what its error says about the account (Q3), less its headers; the same object where nothing was removed. */
+/**
+ * A native failure event without its headers, and without what its error reveals about the account (Q3); the same object where nothing was
+ * removed.
+ */
 export function failureWithoutOwner(data: JsonObject, secrets: readonly string[]): JsonObject {
   const { message, response } = data;
   let clean = data.type === 'error' ? withCleanMembers(data, secrets) : withCleanError(data, secrets);

@@ -1,4 +1,4 @@
-// The settings that decide about a turn, as config.yaml gives them: accounts, Pools, keys, limits and the words of the wire.
+// The settings that a turn depends on, as config.yaml has them: accounts, Pools, keys, limits and the words of the wire.
 
 export type RouteStatus = 'supported' | 'translated' | 'partial' | 'unsupported';
 
@@ -101,7 +101,7 @@ export interface KeyLimits {
 export interface KeyConfig {
   readonly id: string;
   readonly pool: string;
-  /** Its share of what turns wait for, relative to the other keys of its Pool. */
+  /** Its share of the capacity that turns wait for, relative to the other keys of its Pool. */
   readonly weight: number;
   /** Lower-case hex SHA-256 of each secret that opens this key; several while one is being rotated. */
   readonly secret_sha256: readonly string[];
@@ -114,7 +114,7 @@ export interface KeyConfig {
   readonly limits: KeyLimits;
 }
 
-/** Who may read /mcp. */
+/** An operator, who may read /mcp. */
 export interface OperatorConfig {
   readonly id: string;
   /** Lower-case hex SHA-256 of each token. */
@@ -150,7 +150,7 @@ export interface Limits {
   readonly upload_bytes: number;
   /** Frames of one turn that are kept for a client that comes back for it (Q29). */
   readonly websocket_resume_bytes: number;
-  /** Memory for what one turn holds of its reply: an event or answer with its copies, and what is kept of earlier ones. */
+  /** Memory that one turn may hold of its reply: an event or answer with its copies, and the kept parts of earlier ones. */
   readonly upstream_event_bytes: number;
   /** The same over all turns. */
   readonly replies_in_memory_bytes: number;
@@ -170,10 +170,10 @@ export interface GuardLimits {
 export interface Timeouts {
   readonly client_header_ms: number;
   readonly client_body_idle_ms: number;
-  /** How long a client may take nothing of an answer that waits for it. */
+  /** How long a client may read nothing of an answer that waits for it. */
   readonly client_read_idle_ms: number;
   readonly websocket_idle_timeout_ms: number;
-  /** How long a turn goes on without the websocket of its client (Q29). */
+  /** How long a turn continues without the websocket of its client (Q29). */
   readonly websocket_resume_ms: number;
   readonly upstream_connect_ms: number;
   readonly upstream_first_byte_ms: number;

@@ -1,9 +1,9 @@
-// What a turn came to: how it ended towards its client, its attempts, and the one row that it leaves in the request log (S5).
+// The result of a turn: how it ended for its client, its attempts, and its one row in the request log (S5).
 import type { AttemptRow, RequestRow, Why } from '../../store/rows.ts';
 import type { LiveTurn } from './live-turn.ts';
 import type { Outcome } from './turn.ts';
 
-/** How a turn ended towards its client. */
+/** How a turn ended for its client. */
 export interface Ending {
   readonly outcome: Outcome;
   /** The status that the client got; 499 when it left before one. */

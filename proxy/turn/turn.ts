@@ -1,4 +1,4 @@
-// The vocabulary of one turn: what rules see and edit of a request, its attempts, and its reply.
+// The types of one turn: the parts of a request, its attempts and its reply that rules read and edit.
 import type { FormFile, FormPart } from './form.ts';
 import type { Json, JsonObject } from './json.ts';
 
@@ -19,7 +19,7 @@ export interface Body {
   [member: string]: Json | undefined;
 }
 
-/** `none`: what is in no row of the route table. */
+/** `none`: a request outside the route table. */
 export type RouteFamily = 'backend-agent' | 'backend' | 'usage' | 'v1' | 'mcp' | 'none';
 
 export interface Route {
@@ -71,7 +71,7 @@ export interface FileView {
  */
 export type Presence = 'routable' | 'unroutable' | 'invisible' | 'suppressed' | 'absent';
 
-/** What rules see of the account of an attempt. */
+/** The account of an attempt, as rules see it. */
 export interface AccountView {
   readonly id: string;
   readonly label: string;
@@ -83,7 +83,8 @@ export interface AccountView {
 /**
  * How an account failed a turn (ER4). `upstream_rate_limited`: 429, or a refusal for quota or rate inside a reply. `upstream_status`:
  * any other status. `upstream_refusal`: any other refusal inside a 200. `upstream_timeout`: no connection, no first byte or no next
- * one in time. `upstream_connect`: no connection. `upstream_network`: it died. `upstream_malformed`: what came was no answer.
+ * one in time. `upstream_connect`: no connection. `upstream_network`: the connection broke. `upstream_malformed`: the reply was not a valid
+ * answer.
  */
 export type UpstreamErrorClass =
   | 'upstream_rate_limited'
@@ -165,14 +166,14 @@ export interface Turn {
   readonly bodyBytes: number;
   /**
    * Counts the tokens of each text, away from the event loop. Never rejects; undefined where the count failed or did not come in time.
-   * It may come after the turn went on.
+   * The result may arrive after the turn has continued.
    */
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
-  /** Lets other turns run before a rule goes on with long work. */
+  /** Lets other turns run before a rule continues long work. */
   pause(): Promise<void>;
   /** Set by the rule that checks model access; later rules rely on it. */
   model: ModelView | undefined;
-  /** The account that has the files of the request, which goes nowhere else (Q10). Set by the rules that check files. */
+  /** The account that has the files of the request, and that the request must go to (Q10). Set by the rules that check files. */
   fileOwner: string | undefined;
   note<F extends keyof SafeFields>(field: F, value: SafeFields[F]): void;
   /** Counts bytes of the reply that a rule keeps until the turn ends. Throws where the turn may hold no more: its reply breaks off. */
@@ -201,11 +202,11 @@ export interface Outgoing {
 /** The reply's head at commit. */
 export interface Head {
   readonly status: number;
-  /** What goes to the client. */
+  /** The body for the client. */
   readonly headers: Record<string, string>;
   /** The types of the events that came before commit; only where the client is connected by a websocket. */
   held?: Pick<ReadonlySet<string>, 'has'>;
-  /** The reply begins with a refusal, which nothing of the gateway's own precedes (F1.8). */
+  /** The reply begins with a refusal: no event of the gateway's own may precede it (F1.8). */
   refuses?: boolean;
 }
 
@@ -221,6 +222,6 @@ export type OutcomeKind = 'completed' | 'incomplete' | 'failed' | 'cut' | 'clien
 
 export interface Outcome {
   readonly kind: OutcomeKind;
-  /** Whether anything reached the client that could not be taken back. */
+  /** Whether anything irrevocable was sent to the client. */
   readonly shown: boolean;
 }

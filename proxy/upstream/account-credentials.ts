@@ -1,4 +1,4 @@
-// The credentials of accounts as dispatch sees them: headers for an attempt, and what follows when they were refused (Q9).
+// The credentials of accounts as dispatch sees them: headers for an attempt, and the steps after a refusal (Q9).
 import type { AccountConfig } from '../turn/settings.ts';
 
 /** `renewed`: the same request may be sent again. `refused`: the account must log in again. `failed`: the token endpoint did not answer. */

@@ -63,8 +63,8 @@ export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: Call
 }
 
 /**
- * Counts ticks: the time in which the process was paused is none of them. Its answer may have come then, and may be the only one that there
- * will be: of a refresh token that is spent (Q34).
+ * Counts ticks, so that a pause of the process does not count. An answer may have come during the pause, and there may be no other: a
+ * refresh token is spent by its first use (Q34).
  */
 class Deadline extends Timed {
   readonly timedOut: () => void;

@@ -1,4 +1,4 @@
-// What dispatch sees of the libraries that carry bytes to accounts.
+// The interface between dispatch and the libraries that carry bytes to accounts.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { CarrierFailure } from '../turn/failure.ts';
@@ -39,7 +39,7 @@ export interface EventReader extends BodyEnd {
   readonly reads: 'events';
   /** The chunks of an event that has not ended count here, and the event itself while it is read; past a limit the reply ends with `too_large`. */
   readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
-  /** The view is reused for the next event. @returns the end that the reply has come to, by this event or an earlier one */
+  /** The view is reused for the next event. @returns the end of the reply, announced by this event or an earlier one */
   event(event: ReplyEvent): ReplyEnd | undefined;
   /** All events of one read of the connection have been delivered. */
   delivered(): void;
@@ -51,7 +51,7 @@ export interface ByteReader extends BodyEnd {
   data(chunk: Buffer): void;
 }
 
-/** Takes the reply as a stream and pipes it on. Its end and its death are the stream's own; `fail` is never called. */
+/** Takes the reply as a stream and pipes it on. The stream reports its end and its failure; `fail` is never called. */
 export interface StreamReader {
   readonly reads: 'stream';
   stream(reply: IncomingMessage): void;

@@ -29,7 +29,7 @@ export interface PassThroughTimeouts {
 
 type PipeHandler = ReplyHandler<StreamReader | ByteReader>;
 
-/** Hears the library's events, which name an exchange by its request. */
+/** Receives the library's events, which identify an exchange by its request. */
 interface Listener {
   sent(upstream: ClientRequest): void;
   replied(reply: IncomingMessage): void;
@@ -53,7 +53,7 @@ export class PassThrough implements StreamCarrier {
       connectTimeout: timeouts.connectMs,
       changeOrigin: true,
       selfHandleResponse: true,
-      // The path goes out as it came: parsed as a URL it would get other escapes.
+      // The path is sent as it came: parsed as a URL it would get other escapes.
       toProxy: true,
     });
     this.#proxy.on('proxyReq', (upstream, request, _response, _options, socket) => {
@@ -134,7 +134,7 @@ class Exchange implements Sending, Listener {
 
   sent(upstream: ClientRequest): void {
     this.#upstream = upstream;
-    // The request asked for no upgrade, and without a listener the exchange would wait for an answer that has come.
+    // The request asked for no upgrade. Without a listener the exchange would wait for an answer that has already come.
     upstream.once('upgrade', () => this.#fail('malformed'));
     let interim = 0;
     upstream.on('information', () => {

@@ -17,7 +17,7 @@ export function readBytes(reply: IncomingMessage, reader: ByteReader, idleMs: nu
 
 export interface SilenceLimit {
   readonly ms: number;
-  /** Where the reply is piped to: while that is full, the account is not silent. */
+  /** The destination of the reply: while it is full, the account does not count as silent. */
   readonly reader?: Writable;
   /** Called once, before the reply is destroyed. */
   readonly timedOut: () => void;

@@ -1,4 +1,5 @@
-// A request body that is not read before its connection is established: a body that can be sent once is still whole where none was.
+// A request body that is not read before its connection is established: if no connection is made, a body that can be sent once is still
+// whole.
 import type { ClientRequest } from 'node:http';
 import { type Readable, Stream } from 'node:stream';
 import { isHandshaking } from '../node-internals.ts';

@@ -24,7 +24,7 @@ export interface UpstreamSocketOptions {
   readonly batches: Batches;
 }
 
-/** What runs on the socket: one turn at a time. */
+/** The user of the socket: one turn at a time. */
 export interface SocketUser {
   /** The bytes of a frame that has not arrived whole count here. */
   readonly memory: EventReader['memory'];
@@ -94,7 +94,7 @@ export class UpstreamSocket {
         return;
       }
       const user = this.#user;
-      // What waits behind the end of a reply is not the next turn's.
+      // Frames that wait after the end of a reply do not belong to the next turn.
       arrivals.add(() => this.#user === user && user?.frame(data), data.length);
     });
     // 'close' follows every error.

@@ -24,9 +24,9 @@ export class Upstream {
   readonly carrier: TurnCarrier;
   /** As configured: a turn whose account has moved since must not send its credential to the new address. */
   readonly baseUrl: string;
-  /** Where it really is: of a rehearsal account, the listener's address. */
+  /** Its actual address: for a rehearsal account, that of the listener. */
   readonly url: string;
-  /** What the carriers depend on; another value needs new ones. */
+  /** The settings that the carriers depend on; another value needs new carriers. */
   readonly identity: string;
   readonly #options: UpstreamOptions;
   #streamCarrier: PassThrough | undefined;
@@ -106,7 +106,7 @@ export class Upstreams {
     const next = new Map<string, Upstream>();
     for (const account of config.accounts) {
       const url = urlOf(account);
-      // A live websocket keeps the credential and the headers of its upgrade, which say whose it is.
+      // A live websocket keeps the credential and the headers of its upgrade, which identify the account's owner.
       const identity = JSON.stringify([url, timeouts, account.credential, account.headers]);
       const current = this.#byAccount.get(account.id);
       const shared = { timeouts, heartbeat: this.#heartbeat, batches: this.#batches };

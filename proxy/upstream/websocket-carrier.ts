@@ -150,7 +150,7 @@ class Exchange extends Timed implements Sending, SocketUser {
     event.hasData = true;
     event.type = this.#types.typeIn(bytes, 0, bytes.length) ?? '';
     event.completeType();
-    // The reader judges it: a frame of a terminal type that is no JSON is not the end of the reply.
+    // The reader decides: a frame of a terminal type that is not JSON does not end the reply.
     const end = reader.event(event);
     event.clear();
     if (this.#over) return;
@@ -159,7 +159,7 @@ class Exchange extends Timed implements Sending, SocketUser {
       return;
     }
     this.#finish();
-    // Behind an error its `response.failed` may follow, which the next turn on the socket would take for its own.
+    // After an error its `response.failed` may follow, which the next turn on the socket would mistake for its own.
     if (end === 'failed') this.#socket.destroy();
     reader.delivered();
     reader.end();

@@ -7,7 +7,7 @@ const REFUSED_FOR_MS = 3_600_000;
 
 export const saysNoWebsocket = (status: number | undefined): boolean => NO_WEBSOCKET.has(status);
 
-/** Each process learns a refusal for itself: asking again costs one upgrade. */
+/** Each process finds out about a refusal for itself: asking again costs one upgrade. */
 export class WebsocketSupport {
   readonly #now: () => number;
   /** By address: a moved account is asked again. */

@@ -66,7 +66,7 @@ export class Credentials implements AccountCredentials {
     return this.#oauth.get(account)?.loginAt;
   }
 
-  /** An operator logged the account in again, or had its login unlocked. Undefined for an account without a tokens file. */
+  /** An operator logged the account in again, or made its stored login readable again. Undefined for an account without a tokens file. */
   relogin(account: string): Promise<Relogin> | undefined {
     return this.#oauth.get(account)?.relogin();
   }

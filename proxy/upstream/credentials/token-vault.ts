@@ -49,7 +49,7 @@ export class TokenVault {
     this.#digest = key.digest('credentials');
   }
 
-  /** What names an import: the refresh token, or the access token where the file has no other. */
+  /** The name of an import: the refresh token, or the access token where the file has no refresh token. */
   importOf({ refresh, access }: Tokens): string {
     return this.#digest.of(refresh ?? access ?? '');
   }
@@ -68,7 +68,7 @@ export class TokenVault {
   /**
    * Stores an imported login; durable once it resolves.
    * @param lease where the caller has the account's lease
-   * @returns false where other nodes know it already: it is the current one or a former one, or the lease was lost
+   * @returns false where another node has imported it already, as the current or a former one, or where the lease was lost
    */
   async import(account: string, login: StoredLogin, lease: Lease | undefined): Promise<boolean> {
     const row = this.#rowOf(account, login);
