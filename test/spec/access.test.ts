@@ -98,7 +98,7 @@ describe('without a valid key', () => {
     });
   }
 
-  test('credentials elsewhere than in Authorization open nothing [AU1]', async () => {
+  test('credentials outside of the Authorization header are not accepted [AU1]', async () => {
     using client = await RawClient.connect(gate.url);
     for (const headers of [
       { 'x-api-key': KEY },
@@ -111,7 +111,7 @@ describe('without a valid key', () => {
     }
   });
 
-  test('a body is not read, and nothing of it is judged [AU1]', async () => {
+  test('without a valid key the body is neither read nor checked [AU1]', async () => {
     const wrong = { authorization: 'Bearer pg-unknown' };
     for (const body of ['no JSON', '{"model":"nobody-knows"}', JSON.stringify(turnBody('hello'))]) {
       for (const headers of [wrong, { ...wrong, 'content-type': 'text/plain' }, { ...wrong, 'content-encoding': 'compress' }]) {
@@ -123,7 +123,7 @@ describe('without a valid key', () => {
   });
 });
 
-test('a key that is paused, revoked or expired says so to who holds it, and opens nothing [AU1]', async () => {
+test('the status of a paused, revoked or expired key is revealed only with its secret, and the key is refused [AU1]', async () => {
   const expected = { [PAUSED]: 'api_key_disabled', [REVOKED]: 'api_key_disabled', [EXPIRED]: 'api_key_expired' };
   for (const [secret, code] of Object.entries(expected)) {
     const { status, json, headers } = await gate.send('/v1/models', { headers: { authorization: `Bearer ${secret}` } });
@@ -136,7 +136,7 @@ test('a key that is paused, revoked or expired says so to who holds it, and open
   }
 });
 
-test('[AU1] each request of a kept connection is judged by its own key, and by the configuration of its moment', async () => {
+test('[AU1] each request of a kept connection is checked with its own key, and with the configuration at its time', async () => {
   await using gate = await startGateway({ config: withKeys, upstream: { accounts: ['north', 'south', 'west'] } });
   using client = await RawClient.connect(gate.url);
   const ask = async (secret: string): Promise<readonly [number, string | undefined]> => {
@@ -169,13 +169,13 @@ test('[AU1] each request of a kept connection is judged by its own key, and by t
   assert.deepEqual(await ask('pg-nobody'), open);
 });
 
-test('the scheme is taken in any case, as HTTP says', async () => {
+test('the scheme is accepted in any letter case, as HTTP requires', async () => {
   for (const authorization of [`bearer ${KEY}`, `BEARER ${KEY}`, `Bearer   ${KEY}`]) {
     assert.equal((await gate.send('/v1/models', { headers: { authorization } })).status, 200);
   }
 });
 
-test("an operator's token opens no runtime row, and a Pool key opens nothing on /mcp [AU3]", async () => {
+test("an operator's token is refused on every runtime row, and a Pool key is refused on /mcp [AU3]", async () => {
   using client = await RawClient.connect(gate.url);
   for (const { method, path } of runtimeRequests()) {
     client.write(headOf(method, path, { authorization: `Bearer ${OPERATOR}` }));
@@ -219,7 +219,7 @@ test('a key belongs to its Pool: its turns reach every account of it, and none o
 });
 
 describe('the list of models', () => {
-  test('is answered from what is known, for any key of the Pool, and no account is asked for it [D1] [ML3]', async () => {
+  test('is answered from the catalog state, for any key of the Pool, without a request to an account [D1] [ML3]', async () => {
     gate.upstream.clear();
     const { status, json, headers } = await gate.send('/v1/models');
     assert.equal(status, 200);
@@ -232,7 +232,7 @@ describe('the list of models', () => {
     assert.deepEqual([row?.endpoint, row?.account, row?.retries], ['/v1/models', null, 0]);
   });
 
-  test('is answered while every account is away [D1] [ML3]', async () => {
+  test('is answered while every account is unreachable [D1] [ML3]', async () => {
     await using alone = await startGateway();
     await Promise.all([alone.upstream.hangUp('north'), alone.upstream.hangUp('south')]);
     const { status, json } = await alone.send('/v1/models');

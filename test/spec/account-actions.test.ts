@@ -79,7 +79,7 @@ test('[S9] account pause and resume edit the file with its comments, reach the r
   assert.equal(rows.at(-2)?.actor, 'start', 'what was changed while the gateway was down');
 });
 
-test('[S9] account restore ends the cooldowns of an account and its models, with a row that says which', async (context) => {
+test('[S9] account restore ends the cooldowns of an account and its models, and its audit row names them', async (context) => {
   await using gate = await startGateway();
   const path = fileOf(context, gate);
   for (let i = 0; i < 3; i++) gate.fail('north', 'model-a', carrierFailure('connect'));
@@ -103,7 +103,7 @@ test('[S9] account restore ends the cooldowns of an account and its models, with
   );
 });
 
-test('[S9] an account whose credential was refused is not restored but logged in again', async (context) => {
+test('[S9] an account whose credential was refused needs relogin, and restore refuses it', async (context) => {
   await using gate = await startGateway();
   const path = fileOf(context, gate);
   gate.fail('north', 'model-a', statusFailure(401, {}, Buffer.from('{}'), Date.now()));

@@ -48,7 +48,7 @@ for (const [phase, script] of [
   ['in the middle of the visible answer', 'stall after 6 events'],
 ] as const) {
   for (const path of [NATIVE, '/v1/responses', CHAT]) {
-    test(`a client of ${path} that leaves ${phase} aborts its account’s turn, and is not held against it`, async () => {
+    test(`a client of ${path} that leaves ${phase} aborts the turn at the account, and does not count as a failure of the account`, async () => {
       for (let i = 0; i < 4; i++) {
         const before = (await gate.rows()).length;
         gate.upstream.next('north', script);
@@ -106,7 +106,7 @@ test('a probe whose client leaves frees its slot for the next', async () => {
 });
 
 for (const path of [NATIVE, PUBLIC, CHAT]) {
-  test(`a client of ${path} that leaves when it has the terminal event has its whole reply`, async () => {
+  test(`a client of ${path} that leaves after the terminal event has a complete reply`, async () => {
     const response = { id: 'r', status: 'completed', output: [], usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } };
     const events = [
       { type: 'response.output_text.delta', sequence_number: 0, delta: 'a' },
@@ -128,7 +128,7 @@ for (const path of [NATIVE, PUBLIC, CHAT]) {
   });
 }
 
-test('so has one of a websocket whose account answers over HTTP', async () => {
+test('the same holds for a client of a websocket whose account answers over HTTP', async () => {
   await using other = await startGateway({
     upstream: { accounts: ['north', 'south'] },
     config: (draft) => {

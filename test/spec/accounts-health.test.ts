@@ -93,7 +93,7 @@ describe('[UA1] an assignment takes turns while it is active, eligible, active i
       },
     ],
   ];
-  test('as it is at first', async () => assert.equal(await whereAt(), 'north'));
+  test('without any failure', async () => assert.equal(await whereAt(), 'north'));
 
   for (const [what, make] of CONDITIONS) {
     test(`and not where ${what}`, async () => {
@@ -106,7 +106,7 @@ describe('[UA1] an assignment takes turns while it is active, eligible, active i
   }
 });
 
-test('[UA1] [SM5] a model without a routable source is 503 with the time to come back, and reaches no account', async () => {
+test('[UA1] [SM5] a model without a routable source is 503 with the time to wait, and reaches no account', async () => {
   gate.upstream.next('north', 'refuse 401');
   await turn('only-north');
   const before = gate.upstream.turns().length;
@@ -124,7 +124,7 @@ test('[UA1] [SM5] a model without a routable source is 503 with the time to come
   assert.deepEqual([both.status, both.headers.get('retry-after'), both.headers.get('x-should-retry')], [503, null, 'false']);
 });
 
-test('[UA1] a burst never closes the last account of a model: it is asked again and again, and answers as soon as it can', async () => {
+test('[UA1] a burst never closes the last account of a model: turns keep going to it, and succeed as soon as it answers', async () => {
   gate.upstream.always('north', 'refuse 503');
   for (let i = 0; i < 5; i++) assert.equal((await turn('only-north')).status, 503);
   assert.equal(gate.upstream.turns('north').length, 5);
@@ -148,7 +148,7 @@ test('[SM3] the pair returns to Full when its one Lite account stops being routa
   assert.deepEqual(await mode(), ['lite', 'true', true, true]);
 });
 
-test('[SM7] the mode of a turn stays as it was captured, also where the failure that moves it on changes the pair’s', async () => {
+test('[SM7] a turn keeps its captured mode, also where the failure that moves it to another account changes the mode of the pair', async () => {
   gate.upstream.next('north', 'refuse 404 model_not_found');
   assert.equal((await turn()).status, 200);
   assert.deepEqual(
@@ -166,7 +166,7 @@ test('[SM7] the mode of a turn stays as it was captured, also where the failure 
   );
 });
 
-test('[UA2] accounts that are all out of quota keep their models in the lists, and are told with the soonest reset', async () => {
+test('[UA2] accounts that are all out of quota keep their models in the lists, and turns get the soonest reset', async () => {
   const time = new ShiftedClock();
   await using spent = await startGateway({ clock: time });
   const { upstream } = spent;
@@ -191,7 +191,7 @@ test('[UA2] accounts that are all out of quota keep their models in the lists, a
   );
 });
 
-test('operators see each account’s health, what is in flight, and the queues', async () => {
+test('operators see each account’s health, the turns in flight, and the queues', async () => {
   gate.upstream.next('north', 'refuse 403');
   await turn();
   const { accounts, admission } = (await (await fetch(`${gate.adminUrl}/status`)).json()) as {

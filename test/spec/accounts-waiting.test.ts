@@ -11,7 +11,7 @@ const turn = (gate: TestGateway): Promise<Reply> => gate.send(NATIVE, { body: tu
 const waiting = (gate: TestGateway, count: number): Promise<true> =>
   until(`${count} to wait`, () => (gate.admission('stream').waiting === count ? true : undefined));
 
-test('past running turns wait, past waiting they are 503 server_is_overloaded with the time to come back', async () => {
+test('turns beyond `running` wait, and turns beyond `waiting` get 503 server_is_overloaded with the time to wait', async () => {
   await using gate = await startGateway({
     config: (draft) => {
       draft.admission = { stream: { running: 1, waiting: 1, wait_ms: 20_000 } };
@@ -31,7 +31,7 @@ test('past running turns wait, past waiting they are 503 server_is_overloaded wi
   assert.equal(gate.count('admission_full'), 1);
 });
 
-test('who waits longer than wait_ms is told so', async () => {
+test('a turn that waits longer than wait_ms gets 503', async () => {
   await using gate = await startGateway({
     config: (draft) => {
       draft.admission = { stream: { running: 1, waiting: 1, wait_ms: 30 } };
@@ -48,7 +48,7 @@ test('who waits longer than wait_ms is told so', async () => {
   assert.equal((await first).status, 200);
 });
 
-test('where every account is at its max_concurrent a turn waits for the first that is not', async () => {
+test('where every account is at its max_concurrent a turn waits for the first account that has room', async () => {
   await using gate = await startGateway({
     config: (draft) => {
       for (const account of draft.accounts) account.max_concurrent = 1;

@@ -142,7 +142,7 @@ const CASES: readonly Case[] = [
 for (const { what, script, status, class: errorClass, cause, north } of CASES) {
   describe(`[ER4] an account that ${what}`, () => {
     for (const { path, stream } of DOORS) {
-      test(`costs the client of ${path}${stream ? ', streamed,' : ''} nothing`, async () => {
+      test(`has no effect for the client of ${path}${stream ? ', streamed' : ''}`, async () => {
         const streamed = stream || path !== NATIVE;
         // A JSON answer has no lifecycle events to break off after, and says refusals in its body.
         if (!streamed && what.startsWith('breaks off')) return;
@@ -165,7 +165,7 @@ for (const { what, script, status, class: errorClass, cause, north } of CASES) {
   });
 }
 
-test('[ER4] an account that refuses connections is passed over, and not asked again while it cools down', async () => {
+test('[ER4] an account that refuses connections is skipped, and not asked again while it cools down', async () => {
   await gate.upstream.hangUp('north');
   try {
     const reply = await gate.send('/v1/responses', { body: turnBody('hi') });
@@ -209,7 +209,7 @@ test('[RM3] the parameter that an account names is kept on its failed attempt, w
   }
 });
 
-test('[ER4] silence before the first byte is 504, and is tried unroutable else: the work may have run', async () => {
+test('[ER4] silence before the first byte is 504, and no other account is tried: the work may have run', async () => {
   await gate.reconfigure((draft) => {
     draft.timeouts.upstream_first_byte_ms = 30;
   });
@@ -240,7 +240,7 @@ describe('after the first visible event nothing is tried again', () => {
     });
   }
 
-  test('and three such ends in a row are as bad as three refusals', async () => {
+  test('and three such ends in a row cool the account down like three refusals', async () => {
     for (let i = 0; i < 3; i++) {
       assert.equal(stateOf('north'), 'active');
       gate.upstream.next('north', 'cut after 6 events');
@@ -251,7 +251,7 @@ describe('after the first visible event nothing is tried again', () => {
 });
 
 describe('how often', () => {
-  test('each account is asked once in a turn, and the last failure is told', async () => {
+  test('each account is asked once in a turn, and the client gets the last failure', async () => {
     gate.upstream.always('north', 'refuse 503');
     gate.upstream.always('south', 'refuse 500');
     const reply = await gate.send(NATIVE, { body: turnBody('hi') });
@@ -290,7 +290,7 @@ describe('how often', () => {
     assert.equal((await rowOf(await gate.send(NATIVE, { body: turnBody('hi') }))).row.retries, 1);
   });
 
-  test('what blames the request is asked once', async () => {
+  test('a turn whose request is at fault is sent once', async () => {
     gate.upstream.next('north', 'refuse 400 invalid_value');
     assert.equal((await gate.send(NATIVE, { body: turnBody('hi') })).status, 400);
     assert.equal(gate.upstream.turns().length, 1);
@@ -298,7 +298,7 @@ describe('how often', () => {
   });
 });
 
-test('[S1] a turn never leaves the accounts of its Pool, whatever becomes of them', async () => {
+test('[S1] a turn never goes to an account outside its Pool, whatever fails', async () => {
   await using two = await startGateway({
     upstream: { accounts: ['ours', 'theirs'] },
     config: (draft) => {

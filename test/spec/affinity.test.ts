@@ -118,7 +118,7 @@ test('[F8.3] turns of one prompt_cache_key stay at one account, whatever the str
   for (const path of [NATIVE, ALIAS, PUBLIC]) assert.equal(await where(path, 'key 2'), 'c', path);
 });
 
-test('[Q11] a prompt_cache_key is known for an hour after its last turn, and after a restart', async () => {
+test('[Q11] a prompt_cache_key keeps its account for an hour after its last turn, and after a restart', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-affinity-'));
   const clock = new HandClock();
   let gate = await startGateway({
@@ -162,7 +162,7 @@ test('[Q11] a conversation leaves a failing account, and stays where it was answ
   assert.deepEqual(went(gate), ['a', 'a', 'b', 'b']);
 });
 
-test('[Q11] an account over 1.25 times the mean in flight passes a turn on, and the conversation stays', async () => {
+test('[Q11] an account over 1.25 times the mean in flight passes a turn to another account, and the conversation stays', async () => {
   await using gate = await startGateway({ upstream: { accounts: FOUR }, ...withStrategy('fill_first') });
   const fields = { prompt_cache_key: 'k', input: [user('hi')] };
   await turn(gate, NATIVE, fields);
@@ -193,7 +193,7 @@ test('[Q11] a session takes precedence over a prompt_cache_key', async () => {
   assert.deepEqual(went(gate), ['a', 'b', 'a']);
 });
 
-test('[Q11] nothing keeps a conversation at its account in a Pool without prompt_cache_locality', async () => {
+test('[Q11] in a Pool without prompt_cache_locality a conversation does not stay at its account', async () => {
   await using gate = await startGateway({
     upstream: { accounts: FOUR },
     ...withStrategy('rotation', (draft) => {

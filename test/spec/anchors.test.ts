@@ -47,7 +47,7 @@ for (const path of [PUBLIC, NATIVE]) {
       assert.deepEqual(stage.went(), ['north', 'south'], "the Pool's other keys know it");
     });
 
-    test('[F8.2] an account that needs re-authentication fails the continuation closed, with the way out', async () => {
+    test('[F8.2] an account that needs re-authentication fails the continuation, and the error says how to recover', async () => {
       const id = idOf(await stage.atSouth({ path }));
       stage.gate.upstream.next('south', 'refuse 401');
       await stage.turn({ path, body: { previous_response_id: id } });
@@ -57,7 +57,7 @@ for (const path of [PUBLIC, NATIVE]) {
       assert.equal((await stage.turn({ path })).status, 200, 'without the anchor it is served');
     });
 
-    test('[F8.2] so does an account that left the Pool', async () => {
+    test('[F8.2] an account that left the Pool fails the continuation in the same way', async () => {
       const id = idOf(await stage.atSouth({ path }));
       const assigned = stage.gate.config.pools[0]?.assignments.map(({ account }) => ({ account }));
       await stage.gate.reconfigure((draft) => {
@@ -70,7 +70,7 @@ for (const path of [PUBLIC, NATIVE]) {
       });
     });
 
-    test("[F8.2] a continuation never moves: its account's failure is told", async () => {
+    test('[F8.2] a continuation never moves: the client gets the failure of its account', async () => {
       const id = idOf(await stage.atSouth({ path }));
       const inside = path === PUBLIC ? [502, 'upstream_error'] : [200, undefined];
       for (const [script, expected] of [
@@ -87,7 +87,7 @@ for (const path of [PUBLIC, NATIVE]) {
       }
     });
 
-    test('[F8.2] one whose account is out of quota is told when it is back', async () => {
+    test('[F8.2] a continuation whose account is out of quota gets the time of the reset', async () => {
       const id = idOf(await stage.atSouth({ path }));
       await stage.spend('south');
       const { status, json } = await stage.turn({ path, body: { previous_response_id: id } });
@@ -98,7 +98,7 @@ for (const path of [PUBLIC, NATIVE]) {
   });
 }
 
-test('[F8.2] a JSON answer and an incomplete one can be continued, one that broke off cannot', async () => {
+test('[F8.2] a JSON answer and an incomplete one can be continued, a reply that broke off cannot', async () => {
   const json = idOf(await stage.turn({ path: PUBLIC }));
   const short = idOf(await stage.turn({ path: PUBLIC, body: { stream: true, max_output_tokens: 1 } }));
   stage.gate.upstream.next('north', 'cut after 8 events');
@@ -122,7 +122,7 @@ test('[F8.2] a JSON answer and an incomplete one can be continued, one that brok
   assert.deepEqual(statuses, [200, 200, 'previous_response_not_found']);
 });
 
-test('[F8.2] a response id is good for 24 hours', async () => {
+test('[F8.2] a response id is valid for 24 hours', async () => {
   const id = idOf(await stage.atSouth());
   stage.clock.setAhead(86_000_000);
   assert.equal((await stage.turn({ path: PUBLIC, body: { previous_response_id: id } })).status, 200);
@@ -137,7 +137,7 @@ test('[F8.2] response ids survive a restart', async () => {
   assert.deepEqual(stage.went(), ['south']);
 });
 
-test('[F8.2] so does the last one of a websocket', async () => {
+test('[F8.2] the last response id of a websocket survives a restart too', async () => {
   const socket = await connect(stage.gate, NATIVE_SOCKET);
   const ids: string[] = [];
   for (const text of ['one', 'two']) ids.push(responseId(await socket.turn(frameOf(text))));

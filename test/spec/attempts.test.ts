@@ -31,7 +31,7 @@ after(() => gate.close());
 for (const mode of ['full', 'lite'] as const) {
   for (const path of DOORS) {
     for (const stream of [true, false]) {
-      test(`[F1.5] ${path} in ${mode}, ${stream ? 'streamed' : 'collected'}: each account is asked in its own words`, async () => {
+      test(`[F1.5] ${path} in ${mode}, ${stream ? 'streamed' : 'collected'}: each account gets its own model name and fields`, async () => {
         gate.upstream.clear();
         clock.setAhead(600_000);
         gate.upstream.next('north', 'refuse 503');

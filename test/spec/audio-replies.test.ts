@@ -20,7 +20,7 @@ for (const path of [NATIVE, PUBLIC]) {
     });
   }
 
-  test(`${path}: a transcript whose account falls silent is no transcript, even where the end of the connection ends it`, async () => {
+  test(`${path}: a transcript whose account falls silent is a failure, even where the end of the connection would end the body`, async () => {
     await using taker = await startTaker(
       (request, response) => {
         request.resume().once('end', () => response.socket?.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nhalf of the'));

@@ -35,7 +35,7 @@ const TEXT_201 = { status: 201, headers: { 'content-type': 'text/plain' } };
 const FILE = 'file: voice.wav, audio/wav';
 const MODEL = 'model=gpt-4o-transcribe';
 
-describe('what goes to the account', () => {
+describe('the request to the account', () => {
   test('[C3] the native route forces the model, keeps safe fields in their order, and drops all others', async () => {
     const { parts, bytes } = await sent(
       [
@@ -54,7 +54,7 @@ describe('what goes to the account', () => {
     assert.deepEqual(bytes, SOUND);
   });
 
-  test('[C3] the native answer is the account’s, language and all', async () => {
+  test('[C3] the native answer is the account’s, including the language', async () => {
     const { json, headers } = await transcribe(gate, NATIVE, [file()]);
     assert.deepEqual([json.text, json.language, json.detected_language], [`a transcript of ${SOUND.length} bytes`, 'en', 'en']);
     const row = await gate.row({ headers });
@@ -64,7 +64,7 @@ describe('what goes to the account', () => {
     );
   });
 
-  test('[C3] [D9] [Q3] a transcript with status 201 is one, whose status a native client gets as it came', async () => {
+  test('[C3] [D9] [Q3] an answer with status 201 is accepted as a transcript, and a native client gets that status', async () => {
     for (const [path, status] of [
       [NATIVE, 201],
       [PUBLIC, 200],
@@ -78,7 +78,7 @@ describe('what goes to the account', () => {
     }
   });
 
-  test('[D9] [D11] an alias and the id itself go out as the id, before or behind the file', async () => {
+  test('[D9] [D11] an alias and the id itself are sent as the id, before or after the file', async () => {
     for (const named of ['gpt-transcribe', 'gpt-4o-transcribe']) {
       for (const parts of [
         [field('model', named), file()],
@@ -116,7 +116,7 @@ describe('what goes to the account', () => {
     ]);
   });
 
-  test('[D11] [Q23] the public answer says nothing of a detected language', async () => {
+  test('[D11] [Q23] the public answer does not state the detected language', async () => {
     gate.upstream.nextOn(
       'north',
       NATIVE,
@@ -152,7 +152,7 @@ describe('what goes to the account', () => {
     assert.equal(arrived?.headers['transfer-encoding'], 'chunked');
   });
 
-  test('a name of a file keeps its letters, and none of them ends the header', async () => {
+  test('a file name keeps its characters, and none of them ends the header', async () => {
     const body = formOf([model, { ...file(), filename: 'Grüße 100%.wav' }]);
     const { status } = await gate.send(PUBLIC, { body, headers: { 'content-type': FORM_TYPE } });
     assert.equal(status, 200);
@@ -175,7 +175,7 @@ describe('what goes to the account', () => {
     assert.deepEqual([unknown.status, unknown.json.error.code], [415, 'unsupported_content_encoding']);
   });
 
-  test('however the bytes of a form are cut, the same form arrives', async () => {
+  test('the same form arrives, wherever its bytes are split', async () => {
     const whole = formOf([field('prompt', 'p\r\n-'), model, file(), field('keywords[]', 'a')]);
     for (const size of [1, 2, 3, 7, BOUNDARY.length, 64]) {
       gate.upstream.clear();
@@ -207,7 +207,7 @@ const BAD = [
   ['too many fields', Array.from({ length: 20 }, () => field('keywords', 'k'.repeat(20_000))), 413, 'request_too_large', null],
 ] as const;
 
-describe('what is refused', () => {
+describe('refusals', () => {
   for (const [what, bad, status, code, param] of BAD) {
     test(`[Q23] ${what} before the file is refused before an account is asked`, async () => {
       const { status: told, json, headers } = await transcribe(gate, PUBLIC, [model, ...[bad].flat(), file()]);
@@ -216,7 +216,7 @@ describe('what is refused', () => {
       assert.equal((await gate.row({ headers }))?.outcome, 'refused');
     });
 
-    test(`[Q23] ${what} behind a long file ends the request to the account, and gets its own error`, async () => {
+    test(`[Q23] ${what} after a long file ends the request to the account, and gets its own error`, async () => {
       const { status: told, json } = await transcribe(gate, PUBLIC, [model, file(Buffer.alloc(3_000_000, 'a')), ...[bad].flat()]);
       assert.deepEqual([told, json.error.code, json.error.param], [status, code, param]);
       const [arrived] = await until('the request to end', () => {
@@ -228,7 +228,7 @@ describe('what is refused', () => {
     });
   }
 
-  test('[Q23] a form without a model or a file, or that is none, is refused', async () => {
+  test('[Q23] a form without a model or a file, or a body that is not a form, is refused', async () => {
     for (const [parts, code, param] of [
       [[file()], 'invalid_model', 'model'],
       [[model], 'invalid_request', 'file'],
@@ -249,7 +249,7 @@ describe('what is refused', () => {
     assert.deepEqual([native.status, native.json.error.param], [400, 'file']);
   });
 
-  test('a form with bytes changed, left out or doubled gets an answer, and what an account gets of it is a form', async () => {
+  test('a form with changed, missing or doubled bytes gets an answer, and an account gets only well-formed forms of it', async () => {
     const random = new SeededRandom(23);
     const whole = formOf([field('prompt', 'p'), model, file(), field('languages[]', 'de')]);
     for (let round = 0; round < 150; round++) {
@@ -272,7 +272,7 @@ describe('what is refused', () => {
     assert.equal(gate.count('server_errors'), 0);
   });
 
-  test('[Q4] the allow-list has the canonical id: named by an alias, forced, before or behind the file', async () => {
+  test('[Q4] the allow-list has the canonical id: named by an alias, forced, before or after the file', async () => {
     await using own = await startGateway({
       config: (draft) => {
         draft.keys[0].models = ['model-a', 'whisper-1'];
@@ -367,7 +367,7 @@ describe('what goes wrong at the account', () => {
     assert.deepEqual([row?.retries, row?.account], [1, 'SOUTH']);
   });
 
-  test('[Q6] once bytes of it went out, no other account gets it', async () => {
+  test('[Q6] once bytes of it were sent, no other account gets it', async () => {
     gate.upstream.nextOn('north', NATIVE, 'refuse 503');
     const { status, json } = await transcribe(gate, PUBLIC, [model, file()]);
     assert.deepEqual([status, json.error.code], [502, 'upstream_error']);
@@ -376,7 +376,7 @@ describe('what goes wrong at the account', () => {
     assert.deepEqual(gate.upstream.requests('south'), []);
   });
 
-  test('[Q3] what it refuses of the request is the client’s answer', async () => {
+  test('[Q3] its refusal of the request is the client’s answer', async () => {
     gate.upstream.nextOn('north', NATIVE, 'refuse 422 invalid_value');
     const reply = await transcribe(gate, PUBLIC, [model, file()]);
     assert.deepEqual([reply.status, reply.json.error.code], [422, 'invalid_value']);
@@ -392,7 +392,7 @@ describe('what goes wrong at the account', () => {
     assert.equal(taker.asked(), 1);
   });
 
-  test('an account that dies at any point of the upload is an upstream error, and its client hears of it', async () => {
+  test('an account that dies at any point of the upload is an upstream error, and the client gets that error', async () => {
     const total = formOf([model, file(Buffer.alloc(400_000))]).length;
     for (const bytes of [0, 1, 200, total / 2, total - 300]) {
       await using taker = await startTaker((request) => {
@@ -489,7 +489,7 @@ describe('an upload that streams', () => {
     }
   });
 
-  test('[Q4] a client that waits to be asked is asked after the checks of its headers', async () => {
+  test('[Q4] a client that waits for 100 Continue gets it after the checks of its headers', async () => {
     using client = await RawClient.connect(gate.url);
     const whole = formOf([model, file()]);
     const headers = { 'content-type': FORM_TYPE, 'content-length': whole.length, expect: '100-continue' };

@@ -77,7 +77,7 @@ test('[S9] key, token and mode commands leave rows of their own, in the Pool tha
   }
 });
 
-test('[S9] a saved file is audited field by field, with the actor that made the gateway read it; addresses and credentials only as changed', async () => {
+test('[S9] a saved file is audited field by field, with the actor that caused the reload; addresses and credentials only as changed', async () => {
   await using program = await startProgram();
   await settled(program, () =>
     program.save((draft) => {
@@ -113,7 +113,7 @@ test('[S9] a saved file is audited field by field, with the actor that made the 
   for (const known of ['elsewhere.example', 'tenant-of-south', address]) assert.ok(!text.includes(known), known);
 });
 
-test('[S9] what takes a restart is audited when it takes effect, and so is what was changed while nothing ran', async () => {
+test('[S9] a change that needs a restart is audited when it takes effect, and so are changes made while no gateway ran', async () => {
   await using program = await startProgram();
   await settled(program, () => program.save((draft) => Object.assign(draft.listen, { host: 'localhost' })));
   await program.stop();
@@ -140,7 +140,7 @@ test('[S9] what takes a restart is audited when it takes effect, and so is what 
   assert.deepEqual(starts[1]?.fields[1], { path: 'listen.host', from: '127.0.0.1', to: 'localhost' });
 });
 
-test('[S9] changes that were made while nothing ran are audited field by field at the start, without secrets', async () => {
+test('[S9] changes that were made while no gateway ran are audited field by field at the start, without secrets', async () => {
   await using program = await startProgram();
   await settled(program, () => program.poolgate('mode', 'set', 'team', 'model-a', 'lite'));
   await program.stop();
@@ -165,7 +165,7 @@ test('[S9] changes that were made while nothing ran are audited field by field a
   for (const known of [secret.trim(), digest, 'elsewhere.example', 'BEARER_NORTH']) assert.ok(!stored.includes(known), known);
 });
 
-test('[S9] the actor is what made the gateway read its file', async (context) => {
+test('[S9] the actor is what caused the gateway to read its file', async (context) => {
   const path = fileWith(context, `${SMALL}listen: { port: 0 }\nadmin: false\nstore: "sqlite::memory:"\n`);
   const { loaded } = await loadConfig(path);
   const gateway = await Gateway.open({ loaded, log: new Log('error') });

@@ -73,7 +73,7 @@ describe('an identity body', () => {
     assert.equal(gate.count('bodies_too_large'), 2);
   });
 
-  test('of the coding `identity`, and of an empty one, is taken as it is', async () => {
+  test('with the coding `identity`, or an empty one, is not decoded', async () => {
     const body = bodyOf(1_000);
     assert.deepEqual(await statuses(gate, body, { 'content-encoding': 'identity' }), [200, 200]);
     assert.deepEqual(await statuses(gate, body, { 'content-encoding': '' }), [200, 200]);
@@ -157,7 +157,7 @@ function ofCoding(coding: string, encode: Encode): void {
       assert.equal(gate.upstream.requests().length, 0);
     });
 
-    test('whose client leaves in the middle is forgotten with all its bytes', async () => {
+    test('whose client leaves in the middle is released with all its bytes', async () => {
       const whole = encode(bodyOf(100_000));
       using client = await RawClient.connect(gate.url);
       const framing = { 'content-type': 'application/json', 'content-length': whole.length, expect: '100-continue' };
@@ -262,7 +262,7 @@ test('[Q4] a compressed body that has arrived does not stall while its decoder w
   await Promise.all(busy);
 });
 
-test('all bodies together are bounded: what does not fit is 503, with the time to come back', async () => {
+test('all bodies together are bounded: one that does not fit is 503, with the time to wait', async () => {
   await using gate = await startGateway({
     config: (draft) => {
       draft.limits = { bodies_in_memory_bytes: 100_000 };

@@ -467,7 +467,7 @@ async function ask(request: Request, index: number): Promise<Answered> {
 }
 
 for (const [index, { route, request, failure, script }] of CASES.entries()) {
-  test(`${route}, ${failure}: no error repeats what is confidential [S4]`, async () => {
+  test(`${route}, ${failure}: no error repeats confidential text [S4]`, async () => {
     const account = accountOf(index);
     gate.upstream.always(account, script(account));
     const { status, text, headers } = await ask(request, index);
@@ -484,7 +484,7 @@ for (const [index, { route, request, failure, script }] of CASES.entries()) {
   });
 }
 
-test('requests that are no HTTP leave nothing of themselves either [S4]', async () => {
+test('requests that are not HTTP leave none of their bytes behind either [S4]', async () => {
   for (const bytes of [
     headOf('GET', `http://${canary('host')}/v1/models`),
     headOf('CONNECT', `${canary('host')}:443`),
@@ -502,7 +502,7 @@ test('requests that are no HTTP leave nothing of themselves either [S4]', async 
   }
 });
 
-test('a client that leaves in the middle leaves nothing but a row [S4]', async () => {
+test('of a client that leaves in the middle only a row remains [S4]', async () => {
   const account = accountOf(CASES.length);
   gate.upstream.next(account, [replyEvents([created, delta, delta]), { kind: 'stall', at: { events: 2 } }]);
   const leaving = new AbortController();
@@ -514,7 +514,7 @@ test('a client that leaves in the middle leaves nothing but a row [S4]', async (
   gate.upstream.release();
 });
 
-test('a transcript is kept nowhere, and what an account says of a transcription is repeated in no error [S4] [D9]', async () => {
+test('a transcript is not stored, and no error repeats an account’s text about a transcription [S4] [D9]', async () => {
   const account = accountOf(CASES.length);
   const headers = { ...HEADERS, authorization: `Bearer ${keyOf(CASES.length)}`, 'content-type': FORM_TYPE };
   const body = formOf([
@@ -532,7 +532,7 @@ test('a transcript is kept nowhere, and what an account says of a transcription 
   }
 });
 
-test('the address of an upload is kept nowhere, and repeated in no error [S4] [C1]', async () => {
+test('the address of an upload is not stored, and no error repeats it [S4] [C1]', async () => {
   const account = accountOf(CASES.length);
   const headers = { ...HEADERS, authorization: `Bearer ${keyOf(CASES.length)}`, 'content-type': FORM_TYPE };
   const body = formOf([
@@ -556,7 +556,7 @@ const formsOf = (text: string): readonly string[] => [
 ];
 const FORBIDDEN = [MARK, 'bearer-of', ...formsOf(canary('prompt')), ...formsOf(canary('image')), ...formsOf(canary('cookie'))];
 
-test('afterwards nothing of it is in a log line, in an answer of the admin listener or of /mcp, or in any file of the store [S4]', async () => {
+test('afterwards no confidential text is in a log line, in an answer of the admin listener or of /mcp, or in any file of the store [S4]', async () => {
   const rows = await gate.rows();
   assert.ok(rows.length > 100, 'the requests did leave rows');
   const lines = gate.logged.join('');

@@ -26,7 +26,7 @@ test('[MC1] a provider may answer in three shapes', async () => {
   }
 });
 
-test('[VE1] what a native client could see of a change moves the ETag, and what it could not leaves it', async () => {
+test('[VE1] a change that a native client could see changes the ETag, and any other change does not', async () => {
   await using own = await startGateway({ upstream: { accounts: ['north'] } });
   const entries = [modelEntry({ slug: 'model-a' }), modelEntry({ slug: 'model-b' })] as const;
   const etagAfter = async (models: readonly JsonObject[]): Promise<string | null> => {
@@ -105,7 +105,7 @@ test('[MC7] a retired model leaves both lists and is unknown to turns; a failed 
   assert.equal(own.upstream.turns().length, 0);
 });
 
-test('[MC7] a suppressed model leaves both lists and is unknown to turns, and returns as it was', async () => {
+test('[MC7] a suppressed model leaves both lists and is unknown to turns, and returns unchanged', async () => {
   await using own = await startGateway({ upstream: { accounts: ['north'] } });
   const before = await own.send(BACKEND_MODELS);
   await own.reconfigure((draft) => {
@@ -123,7 +123,7 @@ test('[MC7] a suppressed model leaves both lists and is unknown to turns, and re
   assert.equal(own.upstream.turns().length, 0);
 });
 
-test('[MC4] the window is the override, else the bucket, then the percent; the serving mode changes none of it', async () => {
+test('[MC4] the window is the override, else the bucket, then the percentage; the serving mode has no effect on it', async () => {
   const models = [
     modelEntry({ slug: 'override', ...windowOf(272_000) }),
     modelEntry({ slug: 'long', context_window: 272_000, max_context_window: 872_000, auto_compact_token_limit: 272_000 }),

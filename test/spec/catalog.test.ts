@@ -96,7 +96,7 @@ test('[MC1] a native client reads the whole catalog, with the fields of the cont
   assert.deepEqual(entry, { ...(NORTH[0] as JsonObject), use_responses_lite: false });
 });
 
-test('[MC1] bad entries cost themselves, and half good ones their place in the backend list alone', async () => {
+test('[MC1] an invalid entry is left out alone, and an incomplete one is left out of the backend list only', async () => {
   assert.deepEqual(
     [...(await backend()).keys()],
     ['model-a', 'model-b', 'split', 'lite-on-one', 'said-true', 'said-one', 'said-map', 'outer', 'south-only'],
@@ -131,7 +131,7 @@ test('[MC3] where accounts differ, every field comes from the one canonical coho
   assert.deepEqual((await backend()).get('split'), { ...SOUTH[0], use_responses_lite: false });
 });
 
-test('[MC5] the backend list has the raw window, /v1/models what the percent leaves of it', async () => {
+test('[MC5] the backend list has the raw window, /v1/models the window after the percentage', async () => {
   const [models, data] = [await backend(), await listed()];
   const seen = ['model-a', 'model-b'].map((id) => [
     models.get(id)?.context_window,
@@ -144,7 +144,7 @@ test('[MC5] the backend list has the raw window, /v1/models what the percent lea
   ]);
 });
 
-test('[MC6] accounts that differ in Lite support alone are one cohort: a turn goes to either, in the one mode of both', async () => {
+test('[MC6] accounts that differ only in Lite support are one cohort: a turn goes to either, in the one mode of the pair', async () => {
   assert.equal((await backend()).get('lite-on-one')?.context_window, 64_000);
   gate.upstream.clear();
   for (const account of ['north', 'south']) gate.upstream.next(account, 'refuse 503');
@@ -175,7 +175,7 @@ test('[ML3] neither list makes an upstream request', async () => {
   assert.equal(gate.upstream.requests().length, before);
 });
 
-test('[A7] the models alias answers the very same, backend-only fields included', async () => {
+test('[A7] the models alias gives the same answer, backend-only fields included', async () => {
   const [target, alias] = [await gate.send(BACKEND_MODELS), await gate.send(BACKEND_MODELS_ALIAS)];
   assert.deepEqual([alias.text, alias.headers.get('etag')], [target.text, target.headers.get('etag')]);
 });
@@ -205,7 +205,7 @@ for (const [id, levels, preferred] of [
   });
 }
 
-test('[A1] the ETag is weak, and derived from the body alone', async () => {
+test('[A1] the ETag is weak, and derived from the body only', async () => {
   const { text, headers } = await gate.send(BACKEND_MODELS);
   const sorted = (value: unknown): unknown =>
     Array.isArray(value)
@@ -250,7 +250,7 @@ test('[A1] x-models-etag of a native turn, streamed or not, is the ETag of the l
   assert.equal(forKey.headers.get('x-models-etag'), (await gate.send(BACKEND_MODELS, as('two-models'))).headers.get('etag'));
 });
 
-test('[F1.5] a model with another name at its account is listed under the exposed id, and goes out under the other', async () => {
+test('[F1.5] a model with another name at its account is listed under the exposed id, and sent under the account’s name', async () => {
   assert.deepEqual((await backend()).get('outer'), { ...modelEntry({ slug: 'inner', ...windowOf(50_000) }), slug: 'outer' });
   gate.upstream.clear();
   const { text } = await gate.send('/v1/responses', { body: { model: 'outer', input: 'hi', stream: true } });

@@ -248,14 +248,14 @@ describe('an answer', () => {
     assert.deepEqual([row?.input_tokens, row?.output_tokens], [null, null]);
   });
 
-  test('[D4] of a provider that answers JSON all the same is that answer', async () => {
+  test('[D4] of a provider that answers with JSON instead of a stream is that answer', async () => {
     const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hi' }] }];
     gate.upstream.next('north', replyJson({ id: 'resp_1', status: 'completed', output, usage: { input_tokens: 1, output_tokens: 2 } }));
     const { status, json } = await collected(ask('hi'));
     assert.deepEqual([status, json.object, json.choices[0].message.content, json.usage.total_tokens], [200, 'chat.completion', 'hi', 3]);
   });
 
-  test('[D4] that is incomplete says why, however little of it the provider states', async () => {
+  test('[D4] that is incomplete has its finish reason, however little the provider states', async () => {
     for (const [members, reason] of [
       [{ status: 'incomplete', incomplete_details: { reason: 'content_filter' } }, 'content_filter'],
       [{ incomplete_details: { reason: 'max_output_tokens' } }, 'length'],
@@ -362,7 +362,7 @@ const play = async (events: readonly Json[], members: JsonObject = {}): Promise<
 };
 
 describe('a stream', () => {
-  test('[D4] has one id, one time and one model in all its chunks, and the role in the first alone', async () => {
+  test('[D4] has one id, one time and one model in all its chunks, and the role only in the first', async () => {
     const reply = await streamed(ask('write 20 words'));
     assert.match(reply.headers.get('content-type') ?? '', /^text\/event-stream/);
     const chunks = chunksOf(reply).slice(0, -1);
@@ -375,7 +375,7 @@ describe('a stream', () => {
     assert.ok(!eventsOf(reply.text).some(({ event }) => event !== undefined), 'chunks have no event line');
   });
 
-  test('[Q24] has the usage in a last chunk where it was asked for, and null in all others', async () => {
+  test('[Q24] has the usage in a last chunk where the client asked for it, and null in all others', async () => {
     const chunks = chunksOf(await streamed(ask('say: hi', { stream_options: { include_usage: true } }))).slice(0, -1);
     const last = chunks.at(-1);
     assert.deepEqual(last.choices, []);
@@ -425,7 +425,7 @@ describe('a stream', () => {
     }
   });
 
-  test('[D4] of a provider that sends finished items without deltas, or the response alone, loses nothing', async () => {
+  test('[D4] of a provider that sends finished items without deltas, or only the response, loses nothing', async () => {
     const message = {
       type: 'message',
       content: [
@@ -462,7 +462,7 @@ describe('a stream', () => {
     assert.equal(chunks.at(-1), '[DONE]');
   });
 
-  test('[Q24] shows nothing of reasoning, of events that it does not know, and of what comes after its end', async () => {
+  test('[Q24] contains nothing of reasoning, of unknown events, and of bytes after its end', async () => {
     const chunks = await play([
       created,
       { type: 'response.reasoning_summary_text.delta', delta: 'hidden' },
@@ -555,7 +555,7 @@ describe('a stream that fails', () => {
     });
   }
 
-  test('[Q17] says the type that a collected answer would say', async () => {
+  test('[Q17] has the error type that a collected answer would have', async () => {
     for (const code of ['invalid_prompt', 'context_length_exceeded', 'server_error', 'rate_limit_exceeded', 'usage_limit_reached', 'odd']) {
       for (const as of ['failed', 'error']) {
         for (const when of ['after 2 events', 'after 9 events']) {
@@ -616,7 +616,7 @@ describe('a stream that fails', () => {
   });
 });
 
-test('[Q18] a row of Chat has the template of its path, its usage, and nothing of its request', async () => {
+test('[Q18] a row of Chat has the template of its path, its usage, and no text of its request', async () => {
   for (const path of PATHS) {
     const { headers, json } = await collected(ask('say: hi'), path);
     const row = await gate.row({ headers });
@@ -628,7 +628,7 @@ test('[Q18] a row of Chat has the template of its path, its usage, and nothing o
   }
 });
 
-test('[D4] a conversation with its tool results is understood', async () => {
+test('[D4] a conversation with tool results is translated', async () => {
   const first = (await collected(ask('call the tool apply_patch with x\ncall the tool look_up with {"city":"Oslo"}', { tools: TOOLS })))
     .json;
   const { message } = first.choices[0];

@@ -106,7 +106,7 @@ const STEPS: readonly Step[] = [
   { mended: 'the output tokens', change: set({ max_output_tokens: 10 }), refusal: [503, 'no_eligible_account', null] },
 ];
 
-test('[F4.4] the faults of one request are told in the order of the checks, and nothing reaches an account before the last', async () => {
+test('[F4.4] the faults of one request are reported in the order of the checks, and nothing reaches an account before the last check', async () => {
   const request: Request = {
     headers: { authorization: 'Bearer wrong', 'content-type': 'text/plain', 'content-encoding': 'odd' },
     body: '{"model": ',
@@ -167,7 +167,7 @@ const CHAT_STEPS: readonly Step[] = [
   { mended: 'the output tokens', change: set({ max_tokens: 10 }), refusal: [503, 'no_eligible_account', null] },
 ];
 
-test('[F4.4] on Chat too, at the paths of Chat', async () => {
+test('[F4.4] the same on Chat, with the paths of Chat', async () => {
   for (const path of [CHAT, CHAT_ALIAS]) {
     gate.upstream.clear();
     const request: Request = { headers: { authorization: 'Bearer narrow' }, body: CHAT_FAULTY };
@@ -182,7 +182,7 @@ test('[F4.4] on Chat too, at the paths of Chat', async () => {
   }
 });
 
-test('[F2.12] where the mode is resolved, Lite refuses a map before it is asked what it names', async () => {
+test('[F2.12] in Lite a map is refused before the check of the tool that it names', async () => {
   const body = { model: 'lite', input: 'hi', tool_choice: { type: 'function', name: 'nobody' } };
   const { status, json } = await gate.send('/v1/responses', { body });
   assert.deepEqual([status, json.error.code, json.error.param], [400, 'unsupported_parameter', 'tool_choice']);

@@ -64,13 +64,13 @@ test('where its maker cannot take it, reasoning is left out: with one resend, an
   assert.deepEqual(arrived(), ['south message message message reasoning message message'], "its own stays, north's goes unasked");
 });
 
-test('reasoning of unknown making is left out', async () => {
+test('reasoning of an unknown maker is left out', async () => {
   stage.gate.upstream.next('north', 'refuse 400 invalid_encrypted_content');
   const { status } = await stage.turn({ body: { input: [OF_NOBODY, user('more')] } });
   assert.deepEqual([status, ...arrived()], [200, 'north reasoning message', 'north message']);
 });
 
-test("a second refusal is the provider's word", async () => {
+test('a second refusal is final', async () => {
   stage.gate.upstream.next('north', 'refuse 400 invalid_encrypted_content', 'refuse 400 invalid_encrypted_content');
   const { status, json } = await stage.turn({ path: PUBLIC, body: { input: [OF_NOBODY, user('more')] } });
   assert.deepEqual([status, json.error.code], [400, 'invalid_encrypted_content']);
@@ -78,7 +78,7 @@ test("a second refusal is the provider's word", async () => {
 });
 
 for (const path of [NATIVE, PUBLIC]) {
-  test(`a refusal inside a 200 is helped as well, while nothing was shown, on ${path}`, async () => {
+  test(`a refusal inside a 200 is recovered too, while nothing was shown, on ${path}`, async () => {
     stage.gate.upstream.next('north', 'refuse inside invalid_encrypted_content');
     const reply = await stage.turn({ path, body: { stream: true, input: [OF_NOBODY, user('more')] } });
     assert.deepEqual([reply.status, ...arrived()], [200, 'north reasoning message', 'north message']);
@@ -88,7 +88,7 @@ for (const path of [NATIVE, PUBLIC]) {
   });
 }
 
-test('a compaction goes back to its maker, and where that cannot take it, only a new start helps [F8.2]', async () => {
+test('a compaction goes back to its maker, and where that cannot take it, the client has to restart [F8.2]', async () => {
   const headers = { 'session-id': 'cipher-3' };
   const [item] = outputOf(await stage.turn({ body: { input: [user('so much'), { type: 'compaction_trigger' }] } }));
   assert.equal(item?.type, 'compaction');
@@ -113,7 +113,7 @@ for (const [how, path, trigger] of [
   ['the compact route', COMPACT, []],
   ['an explicit compaction', PUBLIC, [{ type: 'compaction_trigger' }]],
 ] as const) {
-  test(`${how} goes back to the maker of its history's reasoning, or goes on without it [Q10]`, async () => {
+  test(`${how} goes back to the maker of its history's reasoning, or continues without it [Q10]`, async () => {
     const made = outputOf(await stage.turn());
     stage.clear();
     stage.gate.upstream.next('north', 'refuse 503');
@@ -127,7 +127,7 @@ for (const [how, path, trigger] of [
     ]);
   });
 
-  test(`${how} that was refused inside its answer is not asked for again [Q6]`, async () => {
+  test(`${how} that was refused inside its answer is not sent again [Q6]`, async () => {
     const refused = { status: 'failed', error: { code: 'invalid_encrypted_content', message: 'no' } };
     stage.gate.upstream.next('north', replyJson(refused));
     const { status, json } = await stage.turn({ path, body: { input: [OF_NOBODY, user('more'), ...trigger] } });
@@ -135,7 +135,7 @@ for (const [how, path, trigger] of [
   });
 }
 
-test('an account whose ciphertext was refused elsewhere, and one that refused it, are as well as before', async () => {
+test('the health of the account whose ciphertext was refused, and of the account that refused it, does not change', async () => {
   const made = outputOf(await stage.turn());
   const headers = { 'session-id': 'cipher-4' };
   for (let again = 0; again < 4; again++) {

@@ -70,7 +70,7 @@ function refusalIn(frames: readonly JsonObject[]): readonly unknown[] {
 const NOT_FOUND = [400, 'previous_response_not_found', 'previous_response_id'];
 
 describe('[F3.6] without an anchor', () => {
-  test('the full history goes through the HTTP compact path, and the socket stays as it was', async () => {
+  test('the full history goes through the HTTP compact path, and the socket stays unchanged', async () => {
     const { socket, anchor } = await conversation();
     const frames = await socket.turn(explicit());
     itemIn(frames);
@@ -125,7 +125,7 @@ describe('[F3.5] with an anchor', () => {
     socket.terminate();
   });
 
-  test('[F3.4] what comes back begins a new chain', async () => {
+  test('[F3.4] the returned item begins a new chain', async () => {
     const { socket, anchor } = await conversation();
     const item = itemIn(await socket.turn(explicit({ previous_response_id: anchor })));
     assert.equal((await socket.turn({ model: 'model-a', input: [item, user('go on')] })).at(-1)?.type, 'response.completed');
@@ -159,7 +159,7 @@ describe('[F3.5] with an anchor', () => {
     });
   }
 
-  test('it is not found when its connection is gone, and the full history without it goes on', async () => {
+  test('it is not found when its connection is gone, and the full history without it is accepted', async () => {
     const { socket, anchor } = await conversation();
     await gate.upstream.hangUp('north');
     await gate.upstream.pickUp('north');
@@ -183,7 +183,7 @@ describe('[F3.5] with an anchor', () => {
     socket.terminate();
   });
 
-  test('it is not found when the mode has changed, in which its response was made', async () => {
+  test('it is not found when the mode of its response has changed since', async () => {
     const { socket, anchor } = await conversation();
     await gate.reconfigure((draft) => {
       draft.pools[0].serving_modes = { 'model-a': 'lite' };
@@ -242,7 +242,7 @@ describe('[F3.5] with an anchor', () => {
   });
 
   for (const fault of ['compaction missing', 'compaction twice', 'compaction blank', 'compaction unsealed']) {
-    test(`[F3.7] ${fault} is an error frame of 502, tried nowhere else, and the connection goes on`, async () => {
+    test(`[F3.7] ${fault} is an error frame of 502, without another attempt, and the connection stays open`, async () => {
       const { socket, anchor } = await conversation();
       gate.upstream.clear();
       gate.upstream.next('north', fault);
@@ -267,7 +267,7 @@ describe('[F3.5] with an anchor', () => {
     'connection limit',
     'anchor lost',
   ]) {
-    test(`it is not found when the connection ends under it (${fault}): no other one, no other account, no HTTP`, async () => {
+    test(`it is not found when its connection ends (${fault}): no other connection or account is tried, and no HTTP`, async () => {
       const { socket, anchor } = await conversation();
       gate.upstream.clear();
       gate.upstream.next('north', fault);
@@ -306,7 +306,7 @@ describe('[F3.5] with an anchor', () => {
 });
 
 describe('a frame', () => {
-  test('[F3.1] with a misplaced trigger gets an error frame, and the connection goes on', async () => {
+  test('[F3.1] with a misplaced trigger gets an error frame, and the connection stays open', async () => {
     const { socket } = await conversation();
     gate.upstream.clear();
     for (const input of [[TRIGGER], [TRIGGER, user('late')], [user('x'), TRIGGER, TRIGGER]]) {

@@ -182,7 +182,7 @@ for (const form of FORMS) {
       assert.equal(reply.headers.get('x-agent-turn-state'), null, 'no header of the backend’s own');
     });
 
-    test('[F3.2] [EV2] public SSE is the item, the completed response, and [DONE], numbered from 0', async () => {
+    test('[F3.2] [EV2] public SSE has the item, the completed response, and [DONE], numbered from 0', async () => {
       const reply = await gateOf(form).send(PUBLIC, { body: explicit({ stream: true }) });
       assert.match(reply.headers.get('content-type') ?? '', /^text\/event-stream/);
       const events = eventsOf(reply.text);
@@ -201,7 +201,7 @@ for (const form of FORMS) {
       assert.deepEqual([response.object, response.status, response.model], ['response', 'completed', 'model-a']);
     });
 
-    test('[F3.3] the item keeps an id that is absent, a string or null, and loses what could not be sent back', async () => {
+    test('[F3.3] the item keeps an id that is absent, a string or null, and loses members that could not be sent back', async () => {
       for (const id of [{}, { id: 'cmp_7' }, { id: null }]) {
         const gate = gateOf(form);
         const sealed = { type: 'compaction', encrypted_content: 'gAAAA', ...id };
@@ -213,7 +213,7 @@ for (const form of FORMS) {
       }
     });
 
-    test('[F3.4] what was answered begins a new chain, at the account that made it', async () => {
+    test('[F3.4] the answered item begins a new chain, at the account that made it', async () => {
       const gate = gateOf(form);
       const item = itemOf(await gate.send(PUBLIC, { body: explicit() }));
       const reply = await gate.send(PUBLIC, { body: { model: 'model-a', input: [item, user('more')] } });
@@ -225,7 +225,7 @@ for (const form of FORMS) {
 
     for (const { how, path, body } of ASKING) {
       for (const fault of ['compaction missing', 'compaction twice', 'compaction blank', 'compaction unsealed']) {
-        test(`[F3.7] ${how}: ${fault} is a sanitised 502 that no client repeats, and blames no account`, async () => {
+        test(`[F3.7] ${how}: ${fault} is a sanitised 502 that clients do not retry, and is no failure of the account`, async () => {
           const gate = gateOf(form);
           gate.upstream.always('north', fault);
           for (let i = 0; i < 4; i++) {
@@ -259,7 +259,7 @@ for (const form of FORMS) {
         ['nothing', ''],
         ['no end', form === 'route' ? ' ' : 'data: {"type":"response.created","response":{"id":"resp_1"}}\n\n'],
       ] as const) {
-        test(`[F3.7] ${how}: an answer of ${what} is one too`, async () => {
+        test(`[F3.7] ${how}: an answer of ${what} is the same 502`, async () => {
           const gate = gateOf(form);
           const type = form === 'route' ? 'application/json' : 'text/event-stream';
           gate.upstream.next('north', replyBytes(bytes, { headers: { 'content-type': type } }));
@@ -301,7 +301,7 @@ for (const form of FORMS) {
         assert.deepEqual([reply.status, reply.json.error.code], [400, 'context_length_exceeded'], reply.text);
       });
 
-      test(`[Q3] ${how}: exhausted quota inside a 200 is told with its reset, and blames the account`, async () => {
+      test(`[Q3] ${how}: exhausted quota inside a 200 is answered with its reset, and counts for the account`, async () => {
         const gate = gateOf(form);
         const error = { code: 'usage_limit_reached', message: 'spent', resets_in_seconds: 600 };
         const failed = { id: 'resp_1', status: 'failed', error, output: [] };
@@ -323,14 +323,14 @@ for (const form of FORMS) {
 }
 
 describe('[A5] the native compact route', () => {
-  test('leaves an answer byte for byte, retained messages and unknown members with it', async () => {
+  test('leaves an answer byte for byte, including retained messages and unknown members', async () => {
     const gate = gateOf('route');
     const text = `{ "output":[${JSON.stringify(user('kept'))}, {"type":"compaction","encrypted_content":"gAAAA","odd":1}],\n "odd": 1.0 }`;
     gate.upstream.next('north', replyBytes(text, { headers: { 'content-type': 'application/json' } }));
     assert.equal((await gate.send(COMPACT, { body: compactBody() })).text, text);
   });
 
-  test('passes members and items that the gateway does not know, and a string input', async () => {
+  test('passes unknown members and items, and a string input', async () => {
     const gate = gateOf('route');
     for (const body of [
       compactBody({ odd: [1, { a: null }], input: [user('x'), { type: 'odd_item', a: 1 }], service_tier: 'flex' }),
@@ -408,7 +408,7 @@ describe('[A5] the native compact route', () => {
     }
   });
 
-  test('[F8.3] has no prompt-cache locality, nor has an explicit trigger', async () => {
+  test('[F8.3] has no prompt-cache locality, and neither has an explicit trigger', async () => {
     await using gate = await startGateway({ config: rotating });
     for (const { path, body } of ASKING) {
       gate.upstream.clear();
@@ -452,7 +452,7 @@ describe('[F3.1] the explicit trigger', () => {
     assert.equal((await gate.send(PUBLIC, { body: explicit({ previous_response_id: null }) })).status, 200);
   });
 
-  test('[F3.6] sends the full history as it was given', async () => {
+  test('[F3.6] sends the full history unchanged', async () => {
     const gate = gateOf('route');
     const history = [
       user('read it'),
@@ -464,7 +464,7 @@ describe('[F3.1] the explicit trigger', () => {
     assert.deepEqual(sentBy(gate).body.input, history);
   });
 
-  test('[F1.1] lifts instructions in Full like every public turn', async () => {
+  test('[F1.1] lifts instructions in Full, as in every public turn', async () => {
     const gate = gateOf('route');
     const developer = { role: 'developer', content: 'Be short.' };
     await gate.send(PUBLIC, { body: explicit({ input: [developer, user('x'), TRIGGER] }) });
@@ -490,7 +490,7 @@ describe('[F3.1] the explicit trigger', () => {
     }
   });
 
-  test('works through the OpenAI SDK, collected and streamed, and what it answers can be sent back', async () => {
+  test('works through the OpenAI SDK, collected and streamed, and its answer can be sent back', async () => {
     const gate = gateOf('route');
     const client = new OpenAI({ baseURL: `${gate.url}/v1`, apiKey: KEY });
     const input = [user('so much'), TRIGGER] as unknown as OpenAI.Responses.ResponseInput;

@@ -144,7 +144,7 @@ test('[F7.2] the rule takes part in turns of the Responses destination, and in n
   for (const kind of others) assert.ok(dispatchedKind(kind as keyof typeof KINDS)?.model !== true, kind);
 });
 
-test('[F7.1] without the setting every output goes out as it came, and nothing is recorded', async () => {
+test('[F7.1] without the setting every output is sent as it came, and nothing is recorded', async () => {
   await using gate = await startGateway();
   assert.equal(await compressionOf(gate, NATIVE, bodyOf(NATIVE, WORK)), null);
   assert.deepEqual(sentOutputs(gate), [SEARCH, [{ type: 'input_text', text: DIFF }], LOG]);
@@ -237,7 +237,7 @@ test('[RM2] the row has saved tokens where they were counted before the turn end
   assert.ok(Number(tokens.saved_tokens) > 500 && Number(tokens.token_savings_percent) > 20 && tokens.saved_bytes === undefined);
 });
 
-test('[F7.6] a text that no tokenizer takes quickly delays neither its own turn nor another one', async () => {
+test('[F7.6] a text that is slow to tokenize delays neither its own turn nor another one', async () => {
   await using gate = await startGateway({ config: enabled });
   const hostile = Array.from({ length: 40 }, (_, i) => `src/a.ts:${i}:${'ab1'.repeat(8_000)}`).join('\n');
   await compressionOf(gate, NATIVE, bodyOf(NATIVE, [call('c1'), answer('c1', hostile)]));
@@ -245,7 +245,7 @@ test('[F7.6] a text that no tokenizer takes quickly delays neither its own turn 
   assert.equal((await compressionOf(gate, NATIVE, bodyOf(NATIVE, WORK)))?.compressed, 3);
 });
 
-test('[F7.1] a turn that is refused is not compressed, by a rule or by a limit of its key', async () => {
+test('[F7.1] a turn that a rule or a limit of its key refuses is not compressed', async () => {
   await using gate = await startGateway({
     config: (draft) => {
       enabled(draft);

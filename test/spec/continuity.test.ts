@@ -26,7 +26,7 @@ const HEADERS = [
 
 describe('sessions', () => {
   for (const [place, name] of HEADERS.entries()) {
-    test(`[F8.1] ${name} keeps a session at its account, before all that stand behind it in the order`, async () => {
+    test(`[F8.1] ${name} keeps a session at its account, and has precedence over the headers after it in the order`, async () => {
       const session = { [name]: `session-of-${name}` };
       const others = (names: readonly string[]) => Object.fromEntries(names.map((one) => [one, `other-${one}-${place}`]));
       await stage.atSouth({ headers: session });
@@ -48,7 +48,7 @@ describe('sessions', () => {
     assert.deepEqual(stage.went(), ['south', 'north']);
   });
 
-  test('[F8.1] the public surface knows them as well', async () => {
+  test('[F8.1] sessions work on the public surface too', async () => {
     const headers = { 'session-id': 'public-1' };
     await stage.atSouth({ path: PUBLIC, headers });
     await stage.turn({ path: PUBLIC, headers });
@@ -65,7 +65,7 @@ describe('sessions', () => {
     assert.deepEqual(stage.went(), ['north', 'north', 'south']);
   });
 
-  test('[F8.1] a session yields to a failure of its account, and stays where it was taken in', async () => {
+  test('[F8.1] a session yields to a failure of its account, and stays at the account that took it', async () => {
     const headers = { 'session-id': 'moving' };
     await stage.atSouth({ headers });
     stage.gate.upstream.next('south', 'refuse 503');
@@ -76,7 +76,7 @@ describe('sessions', () => {
     assert.deepEqual(stage.went(), ['north'], 'one move for one failure');
   });
 
-  test('[F8.1] a session yields to health and to quota, and its row says to which', async () => {
+  test('[F8.1] a session yields to health and to quota, and its row has the reason', async () => {
     const headers = { 'session-id': 'yielding' };
     await stage.atSouth({ headers });
     await stage.spend('south');
@@ -98,7 +98,7 @@ describe('sessions', () => {
     assert.equal((await stage.lastRow()).why?.left_soft_pin, 'cooldown');
   });
 
-  test('[F8.1.2] session-id, x-session-id and x-session-affinity are not forwarded, the others are', async () => {
+  test('[F8.1.2] session-id, x-session-id and x-session-affinity are not forwarded, and the others are', async () => {
     const headers = Object.fromEntries(HEADERS.map((name) => [name, `value-of-${name}`]));
     for (const path of [NATIVE, PUBLIC]) {
       await stage.turn({ path, headers });
@@ -140,7 +140,7 @@ describe('turn state', () => {
     assert.equal(metadataOf(stage.gate.upstream.turns()[0]?.json)?.turn_id, 't');
   });
 
-  test('and unroutable else: another account gets the turn without it', async () => {
+  test('and to no other account: another account gets the turn without it', async () => {
     const state = stateOf(await stage.atSouth());
     stage.gate.upstream.next('south', 'refuse 503');
     const { status } = await stage.turn({ headers: { [STATE]: state }, body: { client_metadata: { [STATE]: state, turn_id: 't' } } });
@@ -151,7 +151,7 @@ describe('turn state', () => {
     ]);
   });
 
-  test('stays behind when its session moved on', async () => {
+  test('is not sent when its session has moved to another account', async () => {
     const headers = { 'session-id': 'state-and-session' };
     const state = stateOf(await stage.turn({ headers }));
     await stage.atSouth({ headers });
@@ -159,7 +159,7 @@ describe('turn state', () => {
     assert.deepEqual(arrived(), [['south', undefined, undefined]]);
   });
 
-  test('of unknown making, or another Pool’s, goes to no account', async () => {
+  test('of an unknown issuer, or of another Pool, goes to no account', async () => {
     const state = stateOf(await stage.turn({ key: OTHER_POOL }));
     stage.gate.upstream.clear();
     await stage.turn({ headers: { [STATE]: state }, body: { client_metadata: { [STATE]: 'TS-unknown' } } });
@@ -170,7 +170,7 @@ describe('turn state', () => {
     ]);
   });
 
-  test('that an event issued is bound alike', async () => {
+  test('that an event issued is bound in the same way', async () => {
     const metadata = { type: 'response.metadata', headers: { [STATE]: 'TS-of-an-event' } };
     const events = [metadata, { type: 'response.completed', response: { id: 'resp_ts', status: 'completed', output: [] } }];
     stage.gate.upstream.next('north', 'refuse 503');
@@ -181,7 +181,7 @@ describe('turn state', () => {
     assert.deepEqual(arrived(), [['south', undefined, 'TS-of-an-event']]);
   });
 
-  test('is no part of a pass-through request to another account', async () => {
+  test('is removed from a pass-through request to another account', async () => {
     const headers = { [STATE]: 'TS-unknown' };
     await stage.gate.send('/backend-api/meter/agent-identities/jwks', { headers });
     const [request] = stage.gate.upstream.requests();
@@ -190,7 +190,7 @@ describe('turn state', () => {
 });
 
 describe('after a restart', () => {
-  test('[F8.1] sessions and turn states are where they were', async () => {
+  test('[F8.1] sessions and turn states stay at their accounts', async () => {
     const headers = { 'session-id': 'restarted' };
     const reply = await stage.atSouth({ headers });
     await stage.restart();

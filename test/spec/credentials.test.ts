@@ -78,7 +78,7 @@ async function loginAnew(refresh: string): Promise<void> {
 }
 
 describe('an OAuth account', () => {
-  test('gets its access token and its own headers, and nothing else of its file', async () => {
+  test('gets requests with its access token and its own headers, and nothing else of its file', async () => {
     await turn();
     const [arrived] = gate.upstream.turns('north');
     assert.equal(arrived?.headers.authorization, `Bearer ${first.access_token}`);
@@ -86,7 +86,7 @@ describe('an OAuth account', () => {
     assert(!JSON.stringify([arrived?.rawHeaders, arrived?.json]).includes('acct-from-the-file'));
   });
 
-  test('whose token was refused is asked again under a new one, and its client sees one clean answer', async () => {
+  test('whose token was refused gets the request again with a new one, and the client sees one complete answer', async () => {
     gate.upstream.loginOf('north').expire();
     const { status, text } = await turn();
     assert.equal(status, 200);
@@ -112,7 +112,7 @@ describe('an OAuth account', () => {
     assert.equal(gate.upstream.turns('south').length, 0, 'no turn had to go elsewhere');
   });
 
-  test('is refreshed before its token ends, and no turn waits for that', async () => {
+  test('is refreshed before its token expires, and no turn waits for the refresh', async () => {
     gate.upstream.loginOf('north').expire();
     await turn();
     clock.setAhead(56 * 60_000);
@@ -129,7 +129,7 @@ describe('an OAuth account', () => {
     assert(rows.slice(1).every(({ retries }) => retries === 0));
   });
 
-  test('that must log in again is left, for good, until it did', async () => {
+  test('that must log in again gets no turns until it has logged in', async () => {
     gate.upstream.loginOf('north').revoke();
     assert.equal((await turn()).status, 200);
     assert.deepEqual([went(), refreshes(), statusOf('north')], [['north', 'south'], 1, 'reauth_required']);
@@ -148,7 +148,7 @@ describe('an OAuth account', () => {
     assert.deepEqual([audit?.target, audit?.actor], ['north', 'file']);
   });
 
-  test('whose operator logged in while the gateway was down is well again', async () => {
+  test('whose operator logged in while the gateway was down is active again', async () => {
     gate.upstream.loginOf('north').revoke();
     await turn();
     assert.equal(statusOf('north'), 'reauth_required');
@@ -161,7 +161,7 @@ describe('an OAuth account', () => {
     assert.equal(went().at(-1), 'north');
   });
 
-  test('that refuses what it has just renewed is given up, unless its operator had logged in meanwhile', async () => {
+  test('that refuses its renewed token must log in again, unless its operator had logged in meanwhile', async () => {
     gate.upstream.loginOf('north').expire();
     gate.upstream.nextOn('north', TOKENS, {
       kind: 'reply',
@@ -186,14 +186,14 @@ describe('an OAuth account', () => {
     assert.deepEqual([went().slice(4), statusOf('north')], [['north', 'north', 'south'], 'reauth_required']);
   });
 
-  test('whose operator had logged in meanwhile never needs to be told', async () => {
+  test('whose operator had logged in meanwhile never becomes reauth_required', async () => {
     gate.upstream.loginOf('north').renew('rt-anew');
     await login({ refresh_token: 'rt-anew' });
     assert.equal((await turn()).status, 200);
     assert.deepEqual([went(), statusOf('north')], [['north', 'north'], 'active']);
   });
 
-  test('whose token endpoint fails is left for a while, and not given up', async () => {
+  test('whose token endpoint fails is skipped for a while, and need not log in again', async () => {
     gate.upstream.loginOf('north').expire();
     gate.upstream.nextOn('north', TOKENS, 'refuse 503');
     assert.equal((await turn()).status, 200);
@@ -205,7 +205,7 @@ describe('an OAuth account', () => {
     assert.deepEqual([went().slice(2), refreshes()], [['north', 'north'], 2]);
   });
 
-  test('keeps what it refreshed through a restart', async () => {
+  test('keeps its refreshed tokens through a restart', async () => {
     gate.upstream.loginOf('north').expire();
     await turn();
     gate = await gate.restarted({ clock });
@@ -213,7 +213,7 @@ describe('an OAuth account', () => {
     assert.deepEqual([went(), refreshes()], [['north', 'north', 'north'], 1]);
   });
 
-  test('whose store key was lost sends no spent token; it is well again with the key, or after another login', async () => {
+  test('whose store key was lost sends no spent token; it is active again with the key, or after another login', async () => {
     gate.upstream.loginOf('north').expire();
     await turn();
     const key = await readFile(join(folder, 'store.key'));
@@ -267,7 +267,7 @@ describe('an OAuth account', () => {
     assert.deepEqual([went(), refreshes()], [['north'], 1]);
   });
 
-  test('that is the only one tells its client nothing of whose credential failed', async () => {
+  test('that is the only one does not reveal to the client whose credential failed', async () => {
     await gate.reconfigure((draft) => {
       draft.pools[0].assignments = [{ account: 'north' }];
     });
@@ -279,7 +279,7 @@ describe('an OAuth account', () => {
     assert.deepEqual([next.status, next.json.error.code], [503, 'no_eligible_account']);
   });
 
-  test('on a pass-through row is asked again under a new token', async () => {
+  test('on a pass-through row gets the request again with a new token', async () => {
     gate.upstream.loginOf('north').expire();
     await gate.send('/backend-api/meter/agent-identities/jwks');
     const asked = gate.upstream.requests('north').filter(({ path }) => path.endsWith('/jwks'));
@@ -288,7 +288,7 @@ describe('an OAuth account', () => {
   });
 });
 
-test('a credential that a live websocket refuses is renewed, and the turn goes out over a new websocket', async () => {
+test('a credential that a live websocket refuses is renewed, and the turn is sent over a new websocket', async () => {
   using socket = await connect(gate, NATIVE_SOCKET);
   await socket.turn(frameOf('one'));
   gate.upstream.next('north', 'refuse 401');

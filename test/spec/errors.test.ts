@@ -229,7 +229,7 @@ describe('the error table', () => {
   });
 });
 
-describe('what a provider says in a refusal', () => {
+describe('a provider’s refusal', () => {
   const theirs = {
     error: {
       ...{
@@ -241,7 +241,7 @@ describe('what a provider says in a refusal', () => {
   };
 
   for (const status of [400, 404, 409, 413, 422]) {
-    test(`${status} keeps its status, code and param on the compatible surface, and loses whose account it is [ER1]`, async () => {
+    test(`${status} keeps its status, code and param on the compatible surface, and loses what identifies the account [ER1]`, async () => {
       shared.upstream.next('north', replyJson(theirs, { status }));
       const reply = await shared.send(PUBLIC, { body: TURN });
       assert.equal(reply.status, status);
@@ -258,7 +258,7 @@ describe('what a provider says in a refusal', () => {
     });
   }
 
-  test('passes natively as it is, less whose account it is', async () => {
+  test('passes natively as it is, without what identifies the account', async () => {
     shared.upstream.next('north', replyJson({ ...theirs, extra: [1, { a: null }] }, { status: 422 }));
     const { status, json } = await shared.send(NATIVE, { body: turnBody('hello') });
     assert.equal(status, 422);
@@ -269,7 +269,7 @@ describe('what a provider says in a refusal', () => {
     });
   });
 
-  test('is bounded and made of identifiers where it names one', async () => {
+  test('has a code and a param that are bounded identifiers', async () => {
     const error = { message: 'a'.repeat(50_000), code: 'not an identifier', param: 'no path at all', type: 7 };
     shared.upstream.next('north', replyJson({ error }, { status: 400 }));
     const { json } = await shared.send(PUBLIC, { body: TURN });
@@ -280,7 +280,7 @@ describe('what a provider says in a refusal', () => {
   });
 
   for (const body of ['', 'not JSON', '[]', '{"error":"text"}', '{"error":null}', 'null', '{"error":{}}']) {
-    test(`${JSON.stringify(body)} with status 400 says nothing, and is 502 on the compatible surface`, async () => {
+    test(`${JSON.stringify(body)} with status 400 is malformed, and is 502 on the compatible surface`, async () => {
       shared.upstream.next('north', { kind: 'reply', status: 400, headers: { 'content-type': 'application/json' }, body: { text: body } });
       const { status, json } = await shared.send(PUBLIC, { body: TURN });
       assert.deepEqual([status, json.error.code], [502, 'upstream_error']);
@@ -288,7 +288,7 @@ describe('what a provider says in a refusal', () => {
   }
 });
 
-test('unsupported rows answer the same to every valid key and body, before any account or model is looked at [ER3]', async () => {
+test('unsupported rows answer the same to every valid key and body, before any account or model is looked up [ER3]', async () => {
   const expected = {
     error: {
       message: 'This endpoint is not supported by this gateway.',
@@ -315,7 +315,7 @@ test('unsupported rows answer the same to every valid key and body, before any a
 
 for (const path of [NATIVE, '/backend-api/agent/v1/responses']) {
   for (const member of ['input', 'tools']) {
-    test(`${path} refuses a ${member} that is no list, whatever else it is, and takes a missing one [F1.6] [ER2]`, async () => {
+    test(`${path} refuses a ${member} that is not a list, and accepts a missing one [F1.6] [ER2]`, async () => {
       for (const value of ['text', 1, true, {}, { 0: 'a', length: 1 }]) {
         const { status, json } = await shared.send(path, { body: turnBody('hello', { [member]: value }) });
         assert.deepEqual([status, json.error.code, json.error.param], [400, 'invalid_request', member]);
@@ -335,7 +335,7 @@ test('/v1 makes a list of a text input first [F1.6]', async () => {
   assert.ok(JSON.stringify(sent.input).includes('hello'));
 });
 
-test('an unforeseen error is a fixed 500, logged with its place and without its words', async () => {
+test('an unforeseen error is a fixed 500, logged with its place and without its message', async () => {
   await using broken = await startGateway();
   broken.breakPart('model list', new TypeError('canary: pg-test-key and a prompt'));
   const { status, json, headers } = await broken.send('/v1/models');

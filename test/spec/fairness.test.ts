@@ -100,7 +100,7 @@ test('[S2] Pools that share an account take turns, however many keys one of them
   );
 });
 
-test('[S2] one key cannot fill the queue of its class: its newest turn gives way to another key', async () => {
+test('[S2] one key cannot fill the queue of its class: its newest turn is displaced by a turn of another key', async () => {
   await using gate = await gateOf((draft) => {
     oneAccount(draft);
     draft.admission = { stream: { running: 100, waiting: 3, wait_ms: 20_000 } };
@@ -126,7 +126,7 @@ test('[S2] one key cannot fill the queue of its class: its newest turn gives way
   );
 });
 
-test('[S2] a client that leaves the queue costs its key nothing', async () => {
+test('[S2] a client that leaves the queue does not reduce the share of its key', async () => {
   await using gate = await gateOf(oneAccount);
   const replies = [...(await queued(gate, ['loud', 'loud']))];
   const gone = new AbortController();

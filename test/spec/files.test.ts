@@ -53,7 +53,7 @@ describe('the backend routes', () => {
     assert.deepEqual(gate.upstream.requests('south'), []);
   });
 
-  test('[C1] multipart is refused, and so is a body without the metadata; no account hears of it', async () => {
+  test('[C1] multipart is refused, and so is a body without the metadata; neither reaches an account', async () => {
     const form = await sendBytes(gate, FILES, formOf(UPLOAD), { 'content-type': FORM_TYPE });
     assert.deepEqual([form.status, form.json.error.code], [415, 'unsupported_media_type']);
     for (const [body, param] of [
@@ -70,14 +70,14 @@ describe('the backend routes', () => {
     assert.deepEqual(gate.upstream.requests(), []);
   });
 
-  test('[C1] [Q6] an account that refuses the creation for its own sake is replaced by another', async () => {
+  test('[C1] [Q6] where an account refuses the creation for a fault of its own, another one is tried', async () => {
     gate.upstream.nextOn('north', FILES, 'refuse 503');
     const { json, headers } = await gate.send(FILES, { body: METADATA });
     assert.ok(json.file_id);
     assert.equal((await gate.row({ headers }))?.account, 'SOUTH');
   });
 
-  test('[C1] an answer without a usable id is no answer', async () => {
+  test('[C1] an answer without a usable id is a failure', async () => {
     for (const answer of [{ upload_url: 'https://x.example' }, { file_id: '../up' }, { file_id: 7 }]) {
       gate.upstream.nextOn('north', FILES, replyJson(answer));
       const { status, json } = await gate.send(FILES, { body: METADATA });
@@ -85,7 +85,7 @@ describe('the backend routes', () => {
     }
   });
 
-  test('[C1] [C2] [Q3] an account that answers with 201 or 202 has answered: a native client gets the status as it came', async () => {
+  test('[C1] [C2] [Q3] 201 and 202 are answers: a native client gets the status as it came', async () => {
     const { json: answer } = await gate.send(FILES, { body: METADATA });
     for (const status of [201, 202]) {
       gate.upstream.nextOn('north', FILES, replyJson(answer, { status }));
@@ -100,7 +100,7 @@ describe('the backend routes', () => {
     assert.deepEqual(gate.upstream.requests('south'), []);
   });
 
-  test('[C2] [Q10] finalising goes to the owner, with or without a body, and waits while the account says retry', async () => {
+  test('[C2] [Q10] finalising goes to the owner, with or without a body, and is repeated while the account answers retry', async () => {
     await gate.upstream.hangUp('north');
     const { json: created } = await gate.send(FILES, { body: { ...METADATA, file_size: BYTES.length } });
     await gate.upstream.pickUp('north');
@@ -119,7 +119,7 @@ describe('the backend routes', () => {
     assert.deepEqual([file.status, file.bytes, file.expires_at], ['processed', BYTES.length, null]);
   });
 
-  test('[C2] an unknown file and another Pool’s are not found, and no account hears of it', async () => {
+  test('[C2] an unknown file and another Pool’s are not found, and the request reaches no account', async () => {
     const { json: created } = await gate.send(FILES, { body: METADATA });
     gate.upstream.clear();
     for (const [id, headers] of [
@@ -132,7 +132,7 @@ describe('the backend routes', () => {
     assert.deepEqual(gate.upstream.requests(), []);
   });
 
-  test('[C2] what the owner refuses is the client’s answer: no other account is asked', async () => {
+  test('[C2] a refusal of the owner is the client’s answer: no other account is asked', async () => {
     const { json: created } = await gate.send(FILES, { body: METADATA });
     const finish = `${FILES}/${created.file_id}/uploaded`;
     gate.upstream.nextOn('north', FINISH, 'refuse 503');
@@ -185,7 +185,7 @@ describe('the compatible routes', () => {
     assert.deepEqual([row?.endpoint, row?.account, row?.outcome, row?.input_tokens], ['/v1/files', 'NORTH', 'completed', null]);
   });
 
-  test('[D7] [Q3] an account that creates with 201 and finalises with 202 has done so: the client gets the file with 200', async () => {
+  test('[D7] [Q3] an account may create with 201 and finalise with 202: the client gets the file with 200', async () => {
     await using service = await uploadService((request, response) => void request.resume().on('end', () => response.end()));
     const { file_id } = (await gate.send(FILES, { body: METADATA })).json;
     gate.upstream.nextOn('north', FILES, replyJson({ file_id, upload_url: service.url }, { status: 201 }));
@@ -195,7 +195,7 @@ describe('the compatible routes', () => {
     assert.equal((await gate.row({ headers }))?.status, 200);
   });
 
-  test('[D7] a media type that no header can have is replaced, and no account is blamed', async () => {
+  test('[D7] a media type that no header can have is replaced, and does not count as a failure of the account', async () => {
     for (const type of ['te\0t/plain', 'text/pla\x1en', 'text', 'text/plain\rx: y']) {
       const parts = UPLOAD.map((part) => ('type' in part ? { ...part, type } : part));
       assert.equal((await upload(gate, parts)).status, 200, JSON.stringify(type));
@@ -209,7 +209,7 @@ describe('the compatible routes', () => {
     assert.equal((await upload(gate, UPLOAD.toReversed())).status, 200);
   });
 
-  test('[D7] a form without its file or purpose, or with anything else, is refused before an account hears of it', async () => {
+  test('[D7] a form without its file or purpose, or with anything else, is refused before an account is asked', async () => {
     const [file, purpose] = UPLOAD as [(typeof UPLOAD)[0], (typeof UPLOAD)[0]];
     for (const [parts, code, param] of [
       [[purpose], 'invalid_request', 'file'],
@@ -350,7 +350,7 @@ describe('the upload address', () => {
     }
   });
 
-  test('[Q21] an upload that does not end in time is told so', async () => {
+  test('[Q21] an upload that does not end in time is a timeout', async () => {
     await using own = await startFiles({
       config: (draft) => {
         draft.timeouts.upstream_first_byte_ms = 100;
@@ -412,7 +412,7 @@ describe('the finalisation of an upload', () => {
     ['is removed', (draft: Draft) => void draft.accounts.shift()],
     ['moves', (draft: Draft) => void Object.assign(draft.accounts[0], { base_url: 'http://127.0.0.1:9' })],
   ] as const) {
-    test(`goes to the account as the upload began with it, where the account ${what} by a reload meanwhile`, async () => {
+    test(`goes to the account as it was configured at the beginning of the upload, where the account ${what} by a reload meanwhile`, async () => {
       await using own = await startFiles();
       const arrived = Promise.withResolvers<ServerResponse>();
       await using service = await uploadService((request, response) => void request.resume().on('end', () => arrived.resolve(response)));
@@ -437,7 +437,7 @@ describe('the finalisation of an upload', () => {
     });
   }
 
-  test('[Q21] an error, an answer without a status and none at all are an upstream error', async () => {
+  test('[Q21] an error, an answer without a status and a missing answer are an upstream error', async () => {
     await failing(replyJson({ status: 'error' }));
     await failing(replyJson({ status: 'done' }));
     await failing(replyJson([]));
@@ -446,7 +446,7 @@ describe('the finalisation of an upload', () => {
     await failing(replyJson({ status: 'retry' }), 'malformed event');
   });
 
-  test('[Q21] after 30 seconds of retry the upload has failed, and a native client gets the account’s own word', async () => {
+  test('[Q21] after 30 seconds of retry the upload has failed, and a native client gets the account’s own answer', async () => {
     const clock = new ManualClock();
     await using own = await startFiles({ clock });
     own.upstream.nextOn('north', FINISH, ...Array.from({ length: 300 }, () => replyJson({ status: 'retry' })));
@@ -517,7 +517,7 @@ describe('turns that name files', () => {
       assert.deepEqual(gate.upstream.turns(), []);
     });
 
-    test(`[Q10] on ${path} they never move: where their account fails, the turn fails`, async () => {
+    test(`[Q10] on ${path} they never move: if their account fails, the turn fails`, async () => {
       gate.upstream.next('south', 'refuse 503');
       const { status } = await gate.send(path, { body: bodyOf([asking(file(south))]) });
       assert.notEqual(status, 200);
@@ -530,7 +530,7 @@ describe('turns that name files', () => {
     return [status, isObject(error) ? error.code : undefined];
   };
   for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
-    test(`[Q10] [F2.2] a frame on the websocket of ${path} goes to the account that has its file, wherever the one before it went`, async () => {
+    test(`[Q10] [F2.2] a frame on the websocket of ${path} goes to the account that has its file, whatever account the frame before it went to`, async () => {
       using socket = await connect(gate, path);
       const input = (id: string) => ({ input: [{ type: 'message', ...asking(file(id)) }] });
       for (const [id, account] of [
@@ -587,7 +587,7 @@ describe('turns that name files', () => {
     }
   });
 
-  test('[Q10] members of that name which are no inputs are not looked up', async () => {
+  test('[Q10] members of that name that are not inputs are not looked up', async () => {
     const annotation = { type: 'file_citation', file_id: 'file_elsewhere', index: 0 };
     const cited = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'so', annotations: [annotation] }] };
     const { status } = await gate.send('/v1/responses', {
@@ -612,7 +612,7 @@ describe('turns that name files', () => {
   });
 });
 
-test('[D6] [Q10] a second gateway over the same store knows a fresh file at once, and a restarted one still does', async () => {
+test('[D6] [Q10] a second gateway on the same store finds a new file at once, and so does a restarted one', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-files-'));
   const one = await startFiles({ store: `sqlite:${join(folder, 'poolgate.db')}` });
   try {

@@ -76,7 +76,7 @@ describe('hostile forms', () => {
     assert.deepEqual([(await send(gzipSync(bomb))).status, (await send(gzipSync(FORM).subarray(0, 60))).status], [413, 400]);
   });
 
-  test('a form that is cut after any of its boundaries and sent as whole is invalid_request', async () => {
+  test('a form that is cut after any of its boundaries and sent as complete is invalid_request', async () => {
     for (const path of PATHS) {
       for (const place of PLACES) {
         const reply = await gate.send(path, { body: FORM.subarray(0, place), method: 'POST', headers: { 'content-type': FORM_TYPE } });
@@ -100,7 +100,7 @@ test('[Q4] a form counts against the memory of all bodies', async () => {
 
 describe('a client that breaks off', () => {
   for (const path of PATHS) {
-    test(`at any boundary of ${path}: no account hears of it, and the row says who left`, async () => {
+    test(`at any boundary of ${path}: no account gets it, and the row shows that the client left`, async () => {
       await using gate = await startImages();
       gate.upstream.clear();
       for (const place of PLACES) {
@@ -180,7 +180,7 @@ async function breakingAccount(): Promise<{ url: string; after: { bytes: number;
 }
 
 describe('an account that breaks off during the upload', () => {
-  test('at any boundary of the form: the next account takes the request whole, and without one the client gets 502', async () => {
+  test('at any boundary of the form: the next account gets the whole request, and without one the client gets 502', async () => {
     const account = await breakingAccount();
     const clock = new HandClock();
     await using gate = await startImages({
@@ -216,7 +216,7 @@ describe('an account that breaks off during the upload', () => {
     }
   });
 
-  test('that takes nothing of it is given up in time', async () => {
+  test('that reads none of it is given up in time', async () => {
     await using gate = await startImages({
       upstream: { accounts: ['north'] },
       config: (draft) => {

@@ -38,7 +38,7 @@ const refused = ({ status, json }: { status: number; json: { error: { code: stri
 ];
 
 describe('[A6] the native image routes', () => {
-  test('[A6] a JSON body goes to the same path as the client wrote it, and the answer comes back as sent', async () => {
+  test('[A6] a JSON body is sent unchanged to the same path, and the answer is returned unchanged', async () => {
     await using gate = await startImages();
     const body = {
       model: IMAGE_MODEL,
@@ -124,7 +124,7 @@ describe('[A6] the native image routes', () => {
     assert.deepEqual([blocked.status, blocked.json], [400, { error: { code: 'moderation_blocked', message: 'No.' } }]);
   });
 
-  test('[A6] [Q6] another account takes what the first one refuses, JSON and forms alike', async () => {
+  test('[A6] [Q6] another account is tried after a refusal of the first, for JSON and for forms', async () => {
     await using gate = await startImages();
     for (const path of [NATIVE_GENERATIONS, NATIVE_EDITS]) {
       gate.heal();
@@ -141,7 +141,7 @@ describe('[A6] the native image routes', () => {
     }
   });
 
-  test('[A6] a Pool that hides quota hides it here', async () => {
+  test('[A6] a Pool that hides quota hides it on image routes', async () => {
     await using gate = await startImages({
       config: (draft) => {
         draft.pools[0].hide_account_quota = true;
@@ -185,7 +185,7 @@ describe('[F6.1] [PL1] the image permission', () => {
       assert.deepEqual(gate.upstream.requests(), []);
     });
 
-    test(`[AU5] ${path} wants a key first, whatever the permission`, async () => {
+    test(`[AU5] ${path} requires a key first, whatever the permission`, async () => {
       await using gate = await startImages({ config: forbidden });
       for (const authorization of ['', 'Bearer pg-unknown']) {
         const reply = await gate.send(path, { ...imageRequest(path), headers: { authorization } });
@@ -194,7 +194,7 @@ describe('[F6.1] [PL1] the image permission', () => {
     });
   }
 
-  test('[PL1] it is given by default, is taken while the gateway runs, and gates no other route', async () => {
+  test('[PL1] it is given by default, can be withdrawn by a reload, and applies to no other route', async () => {
     await using gate = await startImages();
     for (const path of IMAGE_PATHS) assert.equal((await askImage(gate, path)).status, 200, path);
     await gate.reconfigure(forbidden);
@@ -208,7 +208,7 @@ describe('[F6.1] [PL1] the image permission', () => {
 
 describe('[A10] the model of an image request', () => {
   for (const path of IMAGE_PATHS) {
-    test(`[AU5] [Q4] ${path}: the key’s list is about the model that the client named, not about the host`, async () => {
+    test(`[AU5] [Q4] ${path}: the key’s list applies to the model that the client named, not to the host`, async () => {
       await using gate = await startImages({
         config: (draft) => {
           draft.keys[0].models = [IMAGE_MODEL];
@@ -221,7 +221,7 @@ describe('[A10] the model of an image request', () => {
       assert.equal((await gate.row(reply))?.model, IMAGE_MODEL, 'a name of the configuration may be kept');
     });
 
-    test(`[Q4] ${path} without a model, or with one that is no text, is invalid_model before its other members are looked at`, async () => {
+    test(`[Q4] ${path} without a model, or with one that is not a string, is invalid_model before its other members are checked`, async () => {
       await using gate = await startImages();
       const bodies: readonly JsonObject[] = [{ n: 7 }, { model: '' }, { model: 7 }, { model: null }];
       for (const body of bodies) {
@@ -319,7 +319,7 @@ describe('[A10] the model of an image request', () => {
     });
   }
 
-  test('[A10] without a host, native requests go to any account that is eligible and visible, and /v1 says what is missing', async () => {
+  test('[A10] without a host, native requests go to any account that is eligible and visible, and the refusal on /v1 names the missing setting', async () => {
     await using gate = await startImages({
       config: (draft) => {
         delete draft.pools[0].image_host_model;
@@ -412,7 +412,7 @@ describe('[D10] images on /v1', () => {
     assert.equal(reply.headers.get('x-agent-primary-used-percent'), null);
   });
 
-  test('[D10] [Q22] an edit has its images as data URLs, of the type that their bytes have, and its mask in the tool', async () => {
+  test('[D10] [Q22] an edit is sent with its images as data URLs, with the type of their bytes, and with its mask in the tool', async () => {
     await using gate = await startImages();
     const parts = [
       imagePart('mask'),
@@ -444,7 +444,7 @@ describe('[D10] images on /v1', () => {
     assert.deepEqual(reply.json.data, [{ b64_json: PNG, revised_prompt: 'A rehearsal of: a hat' }]);
   });
 
-  test('[D10] [F2.1] [F2.5] a host in Lite gets the work in Lite, and its row has the mode', async () => {
+  test('[D10] [F2.1] [F2.5] a host in Lite gets the turn in Lite, and its row has the mode', async () => {
     await using gate = await startImages({
       config: (draft) => {
         draft.pools[0].serving_modes = { 'model-a': 'lite' };
@@ -538,7 +538,7 @@ describe('[D10] images on /v1', () => {
     });
   }
 
-  test('[Q33] edits take forms alone, and generations JSON alone', async () => {
+  test('[Q33] edits accept only forms, and generations only JSON', async () => {
     await using gate = await startImages();
     for (const [path, type] of [
       [EDITS, 'application/json'],
@@ -579,7 +579,7 @@ describe('[D10] the answer', () => {
     assert.ok(Number.isInteger(bare.json.created));
   });
 
-  test('[Q15] an empty output is filled from the finished items, and a provider that answers in JSON is understood', async () => {
+  test('[Q15] an empty output is filled from the finished items, and a JSON answer of a provider is accepted', async () => {
     await using gate = await startImages(ONE);
     gate.upstream.next('north', 'empty output');
     assert.equal((await askImage(gate, GENERATIONS)).json.data[0].b64_json, PNG);
@@ -690,7 +690,7 @@ describe('[D10] the answer', () => {
 });
 
 describe('[S2] the usage of images', () => {
-  test('[Q18] the tokens of the image count beside those of the host, at the prices of the image model', async () => {
+  test('[Q18] the tokens of the image count in addition to those of the host, at the prices of the image model', async () => {
     await using gate = await startImages({
       config: (draft) => {
         draft.pools[0].models = { [IMAGE_MODEL]: { prices: { input: 0, cached_input: 0, output: 1_000 } } };
@@ -712,7 +712,7 @@ describe('[S2] the usage of images', () => {
     assert.deepEqual([json.request_count, json.output_tokens, json.total_cost_usd], [2, 1_294, 1.294]);
   });
 
-  test('[Q19] images and masks are reserved at 1,000 tokens each, and their bytes are no text', async () => {
+  test('[Q19] images and masks are reserved at 1,000 tokens each, and their bytes do not count as text', async () => {
     await using gate = await startImages({
       config: (draft) => {
         draft.keys[0].limits = { tokens_per_minute: 5_000 };

@@ -92,7 +92,7 @@ describe('[Q1] a limit of a day, a week or of dollars is final, and states its r
     });
   }
 
-  test('the last minute before it has a Retry-After, and is final too', async () => {
+  test('in the last minute before the reset it has a Retry-After, and is final too', async () => {
     await using here = await limited({ requests_per_day: 1 });
     const { gate, clock } = here;
     const midnight = (Math.floor(clock.now() / DAY) + 1) * DAY;
@@ -153,7 +153,7 @@ test('[Q1] a 503 states its wait up to 60 s, and a longer one is final without R
 });
 
 describe('[Q19] a turn that can never fit', () => {
-  test('is refused with what it needs and the limit, on an empty window', async () => {
+  test('is refused on an empty window, with the needed amount and the limit', async () => {
     await using here = await limited({ tokens_per_minute: 5000 });
     for (const [name, path, stream] of WAYS) {
       const refused = await ask(here.gate, path, { stream, instructions: 'x'.repeat(4 * 3000), max_output_tokens: 128_000 });
@@ -167,7 +167,7 @@ describe('[Q19] a turn that can never fit', () => {
     assert.equal(here.gate.upstream.turns().length, 1);
   });
 
-  test('is not one with a large cap: the cap is no forecast', async () => {
+  test('does not include a turn with a large cap, because the cap is no forecast', async () => {
     await using here = await limited({ tokens_per_minute: 100_000 });
     assert.equal((await ask(here.gate, NATIVE, { max_output_tokens: 128_000 })).status, 200);
   });

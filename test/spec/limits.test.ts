@@ -365,7 +365,7 @@ async function counted(gate: TestGateway, counter: string): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
 }
 
-test('the table has a row for each bound that is driven here, and no other', () => {
+test('the table has a row for each bound that is tested here, and no other', () => {
   assert.deepEqual(
     rows()
       .map(({ resource }) => resource)

@@ -52,7 +52,7 @@ for (const marker of MARKERS) {
         }
       });
 
-      test(`[F2.4] ${mode}: a client's header is removed, whatever it says and however it is spelled`, async () => {
+      test(`[F2.4] ${mode}: a client's header is removed, whatever its value and spelling`, async () => {
         for (const name of [marker, capitals(marker), underscored, marker.replace('-', '_')]) {
           for (const value of ['true', 'false', '', '1']) {
             for (const path of ['/backend-api/agent/responses', PUBLIC, CHAT]) {
@@ -63,7 +63,7 @@ for (const marker of MARKERS) {
         }
       });
 
-      test(`[F2.4] ${mode}: a client's metadata entry is removed, whatever it says and however it is spelled`, async () => {
+      test(`[F2.4] ${mode}: a client's metadata entry is removed, whatever its value and spelling`, async () => {
         for (const name of [entry, entry.toUpperCase(), capitals(`ws_request_header_${marker}`), marker, underscored]) {
           for (const value of ['true', 'false', true, null, {}]) {
             for (const path of ['/backend-api/agent/responses', PUBLIC, CHAT]) {
@@ -96,7 +96,7 @@ for (const marker of MARKERS) {
         assert.deepEqual(json.metadata, body.metadata, 'what is no client_metadata is a body key like any other');
       });
 
-      test(`[F2.3] ${mode}: a provider's marker comes back on no answer and on no refusal`, async () => {
+      test(`[F2.3] ${mode}: a provider's marker is on no answer and on no refusal`, async () => {
         const headers = { [marker]: 'true', [underscored]: 'true' };
         const error = { error: { type: 'invalid_request_error', code: 'bad_request', message: 'no', param: null } };
         for (const path of ['/backend-api/agent/responses', PUBLIC, CHAT]) {

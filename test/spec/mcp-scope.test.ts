@@ -209,7 +209,7 @@ async function answersOf(gate: TestGateway, operator: Operator, tool: string, ar
 }
 
 for (const seed of [1, 2, 3]) {
-  test(`[G3] no tool, filter or page shows an operator anything of another's: world ${seed}`, async () => {
+  test(`[G3] no tool, filter or page shows an operator data of another operator: world ${seed}`, async () => {
     const world = await World.create(seed);
     await using gate = world.gate;
     for (let n = 0; n < CALLS; n++) {

@@ -57,7 +57,7 @@ test('service_status has the time, the Pools, what needs an operator, and how th
   assert.deepEqual(mcp, { class: 'mcp', running: 1, max_running: 64, waiting: 0, max_waiting: 64 });
 });
 
-test('list_pools has the settings of a Pool and the number of what belongs to it', async () => {
+test('list_pools has the settings of a Pool and the numbers of its keys, accounts and models', async () => {
   const { pools, next_cursor } = await call(gate, 'list_pools', { id: 'team' });
   assert.equal(next_cursor, null);
   assert.deepEqual(pools, [
@@ -137,7 +137,7 @@ describe('list_requests', () => {
   before(() => gate.leave({ requests: [0, 1, 2].map(long) }));
   const ids = async (args: object) => (await call(gate, 'list_requests', args)).requests.map(({ id }: { id: string }) => id);
 
-  test('goes back a week unless since says more, and says so', async () => {
+  test('goes back a week unless `since` is earlier, and states the beginning', async () => {
     const { requests, since } = await call(gate, 'list_requests', { key: 'old' });
     assert.deepEqual([requests, since], [[], at(clock.now() - 7 * 24 * HOUR)]);
     assert.deepEqual(await ids({ key: 'old', since: '30d' }), ['old_0', 'old_1', 'old_2']);
@@ -149,7 +149,7 @@ describe('list_requests', () => {
     assert.deepEqual(await ids({ id: 'old_2' }), ['old_2']);
   });
 
-  test('takes an account by its id or by its label', async () => {
+  test('accepts an account by its id or by its label', async () => {
     assert.equal((await ids({ account: 'north' })).length, 1);
     assert.deepEqual(await ids({ account: 'NORTH' }), await ids({ account: 'north' }));
     assert.deepEqual(await ids({ account: 'south' }), []);
@@ -236,7 +236,7 @@ test('usage_summary sums by key, Pool and day, and names its days', async () => 
 describe('explain_selection', () => {
   const explained = async (args: object) => (await call(gate, 'explain_selection', args)).now[0];
 
-  test('says which account a turn would go to, and why each other one is not chosen', async () => {
+  test('names the account that a turn would go to, and the reason for each other one', async () => {
     const turn = await explained({ key: 'ci', model: 'model-a' });
     assert.deepEqual([turn.refused, turn.chosen, turn.tied, turn.reason], [null, 'north', [], 'fill_first']);
     assert.deepEqual(
@@ -251,7 +251,7 @@ describe('explain_selection', () => {
     assert.equal(turn.accounts[2].why, 'its assignment is not eligible');
   });
 
-  test('follows the session that continuity_id names, and says why where it cannot', async () => {
+  test('follows the session that continuity_id names, and gives the reason where it cannot', async () => {
     gate.upstream.next('north', 'refuse 503');
     const turn = { body: { model: 'model-a', input: 'hello' }, headers: { 'session-id': 'session-1' } };
     assert.equal((await gate.row(await gate.send('/v1/responses', turn)))?.account, 'SOUTH');
@@ -291,14 +291,14 @@ describe('explain_selection', () => {
     assert.deepEqual([any.model, any.chosen, any.why], [null, null, 'name a model to see the choice']);
   });
 
-  test('refuses questions that cannot be answered, with what to ask instead', async () => {
+  test('refuses questions that cannot be answered, and names a valid one', async () => {
     assert.match(await failure(gate, 'explain_selection', { request_id: 'a', key: 'ci' }), /name one or the other/);
     assert.match(await failure(gate, 'explain_selection', { model: 'model-a', continuity_id: 'x' }), /needs the key of the session/);
     assert.match(await failure(gate, 'explain_selection', { key: 'ci', endpoint: 'POST /v1/nothing' }), /the route table has no POST/);
     assert.match(await failure(gate, 'explain_selection', { key: 'ci', endpoint: '/v1/responses' }), /endpoint must match/);
   });
 
-  test('says of a logged request why each account was chosen, tried or not chosen then', async () => {
+  test('gives the reason why each account was chosen, tried or not chosen for a logged request', async () => {
     gate.upstream.next('north', 'refuse 503');
     const { headers } = await gate.send('/v1/responses', { body: { model: 'model-a', input: 'hello' } });
     const { logged } = await call(gate, 'explain_selection', { request_id: headers.get('x-request-id') });
@@ -318,7 +318,7 @@ describe('explain_selection', () => {
     gate.heal();
   });
 
-  test('a request whose key is gone has its log alone', async () => {
+  test('a request whose key was removed has only its log', async () => {
     await gate.leave({ requests: [requestRow({ id: 'req_gone', at: clock.now(), key_id: 'gone' })] });
     const { logged, now } = await call(gate, 'explain_selection', { request_id: 'req_gone' });
     assert.deepEqual([logged.request.id, now], ['req_gone', []]);

@@ -35,7 +35,7 @@ test('[G1] POST answers JSON-RPC with one JSON body, whatever the client accepts
   }
 });
 
-test('[G1] initialize negotiates the revision that the client knows, and tells what this is', async () => {
+test('[G1] initialize negotiates the client’s revision, and describes the server', async () => {
   for (const version of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
     const { json } = await post(gate, initialize(version));
     assert.equal(json.result.protocolVersion, version);
@@ -47,7 +47,7 @@ test('[G1] initialize negotiates the revision that the client knows, and tells w
   assert.match(unknown.json.result.protocolVersion, /^2025-/, 'an unknown revision gets the newest of that handshake');
 });
 
-test('[G1] no request needs another one before it', async () => {
+test('[G1] every request works without an earlier one', async () => {
   assert.deepEqual(
     (await rpc(gate, 'tools/list')).result.tools.map(({ name }: { name: string }) => name),
     TOOL_NAMES,
@@ -65,7 +65,7 @@ test('[G1] notifications and answers of the client are accepted with 202 and no 
   }
 });
 
-test('[G2] GET says that stateless SSE is unavailable, and OPTIONS which methods there are; neither needs a token', async () => {
+test('[G2] GET answers that stateless SSE is unavailable, and OPTIONS lists the methods; neither needs a token', async () => {
   using client = await RawClient.connect(gate.url);
   client.write(headOf('GET', '/mcp', { host: 'localhost', authorization: undefined, accept: 'text/event-stream' }));
   const get = await client.answer();
@@ -103,7 +103,7 @@ test('[AU3] a Pool API key is refused on /mcp, and a token on runtime routes, ea
   }
 });
 
-test('[AU4] cookies, query tokens and headers of other names open nothing', async () => {
+test('[AU4] cookies, query tokens and headers of other names are not accepted', async () => {
   const token = tokenOf('ops');
   const others = [
     { cookie: `token=${token}; session=${token}` },
@@ -165,7 +165,7 @@ test('[Q25] a foreign Host or Origin is 403, before the token; loopback and mcp.
   }
 });
 
-test('[Q25] what is no JSON-RPC request is refused: a batch, no JSON, another shape, another media type', async () => {
+test('[Q25] a body that is not a JSON-RPC request is refused: a batch, no JSON, another shape, another media type', async () => {
   const cases: readonly (readonly [unknown, number])[] = [
     [[PING], -32600],
     [[], -32600],
@@ -243,7 +243,7 @@ test('bodies have the limits and codings of every body', async () => {
   assert.equal(bomb.status, 413);
 });
 
-test('a body that stalls ends with 408, and requests beyond the places of class mcp get 503', async () => {
+test('a body that stalls ends with 408, and requests beyond the slots of class mcp get 503', async () => {
   await using small = await startGateway({
     config: (draft) => {
       withOperator(draft);
@@ -272,7 +272,7 @@ test('[S5] each request leaves a row of family mcp without Pool, key and account
   );
 });
 
-test('[Q25] there are nine tools: read-only, with strict schemas and a text for each field', async () => {
+test('[Q25] there are nine tools: read-only, with strict schemas and a description of each field', async () => {
   const { tools } = (await rpc(gate, 'tools/list')).result;
   assert.deepEqual(
     tools.map(({ name }: { name: string }) => name),
@@ -311,7 +311,7 @@ function assertDescribed(place: string, { properties = {}, items, additionalProp
   if (items) assertDescribed(`${place}[]`, items);
 }
 
-test('an invalid argument is named with what would be right, and an unknown tool is -32602', async () => {
+test('an invalid argument is named with the valid values, and an unknown tool is -32602', async () => {
   assert.match(await failure(gate, 'list_requests', { keys: 'ci' }), /there is no argument keys; known: id, pool, key, account/);
   assert.match(await failure(gate, 'list_requests', { limit: 201 }), /limit must be <= 200/);
   assert.match(await failure(gate, 'list_requests', { limit: '5' }), /limit must be integer/);
@@ -325,7 +325,7 @@ test('an invalid argument is named with what would be right, and an unknown tool
   assert.equal(error.code, -32602);
 });
 
-test('an unforeseen failure of a tool is reported without its text, and the gateway goes on', async () => {
+test('an unforeseen failure of a tool is reported without its text, and the gateway keeps running', async () => {
   await using broken = await startGateway({ config: withOperator });
   broken.breakPart('request search', new Error('the secret inside'));
   assert.equal(await failure(broken, 'list_requests', {}), 'the gateway failed unexpectedly');

@@ -88,7 +88,7 @@ test('[SM7] a turn in flight keeps its mode while it streams, and while every ac
   assert.deepEqual(dialects(), ['lite']);
 });
 
-test('[SM7] a catalog that changes under a turn in flight changes the next one alone', async () => {
+test('[SM7] a catalog that changes during a turn affects only the next one', async () => {
   gate.upstream.next('north', 'stall before headers + refuse 503');
   const running = gate.send(PATHS[0], { body: turnBody('hi') });
   await gate.upstream.stalled('north');

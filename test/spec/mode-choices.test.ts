@@ -18,7 +18,7 @@ test('[PL3] auto is the same as no override: the two have one ETag', async () =>
   assert.equal(await stage.etag(), etag);
 });
 
-test('[PL4] a choice is one Pool’s and one model’s, for every key of the Pool and for no other Pool', async () => {
+test('[PL4] a choice applies to one model of one Pool, for every key of the Pool and for no other Pool', async () => {
   await stage.set({ serving_modes: { full: 'lite' } });
   const second = { headers: { authorization: 'Bearer second' } };
   assert.deepEqual(
@@ -29,7 +29,7 @@ test('[PL4] a choice is one Pool’s and one model’s, for every key of the Poo
   assert.equal(await stage.dialect('model-a', asOther), 'lite', 'another model keeps its own');
 });
 
-test('[PL4] a choice is for the exposed id, not for what an account calls the model', async () => {
+test('[PL4] a choice applies to the exposed id, not to an account’s name for the model', async () => {
   await stage.gate.reconfigure((draft) => {
     draft.pools[0].serving_modes = { outer: 'lite', full: 'lite' };
     for (const account of draft.accounts) account.models = { outer: 'full' };
@@ -66,7 +66,7 @@ test('[PL5] a choice persists while its model is retired or stale, and re-applie
   assert.deepEqual([await stage.shown('full'), await stage.dialect('full')], [true, 'lite'], 'stale');
 });
 
-test('[PL6] nothing but a literal word sets a mode: what could bring one in from outside is refused', async () => {
+test('[PL6] only a literal word sets a mode: every reference to an outside source is refused', async () => {
   const draft = (mode: unknown): Draft => ({
     accounts: [{ id: 'north', base_url: 'rehearsal:' }],
     pools: [{ id: 'team', assignments: [{ account: 'north' }], serving_modes: { 'model-a': mode } }],

@@ -20,7 +20,7 @@ for (const [model, configured, effective, source] of [
   ['lite', 'lite', 'lite', 'override'],
   ['lite', 'full', 'full', 'override'],
 ] as const) {
-  test(`[SM4] ${configured ?? 'nothing'} set for a model that its accounts call ${model} is ${effective} by ${source}`, async () => {
+  test(`[SM4] ${configured ?? 'nothing'} set for a model with the account name ${model} is ${effective} by ${source}`, async () => {
     await stage.set({ serving_modes: configured === undefined ? {} : { [model]: configured } });
     assert.equal(await stage.shown(model), effective === 'lite');
     for (const path of [NATIVE, '/backend-api/agent/v1/responses', '/v1/responses']) {
@@ -34,7 +34,7 @@ for (const [model, configured, effective, source] of [
   });
 }
 
-test('[SM1] auto is Lite where any routable source says true, on every account of the pair', async () => {
+test('[SM1] auto is Lite where any routable source advertises true, on every account of the pair', async () => {
   stage.gate.upstream.next('north', 'refuse 503');
   stage.gate.upstream.next('south', 'refuse 503');
   await stage.gate.send(NATIVE, { body: asks('model-a') });
@@ -90,7 +90,7 @@ test('[SM3] the pair returns to Full while its one Lite source cools down, and t
   assert.equal(await stage.etag(), before);
 });
 
-test('[SM3] a source whose quota is out is a source all the same (UA2)', async () => {
+test('[SM3] a source whose quota is exhausted still counts as a source (UA2)', async () => {
   await stage.gate.reconfigure((draft) => {
     Object.assign(draft.pools[0], { strategy: 'fill_first', assignments: [{ account: 'south' }, { account: 'north' }] });
   });
@@ -104,7 +104,7 @@ test('[SM3] a source whose quota is out is a source all the same (UA2)', async (
   );
 });
 
-test('[RM1] a turn that is refused for its content says its mode, one that is refused for its model has none', async () => {
+test('[RM1] the row of a turn that is refused for its content has the mode; one that is refused for its model has none', async () => {
   const content = await stage.gate.send('/v1/responses', { body: { ...asks('lite'), tools: [{ type: 'mcp' }] } });
   assert.deepEqual([content.status, await stage.labels(content)], [400, ['auto', 'lite', 'catalog']]);
   const model = await stage.gate.send('/v1/responses', { body: asks('nobody') });

@@ -63,7 +63,7 @@ for (const mode of ['full', 'lite'] as const) {
       }
     });
 
-    test(`[F2.11] so does ${name} when the client compressed it`, async () => {
+    test(`[F2.11] ${name} arrives in the same way when the client compressed it`, async () => {
       const compressed = zstdCompressSync(JSON.stringify(body));
       const turn = await arriving(DOORS[0], compressed, { ...headers, 'content-encoding': 'zstd' });
       assert.deepEqual(turn.json, expected[mode]);

@@ -107,7 +107,7 @@ test('[SM7] [Q34] a mode of the catalog is captured like one of an operator', as
   ]);
 });
 
-test('[F2.4] [Q34] the markers of a forwarded client are removed in Full, and decide nothing', async () => {
+test('[F2.4] [Q34] the markers of a forwarded client are removed in Full, and have no effect', async () => {
   await using nodes = await startNodes(['a', 'b'], { config: inMode('full') });
   const { a, b } = nodes;
   await dropped(a, await interrupted(a, 4));

@@ -45,7 +45,7 @@ test('[Q34] [F8.4] a retry at another node that echoes finished items gets the l
   assert.equal(a.upstream.turns().length, 1);
 });
 
-test('[Q34] [F8.4] a turn that ended without its client waits at its node, and the anchor goes on over the inherited websocket', async () => {
+test('[Q34] [F8.4] a turn that ended without its client waits at its node, and the anchor is continued over the inherited websocket', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   await dropped(a, await interrupted(a, 4));
@@ -81,7 +81,7 @@ test('[Q34] [F8.4] an edited turn at another node starts when the interrupted on
   assert.deepEqual([a.upstream.turns().length, a.count('turns_replaced'), a.upstream.socketsOf('north')], [2, 1, 1]);
 });
 
-test('[Q34] [F8.4] a client whose connection at one node is half dead takes its turn over at another', async () => {
+test('[Q34] [F8.4] a client whose connection at one node is half-dead takes its turn over at another', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   using dead = await interrupted(a, 4);
@@ -128,7 +128,7 @@ test('[Q34] [F8.4] a client that leaves while it is forwarded detaches its turn 
   assert.deepEqual([a.upstream.turns().length, (await a.rows()).length, a.count('turns_detached')], [1, 1, 4]);
 });
 
-test('[Q34] frames that belong to no interrupted turn are served where they come: a prewarm, another session, a turn without an id', async () => {
+test('[Q34] frames that belong to no interrupted turn are served at the node where they arrive: a prewarm, another session, a turn without an id', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   await dropped(a, await interrupted(a, 4));
@@ -162,7 +162,7 @@ test('[Q34] the first turn of a connection decides which node serves it, also af
   assert.equal(a.upstream.turns().filter(({ json }) => (json as JsonObject).generate !== false).length, 1);
 });
 
-test('[Q34] after its window the interrupted turn is gone at every node, and the retry is a turn of the node where it comes', async () => {
+test('[Q34] after its window the interrupted turn is gone at every node, and the retry is a turn of the node where it arrives', async () => {
   const clock = new ManualClock();
   await using nodes = await startNodes(['a', 'b'], { clocks: { a: clock, b: clock } });
   const { a, b } = nodes;
@@ -176,7 +176,7 @@ test('[Q34] after its window the interrupted turn is gone at every node, and the
   assert.match((await nodes.owned())[0]?.owner ?? '', /^b\//);
 });
 
-test('[Q34] a turn that held too much without its client is gone at every node', async () => {
+test('[Q34] a turn whose kept frames exceed the limit without its client is gone at every node', async () => {
   await using nodes = await startNodes(['a', 'b'], {
     config: (draft) => {
       draft.limits = { websocket_resume_bytes: 700 };
@@ -251,7 +251,7 @@ test('[Q34] a later turn of a connection is found too, after its session was giv
   assert.deepEqual([a.upstream.turns().length, b.count('websockets_forwarded')], [2, 1]);
 });
 
-test('[Q34] a client that goes on with another turn at another node takes its session along: the former turn ends with its connection', async () => {
+test('[Q34] when a client sends another turn at another node its session moves there: the former turn ends with its connection', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   const former = await interrupted(a, 4);
@@ -280,7 +280,7 @@ for (const [engine, claims] of [
   ['SQLite', 0],
   ['PostgreSQL', 1],
 ] as const) {
-  test(`[Q34] with ${engine} the turns of a connection ask the store ${claims === 0 ? 'never' : 'once'} who has their session`, async () => {
+  test(`[Q34] with ${engine} the turns of a connection ask the store ${claims === 0 ? 'never' : 'once'} for the owner of their session`, async () => {
     await using stack = new AsyncDisposableStack();
     const gate = claims === 0 ? stack.use(await startGateway({ upstream: { strict: false } })) : stack.use(await startNodes(['a'])).a;
     let asked = 0;

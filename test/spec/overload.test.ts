@@ -47,7 +47,7 @@ for (const [what, fields, counter] of [
   ['the event loop is late', { delay: 1_000 }, 'guard_event_loop_refused'],
   ['memory is short', { memory: 95 }, 'guard_memory_refused'],
 ] as const) {
-  test(`[S2] while ${what} new turns are refused before their body is read, and running turns end as ever`, async () => {
+  test(`[S2] while ${what} new turns are refused before their body is read, and running turns complete`, async () => {
     await using stage = await stageOf();
     const { gate, load, clock } = stage;
     const running = await shorten(stage, fields);
@@ -81,7 +81,7 @@ for (const [what, fields, counter] of [
   });
 }
 
-test('what costs little is answered under load: models, usage, health, and the refusal of a wrong key', async () => {
+test('cheap requests are answered under load: models, usage, health, and the refusal of a wrong key', async () => {
   await using stage = await stageOf();
   const { gate } = stage;
   const running = await shorten(stage, { delay: 1_000 });

@@ -91,7 +91,7 @@ const full: Quota = {
 };
 
 describe('[Q6] the retries of pass-through requests', () => {
-  test('and those of turns spend one budget of their Pool', async () => {
+  test('and of turns share one budget of their Pool', async () => {
     await using here = await world();
     const { gate } = here;
     const retried: unknown[] = [];
@@ -133,7 +133,7 @@ describe('[Q6] the retries of pass-through requests', () => {
     assert.deepEqual([reply.status, asked(gate, GOAL)], [503, ['north', 'south']]);
   });
 
-  test('never include a body that was sent', async () => {
+  test('never repeat a body that was sent', async () => {
     await using here = await world();
     const { gate } = here;
     gate.upstream.next('north', 'refuse 503');
@@ -156,7 +156,7 @@ describe('[Q8] the quota headers of a pass-through answer', () => {
     assert.deepEqual(asked(gate, TURN), ['north'], 'until the stated reset');
   });
 
-  test('are learnt from a refusal too', async () => {
+  test('are read from a refusal too', async () => {
     await using here = await world();
     const { gate, clock } = here;
     const refusal = replyJson(
@@ -228,7 +228,7 @@ describe('[Q10] turn state that a pass-through answer issues', () => {
     );
   });
 
-  test('of a turn steers a pass-through request to its account', async () => {
+  test('of a turn directs a pass-through request to its account', async () => {
     await using here = await world();
     const { gate } = here;
     gate.upstream.next('north', 'refuse 503');
@@ -405,7 +405,7 @@ describe('[Q8] when every account is out of quota', () => {
     assert.deepEqual(asked(gate, GOAL, SET_GOAL), []);
   });
 
-  test('and say so to a pass-through request themselves, it gets the same', async () => {
+  test('and refuse a pass-through request themselves, it gets the same', async () => {
     await using here = await world();
     const { gate, clock } = here;
     gate.upstream.nextOn('north', GOAL, 'refuse 429 usage_limit_reached resets 7200');
@@ -415,7 +415,7 @@ describe('[Q8] when every account is out of quota', () => {
     assert.deepEqual(asked(gate, GOAL), ['north', 'south']);
   });
 
-  test('and only the last one says so to a pass-through request, it gets the soonest reset of all', async () => {
+  test('and only the last one refuses a pass-through request, it gets the soonest reset of all', async () => {
     await using here = await world();
     const { gate, clock } = here;
     gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 3600');
@@ -427,7 +427,7 @@ describe('[Q8] when every account is out of quota', () => {
     assert.deepEqual(asked(gate, GOAL), ['south']);
   });
 
-  test('by old evidence alone, their usage is read again before a pass-through request is refused', async () => {
+  test('according to old evidence only, their usage is read again before a pass-through request is refused', async () => {
     await using here = await world({ accounts: [{ id: 'north', quota: full }] });
     const { gate, clock } = here;
     assert.equal((await gate.send(GET_ROW)).status, 429);
@@ -444,7 +444,7 @@ describe('[Q8] when every account is out of quota', () => {
     assert.equal(gate.upstream.requests('north').filter(({ path }) => path === USAGE).length, 1);
   });
 
-  test('by old evidence or by its answer, the old evidence is checked after that answer too', async () => {
+  test('according to old evidence or its answer, the old evidence is checked after that answer too', async () => {
     await using here = await world({ accounts: ['north', { id: 'south', quota: full }] });
     const { gate, clock } = here;
     await gate.upstream.hangUp('south');

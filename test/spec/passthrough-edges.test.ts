@@ -30,7 +30,7 @@ const rowOf = (bench: Control) => until('the row', async () => (await bench.gate
 
 const isHealthy = ({ gate }: Control): boolean => gate.accounts().every(({ status }) => status === 'active');
 
-test('HEAD is no method of theirs', async () => {
+test('HEAD is refused', async () => {
   await using bench = await control(() => ({}), supported);
   const reply = await bench.gate.send(GET, { method: 'HEAD' });
   assert.deepEqual([reply.status, reply.headers.get('allow')], [405, 'GET, POST']);
@@ -58,7 +58,7 @@ for (const [count, status] of [
   [16, 200],
   [17, 502],
 ] as const) {
-  test(`an answer behind ${count} interim answers is ${status}: they are skipped up to a limit`, async () => {
+  test(`an answer after ${count} interim answers is ${status}: they are skipped up to a limit`, async () => {
     const interim = (_request: IncomingMessage, response: ServerResponse): void => {
       for (let i = 0; i < count; i++) response.socket?.write(`HTTP/1.1 ${i % 2 === 0 ? '100 Continue' : '103 Early Hints'}\r\n\r\n`);
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
@@ -68,7 +68,7 @@ for (const [count, status] of [
   });
 }
 
-test('a client that leaves before its answer is not served by another account, and no account fails', async () => {
+test('a client that leaves before its answer causes no attempt at another account, and no failure of an account', async () => {
   const asked: IncomingMessage[] = [];
   await using bench = await control({ raw: (request) => void asked.push(request) }, supported);
   using client = await RawClient.connect(bench.gate.url);
@@ -87,7 +87,7 @@ test('a client that leaves before its answer is not served by another account, a
   assert.ok(isHealthy(bench));
 });
 
-test('a client that leaves in the middle of its upload: the account hears it, and is not to blame', async () => {
+test('a client that leaves in the middle of its upload ends the request to the account, without a failure of the account', async () => {
   const { promise: arrived, resolve } = Promise.withResolvers<IncomingMessage>();
   await using bench = await control({ raw: (request) => void request.once('data', () => resolve(request)) }, supported);
   using client = await RawClient.connect(bench.gate.url);
@@ -102,7 +102,7 @@ test('a client that leaves in the middle of its upload: the account hears it, an
   assert.ok(isHealthy(bench));
 });
 
-test('a client that leaves in the middle of its answer is told apart from an account that dies there', async () => {
+test('a client that leaves in the middle of its answer is distinguished from an account that dies there', async () => {
   const { promise: answered, resolve } = Promise.withResolvers<ServerResponse>();
   const start = (_request: IncomingMessage, response: ServerResponse): void => {
     response.write('some');
@@ -150,7 +150,7 @@ for (const status of [200, 413]) {
   });
 }
 
-test('a slow reader holds its account back, whatever the size of the answer, and is no silence', async () => {
+test('a slow reader slows its account down, whatever the size of the answer, and does not count as silence of the account', async () => {
   const size = 64_000_000;
   const chunk = Buffer.alloc(64_000, 'x');
   let written = 0;
@@ -191,7 +191,7 @@ test('a slow reader holds its account back, whatever the size of the answer, and
   assert.equal((await rowOf(bench)).outcome, 'completed');
 });
 
-test('an account that falls silent in its answer is cut, and one that does so in a refusal is told all the same', async () => {
+test('an account that falls silent in its answer is cut, and one that does so in a refusal still has its refusal passed on', async () => {
   const stall = (_request: IncomingMessage, response: ServerResponse): void => void response.write('some');
   await using bench = await control({ raw: stall }, hasty);
   await assert.rejects(bench.gate.send(GET));
@@ -203,7 +203,7 @@ test('an account that falls silent in its answer is cut, and one that does so in
   assert.equal((await refusing.gate.send(GET)).status, 404);
 });
 
-test('an upload that its account does not take is not held against the client', async () => {
+test('an upload that its account does not read is no timeout of the client', async () => {
   const size = 30_000_000;
   const { promise: arrived, resolve } = Promise.withResolvers<{ request: IncomingMessage; response: ServerResponse }>();
   await using bench = await control({ raw: (request, response) => resolve({ request: request.pause(), response }) }, hasty);
@@ -217,7 +217,7 @@ test('an upload that its account does not take is not held against the client', 
   assert.deepEqual([(await sent).text, bytes], ['whole', size]);
 });
 
-test('a client that stalls in its upload gets 408, one whose chunks are none gets 400, and the account is let go', async () => {
+test('a client that stalls in its upload gets 408, one with malformed chunks gets 400, and the request to the account ends', async () => {
   for (const [bytes, status, code] of [
     ['', 408, 'request_timeout'],
     ['zz\r\n', 400, 'invalid_request'],
@@ -236,7 +236,7 @@ test('a client that stalls in its upload gets 408, one whose chunks are none get
   }
 });
 
-test('a body that is declared too large is refused before leave is given to send it, and before any account hears of it', async () => {
+test('a body with a too large declared length is refused before 100 Continue is sent, and before any account is asked', async () => {
   await using bench = await control(
     () => ({}),
     (draft) => {
@@ -258,7 +258,7 @@ test('a body that is declared too large is refused before leave is given to send
   assert.deepEqual(told, [['body', undefined]]);
 });
 
-test('leave to send a body is given only where an account can take it', async () => {
+test('100 Continue is sent only where an account can take the body', async () => {
   await using bench = await control(
     () => ({}),
     (draft) => {
@@ -271,7 +271,7 @@ test('leave to send a body is given only where an account can take it', async ()
   assert.equal((await client.answer()).status, 503);
 });
 
-test('what is in flight when the gateway stops ends as it should', async () => {
+test('a request in flight when the gateway stops ends in order', async () => {
   const { promise: asked, resolve } = Promise.withResolvers<ServerResponse>();
   await using bench = await control({ raw: (_request, response) => resolve(response) }, supported);
   const reply = bench.gate.send(GET);
@@ -282,7 +282,7 @@ test('what is in flight when the gateway stops ends as it should', async () => {
   await closing;
 });
 
-test('parameters of a row travel as they came; a dot segment, an encoding and a very long one are in no row that has an account', async () => {
+test('parameters of a row are sent as they came; a dot segment, an encoding and a very long one match no row that has an account', async () => {
   await using bench = await control(
     () => ({}),
     (draft) => {

@@ -9,7 +9,7 @@ import { bearerOf, KEY } from '../support/gateway.ts';
 const bodyOf = (method: string): { body?: string; headers?: Record<string, string> } =>
   method === 'POST' ? { body: '{"a":1}', headers: { 'content-type': 'application/json' } } : {};
 
-test('[B1] [S8] every control-plane row is refused as shipped, and no account hears of it', async () => {
+test('[B1] [S8] every control-plane row is refused as shipped, and reaches no account', async () => {
   await using bench = await control(() => ({}));
   for (const [method, path] of CONTROL_ROWS) {
     const { status, json } = await bench.gate.send(path, { method, ...bodyOf(method) });
@@ -18,7 +18,7 @@ test('[B1] [S8] every control-plane row is refused as shipped, and no account he
   assert.deepEqual(bench.seen, []);
 });
 
-test('[B1] [S8] a row marked supported forwards to the same path of one account, and logs metadata alone', async () => {
+test('[B1] [S8] a row marked supported forwards to the same path of one account, and logs only metadata', async () => {
   await using bench = await control(() => ({}), supported);
   for (const [method, path] of CONTROL_ROWS) {
     const sent = path.endsWith('/realtime/calls') ? { body: 'v=0', headers: { 'content-type': 'application/sdp' } } : bodyOf(method);
@@ -38,7 +38,7 @@ test('[B1] [S8] a row marked supported forwards to the same path of one account,
   assert.ok(!JSON.stringify(rows).includes('secret-query'));
 });
 
-test('[B2] thread/goal/get serves GET and POST and nothing else; realtime/calls takes SDP only', async () => {
+test('[B2] thread/goal/get serves only GET and POST; realtime/calls accepts only SDP', async () => {
   await using bench = await control(
     () => ({ status: 201, headers: { 'content-type': 'application/sdp', location: '/calls/rtc_1' }, body: 'v=0 answer' }),
     supported,
@@ -149,7 +149,7 @@ test('set-cookie, server and organisation headers never reach a client', async (
   assert.match(headers.get('x-request-id') ?? '', /^req_[0-9a-f]{32}$/);
 });
 
-test('a refusal of the account is told without its owner, and one that blames the account is ours', async () => {
+test('a refusal of the account is passed on without its owner, and one that blames the account is replaced by our own', async () => {
   const error = { error: { message: 'no goal for user-abc123def', code: 'goal_missing', account_id: 'acct_secret' } };
   await using bench = await control(
     ({ method }) => (method === 'GET' ? { status: 404, body: JSON.stringify(error) } : { status: 401, body: '{}' }),
@@ -187,7 +187,7 @@ test('[LI3] a body over the limit is refused while it streams', async () => {
   assert.equal((await bench.gate.send('/backend-api/agent/thread/goal/get')).status, 200);
 });
 
-test('what an account answers here counts for its health: one that refuses its credential is not asked again', async () => {
+test('an answer on these rows counts for the account’s health: one that refuses its credential is not asked again', async () => {
   await using bench = await control(
     ({ headers }) => (headers.authorization === `Bearer ${bearerOf('north')}` ? { status: 401, body: '{}' } : {}),
     supported,

@@ -38,7 +38,7 @@ async function sent(path: string, body: JsonObject): Promise<Sent | undefined> {
 
 for (const mode of ['full', 'lite'] as const) {
   for (const path of DOORS) {
-    test(`[F2.10] on ${path} in ${mode}: whatever goes out goes out the same when it is sent again`, async () => {
+    test(`[F2.10] on ${path} in ${mode}: every sent body is the same when it is sent again`, async () => {
       let passed = 0;
       for (let seed = 1; seed <= SEEDS; seed++) {
         const body = generatedBody(new Dice(seed));
@@ -54,7 +54,7 @@ for (const mode of ['full', 'lite'] as const) {
   }
 }
 
-test('[F2.11] outside the members that the contract names a Full body leaves as it came', async () => {
+test('[F2.11] outside the members that the contract names a Full body is sent as it came', async () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
     const body = { ...generatedBody(new Dice(seed)), model: 'full' };
     const out = (await sent(NATIVE, body))?.json;
@@ -66,7 +66,7 @@ test('[F2.11] outside the members that the contract names a Full body leaves as 
   }
 });
 
-test('[F2.11] a native Full body leaves with the very bytes of what it holds: numbers, unicode, member order, unknown members', async () => {
+test('[F2.11] a native Full body is sent with the same bytes for its content: numbers, unicode, member order, unknown members', async () => {
   const body: JsonObject = {
     zebra: [1, -0.5, 1e21, 12345678901234],
     model: 'full',

@@ -76,7 +76,7 @@ const headersOf = (used: string, minutes = '300', reset?: number): Record<string
 });
 
 describe('an account out of quota', () => {
-  test('[UA2] is not selected until its reset, and stays a source of the catalog meanwhile', async () => {
+  test('[UA2] is not selected until its reset, and stays a source of the catalog', async () => {
     const only = modelEntry({ slug: 'model-of-north' });
     await using here = await world([{ id: 'north', models: [modelEntry({ slug: 'model-a' }), only] }, 'south']);
     const { gate, clock } = here;
@@ -115,7 +115,7 @@ describe('an account out of quota', () => {
     assert.deepEqual(asked(gate), ['north', 'south']);
   });
 
-  test('an event is believed before the headers of the same answer', async () => {
+  test('an event takes precedence over the headers of the same answer', async () => {
     await using here = await world(['north', 'south']);
     const { gate } = here;
     const window = { used_percent: 100, window_minutes: 300 };
@@ -125,7 +125,7 @@ describe('an account out of quota', () => {
     assert.deepEqual(asked(gate), ['north', 'south']);
   });
 
-  test('numbers that are none are not believed', async () => {
+  test('invalid numbers are ignored', async () => {
     await using here = await world(['north', 'south']);
     const { gate } = here;
     gate.upstream.next('north', reply(headersOf('100, 100')), reply(headersOf('100', 'long')), reply(headersOf('1e9')));
@@ -133,7 +133,7 @@ describe('an account out of quota', () => {
     assert.deepEqual(asked(gate), ['north', 'north', 'north', 'north']);
   });
 
-  test('whose word is fifteen minutes old, and names no reset, is eligible again', async () => {
+  test('whose statement is fifteen minutes old, and has no reset, is eligible again', async () => {
     await using here = await world(['north', 'south']);
     const { gate, clock } = here;
     gate.upstream.next('north', reply(headersOf('100')));
@@ -146,7 +146,7 @@ describe('an account out of quota', () => {
     assert.deepEqual(asked(gate), ['north', 'south', 'north']);
   });
 
-  test('is back before its time where no other account could take the turn, and its usage read has said so since', async () => {
+  test('is eligible before its reset where no other account could take the turn, and a later usage read reported quota', async () => {
     await using here = await world(['north']);
     const { gate, clock } = here;
     gate.upstream.next('north', 'refuse 429 usage_limit_reached resets 604800');
@@ -159,7 +159,7 @@ describe('an account out of quota', () => {
     assert.equal(gate.account('north').cooldown, undefined);
   });
 
-  test('is remembered through a restart, with its reset', async () => {
+  test('stays so through a restart, with its reset', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-quota-'));
     let { gate, clock } = await world(['north', 'south'], undefined, `sqlite:${join(folder, 'store.db')}`);
     try {
@@ -179,7 +179,7 @@ describe('an account out of quota', () => {
 });
 
 describe('when every account is out of quota', () => {
-  test('the turn is told the soonest reset, and no account hears of it', async () => {
+  test('the turn gets the soonest reset, and reaches no account', async () => {
     await using here = await world(['north', 'south']);
     const { gate, clock } = here;
     const now = clock.now() / 1000;
@@ -197,7 +197,7 @@ describe('when every account is out of quota', () => {
     }
   });
 
-  test('windows alone tell it as well, each account by the last of its full windows', async () => {
+  test('full windows alone show it too, for each account with the latest reset of its full windows', async () => {
     await using here = await world([
       { id: 'north', quota: quota(100, 100) },
       { id: 'south', quota: quota(100) },
@@ -209,7 +209,7 @@ describe('when every account is out of quota', () => {
     assert.deepEqual(asked(gate), []);
   });
 
-  test('an account of which only old word is there is asked once more, for all turns that wait, and then takes them', async () => {
+  test('an account with only old evidence is asked once more, for all waiting turns, and then takes them', async () => {
     await using here = await world([{ id: 'north', quota: quota(100) }]);
     const { gate, clock } = here;
     assert.equal((await ask(gate)).status, 429);
@@ -233,7 +233,7 @@ describe('when every account is out of quota', () => {
     assert.ok(gate.count('quota_rechecks') > 0);
   });
 
-  test('a turn that was refused elsewhere for want of quota goes there too', async () => {
+  test('a turn that another account refused for lack of quota goes there too', async () => {
     await using here = await world(['north', { id: 'south', quota: quota(100) }]);
     const { gate, clock } = here;
     await gate.upstream.hangUp('south');
@@ -248,7 +248,7 @@ describe('when every account is out of quota', () => {
     assert.deepEqual(asked(gate), ['north', 'south']);
   });
 
-  test('one that does not answer is not waited for longer than two seconds', async () => {
+  test('an account that does not answer delays the turn by two seconds at most', async () => {
     await using here = await world([{ id: 'north', quota: quota(100) }]);
     const { gate, clock } = here;
     await gate.upstream.hangUp('north');
@@ -270,7 +270,7 @@ describe('reserve_percent', () => {
     draft.accounts[0].reserve_percent = 20;
   };
 
-  test('keeps an account for its owner from 100 less the reserve on', async () => {
+  test('keeps an account for its owner from 100 minus the reserve on', async () => {
     await using here = await world(['north', 'south'], reserving);
     const { gate, clock } = here;
     const reset = clock.now() / 1000 + 3600;
@@ -284,7 +284,7 @@ describe('reserve_percent', () => {
     assert.deepEqual(asked(gate), ['north']);
   });
 
-  test('a turn that only the reserve could serve is told when that window starts again', async () => {
+  test('a turn that only the reserve could serve gets the reset of that window', async () => {
     await using here = await world([{ id: 'north', quota: quota(85) }], reserving);
     const { gate, clock } = here;
     const refused = await ask(gate);
@@ -295,7 +295,7 @@ describe('reserve_percent', () => {
 });
 
 describe('usage reads', () => {
-  test('ask every visible account every five minutes, with its own credential, and none that its turns speak for', async () => {
+  test('ask every visible account every five minutes with its own credential, except those with evidence from their turns', async () => {
     await using here = await world(['north', 'south', 'hidden'], (draft) => {
       draft.accounts[2].visible = false;
     });
@@ -312,7 +312,7 @@ describe('usage reads', () => {
   });
 });
 
-describe('[EV3] what an account says of its quota', () => {
+describe('[EV3] an account’s statements of its quota', () => {
   const chatty = (): RehearsalAccount => {
     const profile = profileNamed('chatty');
     if (!profile) throw new Error('there is no chatty profile');
@@ -322,7 +322,7 @@ describe('[EV3] what an account says of its quota', () => {
   const quotaHeaders = ({ headers }: Reply): readonly string[] => [...headers.keys()].filter((name) => QUOTA_HEADER.test(name));
   const types = ({ text }: Reply): readonly string[] => eventsOf(text).map(({ data }) => data.type);
 
-  test('is relayed as sent on native routes', async () => {
+  test('are relayed as sent on native routes', async () => {
     await using here = await world([chatty()]);
     const streamed = await ask(here.gate);
     assert.equal(quotaHeaders(streamed).length, 6);
@@ -332,7 +332,7 @@ describe('[EV3] what an account says of its quota', () => {
     assert.equal(event?.data.plan_type, 'plus');
   });
 
-  test('is stripped from native routes of a Pool with hide_account_quota, and nothing else is', async () => {
+  test('are stripped from native routes of a Pool with hide_account_quota, and nothing else is', async () => {
     await using here = await world([chatty()], (draft) => {
       draft.pools[0].hide_account_quota = true;
     });
@@ -348,7 +348,7 @@ describe('[EV3] what an account says of its quota', () => {
     assert.equal(gate.quota('north').windows[0]?.used_percent, 12.5);
   });
 
-  test('inside metadata events goes as well, and the rest of their headers stays', async () => {
+  test('inside metadata events are stripped too, and the rest of their headers stays', async () => {
     await using here = await world(['north'], (draft) => {
       draft.pools[0].hide_account_quota = true;
     });
@@ -372,7 +372,7 @@ describe('[EV3] what an account says of its quota', () => {
     assert.deepEqual(events[1]?.data.headers, { 'x-agent-turn-state': 'ts_2' });
   });
 
-  test('never reaches the public surface', async () => {
+  test('never reach the public surface', async () => {
     await using here = await world([chatty()]);
     const streamed = await here.gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi', stream: true } });
     const collected = await here.gate.send('/v1/responses', { body: { model: 'model-a', input: 'hi' } });
@@ -382,7 +382,7 @@ describe('[EV3] what an account says of its quota', () => {
     }
   });
 
-  test('never reaches it inside metadata events either, nor do other headers of the account', async () => {
+  test('never reach it inside metadata events either, and neither do other headers of the account', async () => {
     await using here = await world(['north']);
     const kept = { 'openai-model': 'm', 'x-agent-turn-state': 'ts_1' };
     const all = { ...kept, 'X-Agent-Primary-Used-Percent': '5', 'x-agent-plan-type': 'pro', 'x-request-id': 'theirs', 'set-cookie': 'a=b' };

@@ -88,7 +88,7 @@ for (const [status, shown] of [
   [418, 400],
   [451, 400],
 ] as const) {
-  test(`[F2.13] under explicit Full a ${status} is a ${shown} in fixed words, asked once, and classed`, async () => {
+  test(`[F2.13] under explicit Full a ${status} is a ${shown} with a fixed message and a class, after one attempt`, async () => {
     for (const door of DOORS) {
       const { reply, attempts } = await refused('explicit-full', door, status);
       assert.deepEqual([reply.status, reply.json, attempts], [shown, { error: FIXED }, 1]);
@@ -97,7 +97,7 @@ for (const [status, shown] of [
   });
 
   for (const model of ['auto-full', 'auto-lite', 'explicit-lite']) {
-    test(`[F2.13] in ${model} a ${status} has no code of its own`, async () => {
+    test(`[F2.13] in ${model} a ${status} has no error code of its own`, async () => {
       for (const door of DOORS) {
         const { reply, attempts } = await refused(model, door, status);
         assert.equal(attempts, 1);
@@ -112,7 +112,7 @@ for (const [status, shown] of [
 
 for (const status of [401, 402, 403, 407]) {
   for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']) {
-    test(`[F2.13] in ${model} a ${status} blames the account: 502 when every account says so`, async () => {
+    test(`[F2.13] in ${model} a ${status} blames the account: 502 when every account answers so`, async () => {
       for (const door of DOORS) {
         const { reply } = await refused(model, door, status);
         assert.deepEqual([reply.status, reply.json.error.code, reply.json.error.param], [502, 'upstream_error', null]);
@@ -124,7 +124,7 @@ for (const status of [401, 402, 403, 407]) {
 }
 
 for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']) {
-  test(`[F2.13] in ${model} a 429 is upstream_rate_limited, with the client told as ever`, async () => {
+  test(`[F2.13] in ${model} a 429 is upstream_rate_limited, and the client gets the usual answer`, async () => {
     for (const door of DOORS) {
       const { reply, attempts } = await refused(model, door, 429);
       assert.deepEqual([reply.status, attempts, await classOf(reply)], [429, 2, 'upstream_rate_limited']);
@@ -133,7 +133,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
     }
   });
 
-  test(`[F2.13] in ${model} a quota that is out at every account is usage_limit_reached, and upstream_rate_limited on the row`, async () => {
+  test(`[F2.13] in ${model} an exhausted quota at every account is usage_limit_reached, and upstream_rate_limited on the row`, async () => {
     for (const door of DOORS) {
       const { reply } = await refused(model, door, 429, { ...SECRET, code: 'usage_limit_reached', resets_in_seconds: 60 });
       assert.deepEqual([reply.status, reply.json.error.code], [429, 'usage_limit_reached']);
@@ -142,7 +142,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
   });
 
   for (const status of [500, 502, 503, 529]) {
-    test(`[F2.13] in ${model} a ${status} is upstream_status, with the client told as ever`, async () => {
+    test(`[F2.13] in ${model} a ${status} is upstream_status, and the client gets the usual answer`, async () => {
       for (const door of DOORS) {
         const { reply, attempts } = await refused(model, door, status);
         assert.deepEqual([attempts, await classOf(reply)], [2, 'upstream_status']);
@@ -152,7 +152,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
     });
   }
 
-  test(`[F2.13] in ${model} a refusal inside a 200 is no 4xx: it has no class, and its code decides`, async () => {
+  test(`[F2.13] in ${model} a refusal inside a 200 is not a 4xx: it has no class, and its code decides the answer`, async () => {
     const error = { code: 'invalid_prompt', message: 'No.' };
     const failed = { type: 'response.failed', response: { id: 'resp_1', status: 'failed', error } };
     for (const account of ['north', 'south']) gate.upstream.always(account, replyEvents([failed]));
@@ -165,7 +165,7 @@ for (const model of ['explicit-full', 'auto-full', 'auto-lite', 'explicit-lite']
   });
 }
 
-test('[F2.13] under explicit Full an account that lacks the model is passed over, and the turn stays Full', async () => {
+test('[F2.13] under explicit Full an account that lacks the model is skipped, and the turn stays Full', async () => {
   for (const door of DOORS) {
     gate.heal();
     gate.upstream.clear();

@@ -24,7 +24,7 @@ const withKey =
 const opens = (program: Program, id: string) =>
   until(`key ${id} to open`, async () => ((await program.status('/v1/models', { key: `secret-of-${id}` })) === 200 ? true : undefined));
 
-describe('the file is followed', () => {
+describe('the file is reloaded', () => {
   let program: Program;
   before(async () => {
     program = await startProgram();
@@ -50,7 +50,7 @@ describe('the file is followed', () => {
     await opens(program, 'back');
   });
 
-  test('a mistake in it changes nothing and is told with its place, and the next save takes effect', async () => {
+  test('a file with an error changes nothing and is reported with its place, and the next save takes effect', async () => {
     const refused = program.lines('reload_refused').length;
     const text = readFileSync(program.path, 'utf8');
     writeFileSync(program.path, text.replace('pool: team', 'pool: taem'));
@@ -63,7 +63,7 @@ describe('the file is followed', () => {
     await opens(program, 'mended');
   });
 
-  test('what takes a restart is named, and keeps its running value', async () => {
+  test('a setting that needs a restart is named, and keeps its running value', async () => {
     await program.line('config_changed', 3);
     const changed = program.lines('config_changed').length;
     program.save((draft) => {
@@ -93,7 +93,7 @@ describe('the file is followed', () => {
     });
   });
 
-  test('on SIGHUP, and a file that says the same changes nothing', async () => {
+  test('on SIGHUP, and an equal file changes nothing', async () => {
     const read = program.lines('config_read').filter(({ actor }) => actor === 'signal').length;
     program.signal('SIGHUP');
     const line = await until('the signal to be heard', () => program.lines('config_read').filter(({ actor }) => actor === 'signal')[read]);
@@ -123,7 +123,7 @@ test('a link is followed to another file, as mounted volumes change theirs', asy
   }
 });
 
-test('turns in flight keep what they began with: their account, their key, their Pool and their route may all go', async () => {
+test('turns in flight keep their configuration: their account, key, Pool and route may all be removed', async () => {
   await using program = await startProgram();
   const { upstream } = program;
   const streams = [];
@@ -151,7 +151,7 @@ test('turns in flight keep what they began with: their account, their key, their
   }
 });
 
-test('an account that does not answer holds no reload up: the next change takes effect all the same', async () => {
+test('an account that does not answer does not delay a reload: the next change still takes effect', async () => {
   await using program = await startProgram();
   program.upstream.nextOn('north', '/backend-api/agent/models', 'stall before headers', 'stall before headers', 'stall before headers');
   program.save(withKey('first'));
@@ -163,7 +163,7 @@ test('an account that does not answer holds no reload up: the next change takes 
   await until('the key to be refused', async () => ((await program.status('/v1/models')) === 401 ? true : undefined));
 });
 
-test('rehearsal accounts can be added, and other wire words taken, while it runs', async () => {
+test('rehearsal accounts can be added, and wire words changed, while it runs', async () => {
   await using program = await startProgram();
   program.save((draft) => {
     draft.accounts = [{ id: 'stage', base_url: 'rehearsal:' }];
@@ -180,7 +180,7 @@ test('rehearsal accounts can be added, and other wire words taken, while it runs
   assert.equal(await program.status('/backend-api/agent/models'), 404);
 });
 
-test('a turn that runs on a rehearsal account runs on when the rehearsal changes, for longer than a drain', async () => {
+test('a turn on a rehearsal account continues when the rehearsal changes, for longer than a drain', async () => {
   await using program = await startProgram({
     config: (draft) => {
       draft.timeouts = { drain_ms: 100 };
@@ -196,7 +196,7 @@ test('a turn that runs on a rehearsal account runs on when the rehearsal changes
   assert.equal(eventsOf(await stream.text()).at(-1)?.data.type, 'response.completed');
 });
 
-test('a turn does not take the credential of its account to the address that the account has moved to', async () => {
+test('a turn does not send the former credential of its account to the account’s new address', async () => {
   await using gate = await startGateway();
   await using elsewhere = await startUpstream({ accounts: ['south'] });
   gate.upstream.next('north', 'stall before headers + refuse 503');
@@ -268,7 +268,7 @@ test('a stop while a reload waits for a new rehearsal account ends in order', as
   await Promise.all([gate.close(), reloading]);
 });
 
-test('how long a client may take for its headers changes with a reload, as every time does', async () => {
+test('a reload changes client_header_ms, like every other timeout', async () => {
   await using gate = await startGateway();
   await gate.reconfigure((draft) => {
     draft.timeouts.client_header_ms = 50;
@@ -278,7 +278,7 @@ test('how long a client may take for its headers changes with a reload, as every
   assert.equal((await client.answer()).status, 408);
 });
 
-test('keys, tokens and modes: a running gateway picks the commands up, and a secret is shown once and stored nowhere', async () => {
+test('keys, tokens and modes: a running gateway applies the commands, and a secret is shown once and not stored', async () => {
   await using program = await startProgram();
   const served = (key: string) => program.status('/v1/models', { key });
   const becomes = (key: string, status: number) =>
@@ -317,7 +317,7 @@ test('keys, tokens and modes: a running gateway picks the commands up, and a sec
   for (const known of [secret, rotated, token]) for (const text of everywhere) assert.ok(!text.includes(known));
 });
 
-test('what is saved while the program starts is not missed', async () => {
+test('a change that is saved while the program starts takes effect', async () => {
   await using program = await startProgram();
   await program.stop();
   const running = program.run();

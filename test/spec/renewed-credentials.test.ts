@@ -50,7 +50,7 @@ const EXPIRED = {
 const reply = (...events: readonly JsonObject[]) => ({ kind: 'reply' as const, status: 200, headers: {}, body: { events } });
 
 for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
-  test(`[Q3] a credential that ${path} refuses behind visible output is not a reason to send the turn again`, async (context) => {
+  test(`[Q3] a credential that ${path} refuses after visible output does not cause the turn to be sent again`, async (context) => {
     const gate = await withLogin(context);
     gate.upstream.next('north', reply(DELTA, EXPIRED));
     const { text } = await gate.send(path, { body: turnBody('hi') });

@@ -71,7 +71,7 @@ for (const [name, path, stream] of [
   });
 }
 
-test('[F2.14] a mode moves nothing of the catalog but use_responses_lite', async () => {
+test('[F2.14] a mode changes nothing in the catalog but use_responses_lite', async () => {
   const told: string[] = [];
   await inModes(async () => {
     const backend = await gate.send('/backend-api/agent/models');
@@ -141,14 +141,14 @@ for (const { name, item, restored } of RESTORATIONS) {
   });
 }
 
-test('[F5.4] native routes leave a namespace as the provider has it', async () => {
+test('[F5.4] native routes leave a namespace as the provider sends it', async () => {
   const { item } = RESTORATIONS.find(({ name }) => name === 'omitted') ?? assert.fail();
   gate.upstream.next('north', replyEvents(withItem(item)));
   const { text } = await gate.send(NATIVE, { body: { ...DECLARING, stream: true } });
   assert.ok(eventsOf(text).every(({ data }) => JSON.stringify(data.item ?? {}).includes('namespace') === false));
 });
 
-test('[D2] a completed response without output is filled from what its stream had finished, and native ones stay as they came', async () => {
+test('[D2] a completed response without output is filled from the finished items of its stream, and native ones stay as they came', async () => {
   for (const stream of [true, false]) {
     gate.upstream.next('north', 'empty output');
     const reply = await gate.send(PUBLIC, { body: asks(stream) });

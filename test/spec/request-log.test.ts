@@ -213,7 +213,7 @@ for (const [what, { ask, row: expected }] of Object.entries(ENDINGS)) {
   });
 }
 
-test('a failover leaves its attempts: who was asked, why, and what came of it [S5]', async () => {
+test('a failover leaves its attempts: the account, the reason, and the result of each [S5]', async () => {
   await using gate = await startGateway();
   gate.upstream.next('north', 'refuse 503');
   const id = idOf(await gate.send(PUBLIC, { body: STREAM })) ?? '';
@@ -228,7 +228,7 @@ test('a failover leaves its attempts: who was asked, why, and what came of it [S
   );
 });
 
-test('hundreds of requests at once leave hundreds of rows, each id once [S5]', async () => {
+test('hundreds of requests at once leave one row each, and every id is unique [S5]', async () => {
   await using gate = await startGateway();
   const asked = await Promise.all(
     Array.from({ length: 300 }, (_, i) => {

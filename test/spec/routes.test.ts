@@ -41,7 +41,7 @@ function ask(at: TestGateway, method: string, path: string, key: string | undefi
 
 const pathOf = ({ path }: RouteConfig): string => path.replace(/\{[^}]+\}/g, 'some-id');
 
-test('[S3] on every path of the table every method that it does not list gets 405, and no account hears of it', async () => {
+test('[S3] on every path of the table every method that it does not list gets 405, and reaches no account', async () => {
   const listed = Map.groupBy(rows, pathOf);
   for (const [path, own] of listed) {
     const methods = new Set(own.map(({ method }) => (method === 'WS' ? 'GET' : method)) as string[]);
@@ -55,7 +55,7 @@ test('[S3] on every path of the table every method that it does not list gets 40
   assert.deepEqual(gate.upstream.requests(), []);
 });
 
-test('[S3] [S6] a path beside every path of the table is in no row, whatever the method, and no account hears of it', async () => {
+test('[S3] [S6] a path beside every path of the table is in no row, whatever the method, and reaches no account', async () => {
   const known = new Set(rows.map(pathOf));
   const patterns = rows.filter(({ path }) => path.includes('{')).map(({ path }) => new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`));
   const beside = [...known].flatMap((path) => [
@@ -82,7 +82,7 @@ test('[S8] every row of the shipped table has one of the four statuses', () => {
   assert.deepEqual(new Set(rows.map(({ status }) => status)), new Set(STATUSES));
 });
 
-test('[S8] what `routes` says of each row is what a request on it gets', async () => {
+test('[S8] a request on each row gets what `routes` states for it', async () => {
   for (const row of rows) {
     const route = { ...row, kind: row.serve };
     const { status, code } = await ask(gate, row.method === 'WS' ? 'GET' : row.method, pathOf(row));
@@ -108,7 +108,7 @@ const marked =
     draft.routes = table.map((row: Draft) => (row.serve !== undefined && named(row) ? { ...row, status } : row));
   };
 
-test('[S8] an operator who marks rows unsupported closes them, and one who marks them otherwise opens them, by a reload alone', async () => {
+test('[S8] an operator closes rows by marking them unsupported, and opens them by another status, with a reload only', async () => {
   await using own = await startGateway();
   const served = rows.filter((row) => row.serve !== undefined && row.method !== 'WS' && row.status !== 'unsupported');
   assert.ok(served.length >= 6);
@@ -133,7 +133,7 @@ test('[S8] an operator who marks rows unsupported closes them, and one who marks
   assert.equal((await ask(own, 'GET', '/backend-api/agent/models')).status, 200);
 });
 
-test('[S8] a row that is taken out of the table is unknown, and one that is put in exists', async () => {
+test('[S8] a row that is removed from the table is unknown, and a row that is added exists', async () => {
   await using own = await startGateway();
   await own.reconfigure((draft) => {
     draft.routes = [{ GET: '/v1/engines', status: 'supported', serve: 'models' }];

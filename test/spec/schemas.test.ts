@@ -9,4 +9,4 @@ testTable('[F5.7] strict structured output has a direct object root', fromTools(
 testTable('[F5.7] strict parameters have a direct object root', fromTools(STRICT_PARAMETERS));
 testTable('[F5.7] a root that is not strict is left alone', fromTools(LOOSE_PARAMETERS));
 testTable('[F5.6] bad type values of strict parameters are refused', fromTools(TYPE_VALUES));
-testTable('[F5.6] a missing nested type is filled on whole evidence and unroutable else', fromTools(STRICT_REPAIR));
+testTable('[F5.6] a missing nested type is filled only where the structure is unambiguous', fromTools(STRICT_REPAIR));

@@ -64,7 +64,7 @@ describe('native turns', () => {
       assert.deepEqual([row?.input_tokens, row?.output_tokens, row?.outcome, row?.endpoint], [3, 4, 'completed', path]);
     });
 
-    test(`${path} answers JSON where the client wants no stream [A3]`, async () => {
+    test(`${path} answers JSON where the client requests no stream [A3]`, async () => {
       const json = { ...response('completed'), odd: { b: 1, a: [null] }, usage: { input_tokens: 5, output_tokens: 6 } };
       gate.upstream.next('north', replyJson(json));
       const reply = await gate.send(path, { body: turnBody('hello', { stream: false, unknown_member: [1, { a: null }] }) });
@@ -76,7 +76,7 @@ describe('native turns', () => {
       assert.deepEqual(sent.unknown_member, [1, { a: null }]);
     });
 
-    test(`${path} carries a compaction turn like any other [A3]`, async () => {
+    test(`${path} sends a compaction turn like any other [A3]`, async () => {
       const body = turnBody('hello', { input: [...(turnBody('hello').input as Json[]), { type: 'compaction_trigger' }] });
       const { text } = await gate.send(path, { body });
       const items = eventsOf(text).filter(({ data }) => data.type === 'response.output_item.done');
@@ -98,7 +98,7 @@ describe('native turns', () => {
     });
   }
 
-  test('that end cleanly without a terminal event pass as they are, with nothing added [F1.8]', async () => {
+  test('that end cleanly without a terminal event pass unchanged [F1.8]', async () => {
     gate.upstream.next('north', replyEvents([created(0), delta(1)]));
     const { status, text } = await gate.send(NATIVE[0] as string, { body: turnBody('hello') });
     assert.equal(status, 200);
@@ -122,7 +122,7 @@ describe('native turns', () => {
     assert.equal(text, framed([created(0), delta(1)], '\n'), 'what had come is delivered');
   });
 
-  test('relay a refusal that comes first, after what came before it [F1.8] [EV3]', async () => {
+  test('relay a refusal at the beginning, after the events before it [F1.8] [EV3]', async () => {
     const failed = {
       type: 'response.failed',
       sequence_number: 1,
@@ -159,7 +159,7 @@ test('[Q15] [Q24] a `stream` that is no boolean is refused on /v1: its client wa
 });
 
 describe('public streams', () => {
-  test('go out as backend work, and come back under the exposed model id with [DONE] behind them [D2] [EV2]', async () => {
+  test('are sent as backend turns, and return with the exposed model id and a final [DONE] [D2] [EV2]', async () => {
     const { status, headers, text } = await gate.send(PUBLIC, { body: TURN });
     assert.equal(status, 200);
     assert.match(headers.get('content-type') ?? '', /^text\/event-stream/);
@@ -189,7 +189,7 @@ describe('public streams', () => {
     assert.deepEqual(typesOf(text), ['response.created', 'response.output_text.delta', 'response.failed']);
   });
 
-  test('have one [DONE] where the provider sends one of its own, and none where it says nothing else [EV2]', async () => {
+  test('have one [DONE] where the provider sends one of its own, and none where it sends nothing else [EV2]', async () => {
     gate.upstream.next('north', replyBytes(`${framed([created(0), delta(1), completed(2)], '\n')}data: [DONE]\n\n`));
     const { text } = await gate.send(PUBLIC, { body: TURN });
     assert.equal(text.match(/\[DONE\]/g)?.length, 1);
@@ -217,21 +217,21 @@ describe('public streams', () => {
     });
   }
 
-  test('that are reset after visible output end in the same way [F1.8]', async () => {
+  test('that are reset after visible output end with the same error [F1.8]', async () => {
     gate.upstream.next('north', [replyEvents([created(0), delta(1), delta(2)]), { kind: 'cut', at: { events: 2 }, how: 'reset' }]);
     const { text } = await gate.send(PUBLIC, { body: TURN });
     assert.deepEqual(typesOf(text), ['response.created', 'response.output_text.delta', 'error']);
     assert.deepEqual(numbersOf(text), [0, 1, 2]);
   });
 
-  test('continue their numbers behind events that never had one [F1.8]', async () => {
+  test('continue their numbers after events that never had one [F1.8]', async () => {
     const events = [created(0), delta(1), { type: 'keepalive' }, { type: 'response.something_new', odd: true }, { type: 'keepalive' }];
     gate.upstream.next('north', replyEvents(events));
     const { text } = await gate.send(PUBLIC, { body: TURN });
     assert.deepEqual(numbersOf(text), [0, 1, 2]);
   });
 
-  test('pass events of any name, those of Object.prototype too', async () => {
+  test('pass events of any name, even those of Object.prototype members', async () => {
     const named = ['constructor', '__proto__', 'toString', 'hasOwnProperty'].map((type, i) => ({ type, sequence_number: i + 1 }));
     gate.upstream.next('north', replyEvents([created(0), ...named, delta(5), completed(6)]));
     const { text } = await gate.send(PUBLIC, { body: TURN });
@@ -254,7 +254,7 @@ describe('public streams', () => {
     assert.deepEqual(numbersOf((await gate.send(PUBLIC, { body: TURN })).text), [0]);
   });
 
-  test('lose every event of the backend, with and without numbers, and show no gap for it [F1.8]', async () => {
+  test('lose every event of the backend family, with and without numbers, and have no gap in their numbers [F1.8]', async () => {
     const metadata = { type: 'agent.response.metadata', sequence_number: 3, headers: {} };
     const events = [quota, created(0), quotaNumbered(1), running(2), metadata, delta(4), quota, delta(5), quotaNumbered(6), delta(7)];
     gate.upstream.next('north', replyEvents(events));
@@ -307,7 +307,7 @@ describe('public streams', () => {
     });
   }
 
-  test('of a refusal say its type as a collected answer says it [Q17]', async () => {
+  test('of a refusal have the error type that a collected answer has [Q17]', async () => {
     for (const code of ['invalid_prompt', 'context_length_exceeded', 'server_error', 'rate_limit_exceeded', 'usage_limit_reached', 'odd']) {
       for (const as of ['failed', 'error']) {
         await using gate = await startGateway({ upstream: { accounts: ['north'] } });
@@ -347,7 +347,7 @@ describe('public streams', () => {
     assert.equal((await gate.rows()).at(-1)?.input_tokens, 7);
   });
 
-  test('are refused elsewhere first, where the account is to blame, and the last refusal is an error event [F1.8]', async () => {
+  test('are tried at other accounts first, where the account is at fault, and the last refusal is an error event [F1.8]', async () => {
     await using gate = await startGateway();
     for (const account of ['north', 'south']) gate.upstream.always(account, 'refuse inside server_is_overloaded');
     const { status, text } = await gate.send(PUBLIC, { body: TURN });

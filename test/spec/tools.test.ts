@@ -5,7 +5,7 @@ import { CUSTOM_TOOLS, NATIVE_TOOLS, REMOTE_MCP, TOOL_NAMES, TOOL_TYPES, WEB_SEA
 import { fromTools } from '../support/wire/case.ts';
 import { testTable } from '../support/wire/table.ts';
 
-testTable('[F1.3] remote MCP tools are declared unroutable', fromTools(REMOTE_MCP));
+testTable('[F1.3] remote MCP tools are refused on every surface', fromTools(REMOTE_MCP));
 testTable('[F5.2] native routes refuse remote MCP alone', fromTools(NATIVE_TOOLS));
 testTable('[F5.2] the public surface takes a closed list of tool types', fromTools(TOOL_TYPES));
 testTable('[Q16] the preview and dated names of web_search are accepted as web_search', fromTools(WEB_SEARCH));

@@ -20,7 +20,7 @@ test('[Q17] on a native websocket it is an error frame, and the connection takes
   assert.equal(typesOf(await socket.turn(frameOf('hello'))).at(-1), 'response.completed');
 });
 
-test('[Q17] so is one whose type is named twice: its reader takes the last, and sees no terminal event', async () => {
+test('[Q17] one whose type is named twice gets it too: a reader uses the last type, and sees no terminal event', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });
   using socket = await connect(gate, NATIVE_SOCKET);
   gate.upstream.next('north', replyBytes('{"type":"response.completed","response":{"id":"r"},"type":"tomorrow"}'));
@@ -28,7 +28,7 @@ test('[Q17] so is one whose type is named twice: its reader takes the last, and 
   assert.deepEqual([frame?.type, frame?.status], ['error', 502]);
 });
 
-test('[Q17] a public websocket whose account sends nothing that passes for longer than hold_ms, and breaks off, gets an error frame', async () => {
+test('[Q17] a public websocket gets an error frame where its account sends only dropped events for longer than hold_ms, and breaks off', async () => {
   await using gate = await startGateway({
     upstream: { accounts: ['north'] },
     config: (draft) => {

@@ -90,7 +90,7 @@ describe('[C4] the Pool’s usage', () => {
     }
   });
 
-  test('counts windows by their length, in any slot', async () => {
+  test('identifies windows by their length, in any slot', async () => {
     await using here = await world({
       accounts: [
         { id: 'north', quota: { primary: window(70, 10_080), secondary: window(8, 300) } },
@@ -289,7 +289,7 @@ describe('[D5] a key’s usage', () => {
     assert.deepEqual((await usageOf(gate)).pool, { ...NOTHING, request_count: 2 });
   });
 
-  test('[Q18] settles a reply that broke off at an estimate: the prompt and the visible output', async () => {
+  test('[Q18] settles a reply that broke off with an estimate: the prompt and the visible output', async () => {
     await using here = await world(single);
     const { gate } = here;
     gate.upstream.next('north', [
@@ -316,7 +316,7 @@ describe('[D5] a key’s usage', () => {
     assert.equal((await usageOf(gate)).output_tokens, Math.ceil(shown / 4));
   });
 
-  test('[Q18] settles a turn with a lost client at the same estimate', async () => {
+  test('[Q18] settles a turn whose client left with the same estimate', async () => {
     await using here = await world(single);
     const { gate } = here;
     gate.upstream.next('north', 'stall before headers');
@@ -439,7 +439,7 @@ describe('[S2] the limits of a key', () => {
     assert.equal(rows.length, 3);
   });
 
-  test('requests per day start again at midnight UTC, and no SDK sleeps until then', async () => {
+  test('requests per day start from zero at midnight UTC, and no SDK sleeps until then', async () => {
     await using here = await limited({ requests_per_day: 1 });
     const { gate, clock } = here;
     await one(gate);
@@ -464,7 +464,7 @@ describe('[S2] the limits of a key', () => {
     assert.equal((await one(gate, { max_output_tokens: 998 })).status, 200);
   });
 
-  test('[Q19] without a cap of the client or the key 2,048 tokens of output are reserved, with one the smaller', async () => {
+  test('[Q19] without a cap of the client or the key 2,048 tokens of output are reserved, with a cap the smaller number', async () => {
     await using here = await limited({ tokens_per_day: 2049 });
     assert.equal((await one(here.gate)).status, 429);
     assert.equal((await one(here.gate, { max_output_tokens: 2047 })).status, 200);
@@ -504,7 +504,7 @@ describe('[S2] the limits of a key', () => {
     assert.match(refused.json.error.message, /0\.03 US dollars per day/);
   });
 
-  test('exactly the limit of many concurrent turns runs, and a place is free when one ends', async () => {
+  test('of many concurrent turns exactly the limit run, and a slot is free when one ends', async () => {
     await using here = await limited({ concurrent: 3 });
     const { gate } = here;
     gate.upstream.always('north', 'stall before headers');
@@ -520,14 +520,14 @@ describe('[S2] the limits of a key', () => {
     assert.equal((await one(gate)).status, 200);
   });
 
-  test('exactly the limit of a minute runs of many turns at once', async () => {
+  test('of many turns at once exactly the limit of a minute run', async () => {
     await using here = await limited({ requests_per_minute: 5 });
     const statuses = (await Promise.all(Array.from({ length: 20 }, () => one(here.gate)))).map(({ status }) => status);
     assert.equal(statuses.filter((status) => status === 200).length, 5);
     assert.equal(here.gate.upstream.turns().length, 5);
   });
 
-  test('a turn that reached no account does not count, and a lost client frees its place', async () => {
+  test('a turn that reached no account does not count, and a client that leaves frees its slot', async () => {
     await using here = await limited({ requests_per_minute: 2, concurrent: 1 }, (draft) => {
       draft.pools[0].strategy = 'fill_first';
     });
@@ -561,7 +561,7 @@ describe('[S2] the limits of a key', () => {
     assert.equal((await usageOf(gate)).total_tokens, 0);
   });
 
-  test('[Q18] a reply that failed without stating its usage holds nothing, streamed or not', async () => {
+  test('[Q18] a reply that failed without stating its usage counts as nothing, streamed or not', async () => {
     await using here = await limited({ tokens_per_day: 3000 });
     const { gate } = here;
     for (const refusal of ['refuse inside', 'refuse 503']) {

@@ -39,7 +39,7 @@ const refusedWith = (frames: readonly JsonObject[]): readonly unknown[] => {
 };
 
 for (const status of [404, 405, 426, 501]) {
-  test(`an upgrade refused with ${status} says that the account has no websocket: its turns go over HTTP for an hour`, async () => {
+  test(`an upgrade refused with ${status} means that the account has no websocket: its turns go over HTTP for an hour`, async () => {
     gate.upstream.nextUpgrade('north', `refuse upgrade ${status}`);
     using socket = await connect(gate, NATIVE_SOCKET);
     await completes(socket);
@@ -112,7 +112,7 @@ for (const script of [
   }
 }
 
-test('a refusal that blames the request is passed on, with a status, and the connection goes on', async () => {
+test('a refusal that blames the request is passed on, with a status, and the connection stays open', async () => {
   for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     gate.upstream.next('north', 'refuse 400 context_length_exceeded', 'refuse inside context_length_exceeded as error');
     using socket = await connect(gate, path);
@@ -125,7 +125,7 @@ test('a refusal that blames the request is passed on, with a status, and the con
   }
 });
 
-test('[F1.8] a refusal at once is the first frame of its turn', async () => {
+test('[F1.8] an immediate refusal is the first frame of its turn', async () => {
   gate.upstream.next('north', [{ kind: 'refuse', status: 400, code: 'context_length_exceeded' }]);
   using socket = await connect(gate, NATIVE_SOCKET);
   const frames = await socket.turn(frameOf('hi'));
@@ -135,7 +135,7 @@ test('[F1.8] a refusal at once is the first frame of its turn', async () => {
   );
 });
 
-test('every account out of quota is one error frame that says until when', async () => {
+test('with every account out of quota the client gets one error frame with the reset', async () => {
   for (const account of ['north', 'south']) gate.upstream.next(account, 'refuse 429 usage_limit_reached resets 600');
   using socket = await connect(gate, NATIVE_SOCKET);
   const frame = (await socket.turn(frameOf('hi'))).at(-1) as { status: number; error: JsonObject };
@@ -240,7 +240,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     assert.equal(full.upstream.turns().at(-1)?.account, 'south');
   });
 
-  test(`[Q3] where no account can take it, an anchored turn on ${path} is told the limit of the Pool`, async () => {
+  test(`[Q3] where no account can take it, an anchored turn on ${path} gets the limit of the Pool`, async () => {
     using socket = await connect(gate, path);
     const id = responseId(await completes(socket));
     gate.fail('south', 'model-a', { cause: 'quota', status: 429, ...UNSTATED });
@@ -288,7 +288,7 @@ test('an account that moved to another address loses its websockets when their t
   await other.upstream.sockets('north', 0);
 });
 
-test('[Q28] an account with other headers or another credential loses its idle websockets: the next turn goes out with the new ones', async (context) => {
+test('[Q28] an account with other headers or another credential loses its idle websockets: the next turn is sent with the new ones', async (context) => {
   await using other = await startGateway({ upstream: { accounts: ['north'] } });
   using socket = await connect(other, NATIVE_SOCKET);
   let id = responseId(await completes(socket));
@@ -330,7 +330,7 @@ test('a frame that the account finds too large goes over HTTP', async () => {
   assert.deepEqual(refusedWith(await socket.turn(frameOf('more', { previous_response_id: id }))), ['error', 413, 'request_too_large']);
 });
 
-test('a client that leaves ends the upstream websocket, and the turn is its own end', async () => {
+test('a client that leaves ends the upstream websocket and its turn', async () => {
   gate.upstream.next('north', 'stall after 8 events');
   const socket = await connect(gate, NATIVE_SOCKET);
   socket.send({ type: 'response.create', ...frameOf('hi') });
@@ -413,7 +413,7 @@ const failing = (status: number, events: readonly JsonObject[]) => ({
 });
 
 for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
-  test(`behind visible output a status that blames the account is 502 in our own words on ${path}`, async () => {
+  test(`after visible output a status that blames the account is 502 with our own message on ${path}`, async () => {
     for (const status of [401, 402, 403, 407]) {
       gate.upstream.next('north', failing(status, [DELTA]));
       using socket = await connect(gate, path);
@@ -427,7 +427,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   });
 }
 
-test('[Q3] [Q8] an error frame keeps of its headers what an answer may have, and nothing of the account’s owner', async () => {
+test('[Q3] [Q8] an error frame keeps only the headers that an answer may have, and nothing of the account’s owner', async () => {
   const headers = {
     'x-agent-primary-used-percent': '80',
     'x-agent-turn-state': 's',
@@ -443,7 +443,7 @@ test('[Q3] [Q8] an error frame keeps of its headers what an answer may have, and
   assert.deepEqual((await socket.turn(frameOf('hi'))).at(-1), { type: 'error', status: 400, error, headers: shown });
 });
 
-test('on the public websocket an error frame of 429 or 5xx is told in our own words, one of 400 in the account’s', async () => {
+test('on the public websocket an error frame of 429 or 5xx has our own message, one of 400 the account’s', async () => {
   for (const [status, expected] of [
     [429, [429, 'rate_limit_exceeded', null]],
     [500, [502, 'upstream_error', null]],
@@ -460,7 +460,7 @@ test('on the public websocket an error frame of 429 or 5xx is told in our own wo
   }
 });
 
-test('[Q2] behind visible output a failure that says nothing of its response is an error with a status, over SSE without', async () => {
+test('[Q2] after visible output a failure event without a response is an error with a status; over SSE it has none', async () => {
   const events = [DELTA, { type: 'response.failed', sequence_number: 1 }];
   gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events } });
   using socket = await connect(gate, PUBLIC_SOCKET);
@@ -496,7 +496,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     assert.equal(mixed.account('north').status, 'active');
   });
 
-  test(`so does one of ${path} whose first account refuses the upgrade; without any such account it is 426`, async () => {
+  test(`a prewarm of ${path} whose first account refuses the upgrade goes there too; without any such account it is 426`, async () => {
     gate.upstream.nextUpgrade('north', 'refuse upgrade 404');
     using socket = await connect(gate, path);
     assert.equal(typesOf(await socket.turn(frameOf('hi', { generate: false }))).at(-1), 'response.completed');

@@ -68,7 +68,7 @@ async function scripted(
 }
 
 for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
-  test(`[Q28] the response.failed behind an error does not answer the next turn of ${path}`, async (context) => {
+  test(`[Q28] the response.failed after an error does not answer the next turn of ${path}`, async (context) => {
     const { gate, sockets } = await scripted(context, { first: [...LIFECYCLE, ERROR], late: [FAILED] });
     using socket = await connect(gate, path);
     const refused = await socket.turn(frameOf('first'));
@@ -78,7 +78,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   });
 }
 
-test('[Q28] behind a completed reply nothing comes: its connection is used again', async (context) => {
+test('[Q28] the connection is reused where no frame follows a completed reply', async (context) => {
   const { gate, sockets } = await scripted(context, { first: [completed('first')], late: [] });
   using socket = await connect(gate, NATIVE_SOCKET);
   assert.equal(responseId(await socket.turn(frameOf('first'))), 'first');
@@ -87,7 +87,7 @@ test('[Q28] behind a completed reply nothing comes: its connection is used again
 });
 
 for (const malformed of ['{"type":"response.completed","response":{', '{"type":"error"', '{"type":"response.failed"}trailing']) {
-  test(`[F1.10] a public websocket drops ${malformed}, and the reply goes on`, async (context) => {
+  test(`[F1.10] a public websocket drops ${malformed}, and the reply continues`, async (context) => {
     const numbered = [...LIFECYCLE, malformed, completed('first')].map((event, i) =>
       typeof event === 'string' ? event : { ...event, sequence_number: i },
     );
@@ -105,7 +105,7 @@ for (const malformed of ['{"type":"response.completed","response":{', '{"type":"
   });
 }
 
-test('[F1.10] of a type that is named twice a public websocket takes the last, as its client does: the end is no event, an event no end', async (context) => {
+test('[F1.10] where the type is named twice a public websocket uses the last, as its client does: neither counts as the other', async (context) => {
   const twice = (first: string, last: string): string => `{"type":"${first}","response":{"id":"first"},"delta":"a","type":"${last}"}`;
   const [delta, end] = ['response.output_text.delta', 'response.completed'];
   const { gate, sockets } = await scripted(context, { first: [...LIFECYCLE, twice(end, delta), twice(delta, end)], late: [] });
@@ -115,7 +115,7 @@ test('[F1.10] of a type that is named twice a public websocket takes the last, a
   assert.equal(sockets.size, 1);
 });
 
-test('[Q17] a native turn ends with an error at such a frame, and the rest of its reply does not answer the next turn', async (context) => {
+test('[Q17] a native turn ends with an error after such a frame, and the rest of its reply does not answer the next turn', async (context) => {
   const { gate, sockets } = await scripted(context, {
     first: [...LIFECYCLE, '{"type":"response.completed","response":{'],
     late: [completed('first')],

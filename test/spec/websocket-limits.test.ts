@@ -47,7 +47,7 @@ async function settled(socket: TestSocket): Promise<void> {
 }
 
 for (const path of SOCKETS) {
-  test(`[LI1] [RM4] ${path} is closed when no frame came for the window; pings are no frames, and a running turn is no idleness`, async () => {
+  test(`[LI1] [RM4] ${path} is closed when no frame came for the window; pings do not count as frames, and a running turn does not count as idle`, async () => {
     const clock = new ManualClock();
     await using gate = await withIdleWindow(clock, 60_000);
     using socket = await connect(gate, path);
@@ -72,7 +72,7 @@ for (const path of SOCKETS) {
     assert.deepEqual(await reasonsOf(gate), [['timeout', 408, 'request_timeout', 'refused']]);
   });
 
-  test(`[LI1] a new window governs new upgrades of ${path} alone`, async () => {
+  test(`[LI1] a new window applies only to new upgrades of ${path}`, async () => {
     const clock = new ManualClock();
     await using gate = await withIdleWindow(clock, 120_000);
     using old = await connect(gate, path);
@@ -111,7 +111,7 @@ for (const path of SOCKETS) {
     assert.equal(gate.count('websocket_frames_invalid'), 2);
   });
 
-  test(`frames behind a running turn of ${path} wait in order, eight at most`, async () => {
+  test(`frames wait in order during a running turn of ${path}, at most eight`, async () => {
     await using gate = await started();
     gate.upstream.next('north', 'stall before headers');
     using socket = await connect(gate, path);
@@ -130,7 +130,7 @@ for (const path of SOCKETS) {
     assert.equal((await gate.rows()).filter(({ code }) => code === 'rate_limit_exceeded').length, 1);
   });
 
-  test(`a frame that waits behind a running turn of ${path} and turns out to be no turn is ignored, one that is no JSON refused in its place`, async () => {
+  test(`a waiting frame of ${path} that is not a turn is ignored, and one that is not JSON is refused in its order`, async () => {
     await using gate = await started();
     gate.upstream.next('north', 'stall before headers');
     using socket = await connect(gate, path);
@@ -150,7 +150,7 @@ for (const path of SOCKETS) {
 
   for (const leaves of [false, true]) {
     const end = leaves ? 'when their client leaves' : 'when their turns begin';
-    test(`[Q4] frames that wait behind a running turn of ${path} take room of all bodies, and give it back ${end}`, async () => {
+    test(`[Q4] frames that wait during a running turn of ${path} count as bodies in memory, and are released ${end}`, async () => {
       await using gate = await started((draft) => {
         draft.limits = { bodies_in_memory_bytes: 80_000 };
       });
@@ -252,7 +252,7 @@ for (const path of SOCKETS) {
     ['is taken out of the table', []],
     ['is marked unsupported', [{ WS: path, status: 'unsupported' }]],
   ] as const) {
-    test(`[S8] a row of ${path} that ${what} ends its websockets with 1008, and says that it is not the key`, async () => {
+    test(`[S8] a row of ${path} that ${what} ends its websockets with 1008, and the reason is not the key`, async () => {
       await using gate = await started();
       using socket = await connect(gate, path);
       await gate.reconfigure((draft) => {
@@ -279,7 +279,7 @@ for (const path of SOCKETS) {
     assert.equal((await socket.closed).code, 1008);
   });
 
-  test(`a gateway that stops lets the running turn of ${path} end, and closes with 1001`, async () => {
+  test(`a gateway that stops waits for the running turn of ${path}, and closes with 1001`, async () => {
     await using gate = await started();
     gate.upstream.next('north', 'stall after 3 events');
     using busy = await connect(gate, path);
@@ -300,7 +300,7 @@ for (const path of SOCKETS) {
   });
 }
 
-test('a handshake that is no websocket handshake is refused in the shape of the error table', async () => {
+test('an invalid websocket handshake is refused in the shape of the error table', async () => {
   await using gate = await started();
   for (const headers of [{ 'sec-websocket-version': '12' }, { 'sec-websocket-key': 'short' }]) {
     using client = await RawClient.connect(gate.url);
@@ -310,13 +310,13 @@ test('a handshake that is no websocket handshake is refused in the shape of the 
   }
 });
 
-test('permessage-deflate is offered by native clients and not taken', async () => {
+test('permessage-deflate, which native clients offer, is not accepted', async () => {
   await using gate = await started();
   using socket = await connect(gate, NATIVE_SOCKET, { offersCompression: true });
   assert.equal(socket.headers['sec-websocket-extensions'], undefined);
 });
 
-test('the peer of a websocket that answers two pings no more is gone', async () => {
+test('a websocket whose peer leaves two pings unanswered ends', async () => {
   const clock = new ManualClock();
   await using gate = await startGateway({ clock, upstream: { accounts: ['north'] } });
   using dead = await connect(gate, NATIVE_SOCKET, { answersPings: false });
@@ -331,7 +331,7 @@ test('the peer of a websocket that answers two pings no more is gone', async () 
   assert.ok(alive.isOpen);
 });
 
-test('a client that does not read holds no more than a bounded part of its reply, and gets all of it in the end', async () => {
+test('a client that does not read makes the gateway hold a bounded part of its reply, and gets all of it in the end', async () => {
   await using gate = await started();
   const words = 'word '.repeat(400_000);
   gate.upstream.next('north', {

@@ -64,7 +64,7 @@ test('[F8.4] a retry that echoes the finished items gets the lifecycle events an
   assert.equal(gate.upstream.turns().length, 1);
 });
 
-test('[F8.4] a turn that ended without its client waits for it, and the anchor goes on over the inherited websocket', async () => {
+test('[F8.4] a turn that ended without its client waits for it, and the anchor is continued over the inherited websocket', async () => {
   await using gate = await started();
   await dropped(gate, await interrupted(gate, 4));
   gate.upstream.release('north');
@@ -79,7 +79,7 @@ test('[F8.4] a turn that ended without its client waits for it, and the anchor g
   assert.equal(gate.upstream.turns()[1]?.connection, gate.upstream.turns()[0]?.connection);
 });
 
-test('[F8.4] a turn before its first frame is rejoined too', async () => {
+test('[F8.4] a turn is rejoined before its first frame too', async () => {
   await using gate = await started();
   gate.upstream.next('north', scriptOf(2, 1));
   const socket = await open(gate);
@@ -242,7 +242,7 @@ test('[F8.4] of two connections that come back at once the later one gets the tu
   assert.equal((await gate.rows()).length, 1);
 });
 
-test('[F8.4] a client whose old connection is half dead takes its turn over', async () => {
+test('[F8.4] a client whose old connection is half-dead takes its turn over', async () => {
   await using gate = await started();
   using dead = await interrupted(gate, 4);
   dead.pause();
@@ -273,7 +273,7 @@ test('[F8.4] an interrupted turn that fails is forgotten: the retry is dispatche
   assert.equal(gate.upstream.turns().length, 2);
 });
 
-test('[F8.4] a refused turn does not meet its client again when it resends in full', async () => {
+test('[F8.4] a client that resends in full after a refusal does not get that refusal again', async () => {
   await using gate = await started();
   using socket = await open(gate);
   socket.send(turnFrame('t1', QUESTION, { previous_response_id: 'resp_gone' }));
@@ -283,7 +283,7 @@ test('[F8.4] a refused turn does not meet its client again when it resends in fu
   assert.equal(typesOf(await second.rest()).at(-1), 'response.completed');
 });
 
-test('[F8.4] a gateway that stops ends the turns whose client is gone, and waits for none of them', async () => {
+test('[F8.4] a gateway that stops ends the turns whose client has left, and waits for none of them', async () => {
   await using gate = await started({
     config: (draft) => {
       draft.timeouts.drain_ms = 60_000;

@@ -59,7 +59,7 @@ const codeOf = (frames: readonly JsonObject[]): readonly unknown[] => {
 
 for (const path of [NATIVE_SOCKET, ALIAS, PUBLIC_SOCKET]) {
   describe(path, () => {
-    test(`[A4] [D3] the upgrade needs a key, before anything else is said of the Pool`, async () => {
+    test(`[A4] [D3] the upgrade needs a key, and reveals nothing of the Pool without one`, async () => {
       for (const key of [null, 'pg-unknown']) {
         const { status, error, headers } = await refusedUpgrade(gate, path, { key });
         assert.deepEqual([status, error.code], [401, 'invalid_api_key']);
@@ -94,7 +94,7 @@ for (const path of [NATIVE_SOCKET, ALIAS, PUBLIC_SOCKET]) {
       }
     });
 
-    test('[F8.2] an anchor goes on over the live upstream websocket, to its account alone', async () => {
+    test('[F8.2] an anchor is continued over the live upstream websocket, only at its account', async () => {
       using socket = await connect(gate, path);
       const id = responseId(await socket.turn(frameOf('one')));
       gate.upstream.clear();
@@ -134,7 +134,7 @@ for (const path of [NATIVE_SOCKET, ALIAS, PUBLIC_SOCKET]) {
       assert.equal(gate.upstream.turns().length, 0);
     });
 
-    test('[F8.2] an anchor at an account that must log in again says to restart, also when its websocket is gone', async () => {
+    test('[F8.2] an anchor at an account that must log in again asks the client to restart, also when its websocket is gone', async () => {
       using socket = await connect(gate, path);
       const id = responseId(await socket.turn(frameOf('one')));
       gate.fail('north', 'model-a', {
@@ -155,7 +155,7 @@ for (const path of [NATIVE_SOCKET, ALIAS, PUBLIC_SOCKET]) {
       assert.equal(gate.upstream.turns().length, 0);
     });
 
-    test('a frame that is no JSON object is refused, and one of another type is ignored', async () => {
+    test('a frame that is not a JSON object is refused, and one of another type is ignored', async () => {
       using socket = await connect(gate, path);
       const ignored = gate.count('websocket_frames_ignored');
       socket.send({ type: 'session.update' });
@@ -168,7 +168,7 @@ for (const path of [NATIVE_SOCKET, ALIAS, PUBLIC_SOCKET]) {
       assert.equal(typesOf(await socket.turn(frameOf('still here'))).at(-1), 'response.completed');
     });
 
-    test('a refused frame gets the status, code and param of its surface, and the connection goes on', async () => {
+    test('a refused frame gets the status, code and param of its surface, and the connection stays open', async () => {
       using socket = await connect(gate, path);
       assert.deepEqual(codeOf(await socket.turn(frameOf('x', { model: 'no-such-model' }))), [400, 'invalid_model', 'model']);
       assert.deepEqual(codeOf(await socket.turn(frameOf('x', { tools: [{ type: 'mcp' }] }))).slice(0, 2), [400, 'invalid_request']);
@@ -206,7 +206,7 @@ test('[EV1] each turn of the backend websocket has one metadata event with the E
   assert.equal(typesOf(frames).filter((type) => type === 'agent.response.metadata').length, 1);
 });
 
-test('[EV3] quota and metadata events reach native clients as sent, and no public one', async () => {
+test('[EV3] quota and metadata events reach native clients as sent, and no public client', async () => {
   using native = await connect(gate, NATIVE_SOCKET);
   assert.ok(typesOf(await native.turn(frameOf('hi'))).includes('agent.rate_limits'));
   using open = await connect(gate, PUBLIC_SOCKET);
@@ -244,14 +244,14 @@ test('[F2.2] [SM8] [SM6] one connection carries Full and Lite turns; a new mode 
   assert.deepEqual(sent().client_metadata, { kept: 'yes' });
 });
 
-test('[F1.4] a frame that goes out has reasoning and the include entry', async () => {
+test('[F1.4] a frame to an account has reasoning and the include entry', async () => {
   using socket = await connect(gate, NATIVE_SOCKET);
   await socket.turn(frameOf('hi', { include: ['a'] }));
   const { reasoning, include, type } = sentIn(gate.upstream.turns()[0]);
   assert.deepEqual([reasoning, include, type], [{}, ['a', 'reasoning.encrypted_content'], 'response.create']);
 });
 
-test('[F1.10] a public websocket drops provider frames that are no JSON object, without a number or an end', async () => {
+test('[F1.10] a public websocket drops provider frames that are not JSON objects, without a gap in the numbers and without ending the reply', async () => {
   for (const script of ['malformed event 1', 'malformed event 4', 'malformed event 6 as array']) {
     gate.upstream.next('north', script);
     using socket = await connect(gate, PUBLIC_SOCKET);
@@ -272,7 +272,7 @@ test('[F1.10] a public websocket drops provider frames that are no JSON object, 
   }
 });
 
-test('a prewarm is a turn of no tokens, and the following frame goes on from it', async () => {
+test('a prewarm is a turn without tokens, and the following frame continues it', async () => {
   using socket = await connect(gate, NATIVE_SOCKET);
   const id = responseId(await socket.turn(frameOf('hi', { generate: false })));
   const { input_tokens, output_tokens } = (await gate.rows()).at(-1) ?? {};
@@ -280,7 +280,7 @@ test('a prewarm is a turn of no tokens, and the following frame goes on from it'
   assert.equal(typesOf(await socket.turn(frameOf('go', { previous_response_id: id }))).at(-1), 'response.completed');
 });
 
-test('a native frame’s stream_id is its account’s; a public one stays here, and is on every frame of its reply and on its refusal', async () => {
+test('a native frame’s stream_id is sent to the account; a public one is not, and is on every frame of its reply and on its refusal', async () => {
   using native = await connect(gate, NATIVE_SOCKET);
   await native.turn(frameOf('hi', { stream_id: 'first' }));
   assert.equal(sentIn(gate.upstream.turns()[0]).stream_id, 'first');

@@ -106,7 +106,7 @@ test('a full queue drops log rows only, and counts them', async () => {
   assert.deepEqual(state.batches.flat(), [...names(numbered(10)), 'p', 'a']);
 });
 
-test('a failing disk is tried again with longer and longer pauses, throws unroutable, and shows in the counters', async () => {
+test('a failing disk is tried again with longer and longer pauses, throws nothing, and shows in the counters', async () => {
   const state = disk();
   state.error = full;
   const writer = writerOn(state.write, { flushMs: 1, retryMs: [10, 20] });

@@ -1,4 +1,4 @@
-// Which tools may be declared: remote MCP unroutable, and on the public surface a closed list of types and exact shapes.
+// Which tools may be declared: no remote MCP on any surface, and on the public surface a closed list of types and exact shapes.
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import { asks, type Case, invalidAt } from './case.ts';
 
