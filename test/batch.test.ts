@@ -27,7 +27,7 @@ test('the steps of turns that arrive together run in turn', async () => {
   assert.deepEqual(steps, ['a begins', 'b begins', 'a ends', 'b ends']);
 });
 
-test('a flush handles what waits now, and nothing twice', async () => {
+test('a flush handles everything that waits, each step once', async () => {
   const { arrivals } = new Batches();
   const handled: number[] = [];
   for (const number of [1, 2]) arrivals.add(() => handled.push(number));
@@ -78,7 +78,7 @@ test('arrivals of 64 KiB, and 128 of any size, do not wait', () => {
   assert.equal(handled, 130);
 });
 
-test('what turns write departs behind the steps of all of them', async () => {
+test('the writes of turns are made after the steps of all of them', async () => {
   const { arrivals, departures } = new Batches();
   const steps: string[] = [];
   const turn = async (name: string): Promise<void> => {

@@ -5,7 +5,7 @@ import { systemClock } from '../proxy/clock.ts';
 
 const DAY_MS = 86_400_000;
 
-test('a timer longer than Node permits runs in its time, once', (context) => {
+test('a timer longer than Node permits runs at its time, once', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   let runs = 0;
   systemClock.after(60 * DAY_MS, () => {

@@ -73,7 +73,7 @@ test('[Q34] a node that waits gets the result of the node that works, as soon as
   assert.equal(await working, 'own');
 });
 
-test('[Q34] without the feed it asks again every second, and takes the work where the other one gave up', async (context) => {
+test('[Q34] without the feed it asks again every second, and takes over the work where the other one gave up', async (context) => {
   const { node, idle, pass } = await bench(context);
   const { promise: answer, reject: fail } = Promise.withResolvers<string>();
   const failing = assert.rejects(node('one').run(task(() => answer)), /no answer/);
@@ -95,7 +95,7 @@ test('[Q34] the work of a node that died is taken over when its lease has expire
   assert.equal(await waiting, 'taken over');
 });
 
-test('[Q34] a node that goes on working keeps its lease, and a wait for it has an end', async (context) => {
+test('[Q34] a node that keeps working keeps its lease, and a wait for it is bounded', async (context) => {
   const { node, idle, pass } = await bench(context);
   const { promise: done, resolve: finish } = Promise.withResolvers<string>();
   const working = node('one').run(task(() => done));

@@ -41,7 +41,7 @@ suite('gathered bytes', () => {
     assert.equal(gathered.take(), chunk);
   });
 
-  test('of single bytes take some times their number in memory, and no more', () => {
+  test('of single bytes use a small multiple of their number in memory', () => {
     const before = inUse();
     const gathered = new GatheredBytes();
     for (let i = 0; i < BYTES; i++) gathered.add(Buffer.from([i % 256]));
@@ -50,7 +50,7 @@ suite('gathered bytes', () => {
     assert.equal(gathered.take().length, BYTES);
   });
 
-  test('of a request body in chunks of one byte take no more either', async () => {
+  test('of a request body in chunks of one byte use no more memory either', async () => {
     await using gate = await startGateway();
     using client = await RawClient.connect(gate.url);
     const type = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };

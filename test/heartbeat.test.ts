@@ -14,7 +14,7 @@ import { until } from './support/until.ts';
 /** What the peer takes at a time: more than the system gathers before it takes more. */
 const PIECE = 4 << 20;
 
-test('a peer that takes a large frame for longer than two pings is alive, and gone when it takes no more', async (context) => {
+test('a peer that reads a large frame for longer than two pings stays connected, and is disconnected when it stops reading', async (context) => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const peer = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -85,7 +85,7 @@ const KNOW_RULES: ReadonlySet<string> = new Set(['admin', 'cli', 'gateway']);
 /** `proxy/turn/rule.ts` is in the room `turn`; `proxy/clock.ts` is in none, and every room may import it. */
 const roomOf = (file: string): string | undefined => /^proxy\/(\w+)\//.exec(file)?.[1];
 
-test('each room of the proxy imports the rooms of its row alone', () => {
+test('each room of the proxy imports only the rooms of its row', () => {
   const allowed = ({ file, from }: Import): boolean => {
     const [room, other] = [roomOf(file), roomOf(from)];
     if (from.startsWith('rules/')) return room !== undefined && KNOW_RULES.has(room);
@@ -124,7 +124,7 @@ test('rules import the vocabulary of a turn and each other', () => {
   );
 });
 
-test('rules have no clock, no chance, no process and no socket of their own', () => {
+test('rules have no clock, no randomness, no process and no socket of their own', () => {
   const foreign =
     /\b(Date\.now|new Date|performance\.|setTimeout|setInterval|setImmediate|queueMicrotask|process\.|globalThis|fetch\(|Math\.random|crypto\.)/;
   const code = (file: string): string => textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
@@ -134,7 +134,7 @@ test('rules have no clock, no chance, no process and no socket of their own', ()
   );
 });
 
-test('the SDK of /mcp is imported by the files of its first request alone: a start does not wait for it', () => {
+test('the SDK of /mcp is imported only by the files of its first request: a start does not wait for it', () => {
   const importers = (of: (from: string) => boolean): readonly string[] =>
     sources('proxy')
       .flatMap(importsOf)
@@ -166,7 +166,7 @@ test('the store imports nothing of the proxy and of the rules', () => {
   );
 });
 
-test('SQL is written in the store alone', () => {
+test('SQL is written only in the store', () => {
   const sql = /\b(SELECT\s+[\w*,\s]+\s+FROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+TABLE)\b/;
   assert.deepEqual(
     [...sources('proxy'), ...sources('rules')].filter((file) => sql.test(textOf(file))),
@@ -174,12 +174,12 @@ test('SQL is written in the store alone', () => {
   );
 });
 
-test('what runs imports nothing of the tests', () => {
+test('the program imports nothing of the tests', () => {
   const running = ['proxy', 'rules', 'store'].flatMap(sources).flatMap(importsOf);
   assert.deepEqual(running.filter(({ from }) => from.startsWith('test/')).map(said), []);
 });
 
-test('the reader of imports sees the three ways to write one', () => {
+test('the reader of imports recognises the three ways to write one', () => {
   const proxy = sources('proxy').flatMap(importsOf);
   assert.ok(proxy.some(({ typesOnly }) => typesOnly));
   assert.ok(proxy.some(({ from }) => from === 'rules/index.ts'));

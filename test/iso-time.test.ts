@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { msOfIso } from '../proxy/iso-time.ts';
 
-test('a time of a day that exists is its instant', () => {
+test('a time on a day that exists is converted to its instant', () => {
   assert.equal(msOfIso('2027-01-01T00:00:00Z'), Date.UTC(2027, 0, 1));
   assert.equal(msOfIso('2028-02-29T23:30:00.250-02:00'), Date.UTC(2028, 2, 1, 1, 30, 0, 250));
   assert.equal(msOfIso('2000-02-29'), Date.UTC(2000, 1, 29));
@@ -25,5 +25,5 @@ for (const text of [
   'May 2027',
   '',
 ]) {
-  test(`'${text}' is none`, () => assert.ok(Number.isNaN(msOfIso(text))));
+  test(`'${text}' is not a time`, () => assert.ok(Number.isNaN(msOfIso(text))));
 }

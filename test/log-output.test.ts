@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { logOutput } from '../proxy/log-output.ts';
 
-test('lines for a reader that stalls are lost beyond 16 MiB, and their number is told when it reads again', () => {
+test('lines for a reader that stalls are lost beyond 16 MiB, and their number is logged when it reads again', () => {
   const waiting: string[] = [];
   const stream = {
     write: (text: string) => void waiting.push(text),

@@ -298,7 +298,7 @@ async function proxied(
 }
 
 describe('endConnectionAfter and keepsConnection', () => {
-  test('make an answer the last one of its connection, and say so before it is written', async () => {
+  test('make an answer the last one of its connection, and report that before it is written', async () => {
     const kept: boolean[] = [];
     const server = createServer((_request, response) => {
       kept.push(keepsConnection(response));
@@ -433,7 +433,7 @@ describe('detachedRequest and detachedResponse', () => {
 });
 
 describe('takeOverConnections', () => {
-  test('a connection is parsed when it is handed over, what was put back first, then what comes later', async () => {
+  test('a connection is parsed when it is handed over: first the bytes that were put back, then later ones', async () => {
     await using upstream = await listening((request, response) => response.end(request.url));
     const opened = Promise.withResolvers<Socket>();
     const parse = takeOverConnections(upstream.server, opened.resolve);

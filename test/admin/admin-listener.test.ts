@@ -60,7 +60,7 @@ test('a listener on other addresses accepts every host name', async () => {
   await server.close();
 });
 
-test('the metrics listener has health, readiness and metrics, and nothing that shows or changes more', async () => {
+test('the metrics listener has only health, readiness and metrics', async () => {
   await using other = await startGateway({ config: (draft) => (draft.metrics = { host: '0.0.0.0', port: 0 }) });
   const url = other.metricsUrl;
   for (const path of ['/healthz', '/readyz', '/metrics']) {
@@ -73,7 +73,7 @@ test('the metrics listener has health, readiness and metrics, and nothing that s
   }
 });
 
-test('an answer that fails is a fixed 500, and the log has the kind and the place of the error, and nothing of the request', async () => {
+test('an answer that fails is a fixed 500, and the log has the class and the place of the error, and nothing of the request', async () => {
   const lines: string[] = [];
   const routes = {
     'GET /status': () => {

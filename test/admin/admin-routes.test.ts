@@ -206,7 +206,7 @@ test('every query of the dashboard and of the alert rules reads a metric that ex
 
 const promtool = spawnSync('promtool', ['--version']).error === undefined;
 
-test('promtool finds nothing to complain of', { skip: !promtool && 'promtool is not installed' }, async () => {
+test('promtool reports no problem', { skip: !promtool && 'promtool is not installed' }, async () => {
   await using gate = await startGateway();
   await gate.send(ROUTE, { body: turnBody('hello') });
   const checked = spawnSync('promtool', ['check', 'metrics'], { input: await scrape(gate), encoding: 'utf8' });

@@ -29,7 +29,7 @@ const ATTEMPT = {
   upstream_error_param: null,
 };
 
-test('names past the bound count as other', () => {
+test('names beyond the limit count as other', () => {
   const metrics = new TurnMetrics();
   const facts = { modelKnown: true, firstEventMs: undefined, costNanos: 1 };
   for (let i = 0; i < 2_100; i++) metrics.record(row({ model: `model-${i}`, code: `code-${i}`, key_id: `key-${i}` }), [ATTEMPT], facts);
@@ -41,7 +41,7 @@ test('names past the bound count as other', () => {
   assert.equal(metrics.accounts.get('North')?.attempts.get('answered'), 2_100);
 });
 
-test('a model that its Pool does not have is no name', () => {
+test('a model that its Pool does not have is not a label', () => {
   const metrics = new TurnMetrics();
   metrics.record(row({ model: 'invented' }), [ATTEMPT], { modelKnown: false, firstEventMs: 3, costNanos: 0 });
   assert.deepEqual([...metrics.models.keys()], [OTHER]);

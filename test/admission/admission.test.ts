@@ -44,7 +44,7 @@ function world(given: Partial<AdmissionConfig> = {}) {
   };
 }
 
-test('a class runs its limit of turns, and another class has its own limit', () => {
+test('a class runs turns up to its limit, and another class has its own limit', () => {
   const { acquire, admission } = world();
   acquire();
   acquire();
@@ -113,7 +113,7 @@ test('a client that closes the connection makes room in the queue, and takes no 
   assert.deepEqual(admission.status().stream, { running: 1, waiting: 0 });
 });
 
-test('a connection that closed before the wait does not wait', async () => {
+test('a turn whose connection closed before the wait does not wait', async () => {
   const { acquire, queue, admission } = world();
   acquire();
   acquire();

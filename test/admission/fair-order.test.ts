@@ -78,7 +78,7 @@ test('members share by weight', () => {
   );
 });
 
-test('a turn that leaves costs its member nothing', () => {
+test('a turn that leaves does not reduce the share of its member', () => {
   const { add, serve } = world();
   const gone = add('a', 50);
   add('b', 50);

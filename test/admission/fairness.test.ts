@@ -112,7 +112,7 @@ test('a key’s own turns keep their order', async () => {
   );
 });
 
-test('turns that leave or wait too long cost the others nothing', async () => {
+test('turns that leave or wait too long do not delay the others', async () => {
   const { clock, turn, key, order } = world({ wait_ms: 250 });
   void turn(key('first'));
   const leaving: (() => void)[] = [];

@@ -36,7 +36,7 @@ test('an event loop that is late in two samples refuses turns until its delay is
   assert.deepEqual(guard.status(), { refusing: 'event_loop', event_loop_ms: 250, memory_percent: 0 });
 });
 
-test('a clock that was set back keeps no sample longer than ever', () => {
+test('after a clock was set back no sample is kept longer than usual', () => {
   const { refuses, state } = world();
   assert.equal(refuses({ memory: 90 }), true);
   state.now -= 3_600_000;
@@ -45,7 +45,7 @@ test('a clock that was set back keeps no sample longer than ever', () => {
   assert.equal(refuses({ memory: 90 }), true);
 });
 
-test('one long step of the event loop refuses nothing', () => {
+test('one long step of the event loop causes no refusal', () => {
   const { refuses } = world();
   assert.deepEqual(
     [0, 5_000, 0, 5_000, 10].map((delay) => refuses({ delay })),
@@ -53,7 +53,7 @@ test('one long step of the event loop refuses nothing', () => {
   );
 });
 
-test('short memory refuses turns until five percent of the limit are free again', () => {
+test('when memory is short, turns are refused until five percent of the limit are free again', () => {
   const { refuses, counters } = world();
   assert.deepEqual(
     [79, 80, 77, 76, 75.9, 79].map((memory) => refuses({ memory })),

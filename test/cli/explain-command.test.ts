@@ -44,7 +44,7 @@ async function explained(context: TestContext, file: Draft, ...args: readonly st
   return JSON.parse(out);
 }
 
-test('without a gateway, explain uses the file alone and marks what only a gateway knows', async (context) => {
+test('without a gateway, explain uses only the file and marks what only a gateway can state', async (context) => {
   const { known, turns } = await explained(context, FILE, '--key', 'ci', '--model', 'model-a');
   assert.match(known, /^from the file alone: /);
   const [turn, ...others] = turns;
@@ -152,7 +152,7 @@ test('with a gateway, explain has the effective mode, its source, and the place 
   assert.equal(gate.upstream.turns().length, 0, 'nothing was asked of an account for it');
 });
 
-test('explain says which account a next turn would go to, by the strategy or by the session that --session names', async (context) => {
+test('explain names the account that the next turn would go to, by the strategy or by the session that --session names', async (context) => {
   const gate = await running(context);
   const file = { ...FILE, admin: { port: Number(new URL(gate.adminUrl).port) } };
   const ask = async (...args: readonly string[]) => (await explained(context, file, '--key', 'ci', '--model', 'model-a', ...args)).turns[0];
@@ -256,7 +256,7 @@ test('explain --turn reports each attempt of a failover with its cause and answe
   assert.equal((await poolgate(['explain', '--config', file])).code, 2);
 });
 
-test('explain --turn says what request compression saved of which outputs', async (context) => {
+test('explain --turn reports what request compression saved of which outputs', async (context) => {
   await using gate = await startGateway({
     config: (draft) => {
       draft.pools[0].request_compression_enabled = true;

@@ -91,7 +91,7 @@ test('--follow prints each later row once, in the order in which requests ended'
   assert.equal(out.match(/^TIME/gm)?.length, 1);
 });
 
-test('--follow --json prints one row a line, with the filters, and outlives a gateway that does not answer', async (context) => {
+test('--follow --json prints one row a line, with the filters, and continues after a gateway did not answer for a while', async (context) => {
   const gate = await startGateway();
   await turn(gate);
   const every = async function* () {
@@ -121,7 +121,7 @@ test('a model name cannot send control characters to the terminal', async (conte
   assert.ok(!out.includes('\u001b'));
 });
 
-test('the admin route refuses a parameter that is no filter', async () => {
+test('the admin route refuses a parameter that is not a filter', async () => {
   await using gate = await startGateway();
   const response = await fetch(`${gate.adminUrl}/requests?colour=red`);
   assert.equal(response.status, 400);

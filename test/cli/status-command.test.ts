@@ -32,7 +32,7 @@ test('status shows accounts with their quota, Pools and counters in 80 columns',
   assert.match(out, / turns 1 {2}attempts 1 {2}retries 0 /);
 });
 
-test('a cooldown of a model alone has a line of its own', async (context) => {
+test('a cooldown of a single model has a line of its own', async (context) => {
   await using gate = await startGateway();
   const missing = Buffer.from('{"error":{"code":"model_not_found"}}');
   for (let i = 0; i < 3; i++) gate.fail('north', 'model-a', statusFailure(404, {}, missing, Date.now()));
@@ -125,7 +125,7 @@ for (const [name, key] of [
   });
 }
 
-test('top goes on while the gateway does not answer', async (context) => {
+test('top keeps running while the gateway does not answer', async (context) => {
   const gate = await startGateway();
   const terminal = new TypedTerminal();
   const every = async function* () {

@@ -11,7 +11,7 @@ import { poolgate } from './run.ts';
 
 const clock = () => 5_000;
 
-test('store copy takes the store of the configuration file to the database of a variable, and back', async (context) => {
+test('store copy copies the store of the configuration file to the database of a variable, and back', async (context) => {
   const path = fileWith(context, `${SMALL}store: sqlite:gate.db\n`);
   const source = await openStore(`sqlite:${join(dirname(path), 'gate.db')}`, { clock });
   source.requests.append(requestRow());
@@ -32,7 +32,7 @@ test('store copy takes the store of the configuration file to the database of a 
   assert.deepEqual([again.code, again.err], [1, 'the destination has rows in requests; it must be empty\n']);
 });
 
-test('store copy takes a configuration file for either place', async (context) => {
+test('store copy accepts a configuration file for either end', async (context) => {
   const from = fileWith(context, `${SMALL}store: sqlite:gate.db\n`);
   await (await openStore(`sqlite:${join(dirname(from), 'gate.db')}`, { clock })).close();
   const to = fileWith(context, `${SMALL}store: { postgres: { file: url.txt } }\n`);
@@ -41,7 +41,7 @@ test('store copy takes a configuration file for either place', async (context) =
   assert.equal(code, 0, err);
 });
 
-test('store copy says what is wrong with a place, and repeats no secret', async (context) => {
+test('store copy reports what is wrong with either end, and repeats no secret', async (context) => {
   const path = fileWith(context, `${SMALL}store: { postgres: { env: UNSET } }\n`);
   const broken = fileWith(context, `${SMALL}stores: x\n`);
   const args = (to: string): readonly string[] => ['store', 'copy', '--from', 'sqlite:none.db', '--to', to];

@@ -168,7 +168,7 @@ test('[Q34] a node is named after its host on PostgreSQL, and has one name every
   assert.deepEqual([config.node.id, config.node.listen, nodeSecret], ['a', { host: '127.0.0.1', port: 4002 }, 'secret-of-the-nodes']);
 });
 
-test('[Q34] nodes compare what they share of their configurations: neither their names nor where they listen and log', async (context) => {
+test('[Q34] nodes compare the shared part of their configurations: neither their names nor where they listen and log', async (context) => {
   const digestOf = async (text: string): Promise<string> => sharedDigestOf((await load(context, text)).config);
   const digest = await digestOf(SMALL);
   const metrics = 'metrics: { host: 0.0.0.0, port: 4003 }';

@@ -121,7 +121,7 @@ test('concurrent reloads run one after the other', async (context) => {
   assert.deepEqual([first?.changes.length, second?.changes.length], [1, 0]);
 });
 
-test('a configuration that could not be applied is not the running one', async (context) => {
+test('a configuration that could not be applied does not become the running one', async (context) => {
   const path = fileWith(context, SMALL);
   const { loaded } = await loadConfig(path);
   const reloader = new Reloader(loaded, () => Promise.reject(new Error('no')));

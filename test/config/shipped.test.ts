@@ -161,7 +161,7 @@ test('config.yaml, its schema and the README name every field that drop_fields s
   }
 });
 
-test('the configuration, the scrape targets and the ports of deploy/nodes belong together', async () => {
+test('the configuration, the scrape targets and the ports of deploy/nodes agree', async () => {
   const deployed = (name: string): string => readFileSync(new URL(`../../deploy/nodes/${name}`, import.meta.url), 'utf8');
   const { findings } = await inspect(deployed('config.yaml'), { path: 'config.yaml', secrets: false });
   assert.deepEqual(findings, []);
@@ -180,7 +180,7 @@ test('the configuration, the scrape targets and the ports of deploy/nodes belong
 const UNIT = fileURLToPath(new URL('../../deploy/poolgate.service', import.meta.url));
 const systemd = spawnSync('systemd-analyze', ['--version']).error === undefined;
 
-test('systemd finds nothing to complain of in the unit', { skip: !systemd && 'systemd-analyze is not installed' }, () => {
+test('systemd reports no problem in the unit', { skip: !systemd && 'systemd-analyze is not installed' }, () => {
   // It reads the units of this machine too.
   const { stderr } = spawnSync('systemd-analyze', ['verify', UNIT], { encoding: 'utf8' });
   assert.deepEqual(

@@ -113,7 +113,7 @@ describe('[ER4] the rules of the route', () => {
     assert.equal(turn.noted.error_class, 'upstream_rate_limited');
   });
 
-  test('edit the head of the provider’s own answer, and of nothing else', () => {
+  test('edit the head of the provider’s own answer, and of no other', () => {
     const heads: number[] = [];
     const marking = rule({
       name: 'marking',

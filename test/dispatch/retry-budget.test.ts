@@ -12,13 +12,13 @@ function spent(budget: RetryBudget, now: number): number {
   return count;
 }
 
-test('a quiet Pool has ten', () => {
+test('a quiet Pool has ten retries', () => {
   const budget = new RetryBudget();
   budget.turn(START);
   assert.equal(spent(budget, START), 10);
 });
 
-test('a busy one has a fifth of its turns', () => {
+test('a busy Pool has a fifth of its turns as retries', () => {
   const budget = new RetryBudget();
   for (let i = 0; i < 100; i++) budget.turn(START + i * 10);
   assert.equal(spent(budget, START + 1_000), 20);
@@ -32,7 +32,7 @@ test('retries and turns count for ten seconds, to the second', () => {
   assert.equal(spent(budget, START + 10_000), 10, 'the turns are forgotten with the retries');
 });
 
-test('a long silence forgets what was spent, and so does a clock that was set back by more than the ten seconds', () => {
+test('a pause of ten seconds clears the counts, and so does a clock that was set back by more than that', () => {
   const budget = new RetryBudget();
   assert.equal(spent(budget, START), 10);
   assert.equal(spent(budget, START + 3_600_000), 10);

@@ -15,7 +15,7 @@ import { fileWith, SMALL } from '../config/files.ts';
 import { startGateway } from '../support/gateway.ts';
 import { doctor, fileFor, listening, SECRET, secretFile } from './support.ts';
 
-test('a machine in order has no problem, and exit code 0', async (context) => {
+test('a correct machine has no problem, and exit code 0', async (context) => {
   const path = fileFor(context);
   const { code, out, err } = await poolgate(['doctor', '--config', path]);
   assert.deepEqual([code, err], [0, '']);
@@ -99,7 +99,7 @@ test('a running gateway is asked: ready, on this file, and logged in', async (co
   assert.equal(report.code, 1);
 });
 
-test('a port that another program has is a problem; without an admin listener it may be the gateway', async (context) => {
+test('a port that another program uses is a problem; without an admin listener that program may be the gateway', async (context) => {
   const port = await listening(
     context,
     createServer((_request, response) => response.end()),
@@ -144,7 +144,7 @@ async function withStore(context: TestContext): Promise<{ readonly path: string;
   return { path, folder };
 }
 
-test('files that others can read or write are named with the command that mends them', async (context) => {
+test('files that others can read or write are named with the command that corrects them', async (context) => {
   const { path, folder } = await withStore(context);
   const faultsOf = async (name: string, mode: number): Promise<readonly string[]> => {
     const file = join(folder, name);

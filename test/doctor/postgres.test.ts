@@ -44,7 +44,7 @@ test('a database is described, before the first start and after it', async (cont
   assert.match(newer.of('store')[1] ?? '', /^problem: .+ has schema version 900; this program knows \d+\.$/);
 });
 
-test('one that cannot be reached is a problem, without its password; one that is not named here a warning', async (context) => {
+test('an unreachable database is a problem, reported without its password; an unset variable is a warning', async (context) => {
   const path = fileOn(context, '{ postgres: { env: DATABASE_URL } }');
   const unreachable = await doctor(path, [], { DATABASE_URL: SECRET_URL });
   assert.equal(unreachable.code, 1);

@@ -24,7 +24,7 @@ suite('the key of the store', () => {
     assert.deepEqual(await readdir(join(file, '..')), ['store.key']);
   });
 
-  test('it may stand in a variable, or in a file that ends with a line break', async (context) => {
+  test('it may be in a variable, or in a file that ends with a line break', async (context) => {
     const file = join(await folder(context), 'store.key');
     await writeFile(file, 'a key of the operator\r\n');
     const byFile = await storeKeyOf(STORE, { file });
@@ -32,7 +32,7 @@ suite('the key of the store', () => {
     assert.equal(byFile.digest('pins').of('x'), byVariable.digest('pins').of('x'));
   });
 
-  test('a key that anybody could guess, or that cannot be read, is refused with a message that does not repeat it', async (context) => {
+  test('a key that could be guessed, or that cannot be read, is refused with a message that does not repeat it', async (context) => {
     const place = await folder(context);
     await mkdir(join(place, 'store.key'));
     await assert.rejects(storeKeyOf(STORE, { env: 'SHORT' }, { SHORT: 'hunter2' }), (error: unknown) => {
@@ -58,7 +58,7 @@ suite('the key of the store', () => {
 });
 
 suite('keyed digests', () => {
-  test('are those that existing stores have', () => {
+  test('are equal to those in existing stores', () => {
     const digest = new KeyedDigest(KEY);
     const stored = [
       ['', 'naxqdEAbRu2bSJ0OGdaNGxPMa1CQNS_c-lvXTfTmnYc'],
@@ -86,7 +86,7 @@ suite('keyed digests', () => {
 suite('the cipher', () => {
   const cipher = new Cipher(KEY);
 
-  test('opens what it sealed, and nothing that was touched, moved or sealed by another key', () => {
+  test('opens its own sealed texts, and none that was changed, moved or sealed with another key', () => {
     const text = JSON.stringify({ refresh_token: 'rt_é🦄' });
     const sealed = cipher.seal(text, 'north');
     assert.equal(cipher.open(sealed, 'north'), text);

@@ -34,7 +34,7 @@ test('[Q21] the connection goes to an address that was checked', async () => {
   );
 });
 
-test('[Q21] what is no https address, has a credential, or names no host is refused', async () => {
+test('[Q21] an address without https, with a credential, or without a host is refused', async () => {
   for (const url of [
     '',
     '/a',
@@ -83,7 +83,7 @@ test('[Q21] an account inside may name an internal host, by https', async () => 
   }
 });
 
-test('[Q21] plain http is for loopback, of an account on loopback alone', async () => {
+test('[Q21] plain http is permitted to loopback only, for an account on loopback only', async () => {
   assert.ok(await permitted('http://127.0.0.1:5000/a', 'http://127.0.0.1:4010'));
   assert.ok(await permitted('http://[::1]:5000/a', 'http://127.0.0.1:4010'));
   assert.ok(!(await permitted('http://127.0.0.1:5000/a')));

@@ -31,7 +31,7 @@ const numbered = (count: number, value = 'b'): Record<string, string> =>
 const rowOf = (id: string | undefined) => until('the row', async () => (await gate.rows()).find((row) => row.id === id));
 
 describe('headers', () => {
-  test('past their limit are 431, whether in one line, in many, or in the target, and the client reads it though it still sends', async () => {
+  test('past their limit are 431, whether in one line, in many, or in the target, and the client can read it while it is still sending', async () => {
     const before = gate.count('headers_too_large');
     const long = 'a'.repeat(2_000_000);
     const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`x-header-${i}`, 'some value']));
@@ -76,7 +76,7 @@ describe('headers', () => {
     });
   }
 
-  test('past their limit on a connection that is in use end it, after the answer before them', async () => {
+  test('past their limit on a connection that is in use end it, after the earlier answer', async () => {
     using client = await RawClient.connect(gate.url);
     client.write(headOf('GET', '/v1/models'));
     assert.equal((await client.answer()).status, 200);
@@ -85,13 +85,13 @@ describe('headers', () => {
     assert.equal(await client.ended(), '');
   });
 
-  test('at the limit of their number are taken', async () => {
+  test('at the limit of their number are accepted', async () => {
     using client = await RawClient.connect(gate.url);
     client.write(headOf('GET', '/v1/models', { connection: `keep-alive${', a'.repeat(HEADER_COUNT - 1)}`, ...numbered(HEADER_COUNT - 3) }));
     assert.equal((await client.answer()).status, 200);
   });
 
-  test('below their limit are taken', async () => {
+  test('below their limit are accepted', async () => {
     using client = await RawClient.connect(gate.url);
     client.write(headOf('GET', '/v1/models', { 'x-a': 'a'.repeat(HEADER_BYTES - 500) }));
     assert.equal((await client.answer()).status, 200);
@@ -137,7 +137,7 @@ describe('a body', () => {
     assert.equal((await client.answer()).status, 408);
   });
 
-  test('that moves, however slowly, is no fault', async () => {
+  test('that arrives slowly is accepted', async () => {
     await using patient = await startGateway({
       config: (draft) => {
         draft.timeouts.client_body_idle_ms = 1_000;
@@ -169,7 +169,7 @@ describe('Expect: 100-continue', () => {
   const waiting = (path: string, headers: Readonly<Record<string, string | number | undefined>>): string =>
     headOf('POST', path, { ...json, expect: '100-continue', 'content-length': TURN.length, ...headers });
 
-  test('is granted once nothing speaks against the body, which then is a turn', async () => {
+  test('is granted after all checks of the headers have passed, and the body is a turn', async () => {
     gate.upstream.clear();
     using client = await RawClient.connect(gate.url);
     client.write(waiting(PATH, { expect: '100-Continue' }));
@@ -189,7 +189,7 @@ describe('Expect: 100-continue', () => {
     ['a length over the limit', waiting(PATH, { 'content-length': BODY_BYTES + 1 }), 413],
   ] as const;
   for (const [what, bytes, status] of REFUSED) {
-    test(`is answered with the refusal of ${what} and no leave to send, and the connection ends`, async () => {
+    test(`is answered with the refusal of ${what} without 100 Continue, and the connection ends`, async () => {
       using client = await RawClient.connect(gate.url);
       client.write(bytes);
       const answer = await client.answer();
@@ -199,7 +199,7 @@ describe('Expect: 100-continue', () => {
     });
   }
 
-  test('of HTTP/1.0 means nothing: the body is read, and no leave is written', async () => {
+  test('of HTTP/1.0 is ignored: the body is read, and no 100 Continue is written', async () => {
     using client = await RawClient.connect(gate.url);
     client.write(waiting(PATH, {}).replace('HTTP/1.1', 'HTTP/1.0') + TURN);
     assert.equal((await client.answer()).status, 200);
@@ -207,7 +207,7 @@ describe('Expect: 100-continue', () => {
 });
 
 describe('an early refusal', () => {
-  test('reaches a client that goes on sending for ever; then the connection closes', async () => {
+  test('reaches a client that never stops sending; then the connection closes', async () => {
     using client = await RawClient.connect(gate.url);
     const endless = setInterval(() => client.socket.writable && client.write(Buffer.alloc(65_536)), 1);
     try {
@@ -260,7 +260,7 @@ describe('an early refusal', () => {
     assert.equal(await client.ended(), '');
   });
 
-  test('of a chunked body ends the connection behind it', async () => {
+  test('of a chunked body ends the connection after it', async () => {
     using client = await RawClient.connect(gate.url);
     client.write(`${headOf('POST', '/unroutable', { ...json, 'transfer-encoding': 'chunked' })}3\r\nabc\r\n0\r\n\r\n`);
     const { status, headers } = await client.answer();
@@ -269,7 +269,7 @@ describe('an early refusal', () => {
   });
 });
 
-test('a refusal that was given without the body survives a body that is no HTTP', async () => {
+test('a refusal that was sent before the body is not lost when the body is not HTTP', async () => {
   using client = await RawClient.connect(gate.url);
   const head = headOf('POST', PATH, { ...json, authorization: undefined, 'transfer-encoding': 'chunked' });
   client.write(`${head}no chunk\r\n`);

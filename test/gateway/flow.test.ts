@@ -72,7 +72,7 @@ async function still(number: () => number): Promise<number> {
 }
 
 for (const [path, body] of SURFACES) {
-  test(`${path}: a reader that stops stops the account, and gets every byte when it goes on`, async () => {
+  test(`${path}: a reader that pauses pauses the account, and gets every byte when it continues`, async () => {
     const account = await endless();
     const at = (draft: Draft): void => {
       draft.accounts[0].base_url = account.url;
@@ -113,7 +113,7 @@ describe('a client that leaves', () => {
   for (const [when, { script, shown }] of Object.entries(PHASES)) {
     for (const [path, body] of [...SURFACES, [PUBLIC, { ...PUBLIC_TURN, stream: false }] as const]) {
       const kind = 'stream' in body && body.stream === false ? 'collected' : 'streamed';
-      test(`${when} takes its turn at the account with it: ${path}, ${kind}`, async () => {
+      test(`${when} ends its turn at the account: ${path}, ${kind}`, async () => {
         const known = (await gate.rows()).length;
         const gone = gate.count('client_gone');
         gate.upstream.next('north', script);
@@ -178,7 +178,7 @@ describe('a provider that is slow', () => {
     assert.equal(gate.count('upstream_first_byte_timeouts'), 2);
   });
 
-  test('to let itself be connected to is left for another account, and is 504 where there is none', async () => {
+  test('to accept a connection is abandoned for another account, and is 504 where there is none', async () => {
     // It takes connections, and never says a word of TLS.
     const mute = createTcpServer(() => undefined).listen(0, '127.0.0.1');
     await once(mute, 'listening');
@@ -215,7 +215,7 @@ describe('a provider that is slow', () => {
     assert.equal(gate.count('upstream_idle_timeouts'), 2);
   });
 
-  test('before anything was shown is left for another account', async () => {
+  test('before anything was shown is abandoned for another account', async () => {
     await using gate = await startGateway({ config: slow({ upstream_idle_ms: 100 }) });
     gate.upstream.next('north', 'stall after 2 events');
     const { status, text } = await gate.send(PUBLIC, { body: PUBLIC_TURN });
@@ -224,7 +224,7 @@ describe('a provider that is slow', () => {
     assert.equal((await gate.rows())[0]?.retries, 1);
   });
 
-  test('whose head is held too long is committed to, and shown as it is', async () => {
+  test('whose head is held too long has its reply committed, and shown as it is', async () => {
     const clock = new HandClock();
     await using gate = await startGateway({ clock, config: slow({ hold_ms: 20_000 }) });
     gate.upstream.next('north', 'stall after 2 events');
@@ -275,7 +275,7 @@ describe('a provider that is slow', () => {
     }
   }
 
-  test('whose held head is larger than any head is committed to', async () => {
+  test('whose held head exceeds the limit has its reply committed', async () => {
     await using gate = await startGateway({ upstream: only });
     const comments = `: ${'x'.repeat(100_000)}\n\n`.repeat(12);
     gate.upstream.next('north', [replyBytes(comments), { kind: 'stall', at: { bytes: comments.length } }]);
@@ -319,7 +319,7 @@ describe('a public stream that is idle', () => {
     assert.equal(client.pending, '');
   });
 
-  test('has none natively: nothing is added to a native stream', async () => {
+  test('has no comment natively: nothing is added to a native stream', async () => {
     const clock = new HandClock();
     await using gate = await startGateway({ clock, upstream: only });
     gate.upstream.next('north', [replyEvents([created, delta, completed]), { kind: 'stall', at: { events: 2 } }]);

@@ -82,11 +82,11 @@ const BAD_CHUNKS: Readonly<Record<string, string>> = {
   'a bare CR inside the size line': `5;a\rb\r\nhello\r\n0\r\n\r\n`,
 };
 
-describe('what is refused for its framing', { concurrency: true }, () => {
+describe('requests that are refused for their framing', { concurrency: true }, () => {
   before(() => gate.upstream.clear());
 
   for (const [what, bytes] of Object.entries(REFUSED)) {
-    test(`${what} is refused, the connection ends, and neither it nor what rides behind it reaches an account`, async () => {
+    test(`${what} is refused, the connection ends, and neither it nor the bytes after it reach an account`, async () => {
       using client = await RawClient.connect(gate.url);
       client.write(bytes + SMUGGLED);
       const { status, headers, json, body } = await client.answer();
@@ -178,7 +178,7 @@ test('pipelined requests are answered in order, each by itself', async () => {
   assert.equal(gate.upstream.turns().length, 1);
 });
 
-test('garbage behind a request that is being answered ends the connection, and is never taken for its answer', async () => {
+test('garbage after a request that is being answered ends the connection, and its refusal is never mistaken for that answer', async () => {
   gate.upstream.clear();
   gate.upstream.next('north', 'stall before headers');
   using client = await RawClient.connect(gate.url);
@@ -227,14 +227,14 @@ test('an HTTP/1.0 request with one Host is served, and its connection ends', asy
   await client.ended();
 });
 
-test('as many headers as are served are all looked at: the last one may be the second Authorization', async () => {
+test('every header up to the limit is checked: the last one may be a second Authorization', async () => {
   const many = Object.fromEntries(Array.from({ length: 197 }, (_, i) => [`x-${i}`, '1']));
   using client = await RawClient.connect(gate.url);
   client.write(headOf('GET', '/v1/models', { ...many, Authorization: 'Bearer other' }));
   assert.equal((await client.answer()).status, 400);
 });
 
-test('refused requests leave rows without the path that came', async () => {
+test('refused requests leave rows without their path', async () => {
   using client = await RawClient.connect(gate.url);
   client.write(headOf('GET', 'http://canary/canary'));
   const { headers } = await client.answer();

@@ -6,7 +6,7 @@ import { RawClient } from '../support/raw.ts';
 
 const REQUEST = 'GET /unroutable HTTP/1.1\r\nhost: a\r\n\r\n';
 
-test('a connection is kept for 75 seconds behind its last answer, and closed soon after', async (context) => {
+test('a connection is kept for 75 seconds after its last answer, and closed soon after that', async (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] });
   await using gate = await startGateway({});
   using client = await RawClient.connect(gate.url);

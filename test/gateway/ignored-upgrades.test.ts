@@ -21,7 +21,7 @@ for (const [what, bytes, status] of [
   ['a websocket, by POST', postOf(NATIVE, turnBody('one', { stream: false }), { upgrade: 'websocket', connection: 'upgrade' }), 200],
   ['h2c, on no row', headOf('GET', '/unroutable', { upgrade: 'h2c', connection: 'upgrade' }), 404],
 ] as const) {
-  test(`an upgrade to ${what}: one answer, the connection ends, and nothing behind it is a request`, async () => {
+  test(`an upgrade to ${what}: one answer, the connection ends, and bytes after it are not read as a request`, async () => {
     // The body of the second request, which is a request too.
     const smuggled = postOf(NATIVE, turnBody('smuggled'));
     const next = postOf(NATIVE, smuggled);
@@ -49,7 +49,7 @@ for (const [whose, authorization, status] of [
   ['with a key', `Bearer ${KEY}`, 426],
   ['without one', undefined, 401],
 ] as const) {
-  test(`an upgrade ${whose} behind a request that is not answered yet gets its own answer, after that of the request`, async () => {
+  test(`an upgrade ${whose} after a request that is not answered yet gets its own answer, after that of the request`, async () => {
     gate.upstream.clear();
     gate.upstream.next('north', 'stall before headers');
     using client = await RawClient.connect(gate.url);
@@ -64,7 +64,7 @@ for (const [whose, authorization, status] of [
   });
 }
 
-test('an upgrade behind an answered request becomes a websocket', async () => {
+test('an upgrade after an answered request becomes a websocket', async () => {
   using client = await RawClient.connect(gate.url);
   for (const path of ['/v1/models', '/unroutable', NATIVE]) {
     client.write(headOf('GET', path));

@@ -27,7 +27,7 @@ const COMPLETED = sse('response.completed', '{"type":"response.completed","seque
 const BROKEN = sse('response.output_text.delta', '{"type":"response.output_text.delta","delta":"half a str');
 const GARBAGE = sse('response.output_text.delta', '{"type":"response.output_text.delta",]]]\x01\u00e9');
 
-test('events that no rule wants pass byte for byte though they are no JSON, and only the terminal one is parsed', async () => {
+test('events that no rule subscribes to pass byte for byte even if they are not JSON, and only the terminal one is parsed', async () => {
   const text = CREATED + BROKEN + GARBAGE + BROKEN + COMPLETED;
   gate.upstream.next('north', replyBytes(text));
   const parsed = await parsedIn(async () => {
@@ -61,7 +61,7 @@ test('a thousand deltas cost no parse, whatever their number', async () => {
   assert.equal(await parsedIn(() => gate.send(NATIVE, { body: turnBody('hello') })), 1);
 });
 
-test('a collected answer parses nothing but what the answer needs: rules that edit events which no client gets do not count', async () => {
+test('a collected answer parses only the events that it needs, not those that rules edit and no client gets', async () => {
   gate.upstream.next('north', replyBytes(CREATED + BROKEN.repeat(100) + COMPLETED));
   const parsed = await parsedIn(async () => {
     const { status } = await gate.send(PUBLIC, { body: { model: 'model-a', input: 'hello' } });
@@ -74,7 +74,7 @@ for (const [path, stream] of [
   [NATIVE, turnBody('hello')],
   [PUBLIC, { model: 'model-a', input: 'hello', stream: true }],
 ] as const) {
-  test(`${path}: the events of one piece leave in one write, whole events of every piece at once`, async () => {
+  test(`${path}: the events of one piece are sent in one write, and complete events of every piece at once`, async () => {
     const delta = (n: number): string => sse('response.output_text.delta', `{"type":"response.output_text.delta","sequence_number":${n}}`);
     const first = CREATED + delta(1) + delta(2) + delta(3);
     const second = delta(4) + delta(5) + COMPLETED;

@@ -71,7 +71,7 @@ const TAKEN: Readonly<Record<string, string>> = {
 };
 
 for (const [what, body] of Object.entries(TAKEN)) {
-  test(`${what} is no fault`, async () => {
+  test(`${what} is accepted`, async () => {
     const { status } = await gate.send('/backend-api/agent/responses', { body });
     assert.equal(status, 200);
   });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { parseBody } from '../../proxy/clients/http/json-body.ts';
 import { Log, placeOf } from '../../proxy/log.ts';
 
-test('an error is told by its class, its code and its place, and never by its words', () => {
+test('an error is logged with its class, its code and its place, and never with its message', () => {
   const error = Object.assign(new TypeError('canary\n    at canary (/proxy/canary.ts:1:1)'), { code: 'ERR_SOMETHING' });
   error.stack = `${error.stack?.split('\n').slice(0, 2).join('\n')}\n    at LiveTurn.end (file:///opt/poolgate/proxy/turn/live-turn.ts:120:13)`;
   assert.deepEqual(placeOf(error), { thrown: 'TypeError', code: 'ERR_SOMETHING', place: 'proxy/turn/live-turn.ts:120' });
@@ -29,7 +29,7 @@ test('an error of our own code is found in it', () => {
   }
 });
 
-test('what is thrown and is no error is told by its type alone', () => {
+test('a thrown value that is not an Error is logged with its type alone', () => {
   assert.deepEqual(placeOf('canary'), { thrown: 'string' });
   assert.deepEqual(placeOf(undefined), { thrown: 'undefined' });
   assert.deepEqual(placeOf(Object.assign(new Error('canary'), { stack: 7 as unknown as string })), {
@@ -39,7 +39,7 @@ test('what is thrown and is no error is told by its type alone', () => {
   });
 });
 
-test('a line is one line of JSON, and none below its level', () => {
+test('a line is one line of JSON, and lines below the level are not written', () => {
   const lines: string[] = [];
   const log = new Log('warn', (line) => lines.push(line));
   log.info('quiet');

@@ -153,7 +153,7 @@ describe('bytes that are strange', () => {
     });
   }
 
-  test('a public stream that ends with a response nested without end breaks off, and is no fault of the gateway', async () => {
+  test('a public stream that ends with a response nested without end breaks off, without an error of the gateway', async () => {
     answer = (socket) => void socket.end(crudeAnswer(200, nested(STREAM), event));
     const { status, text } = await gate.send(PUBLIC, { body: PUBLIC_STREAM });
     assert.equal(status, 200);
@@ -217,7 +217,7 @@ describe('bytes that are strange', () => {
     assert.equal(headers.get('openai-processing-ms'), '5');
   });
 
-  test('an event past every bound cuts the reply, and no more of it is held', async () => {
+  test('an event that exceeds every limit cuts the reply, and no more of it is held', async () => {
     const large = await startGateway({
       upstream: { accounts: ['north'] },
       config: (draft) => {
@@ -316,7 +316,7 @@ describe('headers', () => {
     }
   });
 
-  test('of the account that tell its quota are stripped where the Pool hides them', async () => {
+  test('of the account that state its quota are stripped where the Pool hides them', async () => {
     await using hiding = await startGateway({
       upstream: { accounts: ['north'] },
       config: (draft) => {

@@ -84,7 +84,7 @@ for (const [method, path, code] of WITH_IDS) {
   });
 }
 
-test('a query string is tolerated, and changes nothing', async () => {
+test('a query string is accepted, and changes nothing', async () => {
   using client = await RawClient.connect(gate.url);
   for (const query of ['?', '?client_version=0.169.0', '?a=/../b', '?%00']) {
     client.write(headOf('GET', `/v1/models${query}`));
@@ -108,7 +108,7 @@ const METHODS = [
 ] as const;
 
 for (const [path, method, allow] of METHODS) {
-  test(`${method} ${path} is told what the path allows, without a key, and the connection stays`, async () => {
+  test(`${method} ${path} gets the allowed methods of the path, without a key, and the connection stays open`, async () => {
     using client = await RawClient.connect(gate.url);
     client.write(headOf(method, path, { authorization: undefined }));
     // The answer to HEAD has no body, whatever its length says.
@@ -138,7 +138,7 @@ const UPGRADE = {
 };
 
 for (const path of WEBSOCKETS) {
-  test(`GET ${path} without an upgrade says that one is needed, after the key was checked`, async () => {
+  test(`GET ${path} without an upgrade is answered that one is required, after the key was checked`, async () => {
     using client = await RawClient.connect(gate.url);
     client.write(headOf('GET', path));
     const answer = await client.answer();

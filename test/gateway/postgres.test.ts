@@ -56,7 +56,7 @@ test('[Q34] /status and /metrics show the state of the database', async () => {
     assert.match(metrics, new RegExp(`^poolgate_${line}$`, 'm'));
 });
 
-test('[Q34] turns of keys without limits go on while the database does not answer, and their rows are written when it does', async (context) => {
+test('[Q34] turns of keys without limits continue while the database does not answer, and their rows are written when it does', async (context) => {
   const url = await freshDatabase();
   const link = await Link.open(url);
   context.after(() => link.close());

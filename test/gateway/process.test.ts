@@ -27,7 +27,7 @@ before(async () => {
 after(() => upstream.close());
 
 describe('a gateway that serves', { concurrency: true }, () => {
-  test('says so in one line with both addresses, and ends in order on SIGTERM', async () => {
+  test('logs one line with both addresses, and ends in order on SIGTERM', async () => {
     await using serving = await ServeProcess.start(draftAt(upstream));
     const { main, admin } = await serving.addresses();
     assert.match(main, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
@@ -43,7 +43,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     assert.equal(err, '');
   });
 
-  test('drains on SIGTERM: readiness goes, the running stream ends whole, a new turn is 503, and the rows are kept', async () => {
+  test('drains on SIGTERM: readiness ends, the running stream completes, a new turn is 503, and the rows are kept', async () => {
     await using serving = await ServeProcess.start(draftAt(upstream, { timeouts: { drain_ms: 20_000 } }, 'drained'));
     const { main, admin } = await serving.addresses();
     upstream.next('drained', 'stall after 5 events');
@@ -101,7 +101,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     assert.deepEqual([row?.outcome, row?.status], ['client_gone', 499]);
   });
 
-  test('that cannot write its rows says so, and at its stop how many it lost, and ends with exit code 1', async () => {
+  test('that cannot write its rows logs it, logs at its stop how many it lost, and ends with exit code 1', async () => {
     await using serving = await ServeProcess.start(draftAt(upstream, {}, 'locked'));
     const { main, admin } = await serving.addresses();
     const other = await Connection.open(join(serving.folder, 'data/poolgate.db'));
@@ -127,7 +127,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     assert.ok(lost.rows >= 2, 'the row of the turn, and the usage of its key');
   });
 
-  test('drains when all processes of its service are signalled: its launcher forwards what it got itself', async () => {
+  test('drains when all processes of its service are signalled, and its launcher forwards the same signal', async () => {
     await using serving = await ServeProcess.start(draftAt(upstream, { timeouts: { drain_ms: 60_000 } }, 'group'));
     const { main, admin } = await serving.addresses();
     upstream.next('group', 'stall after 5 events');
@@ -173,7 +173,7 @@ describe('a gateway that cannot start', { concurrency: true }, () => {
     return err;
   }
 
-  test('because its port is taken says which', async () => {
+  test('because its port is in use names the port', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -182,7 +182,7 @@ describe('a gateway that cannot start', { concurrency: true }, () => {
     taken.close();
   });
 
-  test('because its admin port is taken says which, and serves nothing', async () => {
+  test('because its admin port is in use names the port, and serves nothing', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -191,11 +191,11 @@ describe('a gateway that cannot start', { concurrency: true }, () => {
     taken.close();
   });
 
-  test('because its host is none of this machine says so', async () => {
+  test('because its host is not an address of this machine reports that', async () => {
     await refuses(draftAt(upstream, { listen: { host: '192.0.2.1', port: 0 } }), /192\.0\.2\.1/);
   });
 
-  test('because its store is a folder, or no database, says which', async () => {
+  test('because its store is a folder, or not a database, names the file', async () => {
     await refuses(draftAt(upstream, { store: `sqlite:${tmpdir()}` }), /store /);
     const path = join(tmpdir(), `no-database-${process.pid}.db`);
     await writeFile(path, 'this is no database at all, '.repeat(100));
@@ -203,7 +203,7 @@ describe('a gateway that cannot start', { concurrency: true }, () => {
     assert.equal(err.trimEnd().split('\n').length, 1);
   });
 
-  test('because its file has mistakes says each with its place', async () => {
+  test('because its file has errors reports each with its place', async () => {
     const err = await refuses({ ...draftAt(upstream), lisen: {} }, /config\.yaml:\d+:\d+: .*lisen/);
     assert.ok(err.includes('listen'), 'and what might be meant');
     await refuses('accounts: [', /config\.yaml:\d+:\d+: /);

@@ -64,7 +64,7 @@ async function nothingIsHeld(): Promise<void> {
 }
 
 describe('a reply of one turn', () => {
-  test('whose finished items have no end breaks off, streamed and collected', async () => {
+  test('with endless finished items breaks off, streamed and collected', async () => {
     answer = (socket) => {
       socket.write(HEAD + DELTA);
       endlessly(socket, item(10_000));
@@ -83,7 +83,7 @@ describe('a reply of one turn', () => {
     await nothingIsHeld();
   });
 
-  test('with a terminal event that has no room with its copies breaks off, and natively ends as a broken one', async () => {
+  test('with a terminal event that does not fit with its copies breaks off, and natively ends as a broken reply', async () => {
     answer = (socket) => void socket.end(HEAD + DELTA + completed(300_000));
     const { text } = await gate.send(PUBLIC, { body: STREAMED });
     assert.equal(eventsOf(text).at(-1)?.data.error.code, 'server_error');
@@ -93,7 +93,7 @@ describe('a reply of one turn', () => {
     await nothingIsHeld();
   });
 
-  test('with an event that no rule reads has room for the event and its pieces', async () => {
+  test('with an event that no rule reads fits with the event and its pieces', async () => {
     const large = (bytes: number): string => sse({ type: 'response.output_text.delta', delta: 'x'.repeat(bytes) });
     answer = (socket) => void socket.end(HEAD + DELTA + large(450_000) + completed(10));
     assert.ok((await gate.send(NATIVE, { body: turnBody('hello') })).text.endsWith(completed(10)));
@@ -103,7 +103,7 @@ describe('a reply of one turn', () => {
     await nothingIsHeld();
   });
 
-  test('with a whole answer that has no room with its copies is a failure of the account', async () => {
+  test('with a whole answer that does not fit with its copies is a failure of the account', async () => {
     const json = (bytes: number): string => JSON.stringify({ id: 'x'.repeat(bytes), object: 'response', status: 'completed', output: [] });
     for (const [bytes, status] of [
       [200_000, 200],
@@ -118,7 +118,7 @@ describe('a reply of one turn', () => {
   });
 });
 
-test('the replies of all turns together have a limit: past it the reply that asks for more breaks off, and the others go on', async () => {
+test('the replies of all turns together have a limit: past it the reply that needs more breaks off, and the others continue', async () => {
   const sockets: Socket[] = [];
   answer = (socket) => {
     sockets.push(socket);

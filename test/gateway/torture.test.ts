@@ -148,7 +148,7 @@ test('a stream in pieces of any size is the same to its client, whatever its lin
   }
 });
 
-test('a stream in two pieces is the same to its client, wherever it is parted', async () => {
+test('a stream in two pieces is the same to its client, wherever it is split', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });
   const stream = framed('\r\n');
   gate.upstream.next('north', replyBytes(stream));
@@ -160,7 +160,7 @@ test('a stream in two pieces is the same to its client, wherever it is parted', 
   }
 });
 
-test('a collected JSON answer that is cut after any byte is told as one clean failure', async () => {
+test('a collected JSON answer that is cut after any byte is answered as one well-formed failure', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });
   const json = JSON.stringify(EVENTS[2]);
   for (let bytes = 0; bytes < json.length; bytes++) {

@@ -89,7 +89,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
     await noneOpen(gate);
   });
 
-  test(`a frame in two pieces is the same turn, wherever it is parted, also right behind the upgrade: ${path}`, async () => {
+  test(`a frame in two pieces is the same turn, wherever it is split, also right after the upgrade: ${path}`, async () => {
     await using gate = await startGateway({ upstream: { accounts: ['north'], strict: false } });
     for (let bytes = 1; bytes < FRAME.length; bytes += 1) {
       const client = rawClient(gate);
@@ -108,7 +108,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   });
 }
 
-test('a frame with the end of its connection behind it in the same bytes has no turn and leaves nothing behind', async () => {
+test('a frame with the end of its connection in the same bytes has no turn and leaves nothing behind', async () => {
   await using gate = await startTight();
   const ends = {
     'a close frame': Buffer.from([0x88, 0x80, 0, 0, 0, 0]),
@@ -153,7 +153,7 @@ test('a message in fragments is one turn, with pings between them', async () => 
   for (const { json } of turns) assert.deepEqual(json, turns[0]?.json);
 });
 
-test('a client that sends a frame for longer than two pings is alive as long as its bytes come, and gone when none do', async () => {
+test('a client that sends a frame for longer than two pings stays connected while its bytes arrive, and is disconnected when none do', async () => {
   const clock = new ManualClock();
   await using gate = await startGateway({ clock, upstream: { accounts: ['north'], strict: false } });
   const client = rawClient(gate);
@@ -172,7 +172,7 @@ test('a client that sends a frame for longer than two pings is alive as long as 
   client.socket.destroy();
 });
 
-test('pings take no room of the bodies that are being received', async () => {
+test('pings do not count as bodies that are being received', async () => {
   await using gate = await startTight();
   using socket = await connect(gate, NATIVE_SOCKET);
   for (const _ of FRAME) await socket.ping();

@@ -28,7 +28,7 @@ test('a connection keeps no listener of its finished turns', async () => {
   assert.deepEqual(warnings, []);
 });
 
-test('a connection keeps no listener of frames that were refused behind a running turn', async () => {
+test('a connection keeps no listener of frames that were refused during a running turn', async () => {
   const warnings: string[] = [];
   const onWarning = ({ message }: Error): void => void warnings.push(message);
   process.on('warning', onWarning);

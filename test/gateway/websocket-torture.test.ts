@@ -214,7 +214,7 @@ function replyOf(fault: Fault): readonly Fault[] {
     : [replyEvents(EVENTS), fault];
 }
 
-test('a frame that is no websocket frame of text is a clean failure, and no other account is asked', async () => {
+test('a frame that is not a text frame is a clean failure, and no other account is asked', async () => {
   await using gate = await startGateway();
   const faults: readonly (readonly Fault[])[] = [
     [replyBytes(Buffer.from([0x7b, 0xff, 0x7d]))],
@@ -237,7 +237,7 @@ async function rowsOf(gate: TestGateway): Promise<readonly Row[]> {
   return (await gate.rows()).filter(({ method }) => method === 'WS').map(({ status, outcome, code }) => [status, outcome, code] as const);
 }
 
-test('a reply in two pieces is the same to its client, wherever it is parted', async () => {
+test('a reply in two pieces is the same to its client, wherever it is split', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });
   for (const surface of Object.keys(PATHS) as Surface[]) {
     using socket = await connect(gate, PATHS[surface]);

@@ -71,7 +71,7 @@ async function assertEveryKind({ stage, entries, attempts }: Turns): Promise<voi
 }
 
 for (const seed of SEEDS) {
-  test(`[D5] [Q18] [Q19] seed ${seed}: totals by key, Pool and day are what the accounts delivered, and nothing stays reserved`, async () => {
+  test(`[D5] [Q18] [Q19] seed ${seed}: totals by key, Pool and day equal the usage that the accounts reported, and nothing stays reserved`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'poolgate-books-'));
     const stage = await Stage.open(`sqlite:${join(folder, 'store.db')}`);
     try {

@@ -38,7 +38,7 @@ for (const [name, open] of Object.entries(WORLDS)) {
       assert.deepEqual(await world.current(limits), [0, 0, 0]);
     });
 
-    test('ask for the cost of a turn only where a limit needs it', async (context) => {
+    test('compute the cost of a turn only where a limit needs it', async (context) => {
       const world = await open(context);
       const asked = async (limits: Configured): Promise<boolean> => {
         let was = false;
@@ -54,7 +54,7 @@ for (const [name, open] of Object.entries(WORLDS)) {
       );
     });
 
-    test('are none for a refused turn', async (context) => {
+    test('are not made for a refused turn', async (context) => {
       const world = await open(context);
       const limits = { tokens_per_minute: 100, concurrent: 5, requests_per_minute: 5 };
       await world.refused(limits, 101);
@@ -157,7 +157,7 @@ for (const [name, open] of Object.entries(WORLDS)) {
   });
 
   describe(`[Q19] a reservation that can never fit, on ${name}`, () => {
-    test('is refused with what it needs and the limit, without a time', async (context) => {
+    test('is refused with the needed amount and the limit, without a time', async (context) => {
       const world = await open(context);
       assert.deepEqual(await world.refused({ tokens_per_minute: 1000, requests_per_minute: 5 }, 1001), {
         message:
@@ -173,7 +173,7 @@ for (const [name, open] of Object.entries(WORLDS)) {
       );
     });
 
-    test('is refused so before any other limit, and fits exactly the limit', async (context) => {
+    test('is refused before any other limit, and one of exactly the limit fits', async (context) => {
       const world = await open(context);
       const limits = { tokens_per_minute: 1000, requests_per_day: 1 };
       await (await world.reserve(limits, 1000)).settle({});
@@ -181,7 +181,7 @@ for (const [name, open] of Object.entries(WORLDS)) {
       assert.match((await world.refused(limits, 1000)).message, /requests per day/);
     });
 
-    test('is none for a high forecast: it reserves the whole window instead', async (context) => {
+    test('is not refused for a high forecast: it reserves the whole window instead', async (context) => {
       const world = await open(context);
       const limits = { tokens_per_minute: 1000, tokens_per_day: 800, usd_per_day: 1 };
       const estimate = () => estimateOf(500, 1, { tokens: 5000, costNanos: 5e9 });
@@ -231,7 +231,7 @@ describe('[Q19] the output forecast', () => {
 });
 
 describe('the ledger', () => {
-  test('keeps keys, Pools and days apart, and forgets what is older than 28 days', async () => {
+  test('keeps keys, Pools and days apart, and drops days older than 28 days', async () => {
     const books = new Books();
     books.settle({ input_tokens: 1 });
     books.ledger.settle('other', 'team', { ...noTotals(), requests: 1, input_tokens: 10 });

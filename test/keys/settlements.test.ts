@@ -29,7 +29,7 @@ async function addEach(settlements: Settlements, from: number, to: number): Prom
   }
 }
 
-test('[Q34] a settlement is written at once, and those that follow it in the same moment share a transaction', async () => {
+test('[Q34] a settlement is written at once, and those that follow at the same time share a transaction', async () => {
   const { batches, settlements } = world();
   await addEach(settlements, 0, 20);
   assert.equal(batches[0], 1);

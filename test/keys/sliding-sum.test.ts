@@ -46,7 +46,7 @@ test('a clock that was set back by less keeps the sum, for that much longer at m
   assert.deepEqual([sum.sum(START - 50_000), sum.sum(START + 59_999), sum.sum(START + 60_000)], [7, 7, 0]);
 });
 
-test('what was added just after a step back can be undone', () => {
+test('an amount that was added just after a step back can be removed', () => {
   const sum = new SlidingSum();
   sum.add(1, START);
   sum.add(1, START + 5);
@@ -55,7 +55,7 @@ test('what was added just after a step back can be undone', () => {
   assert.deepEqual([sum.sum(START + 3), sum.sum(START + 60_000), sum.sum(START + 60_005)], [2, 1, 0]);
 });
 
-test('what has stopped counting is not undone', () => {
+test('an amount that has stopped counting is not removed', () => {
   const sum = new SlidingSum();
   sum.add(1, START);
   sum.add(1, START + 30_000);

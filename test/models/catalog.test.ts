@@ -286,7 +286,7 @@ test('known, suppressed and unroutable models cause no read', async () => {
   );
 });
 
-test('unknown models cause at most one refresh a minute, the start not counted', async () => {
+test('unknown models cause at most one refresh a minute, not counting the one at the start', async () => {
   const { directory, pool, reads, clock } = await started([account('a')], { a: good('model-a') });
   assert.equal(await directory.find(pool, 'model-x'), undefined);
   assert.equal(reads.length, 2);

@@ -78,7 +78,7 @@ suite('account state over nodes', () => {
   });
 });
 
-test('[Q34] a node whose file has an account no more leaves its state to the nodes that have it', async () => {
+test('[Q34] a node whose file no longer has an account leaves its state to the nodes that have it', async () => {
   await using own = await startNodes(2);
   const [one, other] = own.all as [TestGateway, TestGateway];
   one.upstream.next('north', 'refuse 429 rate_limit_exceeded retry 3600');

@@ -55,7 +55,7 @@ for (const most of [1, 2, 5, 12]) {
   });
 }
 
-test('[Q34] the nodes have even parts as soon as they have started, and turns that fit into them make no claim', async () => {
+test('[Q34] the nodes have even shares as soon as they have started, and turns that fit into them make no claim', async () => {
   await using here = await stage(12);
   const { provider, nodes } = here;
   provider.lasts = () => 1;
@@ -70,7 +70,7 @@ test('[Q34] the nodes have even parts as soon as they have started, and turns th
   );
 });
 
-test('[Q34] what a quiet node holds goes to a busy one within about a second', async () => {
+test('[Q34] slots of an idle node go to a busy one within about a second', async () => {
   await using here = await stage(8);
   const { provider, nodes } = here;
   const [, , c] = nodes.all;
@@ -83,7 +83,7 @@ test('[Q34] what a quiet node holds goes to a busy one within about a second', a
   for (const reply of running) assert.equal((await reply).status, 200);
 });
 
-test('[Q34] two busy nodes come to share the slots evenly', async () => {
+test('[Q34] two busy nodes end up with even shares of the slots', async () => {
   await using here = await stage(6);
   const { provider, nodes } = here;
   const [a, b] = nodes.all;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startNodes } from '../support/convergence.ts';
 import type { TestGateway } from '../support/gateway.ts';
 
-test('[Q34] nodes with different files audit their own changes alone', async () => {
+test('[Q34] nodes with different files audit only their own changes', async () => {
   await using nodes = await startNodes(2, {
     file: (draft, number) => {
       draft.pools[0].max_attempts = 2 + number;

@@ -55,7 +55,7 @@ async function uploaded(node: NodeProcess): Promise<string> {
   return made.json.id;
 }
 
-describe('[Q34] a conversation over node processes goes on with its account', () => {
+describe('[Q34] a conversation over node processes stays with its account', () => {
   /** @param run has a turn at the first node, which goes to an account of its own, and the next one at the other */
   const eachPair = (name: string, run: (one: NodeProcess, other: NodeProcess) => Promise<void>): void => {
     test(`[Q34] ${name}, from every node to every other`, async () => {
@@ -171,7 +171,7 @@ describe('[Q34] native websockets over node processes', () => {
   }
 
   // The last one: its node is gone.
-  test('[Q34] [F8.4] a turn whose node is killed starts again where its client comes back', async () => {
+  test('[Q34] [F8.4] a turn whose node is killed starts again at the node where its client comes back', async () => {
     const [one, other] = pairs[0] as (typeof pairs)[number];
     const session = sessionOf(one, other, 'killed');
     await droppedAt(one, session);

@@ -76,7 +76,7 @@ test('[Q34] while the database is gone keys with limits get 503 at once, and all
   assert.equal((await limited(gate)).status, 200);
 });
 
-test('[Q34] behind a network that drops everything a turn waits for 2 s at most, and those after it not at all', async (context) => {
+test('[Q34] when the network drops everything a turn waits for 2 s at most, and later turns do not wait', async (context) => {
   const direct = await freshDatabase();
   const link = await Link.open(direct);
   context.after(() => link.close());
@@ -129,7 +129,7 @@ test('[Q34] settlements wait for the database and are written once when it is ba
   );
 });
 
-test('[Q34] a node goes on with the slots that it has, and never with more', async () => {
+test('[Q34] a node keeps using the slots that it has, and never more', async () => {
   await using gate = await start({
     edit: (draft) => {
       draft.accounts[0].max_concurrent = 3;
@@ -147,7 +147,7 @@ test('[Q34] a node goes on with the slots that it has, and never with more', asy
   });
 });
 
-test('[Q34] in a long outage turns go on, and the pins that no longer fit into memory are counted', async () => {
+test('[Q34] in a long outage turns are served, and the pins that no longer fit into memory are counted', async () => {
   await using gate = await start({
     edit: (draft) => {
       draft.limits.rows_waiting = 20;
@@ -165,7 +165,7 @@ test('[Q34] in a long outage turns go on, and the pins that no longer fit into m
   await until('the limits', async () => ((await limited(gate)).status === 200 ? true : undefined), 15_000);
 });
 
-test('[Q34] a reload takes effect as a whole, and an account whose login it could not read has it when the database is back', async (context) => {
+test('[Q34] a reload takes effect as a whole, and an account whose login could not be read has it when the database is back', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'poolgate-gone-'));
   context.after(() => rm(folder, { recursive: true }));
   // The static bearer is the login's first access token, so that the catalog of the account is known before.

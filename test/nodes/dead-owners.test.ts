@@ -30,7 +30,7 @@ async function servedHere(gate: TestGateway, socket: TestSocket): Promise<void> 
   assert.deepEqual([gate.upstream.turns().length, gate.count('websockets_forwarded')], [2, 0]);
 }
 
-test('[Q34] an owner that cannot be reached: the retry is a turn of the node where it comes, which owns the session then', async () => {
+test('[Q34] an owner that cannot be reached: the retry is a turn of the node where it arrives, which then owns the session', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   await dropped(a, await interrupted(a, 4));
@@ -41,7 +41,7 @@ test('[Q34] an owner that cannot be reached: the retry is a turn of the node whe
   assert.match((await nodes.owned())[0]?.owner ?? '', /^b\//);
 });
 
-test('[Q34] an owner that takes the connection and says nothing counts as dead after 2 s', async () => {
+test('[Q34] an owner that accepts the connection and does not answer counts as dead after 2 s', async () => {
   const clock = new ManualClock(Date.now());
   await using nodes = await startNodes(['a', 'b'], { clocks: { b: clock } });
   const { a, b } = nodes;
@@ -59,7 +59,7 @@ test('[Q34] an owner that takes the connection and says nothing counts as dead a
   await until('the end of that connection', () => (silent.open === 0 ? true : undefined));
 });
 
-test('[Q34] a process that has the address of an owner and is another one is not taken for it', async () => {
+test('[Q34] another process at the address of an owner is not mistaken for it', async () => {
   await using nodes = await startNodes(['a', 'b', 'c']);
   const { a, b, c } = nodes;
   await dropped(a, await interrupted(a, 4));
@@ -92,7 +92,7 @@ test('[Q34] a process without the secret that accepts the client gets no frame o
   server.close();
 });
 
-test('[Q34] an owner that refuses the signature is not asked again, and the log says what to look at', async () => {
+test('[Q34] an owner that refuses the signature is not asked again, and the log names the settings to check', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   const refusing = createServer();
@@ -130,7 +130,7 @@ test('[Q34] an owner that dies while it serves a forwarded client: the connectio
   assert.deepEqual([a.upstream.turns().length, (await a.rows()).length], [1, 1]);
 });
 
-test('[Q34] an owner that answers no pings any more is dead: the client is told so after the third one', async () => {
+test('[Q34] an owner that stops answering pings is dead: the client is disconnected after the third one', async () => {
   const clock = new ManualClock(Date.now());
   await using nodes = await startNodes(['a', 'b'], { clocks: { b: clock } });
   const { a, b } = nodes;
@@ -148,7 +148,7 @@ test('[Q34] an owner that answers no pings any more is dead: the client is told 
   assert.equal((await socket.closed).code, 1011);
 });
 
-test('[Q34] a node that was paused has lost its session: it ends the turn that its client has elsewhere, and sends it there', async () => {
+test('[Q34] a node that was paused has lost its session: it ends the turn that its client has at another node, and forwards the client there', async () => {
   const clock = new ManualClock(Date.now());
   await using nodes = await startNodes(['a', 'b'], { clocks: { a: clock } });
   const { a, b } = nodes;
@@ -192,7 +192,7 @@ for (const [how, answer] of [
   ['fails', () => Promise.reject(new Error('the database is gone'))],
   ['does not answer', () => new Promise<never>(() => undefined)],
 ] as const) {
-  test(`[Q34] while the store ${how} a client comes back at the node of its turn as ever, and at another one its turn starts again`, async () => {
+  test(`[Q34] while the store ${how} a client can still come back at the node of its turn, and at another one its turn starts again`, async () => {
     const clock = new ManualClock(Date.now());
     await using nodes = await startNodes(['a', 'b'], { clocks: { a: clock, b: clock } });
     const { a, b } = nodes;

@@ -29,7 +29,7 @@ class PollClock implements Clock {
   }
 }
 
-test('[Q34] with its feed cut a node learns of a cooldown and of settled usage with its next poll, and of all at once when the feed is back', async (context) => {
+test('[Q34] with its feed cut a node sees a cooldown and settled usage with its next poll, and everything at once when the feed is back', async (context) => {
   const direct = await freshDatabase();
   const link = await Link.open(direct);
   context.after(() => link.close());

@@ -39,7 +39,7 @@ const errorOf = ([frame]: readonly JsonObject[]): unknown => [frame?.status, (fr
 const reasonsOf = async (gate: TestGateway): Promise<readonly unknown[]> =>
   (await gate.rows()).flatMap(({ reason_class, status, code }) => (reason_class ? [[reason_class, status, code]] : []));
 
-test('[Q28] frames behind the running turn of a forwarded websocket wait at the owner in order, eight at most', async () => {
+test('[Q28] frames wait at the owner in order during the running turn of a forwarded websocket, at most eight', async () => {
   await using at = await forwarded();
   const { a, b, socket } = at;
   for (let i = 0; i < 9; i++) socket.send(turnFrame(`more ${i}`, [userMessage(`turn ${i}`)]));
@@ -202,7 +202,7 @@ test('[Q34] a node that stops takes no connections and no clients of other nodes
   assert.deepEqual(owners, ['b']);
 });
 
-test('[Q34] a forwarded client that does not read holds a bounded part of its reply at both nodes, and gets all of it in the end', async () => {
+test('[Q34] a forwarded client that does not read makes both nodes hold a bounded part of its reply, and gets all of it in the end', async () => {
   await using at = await forwarded();
   const { a, b, socket } = at;
   await completed(a, socket);
@@ -246,7 +246,7 @@ test('[Q34] a forwarded client that leaves while it does not read detaches its t
   await until('its row', async () => ((await a.rows()).at(-1)?.outcome === 'client_gone' ? true : undefined));
 });
 
-test('[Q34] a client that sends more than the owner takes is not read for a while, and loses nothing', async () => {
+test('[Q34] a client that sends faster than the owner reads is paused, and loses nothing', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   await dropped(a, await interrupted(a, 4));
@@ -273,7 +273,7 @@ test('[Q34] a client that sends more than the owner takes is not read for a whil
   assert.deepEqual(texts, [undefined, ...Array.from({ length: 7 }, (_, i) => `turn ${i}`)]);
 });
 
-test('[S4] [Q34] the secret of a forwarded client does not travel between nodes, and neither do headers that no node reads', async () => {
+test('[S4] [Q34] the secret of a forwarded client is not sent between nodes, and neither are headers that no node reads', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   await dropped(a, await interrupted(a, 4));

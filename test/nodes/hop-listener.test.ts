@@ -82,7 +82,7 @@ async function stageFor(context: TestContext, refusal?: HopRefusal): Promise<Sta
   };
 }
 
-test('[Q34] a signed request is taken with the client that it names, and the answer is signed too', async (context) => {
+test('[Q34] a signed request is accepted with the client that it names, and the answer is signed too', async (context) => {
   const stage = await stageFor(context);
   const signer = new HopSignature('secret', () => stage.time.now);
   const { headers, answer } = signer.sign({ method: 'GET', path: PATH, client: encodeClient(CLIENT), node: 'b' });
@@ -135,7 +135,7 @@ suite('[Q34] the internal listener answers 401', () => {
       assert.equal(await stage.ask('GET', PATH, stage.sign({ at: stage.time.now + apart })), status, String(apart));
   });
 
-  test('to a request that was taken before, however often the remembered ones were replaced', async (context) => {
+  test('to a request that was accepted before, even after the remembered nonces were replaced', async (context) => {
     const stage = await stageFor(context);
     // As late as it can be taken at all, and repeated as late as its time allows.
     const signed = stage.sign({ at: stage.time.now + 30_000 });
@@ -148,7 +148,7 @@ suite('[Q34] the internal listener answers 401', () => {
     assert.equal(stage.hops.length, 13);
   });
 
-  test('to everybody else: a Pool key, plain requests, other protocols, and a client that is none', async (context) => {
+  test('to all other requests: with a Pool key, unsigned, of other protocols, or with an invalid client', async (context) => {
     const stage = await stageFor(context);
     assert.equal(await stage.ask('GET', PATH, { authorization: `Bearer ${KEY}` }), 401);
     assert.equal(await stage.ask('GET', '/backend-api/agent/responses', { authorization: `Bearer ${KEY}` }), 401);
@@ -163,7 +163,7 @@ suite('[Q34] the internal listener answers 401', () => {
   });
 });
 
-test('[Q34] a node that has no turn for the client says 404, one that stops 503, and a process that had the address before is another path', async (context) => {
+test('[Q34] a node without a turn for the client answers 404, one that stops 503, and a former process at the address has another path', async (context) => {
   for (const refusal of [404, 503] as const) {
     const stage = await stageFor(context, refusal);
     assert.equal(await stage.ask('GET', PATH, stage.sign()), refusal);
@@ -188,7 +188,7 @@ test('[Q34] the internal listener has limits of its own for headers and their ti
   }
 });
 
-test('[Q34] the internal listener takes as many connections as the public one, and counts the others', async (context) => {
+test('[Q34] the internal listener accepts as many connections as the public one, and counts the others', async (context) => {
   const stage = await stageFor(context);
   const open = await Promise.all(Array.from({ length: 3 }, () => RawClient.connect(stage.url)));
   using more = await RawClient.connect(stage.url);
@@ -203,7 +203,7 @@ test('[Q34] a client is read back as it was written, and from no other text', ()
     assert.equal(decodeClient(text), undefined);
 });
 
-test('[Q34] a Pool key opens nothing on the internal listener of a node', async () => {
+test('[Q34] a Pool key is refused on the internal listener of a node', async () => {
   await using nodes = await startNodes(['a']);
   const { a } = nodes;
   const socket = await interrupted(a, 4);

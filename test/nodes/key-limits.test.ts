@@ -40,7 +40,7 @@ const statuses = (replies: readonly Reply[]): Readonly<Record<number, number>> =
 /** What `GET /v1/usage` says of the key's limits. */
 const usageAt = async (gate: TestGateway) => (await gate.send('/v1/usage')).json;
 
-test('[Q34] requests_per_minute of 60 lets 60 of 600 turns through, offered at once over three nodes', async () => {
+test('[Q34] with requests_per_minute of 60, of 600 turns at once over three nodes 60 run', async () => {
   await using nodes = await threeNodes({ config: limited({ requests_per_minute: 60 }) });
   const replies = await Promise.all(Array.from({ length: 600 }, (_, i) => turn(nodes.all[i % 3] as TestGateway)));
   assert.deepEqual(statuses(replies), { 200: 60, 429: 540 });
@@ -50,7 +50,7 @@ test('[Q34] requests_per_minute of 60 lets 60 of 600 turns through, offered at o
   assert.ok(refused.every(({ headers }) => Number(headers.get('retry-after')) <= 61));
 });
 
-test('[Q34] tokens of a day are those of all nodes, and the refusal is final and the same at each of them', async () => {
+test('[Q34] tokens of a day are counted over all nodes, and the refusal is final and the same at each of them', async () => {
   const clock = new HandClock();
   await using nodes = await threeNodes({
     clock,
@@ -78,7 +78,7 @@ test('[Q34] tokens of a day are those of all nodes, and the refusal is final and
   }
 });
 
-test('[Q34] turns at the same time are those of all nodes; a place is free as soon as its turn ends anywhere', async () => {
+test('[Q34] concurrent turns are counted over all nodes; a slot is free as soon as its turn ends at any node', async () => {
   await using nodes = await threeNodes({ config: limited({ concurrent: 2 }) });
   const [a, b, c] = nodes.all;
   a.upstream.always('north', 'stall before headers');
@@ -94,12 +94,12 @@ test('[Q34] turns at the same time are those of all nodes; a place is free as so
   assert.equal((await turn(c)).status, 200);
 });
 
-test('[Q34] a client that sends one turn after the other to one node never meets its own last turn', async () => {
+test('[Q34] a client that sends one turn after the other to one node is never refused because of its own last turn', async () => {
   await using nodes = await threeNodes({ config: limited({ concurrent: 1 }) });
   assert.deepEqual(statuses(await inTurn([nodes.all[0]], 40)), { 200: 40 });
 });
 
-test('[Q34] what a turn reserved and did not use is free for the others', async () => {
+test('[Q34] the unused part of a turn’s reservation is free for other turns', async () => {
   await using nodes = await threeNodes({ config: limited({ tokens_per_minute: 6_000 }) });
   const [a, b] = nodes.all;
   a.upstream.next('north', 'stall before headers', spending(10, 10));
@@ -118,7 +118,7 @@ test('[Q34] a turn that can never fit is refused without asking the store', asyn
   assert.match(json.error.message, /never fits the limit/);
 });
 
-test('[Q34] a node that was paused past its lease joins again before it reserves, and what its turns reserved counts again', async () => {
+test('[Q34] a node that was paused past its lease joins again before it reserves, and the reservations of its turns count again', async () => {
   const clocks = [new PausableClock(), new PausableClock(), new PausableClock()];
   await using nodes = await threeNodes({ clocks, config: limited({ concurrent: 2 }) });
   const [a, b] = nodes.all;

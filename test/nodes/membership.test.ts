@@ -180,7 +180,7 @@ suite('[Q34] a node', () => {
     await node.stop();
   });
 
-  test('that hears from the store that its lease is lost joins again, once for many that hear it', async (context) => {
+  test('whose store reports that its lease is lost joins again, once for many reports', async (context) => {
     const world = await World.open(context);
     const node = world.node();
     await node.start(null);
@@ -193,7 +193,7 @@ suite('[Q34] a node', () => {
     await node.stop();
   });
 
-  test('whose renewal hears of the loss when it has joined again already keeps the new lease', async (context) => {
+  test('whose renewal reports the loss after it has joined again keeps the new lease', async (context) => {
     const world = await World.open(context);
     const node = world.node();
     await node.start(null);
@@ -213,7 +213,7 @@ suite('[Q34] a node', () => {
     await node.stop();
   });
 
-  test('whose store is gone goes on under its lease, is cut off when that ends, and has a new lease when the store is back', async (context) => {
+  test('whose store is gone continues under its lease, is cut off when that ends, and has a new lease when the store is back', async (context) => {
     const world = await World.open(context);
     const node = world.node();
     await node.start(null);
@@ -236,7 +236,7 @@ suite('[Q34] a node', () => {
     await node.stop();
   });
 
-  test('that was cut off before it was paused asks the store again before it goes on', async (context) => {
+  test('that was cut off before it was paused asks the store again before it continues', async (context) => {
     const world = await World.open(context);
     const node = world.node();
     await node.start(null);

@@ -66,7 +66,7 @@ const statusesOf = (replies: readonly Reply[]): Readonly<Record<number, number>>
   Object.fromEntries([...Map.groupBy(replies, ({ status }) => status)].map(([status, all]) => [status, all.length]));
 
 describe('[Q34] three nodes', () => {
-  test('[Q34] a key with 60 requests a minute, offered 600 over three nodes, gets 60', async () => {
+  test('[Q34] a key with 60 requests a minute that sends 600 over three nodes gets 60', async () => {
     const replies = await Promise.all(Array.from({ length: 600 }, (_, i) => turn(node(i), 'limited')));
     assert.deepEqual(statusesOf(replies), { 200: 60, 429: 540 });
     assert.equal(cluster.upstream.turns().length, 60);
@@ -108,7 +108,7 @@ describe('[Q34] three nodes', () => {
     }
   });
 
-  test('[Q34] a cooldown that one node learnt keeps the turns of all nodes away from the account', async () => {
+  test('[Q34] a cooldown that one node opened keeps the turns of all nodes away from the account', async () => {
     const { upstream } = cluster;
     upstream.next('north', 'refuse 429 rate_limit_exceeded retry 3600');
     await turn(node(0), 'team');
@@ -120,7 +120,7 @@ describe('[Q34] three nodes', () => {
     assert.deepEqual([upstream.turns('north').length, upstream.turns('south').length], [0, 3]);
   });
 
-  test('[Q34] every node knows all of them, and that their configurations are equal', async () => {
+  test('[Q34] every node shows all nodes, with equal configurations', async () => {
     for (const one of nodes) {
       const { nodes: seen } = (await one.status()).sharing;
       const described = seen.map(({ node, state, differs }: NodeStatus) => [node, state === 'this' ? 'alive' : state, differs]);

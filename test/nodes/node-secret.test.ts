@@ -8,7 +8,7 @@ const withOtherSecret = (draft: Draft): void => {
   draft.node = { ...draft.node, id: 'other', secret: { env: 'OTHER_SECRET' } };
 };
 
-test('[Q34] a node with another node.secret than those that run does not start, and says which setting it is', async () => {
+test('[Q34] a node with another node.secret than those that run does not start, and names the setting', async () => {
   await using nodes = await startNodes(['a', 'b']);
   const { a, b } = nodes;
   await assert.rejects(a.twin({ config: withOtherSecret }), {

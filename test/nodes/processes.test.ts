@@ -16,7 +16,7 @@ async function stage(): Promise<{ readonly url: string; readonly draft: Draft } 
   return { url, draft, [Symbol.asyncDispose]: () => upstream.close() };
 }
 
-test('[Q34] a second process with the name of a living node says so and ends; the first one serves on', async () => {
+test('[Q34] a second process with the name of a living node reports it and ends; the first one keeps serving', async () => {
   await using here = await stage();
   await using first = await ServeProcess.start(here.draft);
   const { admin } = await first.addresses();
@@ -44,7 +44,7 @@ test('[Q34] a process that starts again after it was killed waits for its former
   assert.match(await again.line(), /^poolgate serves /);
 });
 
-test('a stop ends a process that still starts, by a handler of its own: process 1 of a container has no default action', async () => {
+test('a stop ends a process during its start, by a handler of its own: process 1 of a container has no default action', async () => {
   await using here = await stage();
   await using killed = await ServeProcess.start(here.draft);
   await killed.line();

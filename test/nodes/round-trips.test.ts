@@ -69,7 +69,7 @@ test('[Q34] a reservation is one round trip, granted or refused, whatever the nu
   );
 });
 
-test('[Q34] a turn of a key with limits asks the store once, one of a key without never', async () => {
+test('[Q34] a turn of a key with limits asks the store once, a turn of a key without limits never', async () => {
   await using gate = await startGateway({
     store: await freshDatabase(),
     upstream: { accounts: ['north'], strict: false },

@@ -36,7 +36,7 @@ test('more are asked for when the last slot is taken, and again when the demand 
   assert.equal(one.due(1_020), 'ask');
 });
 
-test('an ask keeps what the node has; a yield keeps what its turns use, and begins none until the answer has come', () => {
+test('an ask keeps the slots of the node; a yield keeps those that its turns use, and no turn begins until the answer has come', () => {
   const one = share();
   one.used(1);
   assert.deepEqual(one.claim('north', 'ask'), { account: 'north', most: 10, kept: 4, wanted: 1 });
@@ -47,7 +47,7 @@ test('an ask keeps what the node has; a yield keeps what its turns use, and begi
   assert.equal(one.allowed, 3);
 });
 
-test('what is above the share goes back as turns end, and all that is idle when the demand falls', () => {
+test('slots above the share are given back as turns end, and idle ones when the demand falls', () => {
   const one = share();
   one.used(4);
   one.granted(grant(4, { allowed: 2, contended: true }), one.claim('north', 'ask'), 0);
@@ -66,7 +66,7 @@ test('what is above the share goes back as turns end, and all that is idle when 
   assert.equal(one.due(1_020), 'ask', 'what is fair changes with time');
 });
 
-test('a node that is not short any more says so: others give way to it', () => {
+test('a node that is not short any more reports it, because others give slots back for it', () => {
   const one = share();
   one.used(4);
   one.waiting = 3;
@@ -76,7 +76,7 @@ test('a node that is not short any more says so: others give way to it', () => {
   assert.equal(one.due(10), 'ask');
 });
 
-test('without an answer the node goes on with what it had, and gives up what it does not use with its next claim', () => {
+test('without an answer the node keeps its slots, and gives up unused ones with its next claim', () => {
   const one = share();
   one.used(1);
   const before = { allowed: one.allowed };
@@ -98,7 +98,7 @@ test('a smaller max_concurrent holds also while the store does not answer', () =
   assert.equal(one.allowed, 2);
 });
 
-test('under a new lease a node has nothing, and keeps what its turns use', () => {
+test('under a new lease a node has only the slots that its turns use', () => {
   const one = share();
   one.used(3);
   one.forget();
@@ -117,7 +117,7 @@ test('a node without slots asks as soon as others gave some back, and then once 
   assert.deepEqual([some.dueAfterOthers(2, 10), some.dueAfterOthers(2, 1_000)], [undefined, 'ask']);
 });
 
-test('an even part is asked for when nodes leave, and what exceeds it goes back when they join', () => {
+test('an even share is asked for when nodes leave, and slots above it are given back when they join', () => {
   const one = share();
   assert.equal(one.dueAmong(2), 'ask');
   assert.equal(one.dueAmong(3), 'yield');

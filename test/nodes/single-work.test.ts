@@ -89,7 +89,7 @@ suite('work of one node at a time', () => {
     await one.upstream.pickUp('north');
   });
 
-  test('[Q34] what one node reads reaches the lists and the ETags of the others', async () => {
+  test('[Q34] a catalog that one node reads reaches the lists and the ETags of the others', async () => {
     const etags = async (): Promise<ReadonlySet<string | null>> =>
       new Set((await Promise.all(nodes.all.map((node) => node.send(BACKEND_MODELS)))).map(({ headers }) => headers.get('etag')));
     for (const node of nodes.all) node.heal();

@@ -32,7 +32,7 @@ const textOf = async (context: TestContext, gate: TestGateway): Promise<string> 
 
 const idOf = (gate: TestGateway): string => gate.config.node.id;
 
-test('[Q34] every node shows all nodes with their program, configuration, slots and state', async (context) => {
+test('[Q34] every node shows all nodes with their version, configuration, slots and state', async (context) => {
   await using nodes = await threeNodes();
   const [a, b, c] = nodes.all;
   assert.equal((await c.send('/backend-api/agent/responses', { body: turnBody('hi') })).status, 200);
@@ -88,7 +88,7 @@ test('[Q34] a node whose configuration differs is shown as such, by every node t
     assert.match(metrics, new RegExp(`^poolgate_node_config_differs\\{node="${idOf(gate)}"\\} ${gate === b ? 1 : 0}$`, 'm'));
 });
 
-test('[Q34] where a node listens, its name and its log are no difference', async () => {
+test('[Q34] a different address, name or log is not reported as a different configuration', async () => {
   await using nodes = await threeNodes();
   const [a, b] = nodes.all;
   await b.reconfigure((draft) => {
@@ -98,7 +98,7 @@ test('[Q34] where a node listens, its name and its log are no difference', async
   assert.ok((await nodesAt(a)).every(({ differs }) => !differs));
 });
 
-test('[Q34] a node that left is gone, one that died is dead', async (context) => {
+test('[Q34] a node that left is not shown, a node that died is shown as dead', async (context) => {
   await using nodes = await threeNodes();
   const [a, b, c] = nodes.all;
   await until('all nodes', async () => ((await nodesAt(a)).length === 3 ? true : undefined), 15_000);

@@ -35,14 +35,14 @@ suite('usage over nodes', () => {
       return texts.size === 1 && first?.key.request_count === requests ? first.key : undefined;
     });
 
-  test('[Q34] of a turn at one node the others know within a second', async () => {
+  test('[Q34] the usage of a turn at one node reaches the others within a second', async () => {
     const { json } = await turn(nodes.all[0] as TestGateway);
     const sums = await agree(1);
     assert.deepEqual([sums.input_tokens, sums.output_tokens], [json.usage.input_tokens, json.usage.output_tokens]);
     assert.ok(sums.total_cost_usd > 0);
   });
 
-  test('[Q34] turns at all nodes at once count once each, at every moment', async () => {
+  test('[Q34] turns at all nodes at once count once each, at any time', async () => {
     const counts: number[] = [];
     let over = false;
     const watching = (async () => {
@@ -60,7 +60,7 @@ suite('usage over nodes', () => {
     );
   });
 
-  test('[Q34] a node that starts later knows all of it', async () => {
+  test('[Q34] a node that starts later has all of it', async () => {
     const [one] = nodes.all as [TestGateway];
     await Promise.all(nodes.all.map((node) => node.flush()));
     const late = await one.twin();

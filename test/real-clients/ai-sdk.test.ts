@@ -107,7 +107,7 @@ for (const name of MODELS) {
   }
 }
 
-test('[Q15] a reference to text is refused with what to do, and doing it passes', async () => {
+test('[Q15] a reference to text is refused with advice, and following the advice works', async () => {
   await using gate = await started();
   const { openai, sent } = clientOf(gate);
   const first = await generateText({ model: openai('gpt-5.5'), prompt: 'say: hello' });

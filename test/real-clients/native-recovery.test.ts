@@ -139,7 +139,7 @@ for (const { name, models, request, turns } of sessions) {
 
     for (const [at, { answered }] of turns.entries()) {
       for (const goesOn of ['without its client', 'with the retry'] as const) {
-        test(`at each frame of turn ${at + 1}, whose reply goes on ${goesOn}`, async () => {
+        test(`at each frame of turn ${at + 1}, whose reply continues ${goesOn}`, async () => {
           for (let frames = 0; frames <= answered.length; frames += 1) {
             gate.upstream.clear();
             const client = new RecoveringClient(gate, request, `session-${at}-${frames}-${goesOn.length}`);

@@ -101,7 +101,7 @@ function assertArrived(gate: TestGateway, session: RecordedSession, asked: JsonO
   assert.equal(arrived.previous_response_id, asked.previous_response_id);
 }
 
-test('a client whose upgrade is refused with 426 goes on over HTTP', async () => {
+test('a client whose upgrade is refused with 426 continues over HTTP', async () => {
   const { requests, models } = sessionNamed('upgrade-refused-426');
   const [upgrade, post] = requests;
   assert.ok(upgrade && post?.answer?.events && post.body);

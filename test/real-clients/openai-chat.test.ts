@@ -66,7 +66,7 @@ test('the stream helper follows texts, refusals, and calls of both kinds to the 
   assert.equal(content, null);
 });
 
-test('the tool runner calls functions and goes on with their results, collected and streamed', async () => {
+test('the tool runner calls functions and continues with their results, collected and streamed', async () => {
   await using gate = await startGateway();
   const called: string[] = [];
   const look_up = {

@@ -109,7 +109,7 @@ test('a session of anchored turns runs over one websocket to one account', async
   assert.ok((await gate.rows()).every(({ outcome }) => outcome === 'completed'));
 });
 
-test('a refused turn is an error of the SDK, and the session goes on', async () => {
+test('a refused turn is an error of the SDK, and the session continues', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });
   const session = new Session(clientOf(gate));
   const { id } = await session.completed({ model: 'model-a', input: 'say: hello' });

@@ -157,7 +157,7 @@ test('files are uploaded, listed and retrieved, and a turn reads one; content an
   );
 });
 
-test('audio is transcribed, its fields before or behind the file', async () => {
+test('audio is transcribed, its fields before or after the file', async () => {
   await using gate = await startGateway();
   const client = clientOf(gate);
   const sound = Buffer.alloc(300_000, 'v');
@@ -263,7 +263,7 @@ test('[Q17] a stream that is refused inside a 200 is thrown with its reason, by 
   }
 });
 
-test('a stream that breaks off is thrown as an error, and not taken for the end', async () => {
+test('a stream that breaks off is thrown as an error, and not mistaken for the end', async () => {
   await using gate = await startGateway({ upstream: { accounts: ['north'] } });
   gate.upstream.next('north', 'reset after 6 events');
   const stream = await clientOf(gate).responses.create({ ...ask, stream: true });
@@ -297,7 +297,7 @@ test('a refusal inside a stream reaches its reader', async () => {
   );
 });
 
-test('it retries what may pass, and spares what it is told not to', async () => {
+test('it retries temporary failures, and not those with x-should-retry: false', async () => {
   const CASES = [
     // A failing account may be well again: the SDK's own two retries.
     ['refuse 500', 3],

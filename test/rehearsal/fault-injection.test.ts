@@ -87,7 +87,7 @@ test('cut past the last event omits the final chunk only', async () => {
   }
 });
 
-test('cut after N bytes counts the body alone', async () => {
+test('cut after N bytes counts only the body', async () => {
   const whole = await ask(north, json);
   for (const count of [1, 100, whole.text.length - 1]) {
     upstream.next('north', `cut after ${count} bytes`);

@@ -114,7 +114,7 @@ test('a disconnected account refuses connections, and accepts them again at the 
   assert.equal((await ask(north)).status, 200);
 });
 
-test('clear forgets scripts and records', async () => {
+test('clear drops scripts and records', async () => {
   await using upstream = await startUpstream();
   upstream.next('north', 'steady', 'refuse 503');
   await ask(upstream.urlOf('north'));

@@ -33,7 +33,7 @@ test('a creation without its members is refused with their names', async () => {
   }
 });
 
-test('a file is known to its own account alone', async () => {
+test('a file exists only at its own account', async () => {
   const { json } = await create();
   assert.equal((await ask(north, turnWith(json?.file_id))).status, 200);
   const foreign = await ask(upstream.urlOf('south'), turnWith(json?.file_id));
@@ -41,7 +41,7 @@ test('a file is known to its own account alone', async () => {
   assert.equal((await ask(upstream.urlOf('south'), {}, {}, `${FILES}/${json?.file_id}/uploaded`)).status, 404);
 });
 
-test('an account with a credential wants it for a creation, and not for the upload', async () => {
+test('an account with a credential requires it for a creation, and not for the upload', async () => {
   const locked = upstream.urlOf('locked');
   const metadata = { file_name: 'a', file_size: 1, use_case: 'x' };
   assert.equal((await ask(locked, metadata, {}, FILES)).status, 401);

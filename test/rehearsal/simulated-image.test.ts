@@ -55,7 +55,7 @@ test('the native routes answer in JSON or as a stream, and follow the script of 
   assert.equal(scripted.status, 503);
 });
 
-test('a native body without what its route needs is refused with the name of it', async () => {
+test('a native body without what its route needs is refused with the name of the missing member', async () => {
   for (const [path, body, param] of [
     [GENERATIONS, {}, 'prompt'],
     [EDITS, { prompt: 'a hat' }, 'images'],

@@ -70,7 +70,7 @@ test('a cut past the end follows a whole turn', async () => {
   assert.equal(await upstream.turns()[0]?.closed, 'answered');
 });
 
-test('a cut inside a frame shows the frames before it alone', async () => {
+test('a cut inside a frame shows only the frames before it', async () => {
   const whole = await faulty('steady');
   const first = Buffer.byteLength(JSON.stringify((await whole.rest())[0]));
   whole.terminate();
@@ -88,7 +88,7 @@ test('a cut inside a frame shows the frames before it alone', async () => {
   }
 });
 
-test('a stall can be anywhere, inside a frame too, and pings wait for the end of that frame', async () => {
+test('a stall can be at any position, inside a frame too, and pings wait for the end of that frame', async () => {
   for (const script of ['stall before headers', 'stall after 4 events', 'stall after 7 bytes']) {
     using socket = await faulty(script);
     await upstream.stalled('north');
@@ -103,7 +103,7 @@ test('a websocket with a stalled turn answers pings', async () => {
   await socket.ping();
 });
 
-test('a close has its code, and follows as many frames as it says', async () => {
+test('a close has its code, and follows the stated number of frames', async () => {
   const immediate = await faulty('close 1011');
   assert.equal((await immediate.closed).code, 1011);
   assert.equal(immediate.frames.length, 0);
@@ -150,7 +150,7 @@ test('a turn without its terminal ends with the websocket', async () => {
   assert.equal(socket.frames.at(-1)?.type, 'response.output_item.done');
 });
 
-test('frames can be binary, no JSON, or JSON that is no object', async () => {
+test('frames can be binary, invalid JSON, or JSON that is not an object', async () => {
   const nth = async (script: string, n: number) => {
     using socket = await faulty(script);
     const frames = await socket.rest();
@@ -179,7 +179,7 @@ test('drip splits frames, and pace waits before each', async () => {
   assert.equal(socket.frames.length, 1);
 });
 
-test('empty output and scripted replies are frames as they stand', async () => {
+test('empty output and scripted replies are sent as frames unchanged', async () => {
   const own = [
     { type: 'response.created', response: { id: 'resp_own' } },
     { type: 'response.completed', response: { id: 'resp_own' } },
@@ -192,7 +192,7 @@ test('empty output and scripted replies are frames as they stand', async () => {
   assert.deepEqual(await socket.next(), { malformed: '{"type":"error"' });
 });
 
-test('an upgrade is refused as the script says, with the body of a real provider', async () => {
+test('an upgrade is refused as scripted, with the body of a real provider', async () => {
   upstream.clear();
   const refusal = async (script: string) => {
     upstream.nextUpgrade('north', script);
@@ -211,7 +211,7 @@ test('an upgrade is refused as the script says, with the body of a real provider
   assert.deepEqual(await refusal('refuse upgrade 404 model_not_found'), [404, 'model_not_found', undefined]);
 });
 
-test('a standing refusal of upgrades leaves turns over HTTP alone, and faults of turns leave upgrades alone', async () => {
+test('a standing refusal of upgrades does not affect turns over HTTP, and faults of turns do not affect upgrades', async () => {
   upstream.clear();
   upstream.always('north', 'refuse upgrade 426 + pace 0');
   assert.equal((await refusedUpgrade({ url: upstream.urlOf('north') }, path, { key: null })).status, 426);

@@ -59,7 +59,7 @@ test('an upgrade on a path without websockets is an ordinary request', async () 
   assert.equal(refusal.status, 200);
 });
 
-test('a turn has the events of SSE, behind quota, metadata and turn state', async () => {
+test('a turn has the events of SSE, after quota, metadata and turn state', async () => {
   using socket = await open();
   const frames = await socket.turn(turnBody('say: hello there'));
   assert.deepEqual(typesOf(frames).slice(0, 5), [...preamble, 'response.created', 'response.in_progress']);
@@ -184,7 +184,7 @@ for (const { what, body, account, headers, refused } of cases) {
   });
 }
 
-test('a frame that is no turn is refused and does not count as one', async () => {
+test('a frame that is not a turn is refused and does not count as one', async () => {
   upstream.clear();
   using socket = await open();
   const refusals: (Json | undefined)[] = [];

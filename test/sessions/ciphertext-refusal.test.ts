@@ -177,7 +177,7 @@ test('the maker of a ciphertext that another process saw is read from the store'
   assert.equal(store.reads, 1, 'memory knows it now');
 });
 
-test('a refused turn reads at most eight makers from the store, the most decisive first', async () => {
+test('a refused turn reads at most eight makers from the store, the most important first', async () => {
   const items = Array.from({ length: 40 }, (_, n) => reasoning(`maker-${n}`));
   const input = [...items.slice(0, 20), compaction('first'), user, ...items.slice(20), compaction('last')];
   const order = itemsToLookUp({ model: 'model-a', input }, 'input.2.encrypted_content');

@@ -110,7 +110,7 @@ suite('pins', () => {
     assert.notEqual(long.text, cache.name('turn_state', 'team', '', 'a-secret-thread'.repeat(1_001)).text);
   });
 
-  test('of a live websocket are in memory alone: written at its end, forgotten when another one follows', async (context) => {
+  test('of a live websocket are only in memory: written at its end, dropped when another one follows', async (context) => {
     const bench = await Bench.open(context);
     const cache = bench.cache();
     const [first, second] = ['resp_1', 'resp_2'].map((id) => cache.name('response', 'team', '', id));
@@ -197,7 +197,7 @@ suite('pins', () => {
     assert.equal(new Set(bench.written.map(({ hash }) => hash)).size, 23_010);
   });
 
-  test('of a store that fails are unknown, and no turn fails for it', async () => {
+  test('of a store that fails are unknown, and no turn fails because of it', async () => {
     const broken = { put: () => undefined, load: () => Promise.reject(new Error('disk')), find: () => Promise.reject(new Error('disk')) };
     const cache = new PinCache({
       store: broken,
@@ -213,7 +213,7 @@ suite('pins', () => {
     assert.equal((await cache.find(name))?.account, 'north');
   });
 
-  test('of a process are found by another one that started before and knows all pins of that time', async (context) => {
+  test('of a process are found by another one that started earlier and has loaded all pins of that time', async (context) => {
     const url = `sqlite:${await folder(context)}/pins.db`;
     const [making, asking] = [await Bench.open(context, url), await Bench.open(context, url)];
     const [first, second] = [making.cache(), asking.cache()];
@@ -230,7 +230,7 @@ suite('pins', () => {
     assert.equal(asking.reads, 2);
   });
 
-  test('of a session that the store does not know cost one read, and are looked up again after five seconds', async (context) => {
+  test('of a session that is not in the store cost one read, and are looked up again after five seconds', async (context) => {
     const bench = await Bench.open(context);
     const cache = bench.cache();
     const session = cache.name('header', 'team', 'ci', 'thread-1');
@@ -248,7 +248,7 @@ suite('pins', () => {
     assert.equal(bench.reads, 2);
   });
 
-  test('that a turn learns while the store is asked win over the answer', async (context) => {
+  test('that a turn sets while the store is read take precedence over the answer', async (context) => {
     const bench = await Bench.open(context);
     const cache = bench.cache();
     const session = cache.name('header', 'team', 'ci', 'thread-1');
@@ -259,7 +259,7 @@ suite('pins', () => {
     assert.equal((await reading)?.account, 'north');
   });
 
-  test('are stored without delay while the process drains: a restart overlap loses none', async (context) => {
+  test('are stored without delay while the process drains, so that an overlapping restart loses none', async (context) => {
     const url = `sqlite:${await folder(context)}/pins.db`;
     const [ending, starting] = [await Bench.open(context, url), await Bench.open(context, url)];
     const [old, next] = [ending.cache(), starting.cache()];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PinWriter } from '../../proxy/sessions/pin-writer.ts';
 
-test('of several pins of one name the last one is passed last, however many wait', () => {
+test('of several pins of one name the last one is written last, however many wait', () => {
   const passed: string[] = [];
   const writer = new PinWriter({
     store: { put: ({ account }) => void passed.push(account) },

@@ -43,7 +43,7 @@ suite('[Q34] a pin', () => {
     assert.deepEqual([(await other.find(state))?.account, (await other.find(response))?.account], ['north', 'north']);
   });
 
-  test('that is known already is not written again', async (context) => {
+  test('that the store has already is not written again', async (context) => {
     const { one } = await bench(context);
     const response = one.name('response', 'team', '', 'resp_1');
     assert(one.learn(response, 'north') instanceof Promise);
@@ -58,7 +58,7 @@ suite('[Q34] a pin', () => {
     assert.equal((await other.find(session))?.account, 'north');
   });
 
-  test('of a session that another node moved, or began at the same time, is asked for again', async (context) => {
+  test('of a session that another node moved, or began at the same time, is read again', async (context) => {
     const { one, other, tell } = await bench(context);
     const session = one.name('header', 'team', 'ci', 'thread-1');
     await Promise.all([other.learn(session, 'north'), one.find(session)]);
@@ -83,7 +83,7 @@ suite('[Q34] a pin', () => {
     assert.equal((await other.find(session))?.account, 'north');
   });
 
-  test('of a conversation is told only where it moved, and one of a response never', async (context) => {
+  test('of a conversation is published only when it moved, and one of a response never', async (context) => {
     const { one, other, tell } = await bench(context);
     const cached = one.name('cache_key', 'team', 'ci', 'key');
     await one.learn(cached, 'north');
@@ -95,7 +95,7 @@ suite('[Q34] a pin', () => {
     assert.equal((await other.find(cached))?.account, 'south');
   });
 
-  test('that the store does not take is counted as lost, and rejects nothing', async () => {
+  test('that the store does not accept is counted as lost, and rejects nothing', async () => {
     const counters = new Counters();
     const full = (): Promise<void> => Promise.reject(new StoreError('full', 'too many rows wait to be written'));
     const store = { put: () => undefined, load: async () => [], find: async () => undefined };
@@ -123,7 +123,7 @@ suite('[Q34] the id of a response', () => {
     assert.equal(idIn('{ "response" : { "id" : "resp_2" } }', ''), 'resp_2');
   });
 
-  test('is left to the last event where it does not come first', () => {
+  test('is read from the last event where it does not come first', () => {
     for (const data of [
       '{"type":"response.created","response":{"object":"response","id":"resp_1"}}',
       '{"type":"response.created","response":{"id":7}}',

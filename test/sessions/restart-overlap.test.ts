@@ -25,7 +25,7 @@ test('[Q10] a response that the first gateway made is continued at the second on
   assert.equal(unknown.json.error.code, 'previous_response_not_found');
 });
 
-test('[Q10] a response of a gateway that drains is known to the other one while the drain goes on', async (context) => {
+test('[Q10] a response of a gateway that drains is found by the other one during the drain', async (context) => {
   const { stage, first, next } = await overlap(context, { strict: false });
   const id = idOf(await stage.atSouth());
   await first.drainPins();
@@ -34,7 +34,7 @@ test('[Q10] a response of a gateway that drains is known to the other one while 
   assert.deepEqual(stage.went(), ['south']);
 });
 
-test('[Q10] a session goes on at its account', async (context) => {
+test('[Q10] a session stays at its account', async (context) => {
   const { stage, first, next } = await overlap(context);
   const headers = { 'session-id': 'overlapping' };
   await stage.atSouth({ headers });

@@ -99,7 +99,7 @@ suite('[Q34] the sessions of a node', () => {
     assert.deepEqual(store.calls, ['claim', 'renew', 'renew', 'renew', 'renew']);
   });
 
-  test('are given up when they had no turn for a whole period, all in one statement, and then nothing runs any more', async () => {
+  test('are given up when they had no turn for a whole period, all in one statement, and no timer runs after that', async () => {
     const { owners, store, period } = bench();
     await owners.claim('s');
     await owners.claim('t');
@@ -128,7 +128,7 @@ suite('[Q34] the sessions of a node', () => {
     assert.deepEqual(store.calls, ['claim']);
   });
 
-  test('that another node has are told, and taken over where that node is dead', async () => {
+  test('that another node has are reported, and taken over where that node is dead', async () => {
     const { owners, store, digest, disowned } = bench();
     store.others.set(digest.of('s'), OTHER);
     assert.deepEqual(await owners.claim('s'), OTHER);
@@ -137,7 +137,7 @@ suite('[Q34] the sessions of a node', () => {
     assert.deepEqual([owners.count, disowned], [1, []]);
   });
 
-  test('that were lost are found out by the next claim, and by the next renewal, and their turns are disowned', async () => {
+  test('that were lost are detected by the next claim, and by the next renewal, and their turns are disowned', async () => {
     for (const how of ['claim', 'renewal']) {
       const { owners, store, digest, running, disowned, counters, period } = bench();
       running.add('s');
@@ -149,7 +149,7 @@ suite('[Q34] the sessions of a node', () => {
     }
   });
 
-  test('that the store forgot are claimed again, and keep their turns where no other node has them', async () => {
+  test('that the store lost are claimed again, and keep their turns where no other node has them', async () => {
     const { owners, store, running, disowned, period } = bench();
     running.add('s');
     await owners.claim('s');
@@ -158,7 +158,7 @@ suite('[Q34] the sessions of a node', () => {
     assert.deepEqual([owners.count, disowned, store.own.size], [1, [], 1]);
   });
 
-  test('go on while the store fails or does not answer, which is counted, and are renewed when it is back', async () => {
+  test('continue while the store fails or does not answer, which is counted, and are renewed when it is back', async () => {
     const { owners, store, clock, running, disowned, counters, period } = bench();
     running.add('s');
     await owners.claim('s');

@@ -18,7 +18,7 @@ const inOrder = [
   'x-agent-conversation-id',
 ];
 
-test('[F8.1] of the continuity headers the first present wins, whichever of the others are there', () => {
+test('[F8.1] of the continuity headers the first present one is used, whichever of the others are there', () => {
   for (const [first, name] of inOrder.entries()) {
     const later = Object.fromEntries(inOrder.slice(first).map((one) => [one, `of ${one}`]));
     assert.equal(sessionOf(later, wire), `of ${name}`);
@@ -38,7 +38,7 @@ test('[F8.1] a window belongs to its thread: the part before the last colon', ()
   assert.equal(sessionOf({ 'session-id': 'a:b' }, wire), 'a:b');
 });
 
-test('[F8.1] a blank header is absent: else all who send one would share a session', () => {
+test('[F8.1] a blank header counts as absent: otherwise all clients that send one would share a session', () => {
   assert.equal(sessionOf({ 'x-agent-window-id': ' ', 'x-agent-session-id': '', session_id: 'third' }, wire), 'third');
 });
 

@@ -37,7 +37,7 @@ const namedOf = ({ cached: { pinned, keyed } }: DayResult): CacheUse => ({
   hits: pinned.hits + keyed.hits,
 });
 
-test('equal options draw equal days', () => {
+test('equal options give equal days', () => {
   assert.deepEqual(dayOf({ ...USUAL, sessions: 50 }), dayOf({ ...USUAL, sessions: 50 }));
 });
 

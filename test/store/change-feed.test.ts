@@ -64,7 +64,7 @@ test('a patch that waits for the disk is not lost to a refresh', async (context)
   assert.deepEqual([row?.cooldown_until, row?.windows], [9_000, { used: 2 }]);
 });
 
-test('what the memory of a process has already is not written', async (context) => {
+test('a value that the memory of a process already has is not written', async (context) => {
   const [one] = await openTwo(context);
   const { states } = await follower(one);
   for (let turn = 0; turn < 5; turn++) {
@@ -104,7 +104,7 @@ test('changes are delivered by table, and again where a listener or the store fa
   assert.deepEqual(seen, [[['ci', 'team', 86_400_000]], [['ci', 'team', 86_400_000]]]);
 });
 
-test('a listener that always fails keeps no changes from the others, and gets its own again with the next ones', async (context) => {
+test('when a listener always fails the others still get their changes, and it gets its own again with the next ones', async (context) => {
   const [one, other] = await openTwo(context);
   const feed = new ChangeFeed({ changes: other.changes, after });
   const failing: unknown[] = [];
@@ -130,7 +130,7 @@ test('a listener that always fails keeps no changes from the others, and gets it
   assert.deepEqual([failing, working], [[[first], [first, second]], [[['north', '']]]]);
 });
 
-test('the feed of a store that tells polls at once when it does, and every ten seconds for what it missed', async () => {
+test('the feed of a store that notifies polls at once after a notification, and every ten seconds for missed changes', async () => {
   const intervals: number[] = [];
   const polls: PromiseWithResolvers<Changes>[] = [];
   let wake = (): void => assert.fail('it does not listen');

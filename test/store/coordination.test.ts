@@ -155,7 +155,7 @@ for (const adapter of adapters) {
       assert.ok(next && next.token > elsewhere.token);
     });
 
-    test('are taken over when they expire, and their former owner finds out', async (context) => {
+    test('are taken over when they expire, and their former owner detects it', async (context) => {
       const { one, other, time } = await openTwo(context);
       const first = await one.leases.acquire('session', 'one', 1_000);
       assert.ok(first);

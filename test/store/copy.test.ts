@@ -86,7 +86,7 @@ const isEmpty = (url: string): Promise<void> =>
 for (const from of adapters) {
   for (const to of adapters) {
     suite(`a copy from ${from.name} to ${to.name}`, () => {
-      test('has every row of every table, and says how many', async (context) => {
+      test('has every row of every table, and reports how many', async (context) => {
         const [source, destination] = [await from.fresh(context), await to.fresh(context)];
         await fill(source);
         const counts: CopiedCount[] = [];
@@ -152,7 +152,7 @@ test('a source file that does not exist is not created', async (context) => {
   }
 });
 
-test('a gateway that writes to the source meanwhile does not change what is copied', async (context: TestContext) => {
+test('a gateway that writes to the source meanwhile does not change the copied rows', async (context: TestContext) => {
   const [source, destination] = [`sqlite:${await folder(context)}/source.db`, await freshDatabase()];
   await fill(source);
   await using(source, async (running) => {

@@ -7,7 +7,7 @@ const NOW = 1_000_000;
 const sharers = (wants: readonly number[]): readonly Sharer[] => wants.map((wanted, i) => ({ wanted, held: 0, since: i }));
 const shares = (units: number, all: readonly Sharer[]): readonly number[] => all.map((one) => fairShare(units, all, one, NOW));
 
-test('shares are equal where all want more, and what one does not want goes to the others', () => {
+test('shares are equal where all ask for more, and units that one does not need go to the others', () => {
   for (const [units, wants, expected] of [
     [10, [3, 4], [3, 4]],
     [10, [10, 10], [5, 5]],
@@ -21,7 +21,7 @@ test('shares are equal where all want more, and what one does not want goes to t
     assert.deepEqual(shares(units, sharers(wants)), expected, `${units} among ${wants}`);
 });
 
-test('the sum is all that is wanted or all that there is, for any wants', () => {
+test('the sum is the smaller of all requested and all available units, for any requests', () => {
   let seed = 11;
   const random = (below: number): number => {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
@@ -40,7 +40,7 @@ test('the sum is all that is wanted or all that there is, for any wants', () => 
   }
 });
 
-test('what is left over stays for a second where it is, then goes to the one that waits longest', () => {
+test('the remainder stays for a second where it is, then goes to the sharer that waits longest', () => {
   const holder = { wanted: 3, held: 1, since: NOW - 999 };
   const waiting = { wanted: 1, held: 0, since: NOW - 5_000 };
   const longer = { wanted: 9, held: 0, since: NOW - 6_000 };

@@ -25,7 +25,7 @@ for (const { name, fresh } of adapters) {
     const catalog = { account: 'north', entries: '[]', etag: null, read_at: 1 };
     const key = { account: 'north', model: '' };
 
-    test('a lease that was lost guards what its successor wrote', async (context) => {
+    test('a write under a lost lease does not change what its successor wrote', async (context) => {
       const { clock, one, other, lease } = await opened(context);
       const former = await lease(one);
       assert.equal(await one.catalog.putUnder(former, catalog), true);
@@ -65,7 +65,7 @@ for (const { name, fresh } of adapters) {
       ]);
     });
 
-    test('health that was decided earlier does not replace what was decided later, however late it is written', async (context) => {
+    test('health that was decided earlier does not replace later health, however late it is written', async (context) => {
       const { clock, one, other } = await opened(context);
       const healthy = { health: 'active', cooldown_until: null, streak: 0, cause: null } as const;
       const cooling = { health: 'failing', cooldown_until: 9, streak: 1, cause: 'connect' } as const;
@@ -126,7 +126,7 @@ for (const { name, fresh } of adapters) {
       );
     });
 
-    test('other processes are told of pins that moved, and of no others', async (context) => {
+    test('other processes are notified of pins that moved, and of no others', async (context) => {
       const { clock, one, other } = await opened(context);
       const cursor = await other.changes.cursor();
       await Promise.all([one.pins.save(pinRow()), one.pins.save(pinRow({ hash: 'cd34' }))]);
@@ -137,7 +137,7 @@ for (const { name, fresh } of adapters) {
       assert.equal((await other.pins.find('ab12'))?.account, 'south');
     });
 
-    test('usage is read with what waits to be written, each once, while two processes add to it', async (context) => {
+    test('usage is read together with rows that wait to be written, each once, while two processes add to it', async (context) => {
       const { one, other } = await opened(context);
       const of = { key_id: 'ci', pool: 'team', day: 86_400_000 };
       const add = (store: Store): void => store.usage.add({ ...usageRow(), ...of, requests: 1 });

@@ -8,7 +8,7 @@ import { requestRow, usageRow } from './samples.ts';
 
 const clock = () => 5_000;
 
-test('what rows have in common is bound once, what differs is in the text', () => {
+test('values that rows have in common are bound once, others are in the text', () => {
   const { sql, values } = insertionOf(requests, [
     requestRow({ id: 'a', status: 200, code: null, why: null, payload_compression: null }),
     requestRow({ id: 'b', status: 429, code: 'rate_limit_exceeded', why: null, payload_compression: null }),
@@ -19,12 +19,12 @@ test('what rows have in common is bound once, what differs is in the text', () =
   assert.equal(values.filter((value) => value === 0).length, 2, 'retries, and false as SQLite has it');
 });
 
-test('a table that adds has the same statement for whatever differs in the same columns', () => {
+test('a table that adds has the same statement for rows that differ in the same columns', () => {
   const [one, other] = [1, 2].map((day) => insertionOf(usage, [usageRow({ day }), usageRow({ day: day + 10 })]).sql);
   assert.equal(one, other);
 });
 
-test('what is no plain data is a bad row, alone or among others', () => {
+test('a value that is not plain data is a bad row, alone or among others', () => {
   const bad = { ...requestRow(), duration_ms: 1n } as unknown as RequestRow;
   for (const rows of [[bad], [bad, bad], [requestRow(), bad]]) {
     assert.throws(() => insertionOf(requests, rows), { code: 'bad_row' });

@@ -77,7 +77,7 @@ for (const adapter of adapters) {
       await granted(one, bounds);
     });
 
-    test('of tokens count what running turns reserved, then what they used from then on', async (context) => {
+    test('of tokens count the reservations of running turns, and their usage after the settlement', async (context) => {
       const { time, one, other, granted, refused, settle } = await open(context);
       const bounds = { tokens_per_minute: 1_000 };
       const first = await granted(one, bounds, { tokens: 900 });
@@ -120,7 +120,7 @@ for (const adapter of adapters) {
         await refused(other, bounds, { tokens: 1, cost_nanos: 1 });
     });
 
-    test('move what a turn reserved to what it used in one step, which other processes hear of', async (context) => {
+    test('move a turn’s reservation to its usage in one step, which other processes are notified of', async (context) => {
       const { one, other, granted, refused, settle } = await open(context);
       const cursor = await other.changes.cursor();
       const grant = await granted(one, { tokens_per_day: 100 }, { tokens: 90 });
@@ -133,7 +133,7 @@ for (const adapter of adapters) {
       await granted(other, { tokens_per_day: 100 }, { tokens: 70 });
     });
 
-    test('settle a grant once, however often and by whom it is asked for, many in one call', async (context) => {
+    test('settle a grant once, however often and by which process it is asked for, many in one call', async (context) => {
       const { time, one, other, granted } = await open(context);
       const grants = [];
       for (let i = 0; i < 7; i++) grants.push(await granted(one, { concurrent: 100 }, { key: i % 2 ? 'ci' : 'other' }));
@@ -159,7 +159,7 @@ for (const adapter of adapters) {
       await refused(one, { concurrent: 2 });
     });
 
-    test('withdraw a grant whose answer was lost, also one that comes later', async (context) => {
+    test('withdraw a grant whose answer was lost, also one that arrives later', async (context) => {
       const { one, other, granted, take } = await open(context);
       const grant = await granted(one, { concurrent: 1 });
       await one.limits.settle([{ grant, key: 'ci', used: undefined, at: NOON, minute: false, withdrawn: true }]);
@@ -170,7 +170,7 @@ for (const adapter of adapters) {
       await granted(other, { concurrent: 1, requests_per_minute: 1 });
     });
 
-    test('forget what a node reserved when its lease expires, and grant nothing to a node whose lease has expired', async (context) => {
+    test('drop the reservations of a node when its lease expires, and grant nothing to a node whose lease has expired', async (context) => {
       const { time, one, other, nodes, granted, refused, take } = await open(context);
       await granted(one, { concurrent: 1 });
       time.now += LEASE - 1;
@@ -181,7 +181,7 @@ for (const adapter of adapters) {
       await granted(other, { concurrent: 1 });
     });
 
-    test('count what a node reserved under a lease that it lost, once it has joined again, and settle it', async (context) => {
+    test('count the reservations of a node under a lost lease, once it has joined again, and settle them', async (context) => {
       const { time, one, other, nodes, granted, refused, settle } = await open(context);
       const grant = await granted(one, { concurrent: 1 });
       time.now += LEASE;
@@ -194,7 +194,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await one.usage.load(0), [spent(5)]);
     });
 
-    test('never let through more than the limit when many ask at once', async (context) => {
+    test('never grant more than the limit when many ask at once', async (context) => {
       const { one, other, take } = await open(context);
       const bounds = { requests_per_minute: 10, tokens_per_day: 80 };
       const asked = Array.from({ length: 40 }, (_, i) => take(i % 2 ? one : other, bounds, { tokens: 10 }));

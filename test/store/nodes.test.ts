@@ -59,7 +59,7 @@ for (const adapter of adapters) {
       assert.equal(await one.nodes.renew(answer.joined, 30_000), undefined);
     });
 
-    test('are known with what they hold', async (context) => {
+    test('are listed with what they hold', async (context) => {
       const { one, other } = await openTwo(context);
       const a = await joinedAs(one, 'a_b');
       await joinedAs(other, 'axb');
@@ -75,7 +75,7 @@ for (const adapter of adapters) {
       );
     });
 
-    test('are heard of by the others when they join and when they leave', async (context) => {
+    test('are reported to the others when they join and when they leave', async (context) => {
       const { one, other } = await openTwo(context);
       const cursor = await other.changes.cursor();
       const a = await joinedAs(one, 'a');

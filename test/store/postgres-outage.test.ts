@@ -40,7 +40,7 @@ const back = (store: Store): Promise<unknown> =>
   );
 
 suite('[Q34] a database that does not answer', () => {
-  test('makes reads fail within 2 s, then at once; what is queued waits and is written when it answers again', async (context) => {
+  test('makes reads fail within 2 s, then at once; queued rows wait and are written when it answers again', async (context) => {
     const { url, link } = await linked(context);
     const notices: string[] = [];
     const store = await opened(context, link.url(url), { notice: (event) => void notices.push(event) });
@@ -73,7 +73,7 @@ suite('[Q34] a database that does not answer', () => {
     assert.equal(store.database()?.reachable, true);
   });
 
-  test('but does not let rows be written, as a standby does, is told in the log until it does', async (context) => {
+  test('but refuses writes, as a standby does, is reported in the log until it accepts them', async (context) => {
     const server = await postgres();
     const url = await freshDatabase();
     const heard: string[] = [];
@@ -124,7 +124,7 @@ suite('[Q34] the feed', () => {
     return seen;
   }
 
-  test('tells of the changes of other processes within a second, and not of its own', async (context) => {
+  test('reports the changes of other processes within a second, and not those of its own', async (context) => {
     const url = await freshDatabase();
     const [one, other] = [await opened(context, url), await opened(context, url)];
     const [seenByOne, seenByOther] = [await follower(context, one), await follower(context, other)];
@@ -141,7 +141,7 @@ suite('[Q34] the feed', () => {
     assert.deepEqual(seenByOne, []);
   });
 
-  test('is there again after a cut, with what was changed meanwhile', async (context) => {
+  test('is connected again after a cut, and delivers the changes that were made meanwhile', async (context) => {
     const { url, link } = await linked(context);
     const notices: string[] = [];
     const reader = await opened(context, link.url(url), { notice: (event) => void notices.push(event) });

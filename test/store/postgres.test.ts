@@ -90,7 +90,7 @@ suite('the schema on PostgreSQL', () => {
     assert.equal((await running.accounts.load()).length, 3);
   });
 
-  test('of a newer version that changed what this one uses is refused', async (context) => {
+  test('of a newer version that changed something that this one uses is refused', async (context) => {
     const url = await freshDatabase();
     await opened(context, url);
     const next = migrations.length + 1;

@@ -44,7 +44,7 @@ const numbered = (name: string, count: number): string[] => Array.from({ length:
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
 afterEach(() => mock.timers.reset());
 
-test('turns of a key that come while one is on its way are sent together after it, in their order', async () => {
+test('turns of a key that arrive while one is being sent are sent together after it, in their order', async () => {
   const desk = new Desk();
   desk.ask('ci', 'a', 'b', 'c', 'd');
   assert.deepEqual(desk.sent, [['a']]);
@@ -64,7 +64,7 @@ test('turns of a key that come while one is on its way are sent together after i
   assert.deepEqual(desk.sent.at(-1), ['e']);
 });
 
-test('two sends are on their way at a time, and what waits of all other keys shares the next one', async () => {
+test('two statements are sent at a time, and waiting turns of all other keys share the next one', async () => {
   const desk = new Desk();
   desk.ask('ci', 'a', 'b');
   desk.ask('other', 'c', 'd');
@@ -93,7 +93,7 @@ test('a send has at most 64 turns of a key, and 256 in all', async () => {
   assert.deepEqual(desk.sent[4], numbered('busy', 100).slice(64));
 });
 
-test('where nothing could be sent, each turn hears why, and the next ones are sent', async () => {
+test('where nothing could be sent, each turn gets the reason, and the next ones are sent', async () => {
   const desk = new Desk();
   desk.ask('ci', 'a', 'b', 'c');
   await desk.answer(0, 'granted');

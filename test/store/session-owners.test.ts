@@ -21,7 +21,7 @@ for (const adapter of adapters) {
       return { one, other, time, claim };
     };
 
-    test('a claim of a free session makes an owner, and others are told who and where it is', async (context) => {
+    test('a claim of a free session makes an owner, and others get its name and address', async (context) => {
       const { claim } = await openTwo(context);
       const a = { owner: 'a', address: 'http://a', lease: 'lease-1' };
       assert.deepEqual(await claim('a'), a);
@@ -38,7 +38,7 @@ for (const adapter of adapters) {
       assert.equal((await claim('b')).owner, 'a');
     });
 
-    test('an expired lease is free, and its former owner learns of the next one', async (context) => {
+    test('an expired lease is free, and its former owner gets the next owner', async (context) => {
       const { claim, one, time } = await openTwo(context);
       await claim('a');
       time.now += TTL;
@@ -73,7 +73,7 @@ for (const adapter of adapters) {
       assert.equal((await claim('a', 's', lease)).owner, 'b');
     });
 
-    test('of many that take the same dead owner over, one gets the session, and the others learn which', async (context) => {
+    test('of many that take the same dead owner over, one gets the session, and the others get that owner', async (context) => {
       const { claim, one } = await openTwo(context);
       const { lease } = await claim('a');
       const claims = Array.from({ length: 20 }, (_, i) =>
@@ -97,7 +97,7 @@ for (const adapter of adapters) {
       assert.equal((await claim('b', 's0')).owner, 'b');
     });
 
-    test('a purge removes what expired an hour ago', async (context) => {
+    test('a purge removes leases that expired an hour ago', async (context) => {
       const { claim, one, time } = await openTwo(context);
       await claim('a', 'old');
       time.now += 3_600_000;

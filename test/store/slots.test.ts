@@ -29,7 +29,7 @@ for (const adapter of adapters) {
   const held = (count: number, allowed = count): Omit<SlotGrant, 'contended'> => ({ account: 'north', held: count, allowed });
 
   suite(`[Q34] slots on ${adapter.name}`, () => {
-    test('a node that is alone has what it wants and half of it more, an equal part at least, and never more than there are', async (context) => {
+    test('a single node gets one and a half times what it asks for, at least an equal share, and never more than there are', async (context) => {
       const { claim } = await open(context, 2);
       assert.deepEqual(await claim(0, 0), held(2));
       assert.deepEqual(await claim(0, 2, { kept: 2 }), held(3));
@@ -37,7 +37,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await claim(0, 100, { kept: 4 }), held(4));
     });
 
-    test('what is held is not given to another, until it is given back', async (context) => {
+    test('held slots are not given to another node until they are given back', async (context) => {
       const { claim } = await open(context);
       await claim(0, 4, { kept: 3 });
       assert.deepEqual(await claim(1, 1), held(0));
@@ -45,7 +45,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await claim(1, 1), held(1));
     });
 
-    test('what a node uses it keeps, beyond its share, but it begins no turn there', async (context) => {
+    test('a node keeps slots that it uses beyond its share, but begins no further turn there', async (context) => {
       const { claim } = await open(context);
       await claim(0, 9, { kept: 4 });
       await claim(1, 9);
@@ -56,7 +56,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await claim(1, 9, { kept: 1 }), held(2));
     });
 
-    test('fewer slots than nodes go round', async (context) => {
+    test('fewer slots than nodes rotate among them', async (context) => {
       const { claim, time } = await open(context);
       const most = 1;
       assert.deepEqual(await claim(0, 5, { most, kept: 0 }), held(1));
@@ -78,7 +78,7 @@ for (const adapter of adapters) {
       assert.deepEqual(had, [1, 2, 0, 1, 2, 0]);
     });
 
-    test('a dead node’s are free when its lease has expired, and it claims nothing any more', async (context) => {
+    test('the slots of a dead node are free when its lease has expired, and its claims are refused', async (context) => {
       const { claim, time, stores, nodes } = await open(context);
       await claim(0, 4, { kept: 4 });
       time.now += LEASE - 1;
@@ -89,7 +89,7 @@ for (const adapter of adapters) {
       assert.equal(await stores[0]?.slots.claim(nodes[0] as number, [{ account: 'north', most: 4, kept: 4, wanted: 4 }]), undefined);
     });
 
-    test('what a node uses under a new lease counts, also beyond what there is', async (context) => {
+    test('slots that a node uses under a new lease count, also beyond the number of slots', async (context) => {
       const { claim } = await open(context);
       await claim(1, 4, { kept: 4 });
       assert.deepEqual(await claim(0, 3, { kept: 3 }), held(3, 2));
@@ -98,7 +98,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await claim(0, 3, { kept: 2 }), held(2));
     });
 
-    test('the others hear of a node that is short, and of slots that are given back to it, and of nothing else', async (context) => {
+    test('the others are notified of a node that is short, and of slots that are given back for it, and of nothing else', async (context) => {
       const { claim, stores, nodes } = await open(context, 2);
       const [one, other] = stores as [Store, Store];
       let cursor = await one.changes.cursor();

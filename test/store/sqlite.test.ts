@@ -35,7 +35,7 @@ const otherProcess = (...args: readonly string[]) =>
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 
-test('what was flushed outlives kill -9', { timeout: 20_000 }, async (context) => {
+test('flushed rows survive kill -9', { timeout: 20_000 }, async (context) => {
   const path = await database(context);
   const child = otherProcess('hang', `sqlite:${path}`, 'row');
   const exit = once(child, 'exit');
@@ -73,7 +73,7 @@ test('a fresh database is readable by its owner alone, in a folder that was made
   await store.close();
 });
 
-test('[S4] no byte of a field that is none reaches the file', async (context) => {
+test('[S4] no byte of an unknown field reaches the file', async (context) => {
   const path = await database(context);
   const store = await openStore(`sqlite:${path}`, { clock });
   store.requests.append({ ...requestRow(), ...{ body: 'CANARY-IN-A-BODY' } });
@@ -115,7 +115,7 @@ const BEFORE_COORDINATION = `
   DELETE FROM schema_version WHERE version > 4;
 `;
 
-test('a lease of a process that was killed is free again when the clock was put back behind it', async (context) => {
+test('a lease of a process that was killed is free again when the clock was set back after it', async (context) => {
   const path = await database(context);
   const time = { now: 10 * 3_600_000 };
   const [killed, next] = await Promise.all([1, 2].map(() => openStore(`sqlite:${path}`, { clock: () => time.now })));
@@ -193,7 +193,7 @@ test('a database of a newer program is refused and left as it is', async (contex
   );
 });
 
-test('what cannot be opened is refused with a reason', async (context) => {
+test('a file that cannot be opened is refused with a reason', async (context) => {
   const path = await folder(context);
   await writeFile(`${path}/text`, 'this is no database, but long enough to look at: '.repeat(100));
   await mkdir(`${path}/folder`);
@@ -213,7 +213,7 @@ test('what cannot be opened is refused with a reason', async (context) => {
   await assert.rejects(openStore('mysql://x', { clock }), refused('bad_url', /sqlite:PATH/));
 });
 
-test('rows wait while another process holds the file, and arrive when it lets go', { timeout: 10_000 }, async (context) => {
+test('rows wait while another process holds the file, and are written when it releases the file', { timeout: 10_000 }, async (context) => {
   const path = await database(context);
   const heard: string[] = [];
   const store = await openStore(`sqlite:${path}`, {
@@ -236,7 +236,7 @@ test('rows wait while another process holds the file, and arrive when it lets go
   assert.equal(await store.close(), 0);
 });
 
-test('a close that cannot write tells how many rows it lost', async (context) => {
+test('a close that cannot write returns how many rows it lost', async (context) => {
   const path = await database(context);
   const store = await openStore(`sqlite:${path}`, { clock });
   const other = await Connection.open(path);
@@ -247,14 +247,14 @@ test('a close that cannot write tells how many rows it lost', async (context) =>
   await other.close();
 });
 
-test('a full disk is told as such', async (context) => {
+test('a full disk is reported as such', async (context) => {
   const connection = await Connection.open(await database(context));
   await connection.script('CREATE TABLE filler (text TEXT); PRAGMA max_page_count = 3');
   await assert.rejects(connection.run('INSERT INTO filler VALUES ($1)', ['x'.repeat(100_000)]), refused('full', /SQLITE_FULL/));
   await connection.close();
 });
 
-test('a store in memory serves tests', async () => {
+test('a store in memory works for tests', async () => {
   const store = await openStore('sqlite::memory:', { clock });
   store.requests.append(requestRow());
   await store.flush();
@@ -262,7 +262,7 @@ test('a store in memory serves tests', async () => {
   await store.close();
 });
 
-test('a second gateway on the file is told so, a reader is not, and neither is the successor of one that ended', async (context) => {
+test('a second gateway on the file is reported, a reader is not, and neither is the successor of one that ended', async (context) => {
   const path = await database(context);
   const first = await gatewayOn(path);
   const reader = await openStore(`sqlite:${path}`, { clock });

@@ -60,14 +60,14 @@ for (const adapter of adapters) {
       assert.match(id, /^[0-9a-f-]{36}$/);
     });
 
-    test('[S4] what is no field of a row is not stored, whatever the object carries', async (context) => {
+    test('[S4] members that are not fields of a row are not stored', async (context) => {
       const store = await open(context);
       const leaking = { ...requestRow(), authorization: 'Bearer secret', body: { prompt: 'secret' } };
       await fill(store, [leaking]);
       assert.deepEqual(await store.requests.list({}), [requestRow()]);
     });
 
-    test('an attempt that says no more than its request is not written, and is there all the same', async (context) => {
+    test('an attempt that contains no more than its request is not written, and is still returned', async (context) => {
       const store = await open(context);
       const request = requestRow({ at: 1_000, duration_ms: 50 });
       const fine = { at: 1_003, status: 200, error_class: null, duration_ms: 46, upstream_error_param: null };
@@ -358,7 +358,7 @@ for (const adapter of adapters) {
       assert.deepEqual(await store.files.list({ pool: 'team', purpose: 'vision', limit: 3 }), []);
     });
 
-    test('usage of one key, Pool and day adds up, whether it waits for the disk or is on it', async (context) => {
+    test('usage of one key, Pool and day adds up, both on disk and waiting to be written', async (context) => {
       const store = await open(context);
       for (let turn = 0; turn < 250; turn++) {
         store.usage.add(usageRow({ requests: 1, input_tokens: 10, cost_nanos: 7 }));

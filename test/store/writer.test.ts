@@ -51,7 +51,7 @@ const until = async (holds: () => boolean) => {
 };
 const sizes = (batches: readonly (readonly string[])[]) => batches.map(({ length }) => length);
 
-test('every 200 rows are a batch, and what is left of them waits for the timer', async () => {
+test('every 200 rows are a batch, and the remaining ones wait for the timer', async () => {
   const { write, batches } = disk();
   const writer = writerOn(write, { flushMs: 10_000 });
   for (const row of numbered(450)) writer.append(requests, row);
@@ -129,7 +129,7 @@ test('a failing disk is tried again with longer and longer pauses, throws nothin
   });
 });
 
-test('many who wait for a failing disk do not make it busier', async () => {
+test('many callers that wait for a failing disk do not cause more tries', async () => {
   const state = disk();
   state.error = full;
   const writer = writerOn(state.write, { retryMs: [30, 30] });
@@ -191,7 +191,7 @@ test('a row that can never be written is rejected alone', async () => {
   assert.deepEqual({ written, rejected, queued, failing_since }, { written: 151, rejected: 1, queued: 0, failing_since: null });
 });
 
-test('flush says whether it was done before its deadline', async () => {
+test('flush returns whether it was done before its deadline', async () => {
   const state = disk();
   const writer = writerOn(state.write);
   assert.equal(await writer.flush(1), true);
@@ -202,7 +202,7 @@ test('flush says whether it was done before its deadline', async () => {
   assert.equal(await writer.flush(1_000), true);
 });
 
-test('flush waits for what was there when it was called, not for what keeps coming', async () => {
+test('flush waits for the rows that were queued when it was called, not for later ones', async () => {
   const { write, batches } = disk();
   const writer = writerOn(write, { batchRows: 2, flushMs: 10_000 });
   writer.append(requests, requestRow({ id: 'r' }));
@@ -213,7 +213,7 @@ test('flush waits for what was there when it was called, not for what keeps comi
   await writer.close(1_000);
 });
 
-test('the operator hears once that writes fail, once that they succeed again, and nothing of a bad row', async () => {
+test('the operator is notified once that writes fail, once that they succeed again, and not of a bad row', async () => {
   const state = disk();
   const heard: string[] = [];
   const writer = writerOn(state.write, {
@@ -238,7 +238,7 @@ test('the operator hears once that writes fail, once that they succeed again, an
   assert.equal(await writer.close(1_000), 0, 'nothing was lost by the stop');
 });
 
-test('the operator hears nothing of failures that are told elsewhere, and of others among them', async () => {
+test('the operator is not notified of failures that are reported elsewhere, but of others among them', async () => {
   const state = disk();
   const heard: (string | number | undefined)[][] = [];
   const notice: Notice = (event, { code } = {}) => void heard.push(code === undefined ? [event] : [event, code]);
@@ -283,7 +283,7 @@ test('many flushes, saves and a close at once end together, with every row writt
   });
 });
 
-test('close gives up at its deadline, counts what is lost, and tells those who wait', async () => {
+test('close gives up at its deadline, counts the lost rows, and rejects waiting callers', async () => {
   const state = disk();
   state.error = full;
   const writer = writerOn(state.write, { batchRows: 10 });

@@ -20,7 +20,7 @@ test('[F7.6] texts are counted in a thread of this process', async () => {
   assert.equal(made.counters.values.token_counts, 1);
 });
 
-test('a text that a tokenizer takes quadratic time for comes back without a count, and the next one is counted', async () => {
+test('a text that takes a tokenizer quadratic time is returned without a count, and the next one is counted', async () => {
   await using made = counterOf();
   const hostile = Array.from({ length: 60_000 }, (_, i) => String.fromCharCode(97 + ((i * i + (i >> 3)) % 26)).repeat(1 + (i % 29))).join(
     '',
@@ -34,7 +34,7 @@ test('a text that a tokenizer takes quadratic time for comes back without a coun
   assert.ok(ticks > 0, 'the event loop went on');
 });
 
-test('the deadline gives up the wait and leaves the thread at work', async () => {
+test('the deadline ends the wait, and the thread keeps working', async () => {
   await using made = counterOf(FAILING);
   assert.deepEqual(await made.tokens.count(['abc']), [3]);
   const hanging = made.tokens.count(['hang']);
@@ -44,7 +44,7 @@ test('the deadline gives up the wait and leaves the thread at work', async () =>
   assert.deepEqual(await made.tokens.count(['abcd']), [4]);
 });
 
-test('a thread that answers nothing is ended, and another one is started after a pause', async () => {
+test('a thread that does not answer is ended, and another one is started after a pause', async () => {
   await using made = counterOf(FAILING);
   const hanging = made.tokens.count(['hang']);
   await made.clock.advance(15_000);
@@ -67,7 +67,7 @@ for (const order of ['throw', 'exit']) {
   });
 }
 
-test('a module that does not load is a thread that died', async () => {
+test('a module that does not load counts as a thread that died', async () => {
   await using made = counterOf(new URL('./missing.ts', import.meta.url));
   assert.equal(await made.tokens.count(['abc']), undefined);
   assert.equal(made.counters.values.token_threads_ended, 1);

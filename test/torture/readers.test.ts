@@ -59,7 +59,7 @@ describe('the strict reader of answers', () => {
   });
 });
 
-test('the reader of a server’s frames takes them apart, and no masked one', () => {
+test('the reader of a server’s frames splits them, and refuses masked ones', () => {
   const frame = (first: number, mask: null | undefined) =>
     frameBytes({ first, payload: Buffer.alloc(300, 'a'), ...(mask === null ? { mask } : {}) });
   const { frames, fault } = readServerFrames(Buffer.concat([frame(0x81, null), frame(0x8a, null).subarray(0, 20)]));

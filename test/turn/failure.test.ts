@@ -100,7 +100,7 @@ describe('[Q3] [Q6] [ER4] a refusal inside a 200', () => {
     });
   }
 
-  test('may be an event that is itself the error: its type is the event’s and no error type', () => {
+  test('may be an event that is itself the error: its type is that of the event, not of the error', () => {
     const { error, cause } = inBandFailure({ type: 'error', code: 'rate_limit_exceeded', message: 'm', param: null }, NOW);
     assert.deepEqual([cause, error], ['rate', { code: 'rate_limit_exceeded', type: null, param: null, message: 'm' }]);
   });
@@ -123,7 +123,7 @@ describe('[Q6] [ER4] an attempt without a whole answer', () => {
     });
   }
 
-  test('was not sent: a refused credential blames the account, a token endpoint without an answer does not', () => {
+  test('that was not sent: a refused credential counts for the account, a token endpoint without an answer does not', () => {
     assert.deepEqual(verdictOf(unsentFailure('refused')), ['credential', 'upstream_status', 'retried']);
     assert.deepEqual(verdictOf(unsentFailure('failed')), ['connect', 'upstream_connect', 'retried']);
     assert.deepEqual([unsentFailure('refused').status, unsentFailure('failed').status], [401, undefined]);

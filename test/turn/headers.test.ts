@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientHeaders } from '../../proxy/turn/headers.ts';
 
-test('headers that Connection names are for this hop alone', () => {
+test('headers that Connection names are not forwarded', () => {
   const headers = { connection: 'X-One , x-two,keep-alive', 'x-one': '1', 'x-two': '2', 'x-three': '3' };
   assert.deepEqual(clientHeaders(headers), { connection: headers.connection, 'x-three': '3' });
 });

@@ -30,7 +30,7 @@ for (const [name, text, expected] of [
   });
 }
 
-test('what cannot be an object is not given to the parser', (context) => {
+test('data that cannot be an object is not passed to the parser', (context) => {
   const parse = context.mock.method(JSON, 'parse');
   for (const text of ['', 'x', '[DONE]', '"a"', '   ']) assert.equal(eventWith(text).json(), undefined);
   assert.equal(parse.mock.callCount(), 0);

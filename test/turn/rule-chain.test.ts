@@ -10,7 +10,7 @@ import { ACME, event, named } from './named-rules.ts';
 const listener = (name: string, ...events: readonly EventType[]): Rule =>
   named(name, { events, event: (one) => ({ ...one, data: { ...one.data, [name]: true } }) });
 
-test('`agent` in a subscription is the deployment’s word on the wire, and nothing else is', () => {
+test('`agent` in a subscription is replaced with the deployment’s word on the wire, and no other text is', () => {
   const chain = chainOf([listener('quota', 'agent.rate_limits')], ACME);
   assert.deepEqual(chain.event(event('acme.rate_limits')), event('acme.rate_limits', { quota: true }));
   for (const type of ['agent.rate_limits', '<agent>.rate_limits', 'rate_limits', 'acme.other', 'acmerate_limits']) {
@@ -18,7 +18,7 @@ test('`agent` in a subscription is the deployment’s word on the wire, and noth
   }
 });
 
-test('the family has every event that begins with the deployment’s word, known or not', () => {
+test('the family includes every event that begins with the deployment’s word, known or not', () => {
   const chain = chainOf([listener('family', 'agent.*')], ACME);
   for (const type of ['acme.rate_limits', 'acme.response.metadata', 'acme.never.seen']) assert.equal(chain.wants(type), true, type);
   for (const type of ['agent.rate_limits', 'acmex.other', 'acme', 'response.completed']) assert.equal(chain.wants(type), false, type);

@@ -91,7 +91,7 @@ describe('[Q3] JSON of a provider', () => {
     assert.deepEqual([clean, depth], [null, 33]);
   });
 
-  test('does not change what it was given', () => {
+  test('does not change its input', () => {
     const json = Object.freeze({ error: Object.freeze({ email: 'x', message: 'm' }) });
     assert.deepEqual(jsonWithoutOwner(json, []), { error: { message: 'm' } });
     assert.equal(json.error.email, 'x');
@@ -184,7 +184,7 @@ describe('[Q3] the code', () => {
 describe('[Q2] a public failure event', () => {
   const error: ProviderError = { code: 'server_error', type: 'server_error', param: null, message: `Down for ${SECRET}.` };
 
-  test('of a failed response has the code and the message alone', () => {
+  test('of a failed response has only the code and the message', () => {
     const data = {
       type: 'response.failed',
       sequence_number: 4,

@@ -118,7 +118,7 @@ describe('[Q1] [Q3] the client’s answer to a provider’s refusal', () => {
     });
   }
 
-  test('is sanitised on both surfaces, and an unknown code is in no row', () => {
+  test('is sanitised on both surfaces, and an unknown code is not in the row', () => {
     const failure = ofStatus(400, error('told_by_the_client', `Key ${SECRET} of org-123456.`));
     const native = nativeSurface.refusalOf(failure, options, known);
     const shown = publicSurface.refusalOf(failure, options, known);
@@ -138,7 +138,7 @@ describe('[Q1] [Q3] the client’s answer to a provider’s refusal', () => {
     assert.equal(shown.error.type, 'invalid_request_error');
   });
 
-  test('that is no JSON is a sanitised text on native', () => {
+  test('that is not JSON is a sanitised text on native', () => {
     const answer = nativeSurface.refusalOf(ofStatus(500, `<p>user_123456 ${SECRET}</p>`), options, known);
     assert.ok(!(answer instanceof Refusal));
     assert.equal(answer.body, '<p>[redacted] [redacted]</p>');
@@ -249,7 +249,7 @@ describe('[Q3] [Q15] headers', () => {
     'x-agent-odd': 'line\u2028break',
   };
 
-  test('of a request: native clients’ protocol passes, SDK clients’ tracing alone', () => {
+  test('of a request: those of the native protocol pass for native clients, only tracing headers for SDK clients', () => {
     assert.deepEqual(nativeSurface.requestHeaders(request, wire), {
       'user-agent': 'cli',
       traceparent: '00-1',

@@ -37,7 +37,7 @@ async function asked(path: string, meanwhile: () => void): Promise<unknown> {
 /** As SIGSTOP and SIGCONT. */
 const pause = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * DEADLINE_MS);
 
-test('[Q34] an answer that came while the process was paused past its deadline is taken', async () => {
+test('[Q34] an answer that came while the process was paused past its deadline is accepted', async () => {
   assert.deepEqual(await asked('/', pause), { new: true });
 });
 

@@ -6,7 +6,7 @@ import { IdleTimeouts, Timed } from '../../proxy/upstream/idle-timeouts.ts';
 const LONGEST_MS = 800;
 const TICK_MS = LONGEST_MS / 32;
 
-test('what falls silent is told after the longest silence and a thirty-second of it at most, and what is heard of is not', (context) => {
+test('a silent wait times out after its timeout plus at most a thirty-second of it, and an active one does not', (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] });
   const silence = new IdleTimeouts(LONGEST_MS);
   const told: string[] = [];
@@ -54,7 +54,7 @@ test('what falls silent is told after the longest silence and a thirty-second of
   assert.deepEqual(told, ['quiet', 'late', 'quiet']);
 });
 
-test('several that fall silent at once are all told, whatever each does to the list', (context) => {
+test('several that fall silent at once all time out, whatever each does to the list', (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] });
   const silence = new IdleTimeouts(LONGEST_MS);
   let told = 0;

@@ -103,7 +103,7 @@ test('default agent closes every connection: ours is used again, and a body goes
   assert.equal(gate.connections(), 1);
 });
 
-test('chunked DELETE: no body rides on upstream as a second request', async () => {
+test('chunked DELETE: no body is sent upstream as a second request', async () => {
   const seen: string[] = [];
   await using gate = await bench((request, response) => {
     seen.push(`${request.method} ${request.url} ${request.headers['transfer-encoding'] ?? '-'}`);
@@ -130,7 +130,7 @@ test('upstream dies mid-stream: the client is cut, and does not hang', async () 
   await assert.rejects(response.text());
 });
 
-test('client aborts: the upstream hears it', async () => {
+test('client aborts: the request to the upstream is aborted', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   await using gate = await bench((_request, response) => {
@@ -155,7 +155,7 @@ test('the fetch path is never taken, even when the environment asks for it', asy
   assert.ok(raw.includes(gzipped), 'gzip bytes come through as they are');
 });
 
-test('failures tell a refused connection from a dead one and from silence', async () => {
+test('failures distinguish a refused connection, a dead one and silence', async () => {
   const dead = createTcpServer((socket) => socket.destroy());
   const deadPort = await listening(dead);
   const refused = new PassThrough('http://127.0.0.1:1', { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000 });
@@ -240,13 +240,13 @@ test('stale keep-alive: a request without a body is sent again on a new connecti
   assert.deepEqual([seen, gate.failures], [['POST stale'], ['network']]);
 });
 
-test('stale keep-alive: a server that says how long it keeps a connection is believed', async () => {
+test('stale keep-alive: a server’s stated keep-alive time is respected', async () => {
   await using gate = await bench((_request, response) => response.writeHead(200, { 'keep-alive': 'timeout=1' }).end('ok'));
   for (const _ of [1, 2]) assert.equal(await (await fetch(`${gate.url}/x`)).text(), 'ok');
   assert.equal(gate.connections(), 2, 'one second is too short to be relied on');
 });
 
-test('agent.destroy: what is in use ends with its exchange, not with the account', async () => {
+test('agent.destroy: a connection in use ends with its exchange, not with the account', async () => {
   const { promise: waiting, resolve: arrived } = Promise.withResolvers<ServerResponse>();
   await using gate = await bench((_request, response) => {
     response.write('first ');
@@ -259,7 +259,7 @@ test('agent.destroy: what is in use ends with its exchange, not with the account
   assert.equal(await response.text(), 'first last');
 });
 
-test('getPath: path and query go out byte by byte', async () => {
+test('getPath: path and query are sent byte for byte', async () => {
   const seen: (string | undefined)[] = [];
   await using gate = await bench((request, response) => {
     seen.push(request.url);
@@ -275,7 +275,7 @@ test('getPath: path and query go out byte by byte', async () => {
   }
 });
 
-test('connectTimeout ends with the TCP connection: a TLS handshake that never ends is no connection either', async () => {
+test('connectTimeout ends with the TCP connection: a TLS handshake that never ends times out too', async () => {
   const mute = await crude(() => undefined);
   assert.deepEqual(await through(mute.port, {}, { connectMs: 30, firstByteMs: 5_000, idleMs: 5_000 }, 'https'), {
     failure: 'connect_timeout',
@@ -293,7 +293,7 @@ test('informational answers are not the answer, and an unasked upgrade is a fail
   upgrade.close();
 });
 
-test('bytes that are no HTTP answer are told as such', async () => {
+test('bytes that are not an HTTP answer are reported as such', async () => {
   const babble = await crude((socket) => socket.write('SSH-2.0-nothing of yours\r\n\r\n'));
   assert.deepEqual(await through(babble.port), { failure: 'malformed' });
   babble.close();
@@ -311,7 +311,7 @@ test('slow upload: the time to the first byte counts from the last byte sent', a
   assert.equal(await response.text(), 'whole');
 });
 
-test('res close: a client that left, even before it was asked for anything, is no failure of the account', async () => {
+test('res close: a client that left, even before it was asked for its body, is no failure of the account', async () => {
   let asked = 0;
   await using gate = await bench(() => void asked++);
   const controller = new AbortController();

@@ -80,7 +80,7 @@ for (const [name, newline] of [
   });
 }
 
-test('mixed line endings in one stream are understood', () => {
+test('mixed line endings in one stream are accepted', () => {
   const seen = split([Buffer.from('data: {"type":"a"}\n\r\ndata: {"type":"b"}\r\r\ndata: {"type":"c"}\r\n\n')]);
   assert.deepEqual(
     seen.filter(({ hasData }) => hasData).map(({ type }) => type),
@@ -93,7 +93,7 @@ test('bytes that end in no event are not delivered, and are bounded', () => {
   assert.throws(() => split([Buffer.alloc(600, 'x'), Buffer.alloc(600, 'x')], 1_000), TooMuchHeld);
 });
 
-test('the chunks of an event count until it is read, then the event until it was given on', () => {
+test('the chunks of an event count until it is read, then the event counts until it was delivered', () => {
   guard.held = 0;
   split([Buffer.from('data: {"type":"a"}\n\ndata: '), Buffer.from('{"type":"b"}')]);
   assert.equal(guard.held, 'data: {"type":"b"}'.length);

@@ -95,7 +95,7 @@ describe('[Q34] a cooldown of another node', () => {
     assert.equal(other.health.availability('north', 'model-a'), 'cooldown');
   });
 
-  test('that has elapsed is not written: another node may have opened the next one', async () => {
+  test('that has elapsed is not written, because another node may have opened the next one', async () => {
     const { clock, store, one, other } = await world();
     one.attempt('north', failure('rate', { retryAfterMs: 5_000 }));
     await other.refresh();
@@ -146,7 +146,7 @@ describe('[Q34] a probe', () => {
     assert.equal(await other.health.begin('north', 'model-a').claim?.granted, true);
   });
 
-  test('is not needed where another node has probed and the feed has not told yet', async () => {
+  test('is not needed where another node has probed and the feed has not reported it yet', async () => {
     const { one, other } = await due();
     const probe = one.health.begin('north', 'model-a');
     await probe.claim?.granted;
@@ -157,7 +157,7 @@ describe('[Q34] a probe', () => {
     assert.equal(other.leases.released, 1);
   });
 
-  test('is not made where another node has probed in vain and the feed has not told yet', async () => {
+  test('is not made where another node’s probe failed and the feed has not reported it yet', async () => {
     const { one, other } = await due();
     const probe = one.health.begin('north', 'model-a');
     await probe.claim?.granted;
@@ -166,7 +166,7 @@ describe('[Q34] a probe', () => {
     assert.equal(other.health.cooldownEnd('north', 'model-a'), one.health.cooldownEnd('north', 'model-a'));
   });
 
-  test('that was paused past its lease decides nothing', async () => {
+  test('that was paused past its lease has no effect', async () => {
     const { one, other } = await due();
     const late = one.health.begin('north', 'model-a');
     await late.claim?.granted;
@@ -180,7 +180,7 @@ describe('[Q34] a probe', () => {
     for (const { health } of [one, other]) assert.equal(health.availability('north', 'model-a'), 'available');
   });
 
-  test('is made without asking where the store does not answer', async () => {
+  test('is made without a lease where the store does not answer', async () => {
     const { one } = await due();
     one.leases.answer = 'unknown';
     const ticket = one.health.begin('north', 'model-a');

@@ -34,7 +34,7 @@ const says = (clock: HandClock, used: number, reached: boolean | undefined = fal
   reached,
 });
 
-test('[Q34] what another node heard later replaces what this one heard, and never the other way round', async () => {
+test('[Q34] a later statement of another node replaces an earlier one of this node, and never the other way round', async () => {
   const { clock, one, other } = world();
   one.record('north', says(clock, 30));
   await clock.advance(10_000);
@@ -60,7 +60,7 @@ test('[Q34] an exhaustion that another node overwrote in the same moment is stor
   for (const node of [one, other]) assert.ok(node.exhausted('north', clock.now()));
 });
 
-test('[Q34] a recovery that one node heard of ends the exhaustion at the other one, and is not undone by it', async () => {
+test('[Q34] a recovery that one node observed ends the exhaustion at the other one, and is not undone by it', async () => {
   const { clock, one, other } = world();
   one.recordRefusal('north', Math.floor(clock.now() / 1000) + HOUR_S);
   other.refresh('north');
@@ -77,7 +77,7 @@ test('[Q34] a recovery that one node heard of ends the exhaustion at the other o
   assert.equal(other.exhausted('north', clock.now()), undefined);
 });
 
-test('[Q34] nodes agree about an account that recovered and was exhausted again, and stop answering each other', async () => {
+test('[Q34] nodes agree about an account that recovered and was exhausted again, and stop writing in reply to each other', async () => {
   const { clock, one, other, writes } = world();
   one.recordRefusal('north', Math.floor(clock.now() / 1000) + HOUR_S);
   other.refresh('north');

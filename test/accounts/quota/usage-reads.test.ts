@@ -63,7 +63,7 @@ test('accounts without evidence are read at once and then every five minutes; in
   assert.equal(world.counters.values.quota_reads, 4);
 });
 
-test('evidence of the future is no evidence: an account is read again when the clock was put back', async () => {
+test('evidence from the future is ignored: an account is read again when the clock was set back', async () => {
   const world = new World();
   world.configure(account('north'));
   assert.deepEqual(await world.newReads(), ['north']);
@@ -76,7 +76,7 @@ test('evidence of the future is no evidence: an account is read again when the c
   assert.deepEqual(await world.newReads(), ['north']);
 });
 
-test('evidence from a clock that is a little ahead is evidence of this moment', async () => {
+test('evidence from a clock that is a little ahead counts as current', async () => {
   const world = new World();
   world.clock.skip(5_000);
   world.configure(account('north'));

@@ -16,7 +16,7 @@ test('the turns of a model share its scope, whatever their surface', () => {
   for (const kind of ['responses', 'public-responses', 'chat', 'compact'] as const) assert.equal(scope(kind, 'model-a'), 'model-a');
 });
 
-test('[A10] what a model hosts has a scope of its own, which leads back to the model', () => {
+test('[A10] requests that a model hosts have a scope of their own, from which the model can be derived', () => {
   for (const kind of ['image', 'public-image', 'public-image-edit'] as const) {
     const hosted = scope(kind, 'model-a');
     assert.notEqual(hosted, 'model-a');

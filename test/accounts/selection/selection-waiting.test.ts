@@ -37,7 +37,7 @@ test('turns wait in order for the first account below its maximum', async () => 
   assert.deepEqual([admission.status().stream?.waiting, counters.values.account_waits], [0, 2]);
 });
 
-test('waits for an account are measured apart from waits for a slot, those alone that got one', async () => {
+test('waits for an account are measured apart from waits for a slot, and only those that ended with an account', async () => {
   const { leases, wait, admission, clock } = await full();
   const [served, late] = [wait(), assert.rejects(wait())];
   await clock.advance(3_000);
@@ -58,7 +58,7 @@ test('waits for an account are measured apart from waits for a slot, those alone
   );
 });
 
-test('a turn is not held up by an earlier one that cannot use the free account', async () => {
+test('a turn is not delayed by an earlier one that cannot use the free account', async () => {
   const { leases, wait } = await full();
   const pinned = wait({ hard: 'north' });
   const other = wait();
@@ -174,7 +174,7 @@ test('a key whose turns must wait for another account keeps its place', async ()
   assert.equal((await pinned[1])?.account.id, 'north');
 });
 
-test('a turn that waits for an account gives way to a key that has fewer waiting', async () => {
+test('a turn that waits for an account is displaced by a key that has fewer waiting', async () => {
   const { wait, admission, counters } = await full({ admission: { waiting: 3 } });
   const loud = ['first', 'second', 'third'].map((name) => wait({ key: 'loud' }).catch(({ code }: Refusal) => [name, code]));
   void wait({ key: 'quiet' });

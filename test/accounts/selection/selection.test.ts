@@ -182,7 +182,7 @@ describe('a turn that no account can take', () => {
     assert.deepEqual([code, error.resets_at], ['usage_limit_reached', undefined]);
   });
 
-  test('is else no_eligible_account with the first end of a cooldown', async () => {
+  test('is otherwise no_eligible_account with the first end of a cooldown', async () => {
     const { refusal, attempt, clock } = await selectionOf();
     attempt('north', failure('rate', { retryAfterMs: 30_000 }));
     attempt('south', failure('connect'));
@@ -202,7 +202,7 @@ describe('a turn that no account can take', () => {
   });
 });
 
-describe('the why of a row', () => {
+describe('the selection reason in a row', () => {
   test('[Q7] has the reason, and the number of other accounts per reason', async () => {
     const accounts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     const { attempt, quota, take } = await selectionOf({

@@ -127,7 +127,7 @@ describe('accounts that tie', () => {
     assert.ok(north > 2_850 && north < 3_150, String(north));
   });
 
-  test('get the same turn again, so a client’s own retry goes to the same account', async () => {
+  test('are ordered by the turn, so a client’s own retry goes to the same account', async () => {
     const { where } = await selectionOf({ pool: { strategy: 'least_loaded' } });
     assert.equal(new Set(times(20, () => where({ id: 'req_same' }))).size, 1);
   });

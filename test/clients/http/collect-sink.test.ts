@@ -51,7 +51,7 @@ describe('a collected answer', () => {
     assert.equal(client.answers[0]?.body, '{"id":"first"}');
   });
 
-  test('was never shown: whatever came, another account may still be asked', () => {
+  test('is not shown before its end: another account may still be asked', () => {
     const { sink } = opened();
     sink.event(terminal('response.completed', {}));
     assert.equal(sink.shown, false);

@@ -66,7 +66,7 @@ for (const [how, write] of Object.entries(WRITTEN)) {
   });
 }
 
-test('what has no text is read as nothing, and never as a part of something else', () => {
+test('an event without a text yields none, and never a part of something else', () => {
   for (const data of [
     '{"type":"response.output_text.delta","delta":""}',
     '{"type":"response.output_text.delta","delta":null}',
@@ -84,7 +84,7 @@ test('what has no text is read as nothing, and never as a part of something else
   }
 });
 
-test('an index that is no plain number is parsed, and a missing one is the id of the item', () => {
+test('an index that is not a plain number is parsed, and a missing one is the id of the item', () => {
   for (const [member, index] of [
     ['"output_index":12', 12],
     ['"output_index": 3', 3],

@@ -25,14 +25,14 @@ function request({ url = '/', raw = [] }: Head, parsed: () => void = () => undef
 }
 
 describe('the head of a request', () => {
-  test('counts with its line, its separators and its last empty line', () => {
+  test('is measured with its line, its separators and its last empty line', () => {
     const head = { url: '/v1/models?a=b', raw: [['Host', 'gateway'] as const, ['x-a', ''] as const] };
     const bytes = 'GET /v1/models?a=b HTTP/1.1\r\nHost: gateway\r\nx-a: \r\n\r\n'.length;
     assert.equal(isHeadTooLarge(request(head), { ...LIMITS, header_bytes: bytes }), false);
     assert.equal(isHeadTooLarge(request(head), { ...LIMITS, header_bytes: bytes - 1 }), true);
   });
 
-  test('may have as many headers as the limit says', () => {
+  test('may have as many headers as the limit permits', () => {
     const headers = (count: number) => ({ raw: Array.from({ length: count }, (_, i) => [`x-${i}`, ''] as const) });
     assert.equal(isHeadTooLarge(request(headers(5)), LIMITS), false);
     assert.equal(isHeadTooLarge(request(headers(6)), LIMITS), true);
@@ -44,7 +44,7 @@ describe('the head of a request', () => {
     assert.equal(isHeadTooLarge(request(naming(6)), LIMITS), true);
   });
 
-  test('is not read by name where it has too many headers or bytes, which would cost as much as the client likes', () => {
+  test('is not read by name where it has too many headers or bytes: a client could make that as expensive as it likes', () => {
     const never = (): never => assert.fail('the headers were read by name');
     const many = Array.from({ length: 10_000 }, (_, i) => [`x-${i}`, ''] as const);
     assert.equal(isHeadTooLarge(request({ raw: many }, never), LIMITS), true);

@@ -40,7 +40,7 @@ async function answering(context: TestContext) {
 /** More than the buffers of both systems hold. */
 const MUCH = Buffer.alloc(32 << 20);
 
-test('a client that takes nothing of its answer for the limit loses its connection', async (context) => {
+test('a client that reads nothing of its answer for longer than the limit loses its connection', async (context) => {
   const { response, client, counters, sweep } = await answering(context);
   client.pause();
   response.write(MUCH);
@@ -54,7 +54,7 @@ test('a client that takes nothing of its answer for the limit loses its connecti
   assert.equal(counters.values.clients_stalled, 1);
 });
 
-test('a client that reads slowly, and one whose answer has nothing for it, keep theirs', async (context) => {
+test('a client that reads slowly, and one whose answer has no bytes for it yet, keep their connections', async (context) => {
   const { response, client, counters, sweep } = await answering(context);
   response.write('data: one\n\n');
   await once(client, 'data');

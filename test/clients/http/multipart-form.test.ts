@@ -46,7 +46,7 @@ test('fields and files come in the order in which they were sent, byte for byte'
   );
 });
 
-test('a large file is parsed in slices, whatever the slices cut', async () => {
+test('a large file is parsed in slices, wherever these are cut', async () => {
   const large = Buffer.alloc(3_000_001, `x\r\n--${BOUNDARY.slice(0, 10)}`);
   const [file, field] = await parse(
     formOf([
@@ -58,7 +58,7 @@ test('a large file is parsed in slices, whatever the slices cut', async () => {
   assert.deepEqual(field, { kind: 'field', name: 'purpose', value: 'vision' });
 });
 
-test('a preamble, an epilogue, spare headers and a form without a line end behind it are accepted', async () => {
+test('a preamble, an epilogue, additional headers and a form without a final line end are accepted', async () => {
   const body = formOf([{ name: 'a', value: '1' }]).toString();
   for (const text of [`preamble\r\n${body}`, `${body}epilogue`, body.trimEnd(), body.replace('\r\n\r\n1', '\r\nX-Spare: 1\r\n\r\n1')]) {
     assert.deepEqual(await parse(text), [{ kind: 'field', name: 'a', value: '1' }]);
@@ -128,7 +128,7 @@ test('the Content-Type is a form with a proper boundary', () => {
   }
 });
 
-test('bytes that were bent at random are parsed or refused, and never hang', async () => {
+test('randomly changed bytes are parsed or refused, and never hang', async () => {
   const random = new SeededRandom(20);
   const whole = formOf(PARTS.map((part) => ({ ...part, value: part.value.slice(0, 40) })));
   for (let round = 0; round < 400; round++) {

@@ -11,7 +11,7 @@ import { headOf, RawClient } from '../../support/raw.ts';
 const LARGE = 'x'.repeat(8_000_000);
 
 for (const ending of ['close', 'cut'] as const) {
-  test(`no comment is written behind the end of a stream that its reader has not taken yet (${ending})`, async (context) => {
+  test(`no comment is written after the end of a stream that its client has not read yet (${ending})`, async (context) => {
     const clock = new HandClock();
     const ended = Promise.withResolvers<void>();
     const server = createServer((_request, response) => {

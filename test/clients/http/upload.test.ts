@@ -28,7 +28,7 @@ async function refusalOf(context: TestContext, bytes: number, length: number): P
 }
 
 for (const size of [0, 40_000, 90_000, 120_000, 400_000]) {
-  test(`a client that has sent all ${size} bytes is asked for nothing, however long the account takes none of them`, async (context) => {
+  test(`a client that has sent all ${size} bytes has no timeout, however long the account reads none of them`, async (context) => {
     assert.equal(await refusalOf(context, size, size), 'waits');
   });
 }

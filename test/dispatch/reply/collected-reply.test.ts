@@ -80,7 +80,7 @@ describe('a reply of events', () => {
     assert.deepEqual(context.counted, []);
   });
 
-  test('is complete with its terminal event, also where the connection dies then', async () => {
+  test('is complete with its terminal event, also where the connection dies after it', async () => {
     const { wire, reply, context } = await scene();
     await wire.read(completed());
     reply.fail('network');
@@ -144,7 +144,7 @@ describe('[F3.7] it is no compaction', () => {
     });
   }
 
-  test('as one body that is no JSON object', async () => {
+  test('as one body that is not a JSON object', async () => {
     for (const text of ['', 'busy', '[]', 'null', '"x"']) {
       const { client, context } = await scene();
       const reply = new WholeReply({}, { status: 200, headers: {} }, client, context);
@@ -175,14 +175,14 @@ describe('it fails', () => {
     ['an error', sse('error', { error: { code: 'server_is_overloaded' } })],
     ['a failed response', sse('response.failed', { response: { error: { code: 'server_is_overloaded' } } })],
   ] as const) {
-    test(`with ${what}, and the account is left`, async () => {
+    test(`with ${what}, and the request to the account ends`, async () => {
       const { wire, context } = await scene();
       await wire.read(CREATED + event + completed());
       assert.deepEqual([context.ended, context.account.calls], ['failed server server_is_overloaded', ['abort']]);
     });
   }
 
-  test('where what it keeps passes the limit', async () => {
+  test('where its kept bytes exceed the limit', async () => {
     // Room for what is kept, and for the three copies of an event that is read.
     const { wire, context } = await scene({ upstreamEventBytes: 5 * DONE.length });
     await wire.read(DONE + DONE);
@@ -192,7 +192,7 @@ describe('it fails', () => {
     assert.equal(context.counters.values.upstream_events_too_large, 1);
   });
 
-  test('once: what comes after its end changes nothing', async () => {
+  test('once: bytes after its end change nothing', async () => {
     const { wire, reply, context, clock } = await scene();
     await wire.read(completed());
     reply.abandon();

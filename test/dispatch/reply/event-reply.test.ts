@@ -171,7 +171,7 @@ describe('[Q6] a refusal inside the head', () => {
     ['of the model', failed('model_not_found'), 'failed model model_not_found'],
     ['of the server', failed('server_is_overloaded'), 'failed server server_is_overloaded'],
   ] as const) {
-    test(`${what} is tried at another account: nothing was shown, and the account is left`, async () => {
+    test(`${what} is tried at another account: nothing was shown, and the request to the account ends`, async () => {
       const { wire, sink, context, clock } = await scene();
       await wire.read(CREATED + event + delta(7));
       assert.deepEqual([context.ended, context.account.calls, sink.calls, clock.pending], [ended, ['abort'], [], 0]);
@@ -187,7 +187,7 @@ describe('[Q6] a refusal inside the head', () => {
     assert.equal(context.ended, 'done failed 200 server_is_overloaded (server)');
   });
 
-  test('[F1.8] [Q17] is one error event on public: the SDK sees no beginning of a reply that never was', async () => {
+  test('[F1.8] [Q17] is one error event on public: the SDK sees no beginning of a reply', async () => {
     const { wire, sink, reply, context } = await withAllRules('public-responses', { keepsBack: () => false });
     await wire.read(CREATED + failed('server_is_overloaded', 'Down for bearer-of-north.'));
     reply.end();
@@ -209,7 +209,7 @@ describe('[Q6] a refusal inside the head', () => {
     assert.equal(context.ended, 'done failed 200 upstream_error (request)');
   });
 
-  test('[Q3] has lost what identifies the owner when it is shown', async () => {
+  test('[Q3] is shown without what identifies the owner', async () => {
     const { wire, sink } = await scene({ keepsBack: () => false });
     await wire.read(failed('server_error', 'Down for org-123456 and bearer-of-north.'));
     assert.match(sink.shownCalls[1] ?? '', /^event response\.failed .*"message":"Down for \[redacted\] and \[redacted\]\."/);
@@ -282,7 +282,7 @@ describe('[Q15] rules', () => {
     ]);
   });
 
-  test('are not asked about data that is no JSON object: it passes', async () => {
+  test('do not get data that is not a JSON object: it passes', async () => {
     const { wire, sink } = await scene({ rules: [listening(() => null, 'response.output_item.added')] });
     const broken = 'event: response.output_item.added\ndata: [1]\n\n';
     await wire.read(broken);
@@ -307,7 +307,7 @@ describe('[Q15] rules', () => {
     assert.deepEqual(sink.shownCalls, ['open 200', 'raw agent.response.metadata', 'raw response.output_text.delta']);
   });
 
-  test('that throw before anything was shown end the turn with a fixed 500, and the account is left', async () => {
+  test('that throw before anything was shown end the turn with a fixed 500, and the request to the account ends', async () => {
     const thrown = new TypeError('canary');
     const { wire, sink, context, faults } = await scene({
       rules: [
@@ -375,8 +375,8 @@ describe('[Q15] rules', () => {
   });
 });
 
-describe('events that no rule and no sink wants', () => {
-  test('are never parsed, and the sink gets the very bytes that were read', async () => {
+describe('events that no rule and no sink subscribes to', () => {
+  test('are never parsed, and the sink gets the same bytes that were read', async () => {
     const { wire, sink, context } = await scene();
     const chunk = Buffer.from(
       `${CREATED}event: response.output_text.delta\ndata: {"type":"response.output_text.delta", no JSON\n\n${delta(2).repeat(50)}`,
@@ -404,7 +404,7 @@ describe('events that no rule and no sink wants', () => {
 });
 
 describe('observers', () => {
-  test('see their events before commit, and no event is parsed twice for a rule that wants it too', async () => {
+  test('see their events before commit, and no event is parsed twice for a rule that subscribes to it too', async () => {
     const seen: unknown[] = [];
     const observer = {
       events: ['<agent>.rate_limits', 'response.created'],
@@ -417,7 +417,7 @@ describe('observers', () => {
     assert.equal(context.counters.values.events_parsed, 2);
   });
 
-  test('that throw take nothing from the client', async () => {
+  test('that throw do not affect the client', async () => {
     const observer = {
       events: ['response.created'],
       event: () => {
@@ -505,7 +505,7 @@ describe('the end', () => {
     });
   }
 
-  test('of a reply that broke off after its terminal event is the announced one: nothing is missing', async () => {
+  test('of a reply that broke off after its terminal event is the announced one, because the reply is complete', async () => {
     const { wire, reply, sink, context } = await scene();
     await wire.read(delta(1) + COMPLETED);
     reply.fail('network');
@@ -523,7 +523,7 @@ describe('the end', () => {
     assert.equal(sink.calls.at(-1), 'close cut 0');
   });
 
-  test('comes once: nothing that follows is read', async () => {
+  test('comes once: nothing after it is read', async () => {
     const { wire, reply, sink, context } = await scene();
     await wire.read(COMPLETED);
     reply.end();
@@ -534,7 +534,7 @@ describe('the end', () => {
     assert.deepEqual([context.verdicts.length, sink.calls.length], [1, before]);
   });
 
-  test('of an abandoned reply leaves no timer and no verdict', async () => {
+  test('of an abandoned reply leaves no timer and does not settle the attempt', async () => {
     const { wire, reply, context, clock } = await scene();
     await wire.read(CREATED);
     reply.abandon();
@@ -542,7 +542,7 @@ describe('the end', () => {
     assert.deepEqual([context.verdicts, clock.pending], [[], 0]);
   });
 
-  test('counts the output that the client was shown, event by event', async () => {
+  test('counts the output that was sent to the client, event by event', async () => {
     const { wire, context } = await scene({ sink: { drops: ['response.created'] } });
     await wire.read(CREATED + delta(1) + delta(2) + COMPLETED);
     assert.deepEqual(context.counted, ['response.output_text.delta', 'response.output_text.delta', 'response.completed']);
@@ -550,7 +550,7 @@ describe('the end', () => {
 });
 
 describe('a slow client', () => {
-  test('pauses the account, and lets it go on when it has read', async () => {
+  test('pauses the account, which continues when the client has read', async () => {
     const { wire, sink, context } = await scene();
     sink.ready = false;
     await wire.read(delta(1));
@@ -571,7 +571,7 @@ describe('[Q15] a sink that makes its answer at the end', () => {
     drops: ['response.created'],
   };
 
-  test('gets the terminal event parsed, whatever rules want', async () => {
+  test('gets the terminal event parsed, also where no rule subscribes to it', async () => {
     const { wire, reply, sink, context } = await scene({ sink: collecting });
     await wire.read(CREATED + delta(1) + COMPLETED);
     reply.end();

@@ -51,7 +51,7 @@ for (const [type, end] of [
   });
 }
 
-test('events of one byte count with what holding them takes: a head of many is passed on long before its bytes reach the limit', () => {
+test('events of one byte count with their memory overhead: a head of many is passed on long before its bytes reach the limit', () => {
   const held = { bytes: 0 };
   const memory = {
     hold(bytes: number) {

@@ -22,7 +22,7 @@ for (const [what, bytes] of Object.entries({
   'has a chunk that is none': `${CHUNKED}zz\r\n`,
   'has a negative chunk': `${CHUNKED}-5\r\nhello\r\n`,
 })) {
-  test(`a reply that ${what} is 502, and the connection of its client goes on`, async () => {
+  test(`a reply that ${what} is 502, and the connection of its client stays open`, async () => {
     let asked = 0;
     const end = (request: IncomingMessage, response: ServerResponse): void => {
       asked += 1;

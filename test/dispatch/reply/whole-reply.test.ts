@@ -44,7 +44,7 @@ function receive(reply: WholeReply, body: Json | Buffer): void {
 const RESPONSE = { id: 'resp_1', status: 'completed', output: [1] };
 
 describe('an answer', () => {
-  test('of native turns leaves as it came, once the turn has ended', async () => {
+  test('of native turns is sent as it came, once the turn has ended', async () => {
     const { reply, client, context } = await scene();
     const text = '{ "id": "resp_1",\n "status": "completed" }';
     receive(reply, Buffer.from(text));
@@ -53,7 +53,7 @@ describe('an answer', () => {
     assert.deepEqual(client.answers, [{ status: 200, headers: { 'x-own': 'yes' }, body: text }]);
   });
 
-  test('that came in pieces is one, also where a piece ends inside a character', async () => {
+  test('that came in pieces is joined, also where a piece ends inside a character', async () => {
     const { reply, client, context } = await scene();
     const bytes = Buffer.from('{"é":"漢"}');
     for (const byte of bytes) reply.data(Buffer.from([byte]));
@@ -62,7 +62,7 @@ describe('an answer', () => {
     assert.equal(client.answers[0]?.body, '{"é":"漢"}');
   });
 
-  test('that is no JSON object is the failure of its account, natively too', async () => {
+  test('that is not a JSON object is a failure of its account, natively too', async () => {
     for (const body of [Buffer.from([0xff, 0xfe, 0x00, 0x41]), '<html>log in</html>', '[1]', '']) {
       const { reply, client, context } = await scene();
       receive(reply, body);
@@ -71,7 +71,7 @@ describe('an answer', () => {
   });
 
   for (const status of [99, 201, 204, 205, 206, 299, 304, 600, 999]) {
-    test(`with status ${status} is the failure of its account, natively too`, async () => {
+    test(`with status ${status} is a failure of its account, natively too`, async () => {
       const { reply, client, context } = await scene({ status });
       receive(reply, RESPONSE);
       assert.deepEqual([context.ended, client.answers], ['failed malformed null', []]);
@@ -174,7 +174,7 @@ describe('[Q3] a refusal by status', () => {
   });
 
   for (const how of ['network', 'idle'] as const) {
-    test(`with a body that breaks off (${how}) is judged by its status alone`, async () => {
+    test(`with a body that breaks off (${how}) is classified by its status alone`, async () => {
       const { reply, context } = await scene({ status: 503 });
       reply.data(Buffer.from('{"error":{"co'));
       reply.fail(how);
@@ -183,7 +183,7 @@ describe('[Q3] a refusal by status', () => {
     });
   }
 
-  test('of more than 64 KiB is judged by its status alone, and not read further', async () => {
+  test('of more than 64 KiB is classified by its status alone, and not read further', async () => {
     const { reply, context } = await scene({ status: 400 });
     for (let i = 0; i < 3; i++) reply.data(Buffer.alloc(30_000, ' '));
     reply.data(Buffer.from('{}'));
@@ -194,7 +194,7 @@ describe('[Q3] a refusal by status', () => {
 });
 
 describe('a body', () => {
-  test('past limits.upstream_event_bytes is a failure, and the account is left', async () => {
+  test('past limits.upstream_event_bytes is a failure, and the request to the account ends', async () => {
     // A body is held as it came, and needs room for its text, its object and what is written of it.
     const { reply, context } = await scene({ upstreamEventBytes: 4_000 });
     reply.data(Buffer.alloc(1_000, ' '));
@@ -216,7 +216,7 @@ describe('a body', () => {
     });
   }
 
-  test('of an abandoned reply is not judged', async () => {
+  test('of an abandoned reply is not classified', async () => {
     const { reply, context } = await scene();
     reply.data(Buffer.from('{}'));
     reply.abandon();
@@ -225,7 +225,7 @@ describe('a body', () => {
     assert.deepEqual(context.verdicts, []);
   });
 
-  test('is judged once', async () => {
+  test('is classified once', async () => {
     const { reply, context } = await scene();
     receive(reply, RESPONSE);
     reply.end();

@@ -19,7 +19,7 @@ test('[E1] an unsupported row answers unsupported_endpoint, with or without some
   assert.throws(() => phase(routeStatus, 'admit')(withStatus('unsupported', 'responses')), refusal);
 });
 
-test('[S8] the other three statuses go on', () => {
+test('[S8] the other three statuses pass', () => {
   for (const status of ['supported', 'translated', 'partial'] as const) phase(routeStatus, 'admit')(withStatus(status, 'responses'));
 });
 
@@ -33,10 +33,10 @@ test('[F6.1] a Pool without image generation refuses before anything reads a bod
   assert.equal(imagePermission.request, undefined);
 });
 
-test('[PL1] a Pool with image generation goes on', () => {
+test('[PL1] a Pool with image generation passes', () => {
   phase(imagePermission, 'admit')(turnOf({ kind: 'image' }));
 });
 
-test('[PL1] the permission gates the image routes and no other', () => {
+test('[PL1] the permission applies to the image routes and no other', () => {
   assert.deepEqual(imagePermission.routes, ['image', 'public-image', 'public-image-edit']);
 });

@@ -45,7 +45,7 @@ test('[Q12] a model that is still unknown after that is invalid_model', async ()
   await assert.rejects(async () => phase(modelAccess, 'request')({ body: { model: 'model-z' } }, turn), { code: 'invalid_model' });
 });
 
-test('[S4] what a client called a model is not noted unless the Pool knows it', () => {
+test('[S4] the client’s name for a model is not noted unless the Pool has it', () => {
   const turn = unsettled(() => undefined);
   assert.throws(() => phase(modelAccess, 'request')({ body: { model: 'my secret' } }, turn), { code: 'invalid_model' });
   assert.deepEqual(turn.noted, {});
@@ -56,11 +56,11 @@ test('[CR1] a key without a list may use every model', () => {
   assert.equal(allowsModel({ ...KEY, models: ['a'] }, 'b'), false);
 });
 
-test('[SM5] a pair without a routable source is a 503 that says when to come again', async () => {
+test('[SM5] a pair without a routable source is a 503 with the time to wait', async () => {
   const refusal = await refusalBy([eligibility], { model: 'model-a' }, { model: { routable: false, mode: undefined } });
   assert.deepEqual([refusal?.code, refusal?.status, refusal?.headers['retry-after']], ['no_eligible_account', 503, '1']);
 });
 
-test('[SM5] a pair with a routable source goes on', async () => {
+test('[SM5] a pair with a routable source passes', async () => {
   assert.equal(await refusalBy([eligibility], { model: 'model-a' }), undefined);
 });

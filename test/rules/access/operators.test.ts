@@ -21,7 +21,7 @@ function refusalBy(rule: Rule, turn: Partial<Turn>, method = 'POST'): Refusal | 
 
 const identifyOperator = (token: string): boolean => token === 'pg-mcp-good';
 
-test('[AU2] the token of an operator opens POST', () => {
+test('[AU2] the token of an operator is accepted for POST', () => {
   assert.equal(refusalBy(authenticateOperator, { identifyOperator, headers: { authorization: 'Bearer pg-mcp-good' } }), undefined);
 });
 

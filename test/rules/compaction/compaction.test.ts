@@ -22,12 +22,12 @@ const USER: JsonObject = { type: 'message', role: 'user', content: [{ type: 'inp
 const TRIGGER: JsonObject = { type: 'compaction_trigger' };
 const SEALED: JsonObject = { type: 'compaction', encrypted_content: 'gAAAA-sealed' };
 
-test('[F3.1] a trigger behind visible input is taken out: the account decides what it gets in its place', async () => {
+test('[F3.1] a trigger behind visible input is taken out: what the account gets in its place depends on the account', async () => {
   const { body } = await run([compactionTrigger], asks({ input: [USER, TRIGGER] }), { kind: 'public-compact' });
   assert.deepEqual(body.input, [USER]);
 });
 
-test('[F3.5] an anchor is not found over HTTP, and is left to the live socket on a websocket', async () => {
+test('[F3.5] an anchor is not found over HTTP, and on a websocket the live socket decides', async () => {
   const body = asks({ input: [USER, TRIGGER], previous_response_id: 'resp_1' });
   const refusal = await refusalBy([compactionTrigger], body, { kind: 'public-compact' });
   assert.deepEqual([refusal?.code, refusal?.error.param], ['previous_response_not_found', 'previous_response_id']);
@@ -37,7 +37,7 @@ test('[F3.5] an anchor is not found over HTTP, and is left to the live socket on
 describe('[Q27] an attempt', () => {
   const ordinary = { include: ['reasoning.encrypted_content'], max_output_tokens: 9, stream: true, store: true, tools: [] };
 
-  test('of a public compaction has what the compact path takes, and nothing else', async () => {
+  test('of a public compaction has the members that the compact path accepts, and no others', async () => {
     const ran = await run([compactionProjection], asks(ordinary), { kind: 'public-compact' });
     const { path, body } = ran.attempt();
     assert.equal(path, '/backend-api/agent/responses/compact');
@@ -50,7 +50,7 @@ describe('[Q27] an attempt', () => {
   });
 
   for (const kind of ['compact', 'public-compact'] satisfies RouteKind[]) {
-    test(`of ${kind} ends in a trigger where the account wants that, or on a websocket`, async () => {
+    test(`of ${kind} ends in a trigger where the account is configured for it, or on a websocket`, async () => {
       const ran = await run([compactionProjection], asks(ordinary), { kind });
       for (const out of [ran.attempt({ compact: 'trigger' }), ran.attempt({}, 'websocket')]) {
         assert.equal(out.path, '/backend-api/agent/responses');
@@ -104,18 +104,18 @@ describe('an answer', () => {
     ['a string', { id: 'cmp_1' }, { id: 'cmp_1' }],
     ['of another type', { id: 7 }, {}],
   ] as const) {
-    test(`[F3.3] an id that is ${what} comes out so that the item can be replayed`, async () => {
+    test(`[F3.3] an id that is ${what} is answered so that the item can be replayed`, async () => {
       const { output } = await judged('public-compact', { output: [{ ...SEALED, ...id, created_by: 'someone' }] });
       assert.deepEqual(output, [{ ...shown, ...SEALED }]);
     });
   }
 
-  test('[Q27] of the compact path leaves native gateways as it came', async () => {
+  test('[Q27] of the compact path is passed to native clients as it came', async () => {
     const answer = { output: [USER, { ...SEALED, odd: 1 }], odd: 2 };
     assert.equal(await judged('compact', answer), answer);
   });
 
-  test('[Q27] of a turn becomes what the compact path answers', async () => {
+  test('[Q27] of a turn is converted into the answer of the compact path', async () => {
     const reasoning = { type: 'reasoning', summary: [] };
     const response = {
       id: 'resp_9',

@@ -124,7 +124,7 @@ test('logs of failures only, of compilers and of diagnostics stay as they are', 
   for (const file of ['log-cargo-build.txt', 'log-tsc.txt'] as const) assert.equal(compressedText(corpusText(file)), corpusText(file));
 });
 
-test("README's table of savings is what this version does", () => {
+test("README's table of savings is that of this version", () => {
   const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
   const table = savingsTable();
   assert.ok(readme.includes(table), `put this into README.md:\n${table}`);

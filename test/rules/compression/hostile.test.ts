@@ -27,7 +27,7 @@ const KEPT: Readonly<Record<string, string>> = {
 };
 
 for (const [what, text] of Object.entries(KEPT)) {
-  test(`${what}: the text stays as it is`, () => assert.ok(compressedText(text) === text));
+  test(`${what}: the text stays unchanged`, () => assert.ok(compressedText(text) === text));
 }
 
 test('long texts are scanned in steps, between which other turns run', () => {

@@ -60,7 +60,7 @@ test('[F7.4] the fiftieth candidate is not used up by outputs that are protected
   );
 });
 
-test('[F7.1] a Pool that does not ask for it sends every output as it came, and notes nothing', async () => {
+test('[F7.1] without the Pool’s setting every output is sent as it came, and nothing is noted', async () => {
   const { input, noted } = await compress([call(), output()], { pool: {} });
   assert.deepEqual(input, [call(), output()]);
   assert.equal(noted, undefined);
@@ -160,7 +160,7 @@ test('[F7.4] duplicate, cross-kind and conflicting identifiers keep the original
   for (const [what, input] of Object.entries(kept)) assert.equal(await lastOutput(...input), SEARCH, what);
 });
 
-test('[F7.5] a body over 1 MiB is not scanned, and says so', async () => {
+test('[F7.5] a body over 1 MiB is not scanned, and that is noted', async () => {
   const { input, noted } = await compress([call(), output()], { bodyBytes: 1_048_577 });
   assert.deepEqual(input, [call(), output()]);
   assert.deepEqual(noted, { skipped_body_bytes: 1_048_577 });
@@ -181,7 +181,7 @@ test('[RM2] bytes are noted until tokens have been counted, then tokens', async 
   assert.deepEqual(turn.noted.payload_compression, { ...counts, saved_tokens: 100, token_savings_percent: 33.3 });
 });
 
-test('a turn without long tool outputs notes nothing, and one that saves nothing says so', async () => {
+test('a turn without long tool outputs notes nothing, and a turn that saves nothing notes that', async () => {
   assert.equal((await compress([call(), output({ output: 'done' })])).noted, undefined);
   const { noted } = await compress([call(), output({ output: 'nothing to leave out '.repeat(20) })]);
   assert.deepEqual(noted, { outputs: 1, protected: 0, over_limit: 0, errors: 0, compressed: 0 });

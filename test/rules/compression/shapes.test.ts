@@ -54,7 +54,7 @@ test('[F7.3] prose headings with numbered lines below are left as text', () => {
   isKept(numbered(60, (i) => `Note:${i}: the same thing was said before`));
 });
 
-test('results mixed with other text keep it where it was, and repeat their path behind it', () => {
+test('results mixed with other text keep it in its place, and repeat their path after it', () => {
   const text = `${FLAT}\n… 812 tokens truncated …\n${FLAT}`;
   assert.ok(compressedText(text).includes(`open();\n… 812 tokens truncated …\n${PATH}\n3: const`));
 });
@@ -96,7 +96,7 @@ test('[F7.3] a minimal unified diff keeps its changes and the lines around them'
   );
 });
 
-test('a hunk that shows its changes inside of lines stays, and such a line in any hunk', () => {
+test('a hunk with changes marked inside of lines stays, and so does such a line in any hunk', () => {
   const indented = (from: number, count: number): string => numbered(count, (i) => `    const line${from + i} = unchanged();`);
   const words = '    return [-one + two-]{+one * two+};';
   const hunk = `@@ -1,21 +1,21 @@ class A {\n${indented(1, 10)}\n${words}\n${indented(12, 10)}`;
@@ -211,13 +211,13 @@ test('the header that a native client writes above an output stays as it is', ()
   assert.equal(compressedText(compressedText(header + FLAT)), compressedText(header + FLAT));
 });
 
-test('what is beside an output inside JSON stays byte for byte', () => {
+test('members beside an output inside JSON stay byte for byte', () => {
   const beside = String.raw`, "metadata" : {"took":1.0,"id":12345678901234567890,"most":1e400,"output":"a\u00e9"},"id":1,"id":"\u0041"}`;
   const compressed = compressedText(`{ "output":${JSON.stringify(FLAT)}${beside}`);
   assert.equal(compressed, `{ "output":${JSON.stringify(compressedText(FLAT))}${beside}`);
 });
 
-test('of an output that is named twice inside JSON the last one is compressed, as its reader takes that', () => {
+test('of an output that is named twice inside JSON the last one is compressed, because a reader uses that one', () => {
   const output = JSON.stringify(FLAT);
   assert.equal(
     compressedText(`{"output":"first","output":${output}}`),

@@ -36,7 +36,7 @@ test('[F1.5] each account gets the model by its own name, else by the exposed on
   }
 });
 
-test('[F1.5] a member of every object is no mapping', async () => {
+test('[F1.5] a name of a member of every object is not a mapping', async () => {
   const ran = await run(RULES, { model: 'constructor' }, { model: { id: 'constructor' } });
   assert.equal(ran.attempt().body.model, 'constructor');
 });
@@ -72,7 +72,7 @@ test('[F2.2] the marker stays where an account drops client_metadata', async () 
   assert.deepEqual(ran.attempt({ drop_fields: ['client_metadata'] }, 'websocket').body.client_metadata, { [ENTRY]: 'true' });
 });
 
-test('[F2.2] the carrier decides, so a websocket turn that goes out over HTTP has the header', async () => {
+test('[F2.2] the carrier decides, so a websocket turn that is sent over HTTP has the header', async () => {
   const ran = await run(RULES, { client_metadata: { turn_id: 't' } }, { ...lite, client: 'websocket' });
   const http = ran.attempt({}, 'http');
   assert.deepEqual([http.headers, http.body.client_metadata], [{ [HEADER]: 'true' }, { turn_id: 't' }]);
@@ -117,7 +117,7 @@ test('[F2.4] metadata without a marker is the very same object, and one that is 
   assert.deepEqual((await sent({ client_metadata: { [ENTRY]: 'true' } }, full, 'http')).body, { client_metadata: {} });
 });
 
-test('[F2.4] metadata that is no object is left as it is in Full', async () => {
+test('[F2.4] metadata that is not an object is left unchanged in Full', async () => {
   for (const client_metadata of ['x', null, ['x'], 5])
     assert.deepEqual((await sent({ client_metadata }, full, 'websocket')).body, { client_metadata });
 });

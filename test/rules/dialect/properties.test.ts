@@ -27,7 +27,7 @@ const SEEDS = 1500;
 
 for (const mode of [FULL, LITE]) {
   for (const kind of KINDS) {
-    test(`[F2.10] ${kind} in ${mode.effective}: whatever goes out goes out the same when it is sent again`, async () => {
+    test(`[F2.10] ${kind} in ${mode.effective}: every sent body is the same when it is sent again`, async () => {
       let passed = 0;
       for (let seed = 1; seed <= SEEDS; seed++) {
         const dice = new Dice(seed);
@@ -48,7 +48,7 @@ for (const mode of [FULL, LITE]) {
   }
 }
 
-test('[F2.11] outside the members that the contract names a native Full body leaves as it came', async () => {
+test('[F2.11] outside the members that the contract names a native Full body is sent as it came', async () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
     const from = generatedBody(new Dice(seed));
     const out = (await sent(from, { model: { mode: FULL } }, 'http')) as JsonObject | undefined;
@@ -61,7 +61,7 @@ test('[F2.11] outside the members that the contract names a native Full body lea
   }
 });
 
-test('[F2.5] every Lite body has its tools first, and none of what Lite does not carry', async () => {
+test('[F2.5] every Lite body has its tools first, and no member that Lite does not have', async () => {
   for (const kind of KINDS) {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const from = generatedBody(new Dice(seed));

@@ -30,13 +30,13 @@ for (const file of readdirSync(FOLDER)) {
     const { [HEADER]: _, ...others } = headers;
     const sent = async (from: JsonObject) => (await run(RULES, from, options)).attempt({}, client, { ...headers });
 
-    test(`[F2.11] ${file.replace('.json', '')} goes out of ${mode.effective} as the contract says`, async () => {
+    test(`[F2.11] ${file.replace('.json', '')} is sent in ${mode.effective} as the contract requires`, async () => {
       const out = await sent(body);
       assert.deepEqual(plain(out.body), expected[mode.effective]);
       assert.deepEqual(out.headers, mode === LITE && client === 'http' ? { ...others, [HEADER]: 'true' } : others);
     });
 
-    test(`[F2.10] ${file.replace('.json', '')} sent through ${mode.effective} again stays as it went out`, async () => {
+    test(`[F2.10] ${file.replace('.json', '')} sent through ${mode.effective} again does not change`, async () => {
       assert.deepEqual(plain((await sent(expected[mode.effective])).body), expected[mode.effective]);
     });
   }

@@ -18,7 +18,7 @@ for (const { name, body, options, changes } of POLICY_THEN_ALIAS) {
   });
 }
 
-test('[F4.2] the message says that the effort is not available for this API key, and nothing of what was asked', async () => {
+test('[F4.2] the message says that the effort is not available for this API key, and does not repeat the requested effort', async () => {
   const refusal = await refusalBy(
     [effortPolicy],
     { reasoning: { effort: 'sesame' } },

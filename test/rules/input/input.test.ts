@@ -16,7 +16,7 @@ testCases(
   [...INPUT_LISTS, ...UNSUPPORTED_PARAMETERS, ...REASONING_CONTEXT, ...AUDIO, ...ITEM_REFERENCES],
 );
 
-test('[Q15] the refusal of a reference says what to do', async () => {
+test('[Q15] the refusal of a reference gives advice', async () => {
   const input = [{ type: 'item_reference', id: 'msg_secret' }];
   const refusal = await refusalBy([itemReferences], asks({ input }), { kind: 'public-responses' });
   assert.equal(
@@ -25,7 +25,7 @@ test('[Q15] the refusal of a reference says what to do', async () => {
   );
 });
 
-test('the size of base64 is what decoding it gives', () => {
+test('the size of base64 equals the number of decoded bytes', () => {
   for (let bytes = 1; bytes < 300; bytes += 1) {
     assert.equal(decodedBytes(Buffer.alloc(bytes, 0xfb).toString('base64'), 300), bytes);
   }

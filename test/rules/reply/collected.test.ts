@@ -38,7 +38,7 @@ test('[Q15] answer changes nothing of a final response that event has mapped', a
   assert.deepEqual(ran.turn.noted, noted);
 });
 
-test('[Q15] event and answer make the same of a final response', async () => {
+test('[Q15] event and answer map a final response in the same way', async () => {
   const { mapped } = await finalResponse({ kind: 'public-responses' });
   const ran = await run(BOTH, DECLARING, { kind: 'public-responses' });
   ran.event(eventOf('response.output_item.done', { output_index: 0, item }));

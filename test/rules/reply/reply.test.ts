@@ -81,7 +81,7 @@ test('[Q15] finished items are forwarded as they came', async () => {
   assert.equal(ran.event(event)[0], event);
 });
 
-test('[Q15] items of an earlier attempt are not those of the reply', async () => {
+test('[Q15] items of an earlier attempt are not part of the reply', async () => {
   const ran = await run([fillOutput], {}, options);
   ran.event(eventOf('response.output_item.done', { output_index: 0, item: { id: 'old' } }));
   ran.event(eventOf('response.created', { response: { id: 'r' } }));
@@ -89,7 +89,7 @@ test('[Q15] items of an earlier attempt are not those of the reply', async () =>
   assert.equal(ran.event(event)[0], event);
 });
 
-test('[Q15] an incomplete response is filled too, a failed one is not looked at', () => {
+test('[Q15] an incomplete response is filled too, a failed one is not', () => {
   assert.ok(fillOutput.events?.includes('response.incomplete'));
   assert.ok(!fillOutput.events?.includes('response.failed'));
 });

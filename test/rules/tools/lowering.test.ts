@@ -15,7 +15,7 @@ const SEEDS = Array.from({ length: 3000 }, (_, seed) => seed);
 
 testCases([lowerSchemas], LOWERED_TOOLS);
 
-test('[F5.1] lowering what is lowered returns the same object', () => {
+test('[F5.1] lowering a lowered schema returns the same object', () => {
   for (const { name, before } of LOWERINGS) {
     const once = lowerParameters(before, 'p');
     assert.ok(lowerParameters(frozen(once), 'p') === once, name);
@@ -54,7 +54,7 @@ function accepted(schema: Json | undefined, where: string): void {
   }
 }
 
-test('[F5.1] a strict function leaves as the very same object', () => {
+test('[F5.1] a strict function stays the same object', () => {
   const tools = frozen(SEEDS.map((seed) => ({ type: 'function', name: `f${seed}`, strict: true, parameters: schemaOf(randomOf(seed)) })));
   for (const declared of [tools, [{ type: 'namespace', name: 'n', tools }]]) {
     const work = { body: { ...asks({ tools: declared as Json }) } };
@@ -63,7 +63,7 @@ test('[F5.1] a strict function leaves as the very same object', () => {
   }
 });
 
-test('where nothing is lowered, the list of tools is the very same object', () => {
+test('where nothing is lowered, the list of tools stays the same object', () => {
   const tools = frozen([
     { type: 'function', name: 'f', parameters: { type: 'object', properties: { a: { type: 'array', items: {} } } } },
     { type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'g', parameters: { type: 'object', properties: {} } }] },
@@ -93,7 +93,7 @@ test('a schema may nest up to the limit, and is refused beyond it', () => {
   }
 });
 
-test('depth outside schemas is no concern of lowering', () => {
+test('lowering does not limit depth outside schemas', () => {
   let value: Json = 1;
   for (let i = 0; i < 100_000; i += 1) value = [value];
   const lowered = lowerParameters({ type: 'object', properties: { a: { enum: [value], items: value, anyOf: value } } }, 'p');

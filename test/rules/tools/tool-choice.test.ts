@@ -10,7 +10,7 @@ import { TOOL_CHOICE } from './tool-choice.cases.ts';
 
 testCases([toolChoice], TOOL_CHOICE);
 
-test('a name that is a deep structure is no name', async () => {
+test('a deep structure in place of a name names no tool', async () => {
   let name: Json = 'x';
   for (let i = 0; i < 500; i += 1) name = [name];
   const refusal = await refusalBy([toolChoice], asks({ tool_choice: { type: 'custom', name } }), { kind: 'public-responses' });

@@ -17,7 +17,7 @@ testCases(RULES, [...REMOTE_MCP, ...NATIVE_TOOLS, ...TOOL_TYPES, ...CUSTOM_TOOLS
 
 testCases([...RULES, toolChoice], WEB_SEARCH);
 
-test('native routes are of interest to remote-mcp alone', () => {
+test('of these rules only remote-mcp runs on native routes', () => {
   assert.deepEqual(
     RULES.filter(({ routes }) => routes.includes('responses')).map(({ name }) => name),
     ['remote-mcp'],
@@ -36,7 +36,7 @@ test('a refusal names the place and never repeats the text', async () => {
   }
 });
 
-test('a hundred thousand tools are looked at once each', async () => {
+test('a hundred thousand tools are checked once each', async () => {
   const tools = Array.from({ length: 100_000 }, (_, i) => ({ type: 'custom', name: `c${i}` }));
   assert.equal(await refusalBy(RULES, asks({ tools: [{ type: 'namespace', name: 'n', tools }] }), { kind: 'public-responses' }), undefined);
 });

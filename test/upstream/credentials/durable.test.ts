@@ -34,7 +34,7 @@ suite('rotated tokens', () => {
     assert.notEqual(await north.bearer(), ACCESS);
   });
 
-  test('that a full disk does not take are not asked for twice, and are used once it takes them', async (context) => {
+  test('that a full disk does not accept are not requested twice, and are used once it accepts them', async (context) => {
     const bench = await Bench.open(context);
     const gate = Promise.withResolvers<void>();
     let saves = 0;
@@ -155,7 +155,7 @@ suite('of two processes on one store', () => {
     assert.equal(await second.bearer(), await first.bearer());
   });
 
-  test('one that lost the race for the refresh token re-reads instead of failing', async (context) => {
+  test('one that lost the race for the refresh token reads the store again instead of failing', async (context) => {
     const bench = await Bench.open(context);
     const first = await bench.start();
     const real = bench.exchange();
@@ -199,7 +199,7 @@ suite('a new login in the file', () => {
     assert.deepEqual(after.imported, []);
   });
 
-  test('is taken before an account is given up whose new token was refused as well', async (context) => {
+  test('is imported before an account whose new token was refused too has to log in again', async (context) => {
     const bench = await Bench.open(context);
     const north = await bench.start();
     assert.equal(await north.credentials.reimported(bench.account), false);
@@ -219,7 +219,7 @@ suite('a new login in the file', () => {
     assert.deepEqual(north.refused, []);
   });
 
-  test('that is no login, or not there, changes nothing', async (context) => {
+  test('that has no login, or is missing, changes nothing', async (context) => {
     const bench = await Bench.open(context);
     const north = await bench.start();
     for (const content of ['', '{"tokens":', '[]', '{}', '{"tokens":{"access_token":7}}']) {

@@ -68,7 +68,7 @@ suite('[Q34] of a node that the provider has answered and that stored nothing', 
     assert.deepEqual([second.refused, bench.refreshes], [['north'], 1]);
   });
 
-  test('the tokens are stored all the same when it goes on, and every node uses them', async (context) => {
+  test('the tokens are still stored when it continues, and every node uses them', async (context) => {
     const { bench, first, second } = await opened(context);
     assert.equal(await settled(bench, second.unauthorized()), 'failed');
     first.goOn();
@@ -101,7 +101,7 @@ suite('[Q34] of a node that the provider has answered and that stored nothing', 
   });
 });
 
-test('[Q34] an exchange that failed is open to the next node', async (context) => {
+test('[Q34] an exchange that failed can be repeated by the next node', async (context) => {
   const bench = await Bench.open(context);
   const first = await node(bench, 'first', { exchange: async () => ({ kind: 'failed', status: 503 }) });
   const second = await node(bench, 'second');
@@ -121,7 +121,7 @@ test('[Q34] a refresh token that one node saw refused is not sent by another one
   assert.equal(bench.refreshes, 1);
 });
 
-test('[Q34] two nodes that start with one file import it once, and neither takes the other back', async (context) => {
+test('[Q34] two nodes that start with one file import it once, and neither restores an earlier login at the other', async (context) => {
   const bench = await Bench.open(context);
   const [first, second] = await settled(bench, Promise.all([node(bench, 'first'), node(bench, 'second')]));
   assert.equal([...first.imported, ...second.imported].length, 1);

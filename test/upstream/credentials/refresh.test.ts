@@ -30,7 +30,7 @@ suite('an OAuth account', () => {
     assert.equal(bench.refreshes, 1);
   });
 
-  test('asks as clients do, and keeps what the answer leaves out', async (context) => {
+  test('sends the request of native clients, and keeps members that the answer leaves out', async (context) => {
     const bench = await Bench.open(context);
     bench.upstream.nextOn('north', '/oauth/token', { kind: 'reply', status: 200, body: { json: { access_token: 'only-this' } } });
     const north = await bench.start();
@@ -46,7 +46,7 @@ suite('an OAuth account', () => {
     assert(await bench.admits(await north.bearer()));
   });
 
-  test('refreshes five minutes before the end, and goes on with the old token meanwhile', async (context) => {
+  test('refreshes five minutes before the end, and uses the old token meanwhile', async (context) => {
     const bench = await Bench.open(context, { login: { expires_in: 3600 } });
     const north = await bench.start();
     await north.unauthorized();
@@ -156,7 +156,7 @@ suite('the endpoint', () => {
     ['refresh_token_reused', answer(400, { error: { code: 'refresh_token_reused', type: 'invalid_request_error' } })],
     ['refresh_token_invalidated', answer(403, { code: 'refresh_token_invalidated' })],
   ] as const) {
-    test(`that says ${name} means that the account must log in again, and it is not asked again`, async (context) => {
+    test(`that answers ${name} means that the account must log in again, and it is not asked again`, async (context) => {
       const { bench, north, outcome } = await says(context, script);
       assert.equal(outcome, 'refused');
       assert.deepEqual(north.refused, ['north']);
@@ -177,7 +177,7 @@ suite('the endpoint', () => {
     ['an access token that no header carries', answer(200, { access_token: 'a\r\nx: y' })],
     ['a redirect', answer(302, {})],
   ] as const) {
-    test(`that says ${name} is a network failure: asked again after a pause`, async (context) => {
+    test(`that answers ${name} is a network failure: asked again after a pause`, async (context) => {
       const { bench, north, outcome } = await says(context, script);
       assert.equal(outcome, 'failed');
       assert.deepEqual(north.refused, []);
@@ -190,7 +190,7 @@ suite('the endpoint', () => {
     });
   }
 
-  test('that cannot be reached likewise', async (context) => {
+  test('that cannot be reached is asked again too', async (context) => {
     const bench = await Bench.open(context);
     const north = await bench.start();
     await bench.upstream.hangUp('north');
@@ -200,7 +200,7 @@ suite('the endpoint', () => {
     assert.equal(await north.unauthorized(), 'renewed');
   });
 
-  test('whose failure meets a token that has ended leaves the turn without a credential', async (context) => {
+  test('whose failure coincides with an expired token leaves the turn without a credential', async (context) => {
     const bench = await Bench.open(context, { file: { refresh_token: REFRESH } });
     bench.upstream.nextOn('north', '/oauth/token', 'refuse 503');
     const north = await bench.start();
@@ -209,7 +209,7 @@ suite('the endpoint', () => {
     assert.equal(bench.refreshes, 1);
   });
 
-  test('that answers after its callers gave up still brings the tokens', async (context) => {
+  test('that answers after its callers gave up still provides the tokens', async (context) => {
     const bench = await Bench.open(context);
     const gate = Promise.withResolvers<void>();
     const real = bench.exchange();
