@@ -42,13 +42,13 @@ const CASES: readonly { readonly what: string; readonly before: string; readonly
     after: 'modes: { model-a: lite } # none yet\n',
   },
   {
-    what: 'a key with nothing behind it gets its value before the comment',
+    what: 'a key without a value gets its value before the comment',
     before: 'modes: # none yet\nb: 1\n',
     edit: { set: ['modes', 'model-a'], to: 'lite' },
     after: 'modes: { model-a: lite } # none yet\nb: 1\n',
   },
   {
-    what: 'a word that YAML would read otherwise gets quotes',
+    what: 'a word that YAML would read as another type gets quotes',
     before: 'modes: { a: lite }\n',
     edit: { set: ['modes', '4.10'], to: 'true' },
     after: 'modes: { a: lite, "4.10": "true" }\n',
@@ -72,13 +72,13 @@ const CASES: readonly { readonly what: string; readonly before: string; readonly
     after: 'modes: {} # per model\nc: 1\n',
   },
   {
-    what: 'a key goes from braces: the first, one in the middle, the last',
+    what: 'a key is removed from braces: the first, one in the middle, the last',
     before: 'modes: { a: lite, b: full, c: lite } # m\n',
     edit: { remove: ['modes', 'b'] },
     after: 'modes: { a: lite, c: lite } # m\n',
   },
   {
-    what: 'the last key of several goes with its comma',
+    what: 'the last key of several is removed with its comma',
     before: 'm: { a: x, b: y }\n',
     edit: { remove: ['m', 'b'] },
     after: 'm: { a: x }\n',
@@ -116,7 +116,7 @@ const CASES: readonly { readonly what: string; readonly before: string; readonly
     after: 'k:\n  - h:\n      - aa # c\n      - bb\n    s: 1\n',
   },
   {
-    what: 'a list whose dashes stand under its key keeps them there',
+    what: 'a list whose dashes are not indented below its key keeps them there',
     before: 'keys:\n- id: a\nb: 1\n',
     edit: { append: ['keys'], row: { id: 'b', c: 1 } },
     after: 'keys:\n- id: a\n- id: b\n  c: 1\nb: 1\n',
@@ -128,7 +128,7 @@ const CASES: readonly { readonly what: string; readonly before: string; readonly
     after: 'keys:\r\n  - id: a\r\n  - id: b\r\n    c: 1\r\nb: 1\r\n',
   },
   {
-    what: 'a text block at the end of a row is not torn',
+    what: 'a text block at the end of a row is not split',
     before: 'keys:\n  - id: a\n    note: |\n      one\n      two\n  - id: b\n',
     edit: { set: ['keys', 0, 'status'], to: 'paused' },
     after: 'keys:\n  - id: a\n    note: |\n      one\n      two\n    status: paused\n  - id: b\n',

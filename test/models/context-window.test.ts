@@ -35,13 +35,13 @@ const CASES: readonly Case[] = [
     gives: [100000, 100000, 95, 90000, 95000],
   },
   {
-    title: '[MC4] an override wins over a bucket',
+    title: '[MC4] an override takes precedence over a bucket',
     entry: { context_window: 272000, max_context_window: 872000 },
     config: { context_window: 400000, pricing_bucket: 'long_context' },
     gives: [400000, 400000, 95, 360000, 380000],
   },
   {
-    title: '[MC4] an override applies where the entry says nothing',
+    title: '[MC4] an override applies where the entry states nothing',
     entry: {},
     config: { context_window: 50 },
     gives: [50, 50, 95, 45, 47],

@@ -108,7 +108,7 @@ suite('the schema on PostgreSQL', () => {
   });
 });
 
-suite('what cannot be opened is refused with a reason, without the password', () => {
+suite('a database that cannot be opened is refused with a reason, without the password', () => {
   const at = async (edit: (url: URL) => void): Promise<string> => {
     const url = new URL((await postgres()).url);
     url.password = 'hunter2';

@@ -31,13 +31,13 @@ export const AUTHENTICATION: readonly AuthenticationCase[] = [
   { name: '[Q2] a key is open until its expiry', authorization: 'Bearer <KEY>', key: { expires_at: NOW + 1 } },
   { name: '[Q2] a key is closed at its expiry', authorization: 'Bearer <KEY>', key: { expires_at: NOW }, code: 'api_key_expired' },
   {
-    name: '[Q2] a key that is both revoked and expired is told the former',
+    name: '[Q2] a key that is both revoked and expired is reported as revoked',
     authorization: 'Bearer <KEY>',
     key: { status: 'revoked', expires_at: NOW - 1 },
     code: 'api_key_disabled',
   },
   {
-    name: '[Q2] who does not hold the secret of a paused key learns nothing of it',
+    name: '[Q2] without its secret the status of a paused key is not revealed',
     authorization: 'Bearer <KEY>x',
     key: { status: 'paused' },
     code: 'invalid_api_key',

@@ -22,13 +22,13 @@ export const MODEL_ACCESS: readonly Case[] = [
   },
   { name: '[CR1] an empty list denies every model', options: { key: { models: [] } }, body: { model: 'model-a' }, refusal: denied },
   {
-    name: '[Q4] a denied model is denied before the catalog is asked for it',
+    name: '[Q4] a denied model is refused before it is looked up in the catalog',
     options: { key: { models: ['model-a'] } },
     body: { model: 'model-z' },
     refusal: denied,
   },
   {
-    name: '[Q4] a missing model is told before the list is looked at',
+    name: '[Q4] a missing model is refused before the check of the list',
     options: { key: { models: [] } },
     body: {},
     refusal: unknown,

@@ -66,7 +66,7 @@ export const LIFT: readonly Case[] = [
     changes: { input: [user], instructions: '  a\n' },
   },
   {
-    name: '[F1.1] where nothing else is said, the input is not left empty',
+    name: '[F1.1] where nothing else remains, the input is not left empty',
     options,
     body: { input: [message('system', 'Greet the user.'), message('developer', [text('Be brief.')])] },
     changes: { instructions: 'Greet the user.\n\nBe brief.', input: [message('user', [text('Follow the instructions.')])] },
@@ -84,7 +84,7 @@ export const LIFT: readonly Case[] = [
     changes: { instructions: 'Be brief.', input: [] },
   },
   {
-    name: '[F1.1] what said nothing leaves nothing',
+    name: '[F1.1] an empty message leaves nothing',
     options,
     body: { input: [message('system', ' ')] },
     changes: { input: [] },
@@ -100,7 +100,7 @@ export const LIFT: readonly Case[] = [
     body: { input: [{ type: 'additional_tools', role: 'developer', tools: [] }, user] },
   },
   {
-    name: '[F1.1] content of no known shape is left to the provider',
+    name: '[F1.1] content of an unknown shape is left to the provider',
     options,
     body: {
       input: [message('developer', null), message('developer', { text: 'x' }), message('developer', [{ type: 'input_text', text: 5 }])],
@@ -140,7 +140,7 @@ export const SYSTEM_ROLE: readonly Case[] = [
     changes: { input: [message('developer', [text('Be brief.')]), user] },
   },
   {
-    name: '[Q32] what cannot be lifted from a system message stays as a developer message',
+    name: '[Q32] parts of a system message that cannot be lifted stay as a developer message',
     options,
     body: { input: [message('system', [text('See:'), image]), user] },
     changes: { instructions: 'See:', input: [message('developer', [image]), user] },
@@ -190,7 +190,7 @@ export const JSON_MENTION: readonly Case[] = [
     changes: { instructions: 'Reply in JSON.', input: [user, message('assistant', '{"Json": 1}')] },
   },
   {
-    name: '[F1.1] without any mention the provider says what is missing',
+    name: '[F1.1] without any mention nothing is added, and the provider refuses the turn',
     options,
     body: { text: JSON_MODE, input: [message('system', 'Be brief.'), user] },
     changes: { instructions: 'Be brief.', input: [user] },

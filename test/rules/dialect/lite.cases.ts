@@ -77,7 +77,7 @@ export const LITE_REWRITE: readonly Case[] = [
     changes: { ...forced, input: [prefix(), user] },
   },
   {
-    name: '[F2.6] developer messages that stand in input stay, and none is added',
+    name: '[F2.6] developer messages in input stay, and none is added',
     options: lite,
     body: { input: [developer('Be brief.'), user] },
     changes: { ...forced, input: [prefix(), developer('Be brief.'), user] },
@@ -101,12 +101,12 @@ export const LITE_REWRITE: readonly Case[] = [
     changes: { parallel_tool_calls: false, reasoning: { context: 'all_turns' } },
   },
   {
-    name: '[F2.10] a body in Lite shape stays as it is',
+    name: '[F2.10] a body in Lite shape stays unchanged',
     options: lite,
     body: { input: [prefix(tool), developer('x'), user], parallel_tool_calls: false, reasoning: { context: 'all_turns' } },
   },
   {
-    name: '[F2.10] a leading tools item without an id is reused, and instructions go behind it',
+    name: '[F2.10] a leading tools item without an id is reused, and instructions are added after it',
     options: lite,
     body: { input: [prefix(tool), user], instructions: 'Be brief.' },
     changes: { ...forced, input: [prefix(tool), developer('Be brief.'), user] },

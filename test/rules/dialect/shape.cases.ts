@@ -15,7 +15,7 @@ export const TOOL_CHOICE: readonly Case[] = [
     refusal: unsupported,
   },
   {
-    name: '[F2.12] so it is where the catalog decided for Lite',
+    name: '[F2.12] a map-shaped tool_choice is refused where the catalog selected Lite',
     options: { model: { mode: AUTO_LITE } },
     body: { tool_choice: named },
     refusal: unsupported,
@@ -163,7 +163,7 @@ export const BACKEND_SHAPE: readonly Case[] = [
     changes: { stream: true, store: false },
   },
   {
-    name: '[Q15] public turns that say nothing of it stream and are not stored',
+    name: '[Q15] public turns without stream and store stream and are not stored',
     options: publicFull,
     body: filled,
     changes: { stream: true, store: false },

@@ -40,7 +40,7 @@ export const ALLOW_UP_TO: readonly Case[] = [
   },
   { name: '[F4.7] minimal is not low for the policy', options: upTo('minimal'), body: { reasoning: { effort: 'low' } }, refusal: refused },
   {
-    name: '[F4.7] ultra is not max for the policy',
+    name: '[F4.7] the policy distinguishes ultra from max',
     options: { ...upTo('max'), model: { entry: { supported_reasoning_levels: levels('max', 'ultra') } } },
     body: { reasoning: { effort: 'ultra' } },
     refusal: refused,
@@ -53,7 +53,7 @@ export const ALLOW_UP_TO: readonly Case[] = [
     refusal: refused,
   },
   {
-    name: '[F4.2] a known effort in other letters is a custom one',
+    name: '[F4.2] a known effort in other letter case is a custom one',
     options: upTo('high'),
     body: { reasoning: { effort: 'Low' } },
     refusal: refused,

@@ -46,7 +46,7 @@ export const OUTPUT_TOKENS: readonly Case[] = [
     refusal: tooMany('max_completion_tokens'),
   },
   {
-    name: '[CR1] on Chat each of the two names is held to it',
+    name: '[CR1] on Chat the limit applies to both names',
     options: { key, kind: 'chat' },
     body: { messages: [], max_completion_tokens: 5, max_tokens: 1001 },
     refusal: tooMany('max_tokens'),

@@ -45,7 +45,7 @@ const unsupported = (member: string, value: Json): Case => ({
 const neutral = (members: JsonObject): Case => ({
   clause: 'Q15',
   kind: 'public-responses',
-  name: `${JSON.stringify(members)} asks for nothing, and does not go out`,
+  name: `${JSON.stringify(members)} asks for nothing, and is not sent`,
   body: asks(members),
   sends: Object.fromEntries(Object.keys(members).map((name) => [name, undefined])),
 });
@@ -64,7 +64,7 @@ export const UNSUPPORTED_PARAMETERS: readonly Case[] = [
   {
     clause: 'Q15',
     kind: 'public-responses',
-    name: 'unknown keys pass, and so does what is no value of a known one',
+    name: 'unknown keys pass, and so do invalid values of known ones',
     body: asks({ logprobs: 1, prompts: 1, novel: { background: true }, constructor: 1, background: 'yes' }),
   },
   {
@@ -155,7 +155,7 @@ export const AUDIO: readonly Case[] = [
   {
     clause: 'F1.2',
     kind: 'public-responses',
-    name: 'what is no audio part of a message is not looked at',
+    name: 'only audio parts of a message are checked',
     body: asks({
       input: [
         null,
@@ -243,7 +243,7 @@ export const ITEM_REFERENCES: readonly Case[] = [
   {
     clause: 'Q15',
     kind: 'public-responses',
-    name: 'an input of references to reasoning alone becomes empty',
+    name: 'an input that has only references to reasoning becomes empty',
     body: asks({ input: [reference('rs_1')] }),
     sends: { input: [] },
   },
@@ -251,7 +251,7 @@ export const ITEM_REFERENCES: readonly Case[] = [
     (item): Case => ({
       clause: 'Q15',
       kind: 'public-responses',
-      name: `${JSON.stringify(item)} refers to what is not stored`,
+      name: `${JSON.stringify(item)} refers to an item that is not stored`,
       body: asks({ input: [said, reference('rs_1'), item] }),
       refused: invalidAt('input.2'),
     }),
@@ -259,7 +259,7 @@ export const ITEM_REFERENCES: readonly Case[] = [
   {
     clause: 'Q15',
     kind: 'public-responses',
-    name: 'items with an id of their own are no references',
+    name: 'items with an id of their own are not references',
     body: asks({ input: [{ id: 'msg_1', role: 'user', content: 'hi' }, call, { type: 'reasoning', id: 'rs_1', summary: [] }] }),
   },
   {

@@ -23,7 +23,7 @@ export const FILLED: readonly FilledCase[] = [
   { name: '[Q15] a missing output is filled', items: [{ output_index: 0, item: a }], filled: [a] },
   { name: '[Q15] a null output is filled', items: [{ output_index: 0, item: a }], output: null, filled: [a] },
   {
-    name: '[Q15] items stand in the order of their output index',
+    name: '[Q15] items are in the order of their output index',
     items: [
       { output_index: 2, item: c },
       { output_index: 0, item: a },
@@ -69,7 +69,7 @@ export const USAGE: readonly UsageCase[] = [
   { name: '[Q18] a response without usage leaves it unknown, not zero', body: {}, response: { id: 'r' }, noted: {} },
   { name: '[Q18] a null usage is unknown', body: {}, response: { usage: null, error: null }, noted: {} },
   {
-    name: '[Q18] counts that are none are unknown',
+    name: '[Q18] invalid counts are unknown',
     body: {},
     response: { usage: { input_tokens: '9', input_tokens_details: [], output_tokens: -1 } },
     noted: {},
@@ -82,7 +82,7 @@ export const USAGE: readonly UsageCase[] = [
     noted: { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0 },
   },
   {
-    name: '[Q18] a prewarm with usage has what is stated',
+    name: '[Q18] a prewarm with usage has the stated usage',
     body: { generate: false },
     response: { usage: stated },
     noted: { input_tokens: 90, cached_input_tokens: 40, output_tokens: 10 },

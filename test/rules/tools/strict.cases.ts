@@ -206,7 +206,7 @@ export const TYPE_VALUES: readonly Case[] = [
   {
     clause: 'F5.6',
     kind: 'public-responses',
-    name: 'a bad type of a function that is not strict is not ours to refuse',
+    name: 'a bad type of a function that is not strict is left to the provider',
     body: asks({ tools: [{ ...strict(closed({ a: { type: 'date' } })), strict: false }] }),
   },
 ];

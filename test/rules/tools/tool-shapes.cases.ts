@@ -280,13 +280,13 @@ export const TOOL_NAMES: readonly Case[] = [
   {
     clause: 'F5.2',
     kind: 'public-responses',
-    name: 'names differ by case, and a namespace is not called',
+    name: 'names are case-sensitive, and the name of a namespace is not that of a tool',
     body: asks({ tools: [FUNCTION, { ...FUNCTION, name: 'Look_up' }, { ...namespace(CUSTOM), name: 'look_up' }] }),
   },
   {
     clause: 'F5.2',
     kind: 'public-responses',
-    name: 'names that objects have of themselves are free',
+    name: 'names of members that every object has are permitted',
     body: asks({ tools: ['__proto__', 'constructor', 'toString'].map((name) => ({ ...CUSTOM, name })) }),
   },
   {

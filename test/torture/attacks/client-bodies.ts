@@ -25,7 +25,7 @@ const CODED = ['native', 'public', 'chat', 'compact', 'native image', 'file', 'a
 
 export const clientBodies: Attack = {
   name: 'client-bodies',
-  title: 'forms and compressed bodies that are none',
+  title: 'malformed forms and compressed bodies',
   stage: 'ordinary',
   sample: 90,
   async cases(_stage, random) {

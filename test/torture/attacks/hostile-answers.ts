@@ -11,7 +11,7 @@ import type { HandAnswer } from '../wire/exchanges.ts';
 
 export const hostileAnswers: Attack = {
   name: 'hostile-answers',
-  title: 'answers over HTTP that no honest provider gives',
+  title: 'hostile answers over HTTP',
   stage: 'ordinary',
   // Answers without end take what the provider can send.
   lanes: 4,

@@ -16,7 +16,7 @@ const SILENCE_EVERY = 4;
 
 export const hostileFrames: Attack = {
   name: 'hostile-frames',
-  title: 'websocket frames that no honest provider sends',
+  title: 'hostile websocket frames of providers',
   stage: 'ordinary',
   sample: 80,
   async cases(_stage, random) {

@@ -20,7 +20,7 @@ interface Target {
 
 export const json: Attack = {
   name: 'json',
-  title: 'JSON of clients that no client would send',
+  title: 'hostile JSON of clients',
   stage: 'ordinary',
   sample: 150,
   async cases(_stage, random) {

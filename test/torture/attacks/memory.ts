@@ -39,7 +39,7 @@ const PAUSE_MS = 100;
 
 export const memory: Attack = {
   name: 'memory',
-  title: 'memory for what comes in the smallest pieces, or is not read',
+  title: 'memory for bytes that arrive in the smallest pieces, or are not read',
   stage: 'ordinary',
   lanes: 1,
   once: true,
