@@ -40,7 +40,7 @@ export const CLIENTS: readonly ClientSettings[] = [
       'Set `wire: { agent: codex, meter: wham, lite_marker: x-openai-internal-codex-responses-lite }` in config.yaml. Only with ' +
       '`model_catalog_url` the client reads models, reasoning levels and context windows from the gateway; without it, it uses fallback ' +
       'metadata. It sends no request for models to `base_url`. `wire_api = "responses"` is also its default. With ' +
-      '`supports_websockets` it keeps one websocket for a session, and comes back for its turn when that was lost; it continues over HTTP ' +
+      '`supports_websockets` it keeps one websocket for a session, and comes back for its turn when the websocket was lost; it continues over HTTP ' +
       'where the gateway answers 426.',
     text: ({ origin, agent, model }) => `model = "${model}"
 model_provider = "poolgate"
@@ -70,7 +70,7 @@ model_catalog_url = "${origin}/backend-api/${agent}/models"`,
     where: 'code',
     language: 'js',
     tried: '@ai-sdk/openai 4.0.118 with ai 7.0.173',
-    note: 'Tool loops work with the default settings. A conversation that goes on after an answer needs `providerOptions: { openai: { store: false } }`: by default the SDK refers to stored messages, and this gateway stores none. `poolgate.chat(…)` uses Chat Completions instead.',
+    note: 'Tool loops work with the default settings. A conversation that continues after an answer needs `providerOptions: { openai: { store: false } }`: by default the SDK refers to stored messages, and this gateway stores none. `poolgate.chat(…)` uses Chat Completions instead.',
     text: ({ origin, model }) => `const poolgate = createOpenAI({ baseURL: '${origin}/v1', apiKey: process.env.${KEY_VARIABLE} });
 const { text } = await generateText({ model: poolgate('${model}'), prompt: 'Say hello.' });`,
   },
