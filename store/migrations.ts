@@ -237,7 +237,7 @@ export async function schemaCondition(session: Pick<Session, 'query'>, place: st
     return undefined;
   } catch (thrown) {
     if (!(thrown instanceof StoreError)) throw thrown;
-    const message = `${place} has schema version ${version}; this program knows ${migrations.length}.`;
+    const message = `${place} has schema version ${version}; this program supports ${migrations.length}.`;
     return { level: 'problem', message, advice: 'Start a poolgate on it that is at least as new as the last one.' };
   }
 }
@@ -249,7 +249,7 @@ async function checkUsable(
   const oldest = await highest(session, 'oldest');
   if (oldest <= known) return;
   const needed = `the store has schema version ${version}, which needs a program of version ${oldest}`;
-  throw new StoreError('too_new', `${needed}; this one knows version ${known}: start a newer poolgate on it`);
+  throw new StoreError('too_new', `${needed}; this one supports version ${known}: start a newer poolgate on it`);
 }
 
 async function highest(session: Pick<Session, 'query'>, column: 'version' | 'oldest'): Promise<number> {

@@ -63,7 +63,7 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
     {
       name: 'websocket_bytes_held',
       type: 'gauge',
-      help: 'Bytes that websocket clients have not taken yet, and those kept for clients that may come back',
+      help: 'Bytes that websocket clients have not read yet, and those kept for clients that may come back',
       read: () => websockets.heldBytes,
     },
     { name: 'sessions_owned', type: 'gauge', help: 'Sessions that are leased to this node', read: () => websockets.ownedSessions },
@@ -85,7 +85,7 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
       help: 'Bytes of streaming uploads that were read and not yet passed on',
       read: () => uploads.held,
     },
-    { name: 'upload_bytes_held_max', type: 'gauge', help: 'Most of such bytes that one upload has held', read: () => uploads.most },
+    { name: 'upload_bytes_held_max', type: 'gauge', help: 'Most bytes that one streaming upload has held', read: () => uploads.most },
     {
       name: 'guard_refusing',
       type: 'gauge',
@@ -95,13 +95,13 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
     {
       name: 'guard_event_loop_delay_seconds',
       type: 'gauge',
-      help: 'Mean delay of the event loop, when a turn came last',
+      help: 'Mean delay of the event loop when the last turn arrived',
       read: () => guard.status().event_loop_ms / 1_000,
     },
     {
       name: 'guard_memory_ratio',
       type: 'gauge',
-      help: 'Memory of the process by what it may use, when a turn came last',
+      help: 'Memory of the process as a share of what it may use, when the last turn arrived',
       read: () => guard.status().memory_percent / 100,
     },
     {
@@ -118,7 +118,7 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
     },
     { name: 'store_rows_queued', type: 'gauge', help: 'Rows that wait to be written', read: () => store.stats().queued },
     { name: 'store_rows_written_total', type: 'counter', help: 'Rows written', read: () => store.stats().written },
-    { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were given up', read: () => store.stats().dropped },
+    { name: 'store_rows_dropped_total', type: 'counter', help: 'Log rows that were dropped', read: () => store.stats().dropped },
     {
       name: 'store_rows_rejected_total',
       type: 'counter',
@@ -253,14 +253,14 @@ function turnMetrics(gateway: AdminTarget): readonly Metric[] {
     {
       name: 'class_wait_seconds',
       type: 'histogram',
-      help: 'Time that turns waited for a place of their route class, of those that waited and got one',
+      help: 'Time that turns waited for a slot of their route class, of those that waited and got one',
       label: 'class',
       cells: () => capacity.admission.waits('slot'),
     },
     {
       name: 'account_wait_seconds',
       type: 'histogram',
-      help: 'Time that turns with a place waited for an account below its max_concurrent, of those that waited and got one',
+      help: 'Time that turns with a slot waited for an account below its max_concurrent, of those that waited and got one',
       label: 'class',
       cells: () => capacity.admission.waits('account'),
     },

@@ -13,14 +13,14 @@ function metricsOf(node: NodeTarget, now: () => number): readonly Metric[] {
     {
       name: 'node_up',
       type: 'gauge',
-      help: 'Whether a node lives; one that ended without leaving is 0 for a day',
+      help: 'Whether a node is alive; one that ended without leaving is 0 for a day',
       labels: ['node'],
       samples: () => node.status().nodes.map(({ node: id, state }) => ({ labels: { node: id }, value: state === 'dead' ? 0 : 1 })),
     },
     {
       name: 'node_config_differs',
       type: 'gauge',
-      help: 'Whether the configuration of a living node differs from that of this one',
+      help: 'Whether the configuration of a running node differs from that of this one',
       labels: ['node'],
       samples: () =>
         node
@@ -30,7 +30,7 @@ function metricsOf(node: NodeTarget, now: () => number): readonly Metric[] {
     {
       name: 'node_lease_seconds',
       type: 'gauge',
-      help: 'What is left of the lease of this node; 0 where it was lost',
+      help: 'Time until the lease of this node expires; 0 where it was lost',
       read: () => Math.max(0, ((ofThis()?.lease_until ?? 0) - now()) / 1_000),
     },
     {
@@ -55,7 +55,7 @@ function metricsOf(node: NodeTarget, now: () => number): readonly Metric[] {
     {
       name: 'settlements_rejected_total',
       type: 'counter',
-      help: 'Such turns whose usage the store could not take',
+      help: 'Ended turns of keys with limits whose usage the store did not accept',
       read: () => node.settlements.rejected,
     },
   ];

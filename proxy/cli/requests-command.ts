@@ -38,7 +38,7 @@ export function addRequests(program: Command, io: Io): void {
     .option('--status <status>', 'with this status, such as 429, or of this class, such as 5xx')
     .option('--since <time>', 'that began within this time (90s, 15m, 2h, 7d), or since 2027-01-01T00:00:00Z')
     .option('--limit <count>', 'the newest ones, at most 999', '100')
-    .option('-f, --follow', 'go on until Ctrl-C; with --json one row a line')
+    .option('-f, --follow', 'continue until Ctrl-C; with --json one row a line')
     .action(async ({ config: path, json: asJson, follow, since, ...options }: RequestsOptions) => {
       const admin = await adminIn(path);
       const { key, account, model, status, limit } = options;

@@ -21,7 +21,7 @@ export function addStatus(program: Command, io: Io): void {
 export function addTop(program: Command, io: Io): void {
   addCommand(program, {
     usage: 'top',
-    description: 'show the status, refreshed every 2 seconds until q or Ctrl-C; printed once where the output is no terminal',
+    description: 'show the status, refreshed every 2 seconds until q or Ctrl-C; printed once if the output is not a terminal',
     examples: ['poolgate top'],
     json: false,
   }).action(async ({ config: path }: CommonOptions) => {

@@ -40,11 +40,11 @@ function failureDiagnosis(
     return { check: 'dns', level: 'problem', message: `The host of ${named} has no address (${cause}).`, advice };
   }
   if (step === 'connection') {
-    const advice = `Look at firewalls and routes from this machine to ${hostname}, and at the provider.`;
+    const advice = `Check firewalls and routes from this machine to ${hostname}, and the provider.`;
     return { check: 'connection', level: 'problem', message: `${named} cannot be connected to (${cause}).`, advice };
   }
   const message = `${named} accepts connections, and did not answer HEAD / (${cause}).`;
-  return { check: 'connection', level: 'warning', message, advice: 'Try a turn: some providers answer on their own paths alone.' };
+  return { check: 'connection', level: 'warning', message, advice: 'Try a turn: some providers answer only on their own paths.' };
 }
 
 const DAY_MS = 86_400_000;
@@ -63,7 +63,7 @@ function certificateDiagnosis(
   const check = 'certificate';
   const days = Math.floor((validTo - now) / DAY_MS);
   if (fault !== undefined) {
-    const advice = 'Tell the provider. For a certificate authority of your own set NODE_EXTRA_CA_CERTS where the gateway starts.';
+    const advice = 'Inform the provider. For a certificate authority of your own set NODE_EXTRA_CA_CERTS where the gateway starts.';
     return { check, level: 'problem', message: `The certificate of ${origin} ${FAULTS[fault] ?? `is not trusted (${fault})`}.`, advice };
   }
   const message = `The certificate of ${origin} is valid for ${days === 1 ? '1 more day' : `${days} more days`}.`;

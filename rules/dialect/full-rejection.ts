@@ -29,7 +29,7 @@ export const fullRejection = rule({
     if (!mode) return undefined;
     return mode.configured === 'full'
       ? 'answers a provider’s 4xx with full_upstream_rejection: the mode is explicit Full'
-      : 'classes a provider’s refusal on the row alone: the mode is not explicit Full';
+      : 'classifies a provider’s refusal only in the row: the mode is not explicit Full';
   },
 });
 

@@ -29,7 +29,7 @@ export const effortPolicy = rule({
   explain({ key, live }) {
     if (!key) return undefined;
     const policy = key.reasoning_effort;
-    if (!policy) return `rests: key ${key.id} has no effort policy`;
+    if (!policy) return `does nothing: key ${key.id} has no effort policy`;
     if ('always' in policy) return `sets the effort to ${policy.always}`;
     if (!live?.entry) return `permits efforts up to ${policy.allow_up_to}`;
     const permitted = permittedEfforts(policy, live.entry) ?? [];

@@ -38,6 +38,6 @@ export const outputTokens = rule({
   },
   explain({ key }) {
     if (!key) return undefined;
-    return key.output_tokens ? `caps output at ${key.output_tokens.max} tokens` : `rests: key ${key.id} has no output-token policy`;
+    return key.output_tokens ? `caps output at ${key.output_tokens.max} tokens` : `does nothing: key ${key.id} has no output-token policy`;
   },
 });

@@ -9,7 +9,7 @@ export const explainInMode =
   ({ mode }: TurnFacts): string | undefined => {
     if (!mode) return undefined;
     if (mode.effective === null) return `${effect} where the mode is ${wanted === 'lite' ? 'Lite' : 'Full'}`;
-    return mode.effective === wanted ? effect : `rests: the mode is ${mode.effective === 'lite' ? 'Lite' : 'Full'}`;
+    return mode.effective === wanted ? effect : `does nothing: the mode is ${mode.effective === 'lite' ? 'Lite' : 'Full'}`;
   };
 
 /** What a rule does at each account of the Pool; `settingOf` returns undefined for an account without that setting. */
@@ -22,5 +22,5 @@ export function explainPerAccount(
     const setting = settingOf(account, model);
     return setting === undefined ? [] : [`${account.id}: ${setting}`];
   });
-  return effects.length === 0 ? 'rests: no account of the Pool asks for it' : effects.join('; ');
+  return effects.length === 0 ? 'does nothing: no account of the Pool is configured for it' : effects.join('; ');
 }

@@ -29,9 +29,9 @@ export async function inspectPostgres(url: string, deadlineMs: number): Promise<
 }
 
 function adviceFor({ code }: StoreError): string {
-  if (code === 'unreachable') return 'Look at the URL, at the server, and at firewalls between.';
-  if (code === 'refused') return 'Look at the user, the password, the database and the sslmode of the URL, and at the server.';
-  return 'Look at the URL and its password, at the server, and at firewalls between.';
+  if (code === 'unreachable') return 'Check the URL, the server, and the firewalls between them.';
+  if (code === 'refused') return 'Check the user, the password, the database and the sslmode of the URL, and the server.';
+  return 'Check the URL and its password, the server, and the firewalls between them.';
 }
 
 async function serverCondition(connection: Connection, place: string): Promise<StoreCondition> {

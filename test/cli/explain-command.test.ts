@@ -67,7 +67,7 @@ test('a mode of the file is explained with its source, and with the rules that d
   const { turns } = await explained(context, FILE, '--key', 'ci', '--model', 'model-b');
   const { mode, rules } = turns[0];
   assert.deepEqual([mode.configured, mode.effective, mode.source], ['full', 'full', 'override']);
-  assert.equal(rules['lite-rewrite'], 'rests: the mode is Full');
+  assert.equal(rules['lite-rewrite'], 'does nothing: the mode is Full');
   assert.match(rules['full-rejection'], /explicit Full/);
 });
 

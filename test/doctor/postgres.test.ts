@@ -41,7 +41,7 @@ test('a database is described, before the first start and after it', async (cont
   await (await postgres()).query(url, 'UPDATE schema_version SET oldest = 900 WHERE version = 900');
   const newer = await doctor(path, [], { DATABASE_URL: url });
   assert.equal(newer.code, 1);
-  assert.match(newer.of('store')[1] ?? '', /^problem: .+ has schema version 900; this program knows \d+\.$/);
+  assert.match(newer.of('store')[1] ?? '', /^problem: .+ has schema version 900; this program supports \d+\.$/);
 });
 
 test('an unreachable database is a problem, reported without its password; an unset variable is a warning', async (context) => {

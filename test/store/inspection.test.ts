@@ -58,7 +58,7 @@ test('a database that only a newer program can use is a problem, an empty file i
   const connection = await Connection.open(path);
   await connection.run('INSERT INTO schema_version (version, applied_at, oldest) VALUES ($1, $2, $3)', [99, 1, 99]);
   await connection.close();
-  assert.match((await inspected(path))[0] ?? '', /^problem: poolgate\.db has schema version 99; this program knows \d+\.$/);
+  assert.match((await inspected(path))[0] ?? '', /^problem: poolgate\.db has schema version 99; this program supports \d+\.$/);
 
   const empty = `${await folder(context)}/poolgate.db`;
   await writeFile(empty, '');

@@ -9,7 +9,7 @@ const ROWS = 20;
 /** The arguments of a tool that lists rows. */
 export const PAGE_ARGS = {
   limit: integer(`Most rows of the answer. ${ROWS} by default.`, { minimum: 1, maximum: MOST_ROWS, default: ROWS }),
-  cursor: text('The next_cursor of the previous answer, with the same other arguments: the page behind it.', { maxLength: 200 }),
+  cursor: text('The next_cursor of the previous answer, with the same other arguments: returns the page after it.', { maxLength: 200 }),
 };
 
 /** The field of an answer that names its next page. */

@@ -8,7 +8,7 @@ const MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_40
 
 /** The argument of a time: an instant, or a duration before now. */
 export const instant = (description: string): Schema<string> =>
-  text(`${description} An ISO 8601 time such as 2026-01-31T12:00:00Z, or so long ago: 30m, 24h, 7d.`, {
+  text(`${description} An ISO 8601 time such as 2026-01-31T12:00:00Z, or a duration before now: 30m, 24h, 7d.`, {
     pattern: '^(\\d{1,5}[mhd]|\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?)$',
   });
 

@@ -243,4 +243,4 @@ export class FormUpload implements HeldUpload {
 
 const LINE_BREAK = Buffer.from('\r\n');
 
-const malformed = (): Refusal => new Refusal('invalid_request', { message: 'The multipart body ended early or is no form.' });
+const malformed = (): Refusal => new Refusal('invalid_request', { message: 'The multipart body ended early, or is not a form.' });

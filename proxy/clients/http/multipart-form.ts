@@ -103,7 +103,7 @@ async function parsed(parser: BusboyInstance, bytes: Buffer, failed: () => boole
     parser.end();
     await finished;
   } catch {
-    throw malformed('ended early or is no form');
+    throw malformed('ended early, or is not a form');
   }
 }
 

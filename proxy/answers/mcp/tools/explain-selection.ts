@@ -20,7 +20,7 @@ const ATTEMPT = object({
   status: nullable(integer('Status of its answer; null if it never answered.')),
   error_class: nullable(text('How it failed; null for a success.')),
   began_after_ms: integer(
-    'Milliseconds from the arrival of the request to the begin of this attempt: reading the body, waiting, earlier attempts.',
+    'Milliseconds from the arrival of the request to the beginning of this attempt: reading the body, waiting, earlier attempts.',
   ),
   duration_ms: integer('Milliseconds that the attempt took.'),
   upstream_error_param: nullable(text("Path of the field that the provider's error names.")),
@@ -48,7 +48,7 @@ const ACCOUNT = object({
     'first: preferred. overflow: only if no preferred one can. pinned: only turns that are bound to it. no: it takes no turn of this model now. ' +
       'unknown: no model was named.',
   ),
-  why: text('What it would be chosen for, or why it is not chosen.'),
+  why: text('The reason why it would be chosen, or why it is not chosen.'),
 });
 
 const TURN = object({

@@ -19,7 +19,11 @@ const RECENT = object(
     by_code: counts('Error code to the number of requests.'),
     retried: integer('Requests that went to more than one account.'),
     duration_ms: nullable(
-      object({ p50: integer('Half took at most so long.'), p95: integer('95 of 100 took at most so long.'), max: integer('The slowest.') }),
+      object({
+        p50: integer('Half took at most this long.'),
+        p95: integer('95 of 100 took at most this long.'),
+        max: integer('The slowest.'),
+      }),
     ),
   },
   'The newest requests through your Pools.',

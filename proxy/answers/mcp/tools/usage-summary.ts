@@ -35,7 +35,7 @@ export const usageSummary = tool({
   input: args({
     key: name('Only this Pool API key (id).'),
     pool: name('Only this Pool (id).'),
-    days: integer(`The last so many days of UTC, today included. ${WEEK_DAYS} by default: this week.`, {
+    days: integer(`The number of days of UTC, ending with today. ${WEEK_DAYS} by default: this week.`, {
       minimum: 1,
       maximum: KEPT_DAYS,
       default: WEEK_DAYS,
