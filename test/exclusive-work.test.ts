@@ -1,4 +1,5 @@
-// Work of one node at a time: who does it, who waits for its result, and what follows when the node that has the lease dies or pauses.
+// Work of one node at a time: which node does it, which ones wait for its result, and what follows when the node with the lease dies or
+// pauses.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { LATE } from '../proxy/clock.ts';

@@ -1,4 +1,4 @@
-// The direction of imports: each room knows the rooms below it, rules know the vocabulary of a turn, the store knows neither.
+// The direction of imports: each room imports the rooms below it, rules import the vocabulary of a turn, the store imports neither.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-// The log where nobody reads it: the memory of the lines that wait is bounded.
+// The log without a reader: the memory of the lines that wait is bounded.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { logOutput } from '../proxy/log-output.ts';

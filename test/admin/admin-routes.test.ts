@@ -166,7 +166,7 @@ test('no text of a client becomes a label', async () => {
 
 const deployed = (name: string): string => readFileSync(new URL(`../../deploy/${name}`, import.meta.url), 'utf8');
 
-/** The metrics that an expression reads, less what a histogram or its name adds. */
+/** The metrics that an expression reads, without the suffixes of a histogram. */
 const namesIn = (expression: string): readonly string[] => [...expression.matchAll(/poolgate_(\w+)/g)].map(([, name = '']) => name);
 
 test('every query of the dashboard and of the alert rules reads a metric that exists, by labels that it has', async () => {

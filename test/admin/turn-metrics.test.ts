@@ -1,4 +1,4 @@
-// The cells of turns: bounded, whatever names they get.
+// The cells of turns: their number is bounded, whatever names occur.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DURATION_BUCKETS, Durations } from '../../proxy/durations.ts';

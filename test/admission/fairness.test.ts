@@ -128,7 +128,7 @@ test('turns that leave or wait too long do not delay the others', async () => {
   await clock.advance(250);
   assert.deepEqual(order, ['first', 'late', 'late']);
   assert.deepEqual(new Set((await Promise.all(late)).slice(2)), new Set(['server_is_overloaded']));
-  // Eight refused turns are no debt.
+  // Eight refused turns do not reduce the later share.
   for (const id of ['late', 'late', 'late', 'other', 'other', 'other']) turn(key(id)).catch(() => undefined);
   await clock.advance(1_000);
   assert.deepEqual(order.slice(3), ['other', 'late']);

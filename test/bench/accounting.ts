@@ -1,4 +1,4 @@
-// What a process has used, by the system's own accounting.
+// The resources that a process has used, according to the system.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /** The unit of /proc/PID/stat, on every Linux that Node runs on. */

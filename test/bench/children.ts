@@ -1,4 +1,4 @@
-// Every process that the measurement starts; each ends with it, whatever happens.
+// Every process that the measurement starts; each ends with it in any case.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -53,7 +53,7 @@ export class Child {
     await this.#ended;
   }
 
-  /** Asks it to end, and insists when it does not. */
+  /** Asks it to end, and kills it if it does not. */
   async stop(): Promise<void> {
     this.process.kill('SIGTERM');
     const insist = setTimeout(() => this.process.kill('SIGKILL'), STOP_MS);

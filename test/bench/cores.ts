@@ -1,4 +1,4 @@
-// Which processor each part runs on: what is measured has one of its own, where the machine allows.
+// The processor that each part runs on: the measured process has a core of its own, where the machine has enough.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
@@ -9,7 +9,7 @@ export interface Cores {
   readonly description: string;
   /** A command, bound to the core of its part. */
   pinned(part: Part, command: readonly string[]): readonly string[];
-  /** Commands that keep the cores of upstream and load busy for as long as no other process wants them. */
+  /** Commands that keep the cores of upstream and load busy for as long as no other process needs them. */
   readonly wakers: readonly (readonly string[])[];
 }
 

@@ -1,4 +1,4 @@
-// Processor time of a relay over a stretch of work, profiled where that was asked for.
+// Processor time of a relay over a stretch of work, profiled on request.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuOf, order, type Relay } from './relays/relay.ts';
@@ -12,7 +12,7 @@ export async function cost(stage: Stage, relay: Relay, label: string, work: () =
   return cpuOf(relay) - before;
 }
 
-/** Who has a relay to itself. */
+/** The worker that has a relay to itself. */
 export interface Worker {
   readonly name: string;
   readonly relay: Relay;

@@ -10,7 +10,7 @@ export interface JsonLoad {
   readonly port: number;
   readonly request: Wire;
   readonly connections: number;
-  /** Whole ones, as wrk wants them. */
+  /** Whole ones, as wrk requires. */
   readonly seconds: number;
 }
 

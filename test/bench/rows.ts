@@ -1,4 +1,4 @@
-// The rows of the table: what is measured, what it is compared to, and what it must reach.
+// The rows of the table: each with its measurement, its reference and its bounds.
 import { GATEWAY, GATEWAY_CHAT, GATEWAY_V1, REFERENCE } from './relays/crew.ts';
 import { compressionCost } from './scenarios/compression.ts';
 import { convergence } from './scenarios/convergence.ts';

@@ -16,7 +16,7 @@ const source = globSync('{proxy,rules}/**/*.ts', { cwd: ROOT })
 const isNamed = (path: string): boolean => new RegExp(`\\b${/[^.[\]*]+$/.exec(path)?.[0]}\\b`).test(source);
 
 test('every setting is used by a source file', () => {
-  // What loading reads itself: files of secrets, and the rows of the route table.
+  // Settings that the loader reads itself: files of secrets, and the rows of the route table.
   const own = /^(?:routes\b|store\.postgres\b|store_key\b|accounts\[\]\.credential\b)/;
   const unread = [...settings()].map(({ path }) => path).filter((path) => !own.test(path) && !isNamed(path));
   assert.deepEqual(unread, []);

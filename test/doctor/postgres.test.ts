@@ -1,4 +1,4 @@
-// `doctor` on a PostgreSQL store: what it finds in one that is new, in use, newer than the program, unreachable, or not named.
+// `doctor` on a PostgreSQL store: its findings for one that is new, in use, newer than the program, unreachable, or not named.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// The key of the store, and what is derived from it.
+// The key of the store, and the keys that are derived from it.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -94,7 +94,7 @@ suite('the cipher', () => {
     assert.equal(new Cipher(Buffer.alloc(32, 8)).open(sealed, 'north'), undefined);
     for (let at = 3; at < sealed.length; at += 5) {
       const touched = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1);
-      // The last character of a base64url text may carry bits that mean nothing.
+      // The last character of a base64url text may have unused bits.
       if (at < sealed.length - 1) assert.equal(cipher.open(touched, 'north'), undefined, `at ${at}`);
     }
     for (const nonsense of ['', 'v1', 'v1..', 'v2.a.b', 'v1.a.b', '..']) assert.equal(cipher.open(nonsense, 'north'), undefined);

@@ -1,4 +1,5 @@
-// How a request arrives: its headers and its body within their sizes and times, early refusals, and what becomes of the connection.
+// The arrival of a request: its headers and its body within their sizes and times, early refusals, and the state of the connection
+// afterwards.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -228,7 +229,7 @@ describe('an early refusal', () => {
     while (client.socket.write(piece)) sent += piece.length;
     assert.equal((await client.answer()).status, 401);
     await client.ended();
-    // What the kernel took on both sides is no business of the gateway's; a body that is read on would take all of it.
+    // The kernel buffers bytes on both sides, which the gateway cannot limit; if the gateway read the body, all of it would be sent.
     assert.ok(client.socket.bytesWritten < 100_000_000);
     assert.ok(sent < 100_000_000);
   });

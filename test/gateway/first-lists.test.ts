@@ -1,4 +1,4 @@
-// The model lists of a gateway that has just been started for the first time: nothing is known, and the accounts are being asked.
+// The model lists of a gateway at its very first start: no catalog is stored, and the accounts are being read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Gateway } from '../../proxy/gateway/gateway.ts';

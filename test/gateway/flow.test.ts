@@ -1,4 +1,4 @@
-// The flow of a running turn: slow readers, clients that leave, providers that fall silent, and streams that say they live.
+// The flow of a running turn: slow readers, clients that leave, providers that fall silent, and streams with comments.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -61,7 +61,7 @@ async function endless(): Promise<{ url: string; sent: () => number; stop: () =>
   };
 }
 
-/** Resolves when the number has stood still for a while. */
+/** Resolves when the number has not changed for a while. */
 async function still(number: () => number): Promise<number> {
   for (let last = -1; ; ) {
     const now = number();
@@ -179,7 +179,7 @@ describe('a provider that is slow', () => {
   });
 
   test('to accept a connection is abandoned for another account, and is 504 where there is none', async () => {
-    // It takes connections, and never says a word of TLS.
+    // It accepts connections, and never begins TLS.
     const mute = createTcpServer(() => undefined).listen(0, '127.0.0.1');
     await once(mute, 'listening');
     const moved = (draft: Draft): void => {

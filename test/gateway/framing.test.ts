@@ -1,4 +1,4 @@
-// Framing, on raw sockets: what two HTTP parsers could read differently is refused before anything else looks at it.
+// Framing, on raw sockets: a request that two HTTP parsers could read differently is refused before any other check.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -13,7 +13,7 @@ after(() => gate.close());
 
 const TURN = JSON.stringify(turnBody('hello'));
 const PATH = '/backend-api/agent/responses';
-/** What a smuggler would like to be taken for a request. */
+/** Bytes that a smuggler wants to be read as a request. */
 const SMUGGLED = postOf(PATH, turnBody('smuggled'));
 
 const post = (headers: Readonly<Record<string, string | number | undefined>>, body = TURN): string =>

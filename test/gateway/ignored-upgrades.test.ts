@@ -1,5 +1,5 @@
-// A request that asks for another protocol and gets HTTP: it is the last of its connection, since Node's parser loses its place behind it. A part
-// of the next request would be dropped, and the rest of it read as another request.
+// A request that asks for another protocol and gets HTTP: it is the last of its connection, because Node's parser loses its position after
+// it. A part of the next request would be dropped, and the rest of it read as another request.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';

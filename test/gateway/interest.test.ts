@@ -1,4 +1,4 @@
-// Cost follows interest: an event that no rule wants is never parsed, and what came in one piece leaves in one.
+// Cost follows interest: an event that no rule subscribes to is never parsed, and events of one read are sent in one write.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -91,7 +91,7 @@ for (const [path, stream] of [
       gate.upstream.release('north');
     }
     const { chunks } = await client.answer();
-    // The end of a public stream may leave with the last piece or behind it.
+    // The end of a public stream may be sent with the last piece or after it.
     const shown = chunks.filter((chunk) => chunk !== 'data: [DONE]\n\n');
     const numbers = shown.map((chunk) => [...chunk.matchAll(/"sequence_number":(\d)/g)].map(([, n]) => Number(n)));
     assert.deepEqual(numbers, [

@@ -1,4 +1,4 @@
-// Client bytes that must be a JSON object: whatever else they are, it is 400, and no account hears of it.
+// Client bytes that must be a JSON object: anything else is 400, and reaches no account.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';

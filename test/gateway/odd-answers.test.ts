@@ -1,4 +1,4 @@
-// Answers of accounts that no proper provider would give, or only on a bad day; and which of their headers a client ever sees.
+// Abnormal answers of accounts, and the headers of answers that a client sees.
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -42,7 +42,7 @@ describe('bytes that are strange', () => {
   const gzipped = gzipSync(RESPONSE);
   const event = { 'content-type': 'text/event-stream' };
   const json = { 'content-type': 'application/json' };
-  /** What a native and a public turn make of each: a status and a code, or a status alone for what passes. */
+  /** The result of each for a native and a public turn: a status and a code, or only a status where the answer passes. */
   const ANSWERS: Readonly<Record<string, readonly [string | Buffer, readonly unknown[], readonly unknown[]]>> = {
     'JSON that is gzipped without being asked for': [
       Buffer.concat([Buffer.from(crudeHead(200, { ...json, 'content-encoding': 'gzip', 'content-length': gzipped.length })), gzipped]),

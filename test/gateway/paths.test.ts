@@ -1,4 +1,4 @@
-// Which requests exist: the raw path is compared byte for byte, and what is in no row is told so without a key (S3, Q1, Q4).
+// Which paths exist: the raw path is compared byte for byte, and a path without a row is refused without a key (S3, Q1, Q4).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';

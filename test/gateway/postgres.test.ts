@@ -1,4 +1,4 @@
-// Gateways on PostgreSQL: turns are served, what one gateway stores the other finds, and their secrets must agree.
+// Gateways on PostgreSQL: turns are served, each gateway finds the other's rows, and their secrets must agree.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// `serve` as an operator meets it: its line, its signals, and its last words when it cannot start.
+// `serve` as an operator sees it: its first line, its signals, and its message when it cannot start.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -161,7 +161,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
 });
 
 describe('a gateway that cannot start', { concurrency: true }, () => {
-  /** One line for the operator, exit code 1, and nothing of the program's inside. */
+  /** One line for the operator, exit code 1, and no internals of the program. */
   async function refuses(file: ConstructorParameters<typeof Object>[0], words: RegExp): Promise<string> {
     await using serving = await ServeProcess.start(file);
     const { code, out, err } = await serving.ended;

@@ -1,4 +1,4 @@
-// What turns hold of their replies, against hostile providers: a limit for one turn and one for all of them, and what is past them.
+// The bytes that turns hold of their replies, against hostile providers: a limit for one turn and one for all of them.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';

@@ -7,7 +7,7 @@ import { replyBytes } from '../support/rehearsal-replies.ts';
 
 const SEALED = { type: 'compaction', encrypted_content: 'é' };
 
-/** What the account sends. */
+/** The bytes that the account sends. */
 const FORMS = {
   route: { type: 'application/json', text: JSON.stringify({ output: [SEALED] }) },
   trigger: {

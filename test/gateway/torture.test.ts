@@ -30,7 +30,7 @@ function endsOf(stream: Buffer, newline: string): number[] {
   return [...stream.toString('latin1').matchAll(new RegExp(newline + newline, 'g'))].map(({ index }) => index + 2 * newline.length);
 }
 
-/** What a client saw: its status, its text, and whether the stream broke off. */
+/** The reply as a client saw it: its status, its text, and whether the stream broke off. */
 interface Seen {
   readonly status: number;
   readonly text: string;
@@ -57,10 +57,10 @@ describe('a stream that is cut', () => {
   for (const newline of ['\n', '\r\n']) {
     const stream = framed(newline);
     const [head = 0, visible = 0, whole = 0] = endsOf(stream, newline);
-    // Behind the CR of the last CRLF the event is whole already.
+    // After the CR of the last CRLF the event is complete already.
     const done = whole - (newline.length - 1);
 
-    /** What the surface has for a stream of this many bytes. */
+    /** The expected reply of the surface for a stream of this many bytes. */
     const EXPECTED: Readonly<Record<Surface, (bytes: number, seen: Seen) => readonly unknown[]>> = {
       native(bytes, { status, text, broken }) {
         if (bytes < visible - (newline.length - 1)) {

@@ -13,7 +13,7 @@ import { connect } from '../support/websocket.ts';
 const MESSAGE = JSON.stringify({ type: 'response.create', model: 'model-a', input: [], stream: true, store: false });
 const FRAME = maskedFrame(MESSAGE);
 
-/** A text frame of a client, with a mask that changes nothing (RFC 6455, 5.2). `opcode`: 1 begins a message, 0 goes on with it. */
+/** A text frame of a client, with a mask that changes nothing (RFC 6455, 5.2). `opcode`: 1 begins a message, 0 continues it. */
 function maskedFrame(text: string, { opcode = 1, isLast = true }: { readonly opcode?: number; readonly isLast?: boolean } = {}): Buffer {
   const payload = Buffer.from(text);
   const head = Buffer.from([(isLast ? 0x80 : 0) | opcode, 0x80 | (payload.length < 126 ? payload.length : 126)]);
@@ -54,7 +54,7 @@ function rawClient({ url }: TestGateway): RawClient {
 const came = (client: RawClient, what: string): Promise<true> => until(what, () => client.received().includes(what) || undefined);
 const noneOpen = (gate: TestGateway): Promise<true> => until('the end of every websocket', () => gate.websockets === 0 || undefined);
 
-/** Room for a few frames: what a client that left had sent is given back, or the last turn would not fit. */
+/** Room for a few frames: bytes of a client that left must be released, or the last turn would not fit. */
 async function startTight(): Promise<TestGateway> {
   return startGateway({
     upstream: { accounts: ['north'] },

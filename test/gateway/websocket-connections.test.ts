@@ -1,4 +1,4 @@
-// What a client websocket keeps of its turns: connections live for hours, so nothing may grow with their number.
+// A client websocket keeps nothing of its turns: connections last for hours, so nothing may grow with the number of turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGateway } from '../support/gateway.ts';

@@ -12,7 +12,7 @@ import { connect, type TestSocket } from '../support/websocket.ts';
 const CLIENTS = 12;
 const STEPS = 12;
 
-/** What accounts do, most of the time nothing. */
+/** Faults of the accounts; mostly none. */
 const SCRIPTS = [
   ...Array.from({ length: 12 }, () => 'steady'),
   'refuse 500',
@@ -67,7 +67,7 @@ class StormyClient {
     if (what === 1) socket.send({ type: 'session.update' });
     socket.send(frame);
     if (what === 2) {
-      // In the middle of whatever the turn does.
+      // At any phase of the turn.
       await socket.next().catch(() => undefined);
       this.#lose(frame);
       return;

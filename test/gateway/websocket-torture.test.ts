@@ -29,7 +29,7 @@ const ENDS = EVENTS.reduce<readonly number[]>(
 );
 const [LIFECYCLE = 0, VISIBLE = 0, WHOLE = 0] = ENDS;
 
-/** What a client saw of a turn. */
+/** The turn as a client saw it. */
 interface Seen {
   /** Without the metadata event that the gateway adds on the backend surface. */
   readonly types: readonly string[];
@@ -69,7 +69,7 @@ interface Death {
   readonly isAnchored: boolean;
 }
 
-/** Asserts what the surface has for a reply of this many bytes. @returns the turn's row */
+/** Asserts the expected reply of the surface for this many bytes. @returns the turn's row */
 function assertDeath(surface: Surface, bytes: number, { isReused, isAnchored }: Death, seen: Seen): Row {
   const { types, closed, error, dispatches } = seen;
   if (bytes >= WHOLE) {
@@ -193,7 +193,7 @@ describe('an account that fails on a websocket', () => {
             const isOfFirst = socket.frames.some(({ delta }) => delta === 'é');
             if (isOfFirst) assert.equal(dispatches, 1, 'no second dispatch after anything was shown');
             assert.ok(types.filter((type) => type === 'response.created').length <= 1);
-            // A turn that went on over HTTP ends with its stream, after the client has seen the last event.
+            // A turn that continued over HTTP ends with its stream, after the client has seen the last event.
             await until('the row of the turn', async () => (await rowsOf(gate)).length > rows || undefined);
             assert.equal((await rowsOf(gate)).length, rows + 1, 'one row a turn');
           }

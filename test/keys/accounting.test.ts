@@ -1,5 +1,5 @@
-// Random turns on every path, with random ends: what the gateway counts is what the accounts delivered, and at rest nothing stays reserved.
-// POOLGATE_SEED=4,5 runs other seeds.
+// Random turns on every path, with random ends: the gateway counts the usage that the accounts delivered, and nothing stays reserved
+// afterwards. POOLGATE_SEED=4,5 runs other seeds.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ async function assertUncounted({ stage: { gate } }: Turns): Promise<void> {
   }
 }
 
-/** The seed has drawn what the test is for. */
+/** The seed has drawn the cases that the test needs. */
 async function assertEveryKind({ stage, entries, attempts }: Turns): Promise<void> {
   const page = await (await fetch(`${stage.gate.adminUrl}/metrics`)).text();
   assert.ok(sampled(page, 'turns_ended_total', { code: 'rate_limit_exceeded' }) > 0, 'a limit refused a turn');
@@ -90,7 +90,7 @@ for (const seed of SEEDS) {
         await stage.clock.advance(Math.floor(turns.dice.roll() * 16 + 1) * HOUR_MS);
       }
       await assertEveryKind(turns);
-      // What was settled lasts; counters of the process begin at 0.
+      // Settled usage persists; counters of the process begin at 0.
       await stage.restart();
       await assertStored(turns);
     } finally {

@@ -1,4 +1,4 @@
-// Where the limits of keys are counted, for tests that hold for one node and for several: each with a manual clock and a key `ci`.
+// The two places where limits of keys are counted, for tests of one node and of several: each with a manual clock and a key `ci`.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Estimate, LimitCounts, LimitState } from '../../proxy/keys/key-limits.ts';
@@ -23,7 +23,7 @@ export interface Refused {
   readonly final: boolean;
 }
 
-/** One node, and how it learns what the others have written. */
+/** One node, and how it gets the rows that the others have written. */
 interface Node {
   readonly limits: LimitCounts;
   readonly ledger: Ledger;

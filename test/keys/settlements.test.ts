@@ -103,7 +103,7 @@ test('[Q34] after an outage a turn does not wait until the next try: those that 
   settlements.add(settlement(0));
   await until('a try', () => (tries === 1 ? true : undefined));
   gone = false;
-  // The clock stands still: no pause between two tries ends by itself.
+  // The clock does not advance: no pause between two tries ends by itself.
   const reserved = await shared.reserve({ id: 'other', limits: { concurrent: 1 } }, () => assert.fail('no estimate is needed'));
   assert.ok(!(reserved instanceof Refusal), 'it is granted');
   assert.deepEqual([settlements.waiting, tries], [0, 2]);

@@ -1,4 +1,4 @@
-// What is taken from a provider's catalog answer, and what is left out of it.
+// The entries that are taken from a provider's catalog answer, and those that are left out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseCatalog } from '../../proxy/models/catalog-parser.ts';

@@ -1,4 +1,4 @@
-// The two model lists as they go out, and the ETag.
+// The two model lists as clients get them, and the ETag.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -11,7 +11,7 @@ import type { AccountConfig, AssignmentConfig, PoolConfig } from '../../proxy/tu
 import { allowsModel, reflectedEntry } from '../../rules/helpers/key-policy.ts';
 import { POOL } from '../support/turn.ts';
 
-/** An entry with all that native clients need. */
+/** An entry with every member that native clients need. */
 export const entry = (slug: string, fields: Readonly<Record<string, unknown>> = {}): JsonObject =>
   ({
     slug,
@@ -127,7 +127,7 @@ export class HandClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Moves on as while a process is paused: no timer runs. */
+  /** Advances as during a pause of the process: no timer runs. */
   skip(ms: number): void {
     this.#now += ms;
   }

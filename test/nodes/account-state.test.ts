@@ -1,4 +1,5 @@
-// What one node learns of an account holds at the others: cooldowns, exhaustion, refused credentials, and what an operator restores.
+// The state of an account that one node finds out reaches the others: cooldowns, exhaustion, refused credentials, and restores by an
+// operator.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { converged, type Nodes, startNodes, turn, went } from '../support/convergence.ts';

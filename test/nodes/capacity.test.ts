@@ -134,7 +134,7 @@ test('[Q34] a node that was paused past its lease begins no turn with the slots 
   clocks[0]?.pause();
   for (const clock of clocks.slice(1)) clock.setAhead(LEASE_MS + 1_000);
   const second = Array.from({ length: 4 }, () => turn(b));
-  // Four of the node that has the slots now beside two of the paused one, which go on.
+  // Four of the node that has the slots now besides two of the paused one, which continue.
   await provider.has(6);
   clocks[0]?.setAhead(LEASE_MS + 1_000);
   const late = turn(a);

@@ -1,4 +1,4 @@
-// An account that counts the turns that it has at the same time, and ends each when it is told to, or after a time of its own.
+// An account that counts the turns that it has at the same time, and ends each on request, or after a time of its own.
 import { type Crude, crudeHead, startCrude } from '../support/crude.ts';
 import { until } from '../support/until.ts';
 

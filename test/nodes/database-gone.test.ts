@@ -1,4 +1,5 @@
-// The database goes away and comes back: what nodes serve meanwhile, what waits, and what is counted once afterwards.
+// The database becomes unreachable and comes back: turns that nodes serve meanwhile, rows that wait, and usage that is counted once
+// afterwards.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

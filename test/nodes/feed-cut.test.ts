@@ -1,4 +1,4 @@
-// A node whose feed is cut polls every 10 s (Q34): it learns then what the others learnt, and serves meanwhile with what it knows.
+// A node whose feed is cut polls every 10 s (Q34): it then gets the changes of the others, and serves meanwhile with its own state.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Clock, systemClock } from '../../proxy/clock.ts';

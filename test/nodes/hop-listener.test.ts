@@ -1,4 +1,4 @@
-// The internal listener: what another node signs is taken once and in time, and everything else is refused (Q34).
+// The internal listener: a request that another node signed is accepted once and in time, and everything else is refused (Q34).
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { suite, test } from 'node:test';

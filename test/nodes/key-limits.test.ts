@@ -1,4 +1,4 @@
-// The limits of keys over three nodes, at their sockets: all of them together let through what one would.
+// The limits of keys over three nodes, at their sockets: all of them together grant as much as one would.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HandClock } from '../models/support.ts';
@@ -37,7 +37,7 @@ async function inTurn(nodes: readonly TestGateway[], count: number): Promise<rea
 const statuses = (replies: readonly Reply[]): Readonly<Record<number, number>> =>
   Object.fromEntries([...Map.groupBy(replies, ({ status }) => status)].map(([status, all]) => [status, all.length]));
 
-/** What `GET /v1/usage` says of the key's limits. */
+/** The key's limits in `GET /v1/usage`. */
 const usageAt = async (gate: TestGateway) => (await gate.send('/v1/usage')).json;
 
 test('[Q34] with requests_per_minute of 60, of 600 turns at once over three nodes 60 run', async () => {

@@ -1,4 +1,4 @@
-// A store that does not take a pin in time: the turn ends all the same, after 50 ms, and what it showed before was not held back.
+// A store that does not accept a pin in time: the turn still ends, after 50 ms, and its earlier events were not held back.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';

@@ -1,4 +1,4 @@
-// The membership of a node: it joins, renews, finds out that it lost its lease, and never shares its name with another process.
+// The membership of a node: it joins, renews, detects that it lost its lease, and never shares its name with another process.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { Log } from '../../proxy/log.ts';

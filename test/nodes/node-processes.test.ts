@@ -1,4 +1,4 @@
-// Three nodes as processes of their own, on one database: what clients and accounts see of them is what they would see of one (Q34).
+// Three nodes as processes of their own, on one database: clients and accounts see the same as with one (Q34).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { type NodeProcess, type NodeProcesses, startNodeProcesses } from '../sup
 import { until } from '../support/until.ts';
 
 const TOKENS = '/oauth/token';
-/** Longer than feeds need to tell a node, on a busy machine. */
+/** Longer than feeds need to notify a node, on a busy machine. */
 const TOLD_MS = 10_000;
 const IDS = ['a', 'b', 'c'] as const;
 const secretOf = (key: string): string => `pg-key-of-${key}`;

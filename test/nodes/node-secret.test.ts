@@ -1,4 +1,4 @@
-// The secret that signs what nodes send each other: the same on all of them, and replaceable while none runs (Q34).
+// The secret that signs messages between nodes: the same on all of them, and replaceable while none runs (Q34).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Draft } from '../support/gateway.ts';

@@ -1,4 +1,4 @@
-// A node's own clock: set ahead at will, and paused as a process is that gets SIGSTOP: no timer runs until it goes on.
+// A node's own clock: it can be set ahead, and paused as by SIGSTOP: no timer runs until it continues.
 import { ShiftedClock } from '../support/shifted-clock.ts';
 
 export class PausableClock extends ShiftedClock {

@@ -1,4 +1,4 @@
-// A conversation goes on at any node: every ordered pair of three nodes as (turn, next turn), without a moment between them.
+// A conversation continues at any node: every ordered pair of three nodes as (turn, next turn), without a pause between them.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';

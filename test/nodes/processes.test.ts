@@ -1,4 +1,4 @@
-// Nodes as processes of their own: what an operator sees who starts one twice, or again after it was killed.
+// Nodes as processes of their own: the messages when an operator starts one twice, or again after it was killed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Draft } from '../support/gateway.ts';

@@ -1,4 +1,4 @@
-// What nodes ask of their database: one round trip for a turn of a key with limits, none for one without.
+// Round trips of nodes to their database: one for a turn of a key with limits, none for one without.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The slots of one account on one node: when more are asked for, when some go back, and what is kept while the store is asked.
+// The slots of one account on one node: when more are asked for, when some are given back, and which are kept while the store is asked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Share } from '../../proxy/nodes/share.ts';

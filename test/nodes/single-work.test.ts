@@ -1,4 +1,4 @@
-// What one node at a time does: reads of catalogs and of usage, and probes. The provider counts.
+// Work that one node at a time does: reads of catalogs and of usage, and probes. The provider counts.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { user } from '../support/continuity.ts';

@@ -1,4 +1,4 @@
-// The health of accounts over nodes: cooldowns of others are taken over, one node probes, and a late result decides nothing.
+// The health of accounts over nodes: cooldowns of others are taken over, one node probes, and a late result has no effect.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ProbeClaims } from '../../../proxy/accounts/health/probe-claims.ts';

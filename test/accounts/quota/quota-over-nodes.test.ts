@@ -1,4 +1,4 @@
-// The quota of accounts over nodes: the newest statement holds, whichever node heard it, and a node that overwrote it hears of it.
+// The quota of accounts over nodes: the newest statement counts, whichever node received it, and a node that overwrote it is notified.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Quota } from '../../../proxy/accounts/quota/quota.ts';

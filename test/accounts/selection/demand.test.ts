@@ -1,4 +1,4 @@
-// The scope of a turn: what health and selection keep capacity by.
+// The scope of a turn: the unit for which health and selection keep capacity.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isModelless, modelOf, scopeOf } from '../../../proxy/accounts/selection/demand.ts';

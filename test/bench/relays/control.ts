@@ -26,8 +26,8 @@ async function obey(asked: Order): Promise<void> {
   process.send?.('done');
 }
 
-// However the parent ended.
+// In whatever way the parent ended.
 process.on('disconnect', () => process.exit());
 process.on('message', (order: Order) => void obey(order));
-// The parent's ear must not keep a process alive that would end.
+// The channel to the parent must not keep the process alive.
 process.channel?.unref();

@@ -11,7 +11,7 @@ export const GATEWAY_V1 = 'poolgate /v1';
 export const GATEWAY_CHAT = 'poolgate chat';
 export const REFERENCE = 'http-proxy-3';
 
-/** What carries the load of one column, and on which surface of it. */
+/** The relay of one column, and the surface that gets its load. */
 export interface Contender {
   readonly name: string;
   readonly relay: Relay;

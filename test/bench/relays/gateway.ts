@@ -11,11 +11,11 @@ import { type Post, requestOf } from '../wire.ts';
 import { type Relay, startNode } from './relay.ts';
 
 export const KEY = 'pg-bench-key';
-/** Of a Pool none of whose accounts may serve. */
+/** A key of a Pool without an eligible account. */
 export const CLOSED_KEY = 'pg-bench-key-of-a-closed-pool';
 /** May use every model. */
 export const UPLOAD_KEY = 'pg-bench-key-for-uploads';
-/** May ask once a day. */
+/** May send one request a day. */
 export const LIMITED_KEY = 'pg-bench-key-that-is-spent';
 
 export const keyNumber = (number: number): string => (number === 0 ? KEY : `pg-bench-key-${number}`);

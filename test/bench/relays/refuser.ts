@@ -1,4 +1,4 @@
-// What a refusal costs at least: Node's own server saying no. Its arguments are the status, the length of the body, and whether the
+// The least cost of a refusal: Node's own server refuses. Its arguments are the status, the length of the body, and whether the
 // request is read and parsed before it is refused.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// A process under measurement: how it is started, what it has used, and how it is stopped.
+// A process under measurement: how it is started, its resources, and how it is stopped.
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { cpuMicroseconds, residentBytes } from '../accounting.ts';
@@ -15,7 +15,7 @@ export interface Relay {
 
 const CONTROL = fileURLToPath(new URL('control.ts', import.meta.url));
 
-/** Starts a Node program on the relays' core; it says on which port it serves. */
+/** Starts a Node program on the relays' core; it prints its port. */
 export async function startNode(stage: Stage, program: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Relay> {
   const command = stage.cores.pinned('relay', [process.execPath, '--expose-gc', '--import', CONTROL, ...program]);
   const child = new Child(command, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], env: { ...process.env, ...env } });

@@ -1,4 +1,4 @@
-// What is possible in Node: a bare relay on undici's dispatch, no rules. Its argument is the upstream's port.
+// The best that is possible in Node: a bare relay on undici's dispatch, no rules. Its argument is the upstream's port.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Dispatcher, Pool } from 'undici';

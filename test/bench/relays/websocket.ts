@@ -1,4 +1,4 @@
-// What a websocket relay costs at least: both sides by ws, every frame passed on, no rules. Its argument is the upstream's port.
+// The least cost of a websocket relay: both sides by ws, every frame passed on, no rules. Its argument is the upstream's port.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';

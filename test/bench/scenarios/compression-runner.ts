@@ -29,7 +29,7 @@ function grown(): string {
 
 const text = grown();
 const edit = phase(requestCompression, 'edit');
-/** By step of a turn: what it took in each turn, in milliseconds. */
+/** By step of a turn: the milliseconds that it took in each turn. */
 const steps: number[][] = [];
 
 async function compress(): Promise<void> {
@@ -60,7 +60,7 @@ while (performance.now() - start < Number(seconds) * 1_000) {
   if (performance.now() < warm) steps.length = 0;
 }
 
-// Every turn has the same steps: the median of each is free of what else ran on the core.
+// Every turn has the same steps: the median of each excludes other work on the core.
 const typical = steps.map((times) => times.toSorted((a, b) => a - b)[times.length >> 1] as number);
 const told: CompressionCost = { step: Math.max(...typical), turn: typical.reduce((total, step) => total + step, 0) };
 console.log(JSON.stringify(told));

@@ -1,11 +1,11 @@
-// What request compression of a turn of 1 MiB costs the event loop: in all, and at one time.
+// The cost of request compression for the event loop, for a turn of 1 MiB: in total, and in one stretch.
 import { fileURLToPath } from 'node:url';
 import { outputOf } from '../children.ts';
 import { alternate, type Measurement } from '../sheet.ts';
 
 const RUNNER = fileURLToPath(new URL('compression-runner.ts', import.meta.url));
 
-/** What the runner prints, in milliseconds of the main thread: medians over its turns. */
+/** The runner's output, in milliseconds of the main thread: medians over its turns. */
 export interface CompressionCost {
   /** The longest stretch in a turn without a pause for other turns. */
   readonly step: number;

@@ -1,4 +1,4 @@
-// Run as a process of its own: two nodes on one PostgreSQL. One of them meets a rate limit, again and again; the other one hears of it.
+// Run as a process of its own: two nodes on one PostgreSQL. One of them gets a rate limit, again and again; the other one is notified.
 import { setTimeout as sleep, setImmediate as tick } from 'node:timers/promises';
 import { failure } from '../../accounts/health/support.ts';
 import { startNodes } from '../../support/convergence.ts';

@@ -6,7 +6,7 @@ import { alternate, type Measurement } from '../sheet.ts';
 const RUNNER = fileURLToPath(new URL('convergence-runner.ts', import.meta.url));
 const COOLDOWNS = { quick: 50, whole: 200 };
 
-/** What the runner prints, in milliseconds. */
+/** The runner's output, in milliseconds. */
 export interface Convergence {
   readonly p50: number;
   readonly p99: number;

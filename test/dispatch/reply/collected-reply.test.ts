@@ -1,4 +1,4 @@
-// A reply of events that is judged as a whole: what it keeps, when it is over, and how it fails (F3.7, Q27).
+// A reply of events that is checked as a whole: its kept bytes, its end, and its failures (F3.7, Q27).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CollectedReply } from '../../../proxy/dispatch/reply/collected-reply.ts';
@@ -183,7 +183,7 @@ describe('it fails', () => {
   }
 
   test('where its kept bytes exceed the limit', async () => {
-    // Room for what is kept, and for the three copies of an event that is read.
+    // Room for the kept bytes, and for the three copies of an event that is parsed.
     const { wire, context } = await scene({ upstreamEventBytes: 5 * DONE.length });
     await wire.read(DONE + DONE);
     assert.equal(context.verdict, undefined);

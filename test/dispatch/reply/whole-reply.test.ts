@@ -195,7 +195,7 @@ describe('[Q3] a refusal by status', () => {
 
 describe('a body', () => {
   test('past limits.upstream_event_bytes is a failure, and the request to the account ends', async () => {
-    // A body is held as it came, and needs room for its text, its object and what is written of it.
+    // A body is held as it came, and needs room for its text, its object and the written text.
     const { reply, context } = await scene({ upstreamEventBytes: 4_000 });
     reply.data(Buffer.alloc(1_000, ' '));
     assert.equal(context.ended, undefined);

@@ -1,4 +1,4 @@
-// Compares everything that the gateway tells of usage with the books, while nothing runs.
+// Compares every report of the gateway on usage with the books, while nothing runs.
 import assert from 'node:assert/strict';
 import { type Entry, sumOf, sumsBy } from './books.ts';
 import { KEYS, type KeyName, secretOf } from './stage.ts';
@@ -26,7 +26,7 @@ async function assertLogged(turns: Turns): Promise<void> {
   );
 }
 
-/** What outlives the process: the store, and `/v1/usage` with its limits. */
+/** The reports that persist after the process: the store, and `/v1/usage` with its limits. */
 export async function assertStored(turns: Turns): Promise<void> {
   const { stage, entries } = turns;
   const rows = (await stage.gate.usageRows()).map(({ key_id, pool, day, ...sums }) => [`${key_id} ${pool} ${day}`, sums] as const);
@@ -35,7 +35,7 @@ export async function assertStored(turns: Turns): Promise<void> {
   for (const key of Object.keys(KEYS) as KeyName[]) await assertTold(turns, key);
 }
 
-/** What `GET /v1/usage` tells of the limits of a key. */
+/** The limits of a key in `GET /v1/usage`. */
 export interface ToldLimit {
   readonly limit_type: 'requests' | 'tokens' | 'usd' | 'concurrent';
   readonly limit_window: 'minute' | 'day' | 'week' | 'now';
@@ -58,7 +58,7 @@ async function assertTold({ stage, entries }: Turns, key: KeyName): Promise<void
 
 const currentOf = ({ limit_type, limit_window, current_value }: ToldLimit): ToldLimit => ({ limit_type, limit_window, current_value });
 
-/** What counts against a limit while nothing is reserved: turns of unknown usage go on counting with what they had reserved (Q19). */
+/** The amount that counts against a limit while nothing is reserved: turns of unknown usage still count with their reservations (Q19). */
 export function usedOf(own: readonly Entry[], { limit_type, limit_window }: Omit<ToldLimit, 'current_value'>, now: number): number {
   const today = now - (now % DAY_MS);
   const sum = sumOf(

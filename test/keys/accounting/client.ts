@@ -1,4 +1,4 @@
-// The client of a planned turn: it takes the whole reply, or leaves at the point that the plan says.
+// The client of a planned turn: it takes the whole reply, or leaves at the point that the plan states.
 import { until } from '../../support/until.ts';
 import { connect } from '../../support/websocket.ts';
 import { type Leaving, lastWord } from './deliveries.ts';

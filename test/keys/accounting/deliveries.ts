@@ -1,4 +1,4 @@
-// What an account delivers of one attempt, and how a turn that ends with it is settled (Q18).
+// The delivery of an account for one attempt, and how a turn that ends with it is settled (Q18).
 
 import type { ReceivedRequest } from '../../../proxy/rehearsal/received-request.ts';
 import { PNG } from '../../../proxy/rehearsal/simulated-image.ts';
@@ -16,7 +16,7 @@ export interface Stated {
 
 export type Settled =
   | { readonly as: 'stated'; readonly tokens: Stated }
-  /** `held`: the reply was a good one, so that the reservation goes on counting. */
+  /** `held`: the reply was complete, so that the reservation still counts. */
   | { readonly as: 'unknown'; readonly held: boolean }
   /** The prompt's estimate and the output that was relayed. */
   | { readonly as: 'estimated'; readonly shown: string };
@@ -41,14 +41,14 @@ export type Shape =
 /** How a client leaves a turn before its end. */
 export type Leaving = 'at once' | 'after output';
 
-/** Ends the visible output of a turn, so that its client knows when it has all of it. */
+/** Ends the visible output of a turn, so that its client can detect the end. */
 export const lastWord = (id: number): string => `the end of ${id}`;
 
 const texts = (id: number): readonly string[] => ['Grüße "an"\n\t😀 \\alle: ', lastWord(id)];
 
 const BROKEN_BODY = { kind: 'cut', at: { bytes: 5 } } as const;
 
-/** A failure that states nothing holds nothing, in whatever form it comes. */
+/** A failure without stated usage counts as nothing, in any form. */
 const FAILED: Settled = { as: 'unknown', held: false };
 
 const usageOf = ({ input, cached, output }: Stated): JsonObject => ({
@@ -86,7 +86,7 @@ export function left(shape: Shape, id: number, leaving: Leaving): Delivery {
   return { script: () => [reply, { kind: 'stall', at: { events: 3 } }], settled: { as: 'estimated', shown: texts(id).join('') } };
 }
 
-/** A stream that stalls after its output, and is whole when it goes on. */
+/** A stream that stalls after its output, and is complete when it continues. */
 export function paused(dice: Dice, id: number): { readonly whole: Delivery; readonly broken: Delivery } {
   const tokens = tokensFrom(dice, { cached: true });
   const script = (): Script => [eventsReply(id, tokens), { kind: 'stall', at: { events: 3 } }];

@@ -4,7 +4,7 @@ import { FORM_TYPE, formOf } from '../../support/form.ts';
 import { IMAGE_MODEL, imagePart, PNG_URL } from '../../support/images.ts';
 import type { Shape } from './deliveries.ts';
 
-/** What a client says. */
+/** The client's text. */
 export interface Prompt {
   readonly text: string;
   readonly image: boolean;
@@ -35,7 +35,7 @@ export interface Door {
   readonly model: (asked: Asked, pool: string) => string | null;
   /** Whether a model of the Pool's catalog does the work: then the model is a label of metrics. */
   readonly hosted: boolean;
-  /** What its prompt may have beside text. */
+  /** The parts that its prompt may have besides text. */
   readonly parts: 'any' | 'none' | 'one image';
   readonly send: (asked: Asked) => Sent;
 }
@@ -102,7 +102,9 @@ const text = { metered: true, hosted: true, parts: 'any', model: ({ model }: Ask
 const streamed = { ...text, carrier: 'http', shape: 'events', streams: true } as const;
 const collected = { ...streamed, streams: false } as const;
 const image = { metered: true, hosted: true, parts: 'none', carrier: 'http', streams: false } as const;
-/** The Pool `team` knows the image model by its price. A name that no Pool knows is a client's text: the host replaces it, where there is one. */
+/**
+ * The Pool `team` has a price for the image model. A name that no Pool knows is a client's text: the host replaces it, where there is one.
+ */
 const nativeImage = { ...image, model: (_: Asked, pool: string) => (pool === 'team' ? IMAGE_MODEL : null) } as const;
 const publicImage = { ...image, model: (_: Asked, pool: string) => (pool === 'team' ? IMAGE_MODEL : 'model-a') } as const;
 const unmetered = { metered: false, hosted: false, parts: 'none', carrier: 'http', streams: false } as const;

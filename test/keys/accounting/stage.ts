@@ -1,4 +1,4 @@
-// A gateway whose accounts deliver what the plan of each turn says, in any order of arrival, and what they record of it.
+// A gateway whose accounts deliver according to the plan of each turn, in any order of arrival, and record each attempt.
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
@@ -81,7 +81,7 @@ function configured(draft: Draft): void {
   }));
 }
 
-/** One turn as it was planned, and what the accounts saw of it. */
+/** One turn as it was planned, and as the accounts saw it. */
 export interface Planned {
   readonly id: number;
   /** One for each attempt; the last one for all further ones. */

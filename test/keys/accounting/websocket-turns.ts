@@ -1,4 +1,4 @@
-// What native and public websockets alone have: turns whose client comes back for them or does not, prewarms, and anchored compactions.
+// Turns that exist only on websockets: turns whose client comes back for them or does not, prewarms, and anchored compactions.
 import assert from 'node:assert/strict';
 import { userMessage } from '../../support/native-frames.ts';
 import { until } from '../../support/until.ts';
@@ -8,7 +8,7 @@ import { DOORS } from './doors.ts';
 import { type KeyName, secretOf } from './stage.ts';
 import type { Turn, Turns } from './turns.ts';
 
-/** What becomes of a turn whose client lost its websocket: it ends alone, with its client back, after its time, or for an edited turn. */
+/** The end of a turn whose client lost its websocket: without the client, with its client back, after its time, or for an edited turn. */
 export const FATES = ['alone', 'resumed', 'expired', 'replaced'] as const;
 
 /** As `timeouts.websocket_resume_ms`. */
