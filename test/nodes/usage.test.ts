@@ -1,4 +1,4 @@
-// The usage of keys and Pools over nodes: every node tells the same totals, and nothing counts twice.
+// The usage of keys and Pools over nodes: every node reports the same totals, and nothing counts twice.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { converged, type Nodes, startNodes, turn } from '../support/convergence.ts';

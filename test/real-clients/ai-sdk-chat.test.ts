@@ -6,7 +6,7 @@ import { APICallError, generateText, isStepCount, jsonSchema, Output, streamText
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
 
-/** For the first the SDK knows that it reasons, and sends other parameters than for the second. */
+/** The SDK treats the first as a reasoning model, and sends other parameters for it than for the second. */
 const MODELS = ['gpt-5.5', 'model-a'] as const;
 
 const started = (): Promise<TestGateway> =>

@@ -1,4 +1,5 @@
-// The Vercel AI SDK with its default settings, under which it sends references to stored items: a tool loop passes, what is lost is said.
+// The Vercel AI SDK with its default settings, under which it sends references to stored items: a tool loop passes, and other references
+// are refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
@@ -7,7 +8,7 @@ import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { modelEntry, replyEvents } from '../support/rehearsal-replies.ts';
 
-/** For the first the SDK knows that it reasons, for the second it does not; both get references by default. */
+/** The SDK treats the first as a reasoning model, and the second not; both get references by default. */
 const MODELS = ['gpt-5.5', 'model-a'] as const;
 
 const started = (): Promise<TestGateway> =>

@@ -12,14 +12,14 @@ type Items = readonly JsonObject[];
 
 /** Where a client loses its websocket: the account's reply stalls there. */
 interface Cut {
-  /** Resolves when the client has seen what it can of the reply. */
+  /** Resolves when the client has seen the reply up to the stall. */
   reached(socket: TestSocket): Promise<void>;
-  /** Lets the reply go on. */
+  /** Continues the reply. */
   goOn(): void;
   readonly goesOn: 'without its client' | 'with the retry';
 }
 
-/** What native clients keep of a session: its items in order, and of the running turn those that are finished. */
+/** The state that native clients keep of a session: its items in order, and the finished items of the running turn. */
 class RecoveringClient {
   readonly #gate: TestGateway;
   readonly #path: string;

@@ -12,7 +12,7 @@ import { connect, refusedUpgrade, type TestSocket } from '../support/websocket.t
 const ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
 const METADATA = 'agent.response.metadata';
 
-/** What native clients send that an account may not see (F8.1). */
+/** Headers of native clients that an account may not see (F8.1). */
 const KEPT_BACK = new Set(['session-id']);
 
 const sessions = recordedSessions().filter(hasWebsockets);
@@ -25,7 +25,7 @@ for (const session of sessions.filter(({ requests }) =>
     await using gate = await startGateway({
       upstream: { accounts: ['north'], models: session.models },
       config: (draft) => {
-        // Recorded clients leave without a close frame; for one that came back the account's websocket would be kept.
+        // Recorded clients leave without a close frame; the account's websocket would be kept for a client that may come back.
         draft.timeouts.websocket_resume_ms = 0;
       },
     });

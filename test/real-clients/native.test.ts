@@ -1,4 +1,4 @@
-// Recorded requests of the native client, replayed in order: what it sent reaches the account, and what the account sent reaches it.
+// Recorded requests of the native client, replayed in order: its requests reach the account, and the account's answers reach it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../proxy/turn/json.ts';
@@ -8,7 +8,7 @@ import { replyEvents } from '../support/rehearsal-replies.ts';
 
 const MARKER = 'x-internal-agent-responses-lite';
 
-/** What native clients send that an account may not see (F8.1.2), or that is the gateway's own (F2.4). */
+/** Headers of native clients that an account may not see (F8.1.2), or that are the gateway's own (F2.4). */
 const KEPT_BACK = new Set(['session-id', MARKER]);
 
 for (const session of recordedSessions().filter((one) => !hasWebsockets(one))) {

@@ -299,13 +299,13 @@ test('a refusal inside a stream reaches its reader', async () => {
 
 test('it retries temporary failures, and not those with x-should-retry: false', async () => {
   const CASES = [
-    // A failing account may be well again: the SDK's own two retries.
+    // A failing account may recover: the SDK makes its own two retries.
     ['refuse 500', 3],
     ['refuse 429 rate_limit_exceeded retry 0', 3],
-    // Out of quota for an hour, or limited for longer than anybody should sleep: told not to.
+    // Out of quota for an hour, or limited for longer than a client should sleep: x-should-retry is false.
     ['refuse 429 usage_limit_reached resets 3600', 1],
     ['refuse 429 rate_limit_exceeded retry 120', 1],
-    // The request is to blame.
+    // The request is at fault.
     ['refuse 422 invalid_value', 1],
   ] as const;
   for (const [script, requests] of CASES) {

@@ -1,4 +1,4 @@
-// The files of a simulated account: created, uploaded, ready at the second question, and known to that account alone.
+// The files of a simulated account: created, uploaded, ready at the second request, and known only to that account.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startUpstream } from '../support/rehearsal.ts';

@@ -1,4 +1,4 @@
-// THE ORDER, as the contract demands it: pairs of rules, each with its reason.
+// THE ORDER, as the contract requires it: pairs of rules, each with its reason.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteKind } from '../../proxy/turn/kinds.ts';
@@ -125,7 +125,7 @@ test('[F6.1] no rule before the look-up of the model reads or edits a body', () 
 /** Rules that read what a Chat client wrote, in Chat's own shape. */
 const CHAT_SHAPED = ['remote-mcp', 'lite-tool-choice', 'strict-schemas', 'audio', 'effort-policy', 'output-tokens', 'effort-alias'];
 
-/** Rules that work on what a Chat body became. */
+/** Rules that work on a translated Chat body. */
 const TRANSLATED = ['request-compression', 'lower-schemas', 'lift-instructions', 'lite-rewrite', 'backend-shape'];
 
 test('[F4.3] Chat-shaped checks come before the end of its translation, and the dialects after it', () => {

@@ -1,4 +1,4 @@
-// The flags of Node: Node takes them, the container has those of the command, and versions that may not know them get none of V8's.
+// The flags of Node: Node accepts them, the container has those of the command, and versions that may not have them get none of V8's.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

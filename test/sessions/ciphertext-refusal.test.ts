@@ -14,7 +14,7 @@ const reasoning = (by: string) => ({ type: 'reasoning', summary: [], encrypted_c
 const compaction = (by: string) => ({ type: 'compaction', encrypted_content: `cmp_${by}_1` });
 const user = { type: 'message', role: 'user', content: 'go on' };
 
-/** The store's pins by hash, for as many caches as a test wants, and how often it was read. */
+/** The store's pins by hash, for any number of caches, and how often it was read. */
 function pinStore() {
   const rows = new Map<string, PinRow>();
   const store = {
@@ -38,7 +38,7 @@ const pinsOver = (store: ReturnType<typeof pinStore>): PinCache =>
     capacity: 100,
   });
 
-/** Memory knows the makers of the ciphertexts of north, south and west; nothing knows that of `lost`. */
+/** The makers of the ciphertexts of north, south and west are in memory; that of `lost` is unknown. */
 function known(): Ciphertexts {
   const ciphertexts = new Ciphertexts(pinsOver(pinStore()));
   for (const by of ['north', 'south', 'west']) for (const item of [reasoning(by), compaction(by)]) ciphertexts.learn(item, by);

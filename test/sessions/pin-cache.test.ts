@@ -1,4 +1,4 @@
-// Pins: which are in memory, for how long, what is written of them, and when the store is asked.
+// Pins: which are in memory, for how long, which are written, and when the store is read.
 
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
@@ -122,7 +122,7 @@ suite('pins', () => {
     const next = cache.remember(second, 'north');
     pin.followed();
     assert.deepEqual([cache.peek(first), cache.peek(second)?.account], [undefined, 'north']);
-    // An account may name two responses alike.
+    // An account may give two responses the same id.
     const alike = cache.remember(second, 'south');
     next.followed();
     assert.equal(cache.peek(second)?.account, 'south');

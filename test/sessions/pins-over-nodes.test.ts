@@ -1,4 +1,4 @@
-// Pins over nodes: stored at once, told where they moved, and never hidden by what memory believes.
+// Pins over nodes: stored at once, published when they move, and never hidden by a stale cache.
 
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
@@ -13,7 +13,7 @@ import { folder } from '../store/adapters.ts';
 
 const digest = new KeyedDigest(Buffer.alloc(32, 7));
 
-/** Two nodes on one store; what one of them moves the other one hears when it is told. */
+/** Two nodes on one store; moves of one of them reach the other one when it is notified. */
 async function bench(context: TestContext) {
   const clock = { now: () => 1_000, after: () => () => undefined };
   const url = `sqlite:${await folder(context)}/pins.db`;
@@ -23,7 +23,7 @@ async function bench(context: TestContext) {
     (store) => new PinCache({ store: store.pins, shared: store.pins, digest, clock, counters: new Counters(), capacity: 100 }),
   ) as [PinCache, PinCache];
   let cursor = await stores[1].changes.cursor();
-  /** The number of pins that the other node is told of. */
+  /** The number of pins that the other node is notified of. */
   const tell = async (): Promise<number> => {
     const told = await stores[1].changes.since(cursor);
     cursor = told.cursor;

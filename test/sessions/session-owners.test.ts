@@ -1,4 +1,4 @@
-// The leases of a node on its sessions: when they are claimed, renewed and given up, and what a lost one does (Q34).
+// The leases of a node on its sessions: when they are claimed, renewed and given up, and what follows a lost one (Q34).
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';

@@ -33,7 +33,7 @@ test('[F8.1] a window belongs to its thread: the part before the last colon', ()
   assert.equal(named('01a1-9e2a:17'), '01a1-9e2a');
   assert.equal(named('a:b:2'), 'a:b');
   assert.equal(named('no colon'), 'no colon');
-  // The thread of no client: the next header says more.
+  // Not a client's thread: the next header is used.
   assert.equal(named(':3'), 'second');
   assert.equal(sessionOf({ 'session-id': 'a:b' }, wire), 'a:b');
 });

@@ -1,4 +1,4 @@
-// Several nodes on one store: each turn reaches any of them, and each learns only after a delay what happened at the others.
+// Several nodes on one store: each turn reaches any of them, and each sees the events at the others only after a delay.
 import { hashOf } from '../../proxy/accounts/selection/rendezvous.ts';
 import type { Clock } from '../../proxy/clock.ts';
 import { ExclusiveWork } from '../../proxy/exclusive-work.ts';
@@ -16,7 +16,7 @@ import { SimulatedStore } from './simulated-store.ts';
 export interface NodesOptions {
   readonly strategy: Strategy;
   readonly nodes: number;
-  /** How long a node does not know what happened at another one. */
+  /** The delay after which a node sees an event at another one. */
   readonly stalenessMs: number;
 }
 

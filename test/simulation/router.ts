@@ -1,4 +1,4 @@
-// Who places the turns of a simulated day: one gateway under one strategy, or an oracle.
+// The router of a simulated day's turns: one gateway under one strategy, or an oracle.
 import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
 import { hashOf, rankOf } from '../../proxy/accounts/selection/rendezvous.ts';
 import type { Clock } from '../../proxy/clock.ts';
@@ -73,7 +73,7 @@ function byHash(ids: readonly string[]): (asking: Asking) => Affinity | undefine
 }
 
 /**
- * Knows the quota, the outages and the duration of turns in advance. Uses first the quota that is lost first, by a reset or an outage,
+ * Has the quota, the outages and the duration of turns in advance. Uses first the quota that is lost first, by a reset or an outage,
  * which answers the most turns. Ignores caches and sessions.
  */
 export function oracleRouter(simulated: readonly SimulatedAccount[], clock: Clock): Router {

@@ -23,7 +23,7 @@ export class SimulatedStore {
   readonly #options: SimulatedStoreOptions;
   /** By account, then by node. */
   readonly #slots = new Map<string, Map<number, SlotRow>>();
-  /** By account, the nodes that want more than they have. */
+  /** By account, the nodes that need more than they have. */
   readonly #short = new Map<string, Set<number>>();
   readonly #leases = new Map<string, Lease>();
   #tokens = 0;

@@ -1,4 +1,4 @@
-// The simulation: refusals, moves of sessions and cache hits of each strategy, compared with an oracle that knows the future.
+// The simulation: refusals, moves of sessions and cache hits of each strategy, compared with an oracle that sees the whole day in advance.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayOf } from './day.ts';

@@ -1,4 +1,5 @@
-// The simulation: one day of a Pool under every strategy, compared with an oracle that knows the future (`npm run bench -- simulate`).
+// The simulation: one day of a Pool under every strategy, compared with an oracle that sees the whole day in advance (`npm run bench --
+// simulate`).
 import type { Strategy } from '../../proxy/turn/settings.ts';
 import { type Day, type DayOptions, dayOf, type SessionKind } from './day.ts';
 import { type CacheUse, type DayResult, runDay } from './day-run.ts';

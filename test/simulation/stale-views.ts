@@ -1,4 +1,4 @@
-// Several nodes with stale views: the same dense day under an oracle, under one gateway, and under fifty that learn of each other late.
+// Several nodes with stale views: the same dense day under an oracle, under one gateway, and under fifty that see each other's events late.
 import type { Strategy } from '../../proxy/turn/settings.ts';
 import { type DayOptions, dayOf } from './day.ts';
 import { type DayResult, runDay } from './day-run.ts';
@@ -7,7 +7,7 @@ import { gatewayRouter, oracleRouter } from './router.ts';
 import { percent } from './simulation.ts';
 
 export const NODES = 50;
-/** How late a node learns of what happened at another one. With the change feed it is milliseconds, by polling ten seconds. */
+/** The delays after which a node sees an event at another one. With the change feed it is milliseconds, by polling ten seconds. */
 const STALENESS_S = [0, 0.1, 1, 10, 60] as const;
 const STRATEGIES: readonly Strategy[] = ['headroom', 'least_loaded', 'rotation', 'fill_first', 'soonest_reset'];
 
@@ -27,7 +27,7 @@ export const DENSE: DayOptions = {
 
 export interface StaleViews {
   readonly oracle: DayResult;
-  /** One node, which knows everything. */
+  /** One node, which sees everything at once. */
   readonly alone: DayResult;
   /** By staleness in seconds. */
   readonly nodes: ReadonlyMap<number, DayResult>;

@@ -1,4 +1,4 @@
-// Who gets in, and to which accounts: S1, S7, AU1, AU3, D1, ML3.
+// Authentication, and the accounts that a key reaches: S1, S7, AU1, AU3, D1, ML3.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -26,7 +26,7 @@ async function auditOf(folder: string): Promise<readonly Pick<AuditRow, 'actor' 
 
 let turns = 0;
 
-/** Another conversation each time, so that none is led to the account of the one before. */
+/** Another conversation each time, so that none goes to the account of an earlier one. */
 const turn = () => ({ body: { model: 'model-a', input: `hello ${turns++}` } });
 
 test('[S9] account pause and resume edit the file with its comments, reach the running gateway and leave rows', async () => {

@@ -1,4 +1,5 @@
-// A client that leaves, at each phase of its turn: its account hears of it before its next event, and is none the worse for it.
+// A client that leaves, at each phase of its turn: the request to the account ends before its next event, and the health of the account
+// does not change.
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import type { RequestRow } from '../../store/store.ts';

@@ -1,4 +1,4 @@
-// Health as clients meet it: what makes an assignment unroutable, what that does to models and modes, and what a restart keeps.
+// Health as clients meet it: the causes of an unroutable assignment, its effect on models and modes, and the state after a restart.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

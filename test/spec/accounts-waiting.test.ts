@@ -1,4 +1,4 @@
-// Admission over real sockets: what runs at once, what waits and for how long, and what is told where it does not fit (Q7).
+// Admission over real sockets: turns that run at once, turns that wait, for how long, and the refusal of others (Q7).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHAT, CHAT_ALIAS, turnOn } from '../support/doors.ts';

@@ -8,7 +8,7 @@ import { connect } from '../support/websocket.ts';
 
 let stage: Stage;
 before(async () => {
-  // HTTP providers refuse anchors; these do not, so that what a turn meets there can be told from that.
+  // HTTP providers refuse anchors; these do not, so that such a refusal is not mistaken for the gateway's.
   stage = await Stage.set({ strict: false });
 });
 after(() => stage.strike());

@@ -1,4 +1,4 @@
-// What is done again for each account that a turn goes to: its name for the model, its dropped fields, its credential, the marker.
+// Edits that are repeated for each account of a turn: its name for the model, its dropped fields, its credential, the marker.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';

@@ -1,4 +1,4 @@
-// [S9] What operators do leaves audit rows: who, what, which fields; and no secret among them.
+// [S9] Actions of operators leave audit rows: who, what, which fields; and no secret among them.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

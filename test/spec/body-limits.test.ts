@@ -42,7 +42,7 @@ const limits =
     draft.limits = { request_body_bytes: DECODED, expansion_ratio: RATIO, ...more };
   };
 
-/** Sends a body with its length and then chunked, and says what came back each time. */
+/** Sends a body with its length and then chunked, and returns both answers. */
 async function statuses(gate: TestGateway, body: Buffer, headers: Readonly<Record<string, string>> = {}): Promise<unknown[]> {
   const told: unknown[] = [];
   for (const framing of [{ 'content-length': body.length }, { 'transfer-encoding': 'chunked' }]) {

@@ -1,5 +1,5 @@
 // S4: marked prompts, keys, tokens, cookies, file names, header values and query strings go through every route and every failure
-// path; then nothing of them is in a log line, in the store's files, in what the admin listener and /mcp say, or in an error.
+// path; then nothing of them is in a log line, in the store's files, in answers of the admin listener and /mcp, or in an error.
 // A new route is a row of ROUTES, a new way to fail a row of FAILURES, and both are crossed.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -18,7 +18,7 @@ import { headOf, RawClient } from '../support/raw.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 import { connect, type TestSocket, UpgradeRefusal } from '../support/websocket.ts';
 
-/** What is looked for: every canary begins with it, so that one search finds all of them. */
+/** The searched text: every canary begins with it, so that one search finds all of them. */
 const MARK = 'Canary7f3a';
 const canary = (name: string): string => `${MARK}-${name}-secret`;
 

@@ -1,4 +1,4 @@
-// Catalogs that change over the wire: with the accounts, the configuration, a restart; and the ETag that tells of it.
+// Catalogs that change over the wire: with the accounts, the configuration, a restart; and the ETag that shows it.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

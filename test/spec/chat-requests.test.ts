@@ -1,4 +1,5 @@
-// Chat bodies over the wire, on both paths: what they become, what is refused, and that every policy binds Chat as it binds Responses.
+// Chat bodies over the wire, on both paths: their translation, their refusals, and that every policy applies to Chat as it does to
+// Responses.
 
 import { MODEL_ACCESS } from '../rules/access/model-access.cases.ts';
 import { CHAT_MESSAGES, CHAT_PARAMETERS, CHAT_TEXT, CHAT_TOOL_CHOICE, CHAT_TOOLS } from '../rules/chat/chat.cases.ts';

@@ -1,4 +1,5 @@
-// The order of the checks on a turn (Q4): a request with every fault is told the first, and each mended fault uncovers the next.
+// The order of the checks on a turn (Q4): a request with every fault gets the refusal of the first, and each corrected fault uncovers the
+// next.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
@@ -33,7 +34,7 @@ const gate = await startGateway({
 after(() => gate.close());
 
 interface Step {
-  /** What is mended before this refusal is met. */
+  /** The correction after which this refusal follows. */
   readonly mended: string;
   readonly change?: (request: Request) => void;
   readonly refusal: readonly [status: number, code: string, param: string | null];
@@ -93,7 +94,7 @@ const STEPS: readonly Step[] = [
   { mended: 'the unknown model', change: set({ model: 'idle' }), refusal: [400, 'unsupported_parameter', 'conversation'] },
   { mended: 'the parameter', change: set({ conversation: null }), refusal: [400, 'invalid_request', 'input'] },
   { mended: 'the input', change: set({ input: 'hi' }), refusal: [400, 'invalid_request', 'tools.0.type'] },
-  // Where no source is routable the mode is unresolved, and what depends on it is skipped: the choice is told as dangling.
+  // Where no source is routable the mode is unresolved, and checks that depend on it are skipped: the choice is refused as undeclared.
   { mended: 'the remote MCP tool', change: set({ tools: [] }), refusal: [400, 'invalid_request', 'tool_choice'] },
   { mended: 'the tool choice', change: set({ tool_choice: 'auto' }), refusal: [400, 'invalid_json_schema', 'text.format.schema'] },
   { mended: 'the schema', change: set({ text: null }), refusal: [400, 'invalid_request', 'reasoning.context'] },

@@ -1,4 +1,4 @@
-// F7.1 to F7.6 and RM2 over a running gateway: what reaches the account, what the request log says, and on which routes.
+// F7.1 to F7.6 and RM2 over a running gateway: the outputs that reach the account, the fields of the request log, and the routes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';

@@ -1,4 +1,5 @@
-// Sessions and turn state over the wire: where a session's turns go, and what goes back only to the account that issued it.
+// Sessions and turn state over the wire: the accounts of a session's turns, and turn state that goes back only to the account that issued
+// it.
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -69,7 +69,7 @@ const refreshes = (): number => gate.upstream.requests('north').filter(({ path }
 const went = (): readonly string[] => gate.upstream.turns().map(({ account }) => account);
 const statusOf = (account: string) => gate.account(account).status;
 
-/** What an operator does after a log-in: the file is there, and the gateway is told. */
+/** The steps of an operator after a log-in: the file is written, and the gateway reads it. */
 async function loginAnew(refresh: string): Promise<void> {
   gate.upstream.loginOf('north').renew(refresh);
   await login({ refresh_token: refresh });

@@ -1,11 +1,11 @@
-// The two dialects over the wire: what Lite makes of a body, that Full makes nothing of it, and what every dispatch has.
+// The two dialects over the wire: the rewrite in Lite, the unchanged body in Full, and the members of every dispatch.
 import { JSON_MENTION, LIFT, SYSTEM_ROLE } from '../rules/dialect/lift.cases.ts';
 import { FULL_PASS, IMAGE_DETAIL, LITE_REWRITE } from '../rules/dialect/lite.cases.ts';
 import { BACKEND_SHAPE, SHAPES, TOOL_CHOICE } from '../rules/dialect/shape.cases.ts';
 import { fromRules, type WireCase } from '../support/wire/case.ts';
 import { testTable } from '../support/wire/table.ts';
 
-/** The rows about one clause; those of the decisions stand beside what they decide on. */
+/** The rows about one clause; those of the decisions are listed with the clause that they concern. */
 const rewrites = (...clauses: readonly string[]): readonly WireCase[] =>
   fromRules(LITE_REWRITE.filter(({ name }) => clauses.some((clause) => name.startsWith(`[${clause}]`))));
 

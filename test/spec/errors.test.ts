@@ -1,4 +1,5 @@
-// ER1 to ER3 and F1.6: every error that a client can meet now, with its status, type, param and headers, and what reached an account.
+// ER1 to ER3 and F1.6: every error that a client can meet now, with its status, type, param and headers, and the requests that reached an
+// account.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -191,7 +192,7 @@ describe('the error table', () => {
   for (const [code, cases] of Object.entries(CASES)) {
     for (const { when, ask, param = null, status, turns = 0, headers = {} } of cases) {
       test(`${code}, when ${when} [ER1]${turns === 0 ? ' [ER2]' : ''}`, async () => {
-        // What an account did is remembered against it: then the gateway is a fresh one.
+        // Failures change the health of an account: then a new gateway is used.
         await using own = turns === 0 ? undefined : await start();
         const gate = own ?? shared;
         const row = ERRORS[code as ErrorCode];
@@ -349,7 +350,7 @@ test('an unforeseen error is a fixed 500, logged with its place and without its 
   assert.equal(line.thrown, 'TypeError');
   assert.ok(!broken.logged.join('').includes('canary'));
   assert.equal(broken.count('server_errors'), 1);
-  // Nor does a log that fails take an answer with it.
+  // A log that fails does not prevent an answer.
   broken.breakPart('request log', new Error('canary'));
   assert.equal((await broken.send('/v1/responses', { body: TURN })).status, 200);
   assert.equal(broken.count('server_errors'), 2);

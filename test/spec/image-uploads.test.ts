@@ -1,4 +1,5 @@
-// Hostile and broken uploads of images: every malformed form gets the error table's answer, and every dead side is heard by the other.
+// Hostile and broken uploads of images: every malformed form gets the error table's answer, and when one side breaks off the other side is
+// ended.
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';

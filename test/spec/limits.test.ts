@@ -43,7 +43,7 @@ function rows(): readonly Row[] {
   });
 }
 
-/** What a drive moves by hand. */
+/** The parts that a test moves by hand. */
 interface Hands {
   readonly clock: ManualClock;
   readonly load: HandLoad;
@@ -54,7 +54,7 @@ interface Drive {
   /** The value of the row's setting; rows whose bound is fixed have none. */
   readonly value?: number;
   readonly more?: (draft: Draft) => void;
-  /** Whether time goes on by hand alone. */
+  /** Whether time advances only by hand. */
   readonly stopsClock?: true;
   readonly run: (gate: TestGateway, hands: Hands) => Promise<void>;
 }
@@ -123,7 +123,7 @@ const REFUSED: Drive = {
   },
 };
 
-/** A native client's turn goes on after its websocket was lost. */
+/** A native client's turn continues after its websocket was lost. */
 async function detach(gate: TestGateway, events: readonly JsonObject[]): Promise<void> {
   gate.upstream.next('north', [replyEvents(events), { kind: 'stall', at: { events: 1 } }]);
   const socket = await connect(gate, NATIVE_SOCKET, { headers: { 'x-agent-window-id': 'thread-1:0' } });

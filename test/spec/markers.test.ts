@@ -1,4 +1,5 @@
-// The Lite marker over the wire: ours alone, per mode; a client's never travels, a provider's never comes back, and neither decides.
+// The Lite marker over the wire: only ours is sent, per mode; a client's is never sent, a provider's is never returned, and neither has an
+// effect.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';

@@ -1,4 +1,5 @@
-// [G3] What an operator sees, as a property: two operators, random Pools, keys, accounts and rows; nothing of the other's, ever.
+// [G3] The scope of an operator, as a property: with two operators and random Pools, keys, accounts and rows, neither sees data of the
+// other.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
@@ -9,7 +10,7 @@ import { type Draft, startGateway, type TestGateway } from '../support/gateway.t
 import { operatorRow, rpc, TOOL_NAMES } from '../support/mcp.ts';
 import { modelEntry } from '../support/rehearsal-replies.ts';
 
-/** Who sees a thing: its name begins with the word, so that a search for the word finds every trace of it. */
+/** The operator that sees a thing: its name begins with the word, so that a search for the word finds every trace of it. */
 type Side = 'alpha' | 'beta' | 'both' | 'nobody';
 const SIDES = ['alpha', 'beta', 'both', 'nobody'] as const;
 

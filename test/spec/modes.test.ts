@@ -75,7 +75,7 @@ for (const [name, setting] of [
 }
 
 test('[SM3] the pair returns to Full while its one Lite source cools down, and to Lite after it', async () => {
-  // South is asked first, and has the turn refused to somebody else.
+  // South is asked first, and its refusal moves the turn to another account.
   await stage.gate.reconfigure((draft) => {
     Object.assign(draft.pools[0], { strategy: 'fill_first', assignments: [{ account: 'south' }, { account: 'north' }] });
   });

@@ -14,7 +14,7 @@ interface Recorded {
   readonly client: 'http' | 'websocket';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
-  /** What must arrive, by mode; written by hand from the contract. */
+  /** The body that must arrive, by mode; written by hand from the contract. */
   readonly full: JsonObject;
   readonly lite: JsonObject;
 }
@@ -28,7 +28,7 @@ const NOT_FORWARDED = new Set(['session-id', MARKER, 'x-agent-turn-state']);
 
 const recorded = readdirSync(FOLDER)
   .map((file) => ({ name: file.replace('.json', ''), ...(JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Recorded) }))
-  // The recordings have their long texts cut, with a mark that no header may carry.
+  // The recordings have their long texts cut, with a mark that no header may have.
   .map((turn) => ({ ...turn, headers: JSON.parse(JSON.stringify(turn.headers).replaceAll('…', '...')) as Record<string, string> }));
 const turns = recorded.filter(({ client }) => client === 'http');
 const frames = recorded.filter(({ client }) => client === 'websocket');
@@ -90,7 +90,7 @@ for (const mode of ['full', 'lite'] as const) {
       const { type: _, ...members } = body;
       for (const path of DOORS) {
         gate.upstream.clear();
-        // In a session of its own: the same frame of the same session would go on with the turn of the former one (F8.4).
+        // In a session of its own: the same frame of the same session would continue the former turn (F8.4).
         const sent = { ...headers, 'x-agent-window-id': `${name}-${mode}-${path}:0` };
         using socket = await connect(gate, path, { headers: sent });
         if (typeof body.previous_response_id === 'string') {

@@ -1,4 +1,5 @@
-// The overload guard over real sockets: what is refused while the process is short of time or memory, and what goes on.
+// The overload guard over real sockets: requests that are refused while the process is short of time or memory, and requests that are
+// served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HandClock } from '../models/support.ts';

@@ -1,4 +1,5 @@
-// Pass-through rows are dispatched like turns: one retry budget, quota and turn state learnt, credentials, counters, refusals (Q5 to Q10).
+// Pass-through rows are dispatched like turns: one retry budget, quota and turn state from their answers, credentials, counters, refusals
+// (Q5 to Q10).
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Pass-through rows at their edges: who leaves, who stalls, who answers early, and what goes out byte by byte.
+// Pass-through rows at their edges: sides that leave, stall or answer early, and requests byte by byte.
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

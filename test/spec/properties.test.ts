@@ -1,4 +1,4 @@
-// What holds over the wire for every body, well-formed or hostile: a second pass changes nothing, Full leaves what it need not touch.
+// Properties of every body over the wire, well-formed or hostile: a second pass changes nothing, Full changes only what it has to.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
@@ -24,7 +24,7 @@ interface Sent {
   readonly marker: string | undefined;
 }
 
-/** What reached the account, or undefined where the turn was refused: as an error of the table, with nothing sent. */
+/** The body that reached the account, or undefined where the turn was refused: as an error of the table, with nothing sent. */
 async function sent(path: string, body: JsonObject): Promise<Sent | undefined> {
   gate.upstream.clear();
   const reply = await gate.send(path, { body });

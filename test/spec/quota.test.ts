@@ -1,4 +1,4 @@
-// Quota over real sockets: what accounts say of their windows decides who is asked, until when, and what a turn is told.
+// Quota over real sockets: statements of accounts about their windows decide which account is asked, until when, and the answer to a turn.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ interface World {
   readonly clock: HandClock;
 }
 
-/** Accounts are tried in the order given, so that who was left out shows. */
+/** Accounts are tried in the order given, which shows which ones were left out. */
 async function world(
   accounts: readonly (string | RehearsalAccount)[],
   config: (draft: Draft) => void = () => undefined,
@@ -49,7 +49,7 @@ async function world(
 
 const ask = (gate: TestGateway, said = 'hello'): Promise<Reply> => gate.send(NATIVE, { body: turnBody(said) });
 
-/** Who was asked for turns since the last time. */
+/** The accounts that were asked for turns since the last call. */
 function asked(gate: TestGateway): readonly string[] {
   const accounts = gate.upstream.turns().map(({ account }) => account);
   gate.upstream.clear();
@@ -344,7 +344,7 @@ describe('[EV3] an account’s statements of its quota', () => {
     assert.deepEqual(quotaHeaders(await gate.send(NATIVE, { body: turnBody('hi', { stream: false }) })), []);
     gate.upstream.next('north', 'refuse 400');
     assert.deepEqual(quotaHeaders(await ask(gate)), []);
-    // Hidden from clients, and known all the same.
+    // Hidden from clients, and still read.
     assert.equal(gate.quota('north').windows[0]?.used_percent, 12.5);
   });
 

@@ -1,4 +1,4 @@
-// What a provider's final refusal becomes under explicit Full, auto and Lite: on the wire, and on the request row.
+// The answer to a provider's final refusal under explicit Full, auto and Lite: on the wire, and in the request row.
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';
@@ -19,7 +19,7 @@ const DOORS = [
   { path: CHAT_ALIAS, stream: false },
 ] as const;
 
-/** Of what a provider says, nothing of this may reach a client under explicit Full. */
+/** Texts of a provider that must not reach a client under explicit Full. */
 const SECRET = { message: 'secret words of the provider', type: 'invalid_request_error', code: 'secret_code', param: 'secret.param' };
 
 const clock = new ShiftedClock();

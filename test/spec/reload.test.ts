@@ -1,4 +1,4 @@
-// A running gateway follows its file: however it is saved, whatever starts the reload, and whatever is under way meanwhile.
+// A running gateway follows its file: for every way of saving it, every cause of a reload, and with turns in progress.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -32,7 +32,7 @@ const asks = (stream: boolean): JsonObject => ({
   instructions: 'Be brief.',
 });
 
-/** Believable, and odd where a relay could be tempted to tidy up: comments, unknown events, unknown members, three kinds of line ends. */
+/** Valid, with unusual parts that a relay might normalise: comments, unknown events, unknown members, three kinds of line ends. */
 const ODD = [
   ': a comment\n\n',
   'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","model":"model-a","output":[],"novel":1.50}}\n\n',

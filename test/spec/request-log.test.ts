@@ -1,4 +1,4 @@
-// S5: each request leaves one row, whatever became of it, with the fields of the contract.
+// S5: each request leaves one row, whatever its result, with the fields of the contract.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestRow } from '../../store/store.ts';

@@ -1,4 +1,4 @@
-// The route table decides: what is in no row does not exist, and a row's status is what its requests get (S3, S8, E1, E2).
+// The route table decides: a path without a row does not exist, and a row's status decides the answer to its requests (S3, S8, E1, E2).
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
@@ -9,7 +9,7 @@ import { type Draft, KEY, startGateway, type TestGateway } from '../support/gate
 import { headOf, RawClient } from '../support/raw.ts';
 
 const STATUSES: readonly RouteStatus[] = ['supported', 'translated', 'partial', 'unsupported'];
-/** All that HTTP clients send, less CONNECT and TRACE, which are refused for their framing. */
+/** The methods of HTTP clients, without CONNECT and TRACE, which are refused for their framing. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 let gate: TestGateway;
@@ -27,7 +27,7 @@ interface Told {
   readonly code: string | undefined;
 }
 
-/** A request of any method, as bytes that say nothing else. */
+/** A minimal request of any method, as bytes. */
 function ask(at: TestGateway, method: string, path: string, key: string | undefined = KEY): Promise<Told> {
   return new Promise((resolve, reject) => {
     const sent = request(at.url + path, { method, headers: key === '' ? {} : { authorization: `Bearer ${key}` } }, async (response) => {

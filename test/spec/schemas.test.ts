@@ -1,4 +1,5 @@
-// Schemas over the wire: lowered where they are loose, repaired where the evidence is whole, refused where their root is none.
+// Schemas over the wire: lowered where they are not strict, repaired where the structure is unambiguous, refused where their root is not an
+// object.
 import { LOWERED_TOOLS } from '../rules/tools/lowering.cases.ts';
 import { LOOSE_PARAMETERS, STRICT_FORMATS, STRICT_PARAMETERS, STRICT_REPAIR, TYPE_VALUES } from '../rules/tools/strict.cases.ts';
 import { fromTools } from '../support/wire/case.ts';

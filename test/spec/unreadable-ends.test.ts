@@ -1,4 +1,4 @@
-// Replies without an end that their client can read: a terminal event that is no JSON, or nothing at all behind a head that was held. The client
+// Replies without an end that their client can read: a terminal event that is not JSON, or nothing after a head that was held. The client
 // would wait for another one, so the reply breaks off.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

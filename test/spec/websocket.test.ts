@@ -1,4 +1,4 @@
-// Websockets over the wire: upgrades, turns, anchors, and what reaches the account (A4, D3, EV1, F2.2, F8.2, SM6, SM8).
+// Websockets over the wire: upgrades, turns, anchors, and the frames that reach the account (A4, D3, EV1, F2.2, F8.2, SM6, SM8).
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';

@@ -7,11 +7,11 @@ import { freshDatabase } from '../support/postgres.ts';
 
 export interface Adapter {
   readonly name: string;
-  /** URL of an empty database that goes away with the test. */
+  /** URL of an empty database that is removed after the test. */
   fresh(test: TestContext): Promise<string>;
 }
 
-/** A folder that goes away with the test. */
+/** A folder that is removed after the test. */
 export async function folder(test: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'poolgate-store-'));
   test.after(() => rm(path, { recursive: true, force: true }));

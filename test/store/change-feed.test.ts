@@ -154,7 +154,7 @@ test('the feed of a store that notifies polls at once after a notification, and 
   assert.deepEqual([intervals, polls.length], [[10_000], 0]);
   wake();
   assert.equal(polls.length, 1);
-  // What is told during a poll may be missing in its answer: one more follows, however often it was told.
+  // A change that is notified during a poll may be missing in its answer: one more poll follows, however many notifications came.
   for (let n = 0; n < 5; n++) wake();
   assert.equal(polls.length, 1);
   polls[0]?.resolve({ cursor: 1, changes: [] });

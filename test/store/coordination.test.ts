@@ -37,7 +37,7 @@ for (const adapter of adapters) {
       ] as const) {
         first.accounts.patch({ ...key, ...healthy, windows: null, updated_at: 1 });
         await first.flush();
-        // Both know the row as it is now; each writes only what it learnt.
+        // Both have the current row; each writes only its own change.
         first.accounts.patch({ ...key, ...health, updated_at: 2 });
         second.accounts.patch({ ...key, windows: { used: 80 }, updated_at: 3 });
         await Promise.all([first.flush(), second.flush()]);

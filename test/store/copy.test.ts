@@ -53,7 +53,7 @@ const fill = (url: string): Promise<void> =>
     await store.files.save(fileRow());
     await store.audit.record(auditEntry());
     await store.runningConfig.save({ name: 'running', config: { a: [1, null, 'é'] }, version: 'abc', at: 1 });
-    // What belongs to running processes is not copied.
+    // Rows of running processes are not copied.
     const node = await joinedAs(store, 'a');
     await store.limits.take(limitedTurn({ node }), { concurrent: 1 });
     await store.slots.claim(node, [{ account: 'north', most: 3, kept: 1, wanted: 2 }]);
@@ -61,7 +61,7 @@ const fill = (url: string): Promise<void> =>
     await store.flush();
   });
 
-/** What a gateway would find. */
+/** The rows that a gateway would find. */
 const contentOf = (url: string) =>
   using(url, async (store) => ({
     // PostgreSQL has no NUL.

@@ -1,4 +1,4 @@
-// Prints what the request log costs: `node --import tsx test/store/cost.ts [rows per second] [rounds]`. A measurement, not a test.
+// Prints the cost of the request log: `node --import tsx test/store/cost.ts [rows per second] [rounds]`. A measurement, not a test.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Fair shares: no sharer gets more than it wants, all units are used, and what is left over goes round.
+// Fair shares: no sharer gets more than it asks for, all units are used, and the remainder rotates.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fairShare, type Sharer } from '../../store/fair-share.ts';

@@ -1,4 +1,4 @@
-// Writes under leases: a process that was paused past its lease overwrites nothing; and what processes tell each other of pins and usage.
+// Writes under leases: a process that was paused past its lease overwrites nothing; and notifications between processes of pins and usage.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { type Lease, openStore, type Store } from '../../store/store.ts';

@@ -1,4 +1,4 @@
-// Rows go to SQLite by what they have in common and what they differ in; however that falls out, they come back as they were.
+// Rows are written to SQLite as common and differing values; in every combination they are read back unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { insertionOf } from '../../store/sqlite/insertion.ts';

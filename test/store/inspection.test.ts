@@ -1,4 +1,4 @@
-// The inspection of a SQLite file: what it finds in sound, damaged, foreign and large ones, and that it changes nothing.
+// The inspection of a SQLite file: its findings for sound, damaged, foreign and large ones, and that it changes nothing.
 import assert from 'node:assert/strict';
 import { pbkdf2 } from 'node:crypto';
 import { chmod, open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The limits of keys in a store, on every engine: what all nodes together have reserved and used, each settlement once.
+// The limits of keys in a store, on every engine: the reservations and usage of all nodes together, each settlement once.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { LimitBounds, LimitedTurn, Settlement, Store, StoredUse, Taken } from '../../store/store.ts';

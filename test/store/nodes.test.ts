@@ -1,4 +1,4 @@
-// The nodes of a store, on every engine: one process at a time has a name, and what it lost it does not get back by a renewal.
+// The nodes of a store, on every engine: one process at a time has a name, and a renewal does not restore a lost lease.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { Store } from '../../store/store.ts';

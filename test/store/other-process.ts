@@ -1,4 +1,4 @@
-// A second process for the tests: `add URL NAME` writes 300 requests and ends; `hang URL` writes 300, says so, and goes on until killed.
+// A second process for the tests: `add URL NAME` writes 300 requests and ends; `hang URL` writes 300, reports it, and runs until killed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../store/store.ts';
 import { accountRow, requestRow } from './samples.ts';

@@ -1,4 +1,4 @@
-// Prints what PostgreSQL costs: `node --import tsx test/store/postgres-cost.ts [URL]`. A measurement, not a test.
+// Prints the cost of PostgreSQL: `node --import tsx test/store/postgres-cost.ts [URL]`. A measurement, not a test.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Store } from '../../store/store.ts';
 import { freshDatabase } from '../support/postgres.ts';

@@ -1,4 +1,4 @@
-// The database goes away and comes back: what waits, what fails at once, and that nothing is lost or written twice.
+// The database becomes unreachable and comes back: rows that wait, reads that fail at once, and that nothing is lost or written twice.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

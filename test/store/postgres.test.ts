@@ -1,5 +1,5 @@
 // What is PostgreSQL's own: migrations of nodes that start together, versions side by side, batches that are written once, leases of
-// nodes whose clocks differ, and what operators' reads leave to turns.
+// nodes whose clocks differ, and connections that operators' reads leave to turns.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { migrate, migrations, type Step } from '../../store/migrations.ts';
@@ -150,7 +150,7 @@ suite('a batch whose commit was not answered', () => {
     const written = store.stats().written;
     store.usage.add(usageRow());
     const saved = store.credentials.save(credentialRow({ sealed: 'second' }));
-    // The batch is committed, and another node refreshes the token before this one knows.
+    // The batch is committed, and another node refreshes the token before this one gets the answer.
     await until('the commit', async () => ((await other.credentials.find('north'))?.sealed === 'second' ? true : undefined));
     await other.credentials.save(credentialRow({ sealed: 'third' }));
     await saved;

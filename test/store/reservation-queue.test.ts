@@ -1,4 +1,5 @@
-// The queue of turns that reserve: turns that wait share a send, a key is on its way once, and no turn waits for ever.
+// The queue of turns that reserve: waiting turns share a statement, a key is in one running statement at a time, and no turn waits for
+// ever.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import type { Taken } from '../../store/limit-rows.ts';

@@ -1,4 +1,5 @@
-// Slots of accounts in a store, on every engine: never more held than there are, fair where all want more, and heard of by the others.
+// Slots of accounts in a store, on every engine: never more held than there are, fair where all need more, with notifications of the
+// others.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { SlotGrant, Store } from '../../store/store.ts';
@@ -13,7 +14,7 @@ for (const adapter of adapters) {
     const { time, stores } = await openStores(adapter, context, count);
     const nodes: number[] = [];
     for (const [i, store] of stores.entries()) nodes.push(await joinedAs(store, `node-${i}`, LEASE));
-    /** What the node asks of an account with four slots. */
+    /** The slots that the node asks for, of an account with four. */
     const claim = async (
       node: number,
       wanted: number,

@@ -1,4 +1,4 @@
-// What is SQLite's own: the file, its schema, and other processes at it.
+// Properties of SQLite alone: the file, its schema, and other processes that use it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

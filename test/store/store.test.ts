@@ -1,4 +1,4 @@
-// What every adapter keeps and gives back.
+// Rows that every adapter stores and returns.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore, type RequestRow, type Store, StoreError } from '../../store/store.ts';

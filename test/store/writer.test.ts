@@ -1,4 +1,4 @@
-// The batched writer alone, before a disk that does what the test says.
+// The batched writer alone, with a disk that the test controls.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { attempts, audit, catalog, pins, requests } from '../../store/tables.ts'
 import { Writer, type WriterOptions } from '../../store/writer.ts';
 import { attemptRow, auditEntry, pinRow, requestRow } from './samples.ts';
 
-/** A disk that keeps what it is given, one array of ids or hashes per batch, and fails while `error` is set. */
+/** A disk that keeps the written rows, one array of ids or hashes per batch, and fails while `error` is set. */
 function disk() {
   const state = {
     batches: [] as string[][],

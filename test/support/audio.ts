@@ -1,4 +1,4 @@
-// What tests of transcription send, and how they read the form that arrived at an account.
+// Forms that tests of transcription send, and the reader of the form that arrived at an account.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

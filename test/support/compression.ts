@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { tokensOf } from '../../proxy/tokenizer/token-count.ts';
 import { compressText } from '../../rules/helpers/compression/compress-text.ts';
 
-/** What real tools printed: file name, and what README calls it. */
+/** The output of real tools: file name, and its name in README. */
 export const CORPUS = {
   'search-flat.txt': '`grep -rn`',
   'search-context.txt': '`grep -rn -C2`',

@@ -67,14 +67,14 @@ export class Stage {
     this.gate = await this.gate.restarted({ clock: this.clock });
   }
 
-  /** Some time later all is well, and nothing has arrived. */
+  /** Time passes until all accounts are healthy, and the records are cleared. */
   clear(): void {
     this.clock.setAhead(MUCH_LATER_MS);
     this.gate.upstream.clear();
     this.gate.heal();
   }
 
-  /** A turn of a native client, unless told otherwise. */
+  /** A turn of a native client by default. */
   turn({ path = NATIVE, headers = {}, body = {}, key = KEY }: Sent = {}): Promise<Reply> {
     const native = { stream: true, store: false, reasoning: { effort: 'medium' }, include: ['reasoning.encrypted_content'] };
     return this.gate.send(path, {
@@ -100,7 +100,7 @@ export class Stage {
     return reply;
   }
 
-  /** The account says that it is out of quota for an hour, to a turn of no session. */
+  /** The account reports to a turn without a session that it is out of quota for an hour. */
   async spend(account: string): Promise<void> {
     this.clock.setAhead(LATER_MS);
     const before = ['north', 'south', 'east'].slice(0, ['north', 'south', 'east'].indexOf(account));
@@ -118,6 +118,6 @@ export class Stage {
 /** The output of a streamed reply. */
 export const outputOf = ({ text }: Reply): readonly JsonObject[] => eventsOf(text).at(-1)?.data.response.output as readonly JsonObject[];
 
-/** The response id that a client knows after this reply, whole or not. */
+/** The response id that a client has after this reply, complete or not. */
 export const idOf = ({ json, text }: Reply): string =>
   String(json?.id ?? eventsOf(text).findLast(({ data }) => data.response)?.data.response.id);

@@ -54,9 +54,9 @@ export async function control(
   const seen: Seen[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.url?.endsWith('/models')) return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"models":[]}');
-    // What the gateway asks of its own accord at the start is no part of what is seen.
+    // The gateway's own requests at the start are not recorded.
     if (request.url?.endsWith('/meter/usage')) return void response.writeHead(404).end();
-    // What the gateway reads for itself.
+    // Paths that the gateway reads itself.
     if (request.url === '/backend-api/meter/usage') return void response.writeHead(404).end();
     if ('raw' in answer) return answer.raw(request, response);
     const body = Buffer.concat(await request.toArray()).toString('utf8');

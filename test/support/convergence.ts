@@ -1,4 +1,4 @@
-// Nodes for tests of what one node learns from another: gateways of one process on one PostgreSQL, with the accounts north and south.
+// Nodes for tests of convergence: gateways of one process on one PostgreSQL, with the accounts north and south.
 import assert from 'node:assert/strict';
 import { type Clock, systemClock } from '../../proxy/clock.ts';
 import type { JsonObject } from '../../proxy/turn/json.ts';
@@ -59,7 +59,9 @@ export function firstAccountOfItsOwn(draft: Draft, number: number): void {
   assert.equal(assignments.length, 3);
 }
 
-/** What one node knows reaches the other one, before a poll without the feed would bring it. How fast, `npm run bench` measures. */
+/**
+ * Waits for a change of one node to reach the other one, before a poll without the feed would bring it. `npm run bench` measures the delay.
+ */
 export const converged = <T>(what: string, probe: () => Promise<T | undefined> | T | undefined): Promise<T> => until(what, probe);
 
 /** The machine's clock, with more patience for pins than 50 ms: on a busy machine the store takes longer. Pauses for files end at once. */

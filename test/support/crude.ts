@@ -1,4 +1,4 @@
-// An account whose turns are answered by hand, on the bare socket: what no proper HTTP server would send.
+// An account whose turns are answered by hand, on the bare socket, with bytes that no HTTP server would send.
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';

@@ -13,11 +13,11 @@ import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.
 export const KEY = 'pg-test-key';
 export const DIGEST = hash('sha256', KEY, 'hex');
 
-/** The secret of each account `NAME` in tests: the credential that must never be seen anywhere but at its own account. */
+/** The secret of each account `NAME` in tests: the credential that must be sent only to its own account. */
 export const bearerOf = (account: string): string => `bearer-of-${account}`;
 
-/** config.yaml as an object: what a test changes of it. */
-// biome-ignore lint/suspicious/noExplicitAny: a draft of a file may be wrong in any way a test wants
+/** config.yaml as an object that a test edits. */
+// biome-ignore lint/suspicious/noExplicitAny: a draft of a file may be wrong in any way
 export type Draft = Record<string, any>;
 
 /** What signs the requests between the nodes of a test. */
@@ -45,7 +45,7 @@ export interface Reply {
 export interface RequestOptions {
   /** POST where there is a body. */
   readonly method?: string;
-  /** What is neither text nor bytes goes out as JSON. */
+  /** A body that is neither text nor bytes is sent as JSON. */
   readonly body?: unknown;
   /** `authorization` among them is another key than the test key. */
   readonly headers?: Record<string, string>;
@@ -141,7 +141,7 @@ export class TestGateway extends Probes {
     return running(loaded, { upstream: this.upstream, draft, ...options });
   }
 
-  /** Stops the gateway in order; its accounts go on. */
+  /** Stops the gateway in order; its accounts keep running. */
   async stop(): Promise<void> {
     await this.gateway.close();
   }
@@ -225,7 +225,7 @@ export async function draftFor(
       base_url: upstream.urlOf(id),
       credential: { bearer: { env: `BEARER_${id.toUpperCase()}` } },
     })),
-    // In configuration order, so that a test knows where its turns go.
+    // In configuration order, so that a test can predict the account of a turn.
     pools: [{ id: 'team', label: 'Team', strategy: 'fill_first', assignments: accounts.map((account) => ({ account })) }],
     keys: [{ id: 'ci', pool: 'team', secret_sha256: [DIGEST] }],
   };

@@ -24,7 +24,7 @@ export interface LiveTurnOptions {
   readonly upstreamEventBytes?: number;
 }
 
-/** What `turn.fault` got. */
+/** The errors that `turn.fault` got. */
 export type Faults = readonly unknown[];
 
 const TIMEOUTS: Timeouts = {

@@ -36,7 +36,7 @@ export const withOperator = (draft: Draft): void => {
 export const post = (gate: TestGateway, body: unknown, headers: Record<string, string> = {}, operator = 'ops'): Promise<Reply> =>
   gate.send('/mcp', { body, headers: { authorization: `Bearer ${tokenOf(operator)}`, ...headers } });
 
-/** The result of a JSON-RPC request of a client that knows the revisions of 2025. */
+/** The result of a JSON-RPC request of a client of the revisions of 2025. */
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 export async function rpc(gate: TestGateway, method: string, params: object = {}, operator = 'ops'): Promise<any> {
   const { status, json, text } = await post(gate, { jsonrpc: '2.0', id: 7, method, params }, {}, operator);
@@ -45,7 +45,7 @@ export async function rpc(gate: TestGateway, method: string, params: object = {}
   return json;
 }
 
-/** What a tool answers: its structured content, which is its text too. */
+/** The answer of a tool: its structured content, which is its text too. */
 // biome-ignore lint/suspicious/noExplicitAny: assertions look where they expect something
 export async function call(gate: TestGateway, name: string, args: object = {}, operator = 'ops'): Promise<any> {
   const { result } = await rpc(gate, 'tools/call', { name, arguments: args }, operator);

@@ -1,4 +1,4 @@
-// A gateway for tests of serving modes: two accounts that differ in Lite support, two Pools, and what can be seen of a mode.
+// A gateway for tests of serving modes: two accounts that differ in Lite support, two Pools, and the visible effects of a mode.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../proxy/turn/json.ts';
@@ -27,7 +27,7 @@ export function dialectOf(turn: Arrival | undefined): Dialect {
   return shape;
 }
 
-/** Of Pool `team`; what is left out is as at the start. */
+/** Of Pool `team`; omitted settings are as at the start. */
 export interface Setting {
   readonly serving_modes?: JsonObject;
   readonly models?: JsonObject;
@@ -76,7 +76,7 @@ export class ModeStage {
     return new ModeStage(gate, clock);
   }
 
-  /** Back to how it started, whatever a test made of it. */
+  /** Restores the initial state after a test. */
   async reset(): Promise<void> {
     this.gate.upstream.clear();
     // Past the retry budget's window and every cooldown.

@@ -1,4 +1,4 @@
-// The two model lists of a gateway under test, as their clients read them, and accounts that say something else all of a sudden.
+// The two model lists of a gateway under test, as their clients read them, and accounts whose answers change.
 import type { JsonObject } from '../../proxy/turn/json.ts';
 import type { Draft, TestGateway } from './gateway.ts';
 import { nativeCatalog } from './native-catalog.ts';

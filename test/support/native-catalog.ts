@@ -1,4 +1,4 @@
-// Reads a catalog as native clients do: one entry that does not parse costs them all of it, without a word.
+// Reads a catalog as native clients do: one entry that does not parse makes them drop all of it silently.
 import assert from 'node:assert/strict';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 

@@ -3,7 +3,7 @@ import { type Draft, type GatewayOptions, startGateway, type TestGateway } from 
 import { freshDatabase, postgres } from './postgres.ts';
 
 export interface NodesOptions extends Pick<GatewayOptions, 'upstream' | 'clock' | 'config'> {
-  /** Edits the configuration of one node beside what all have. */
+  /** Edits the configuration of one node, in addition to the common edits. */
   readonly own?: (draft: Draft, node: string) => void;
   /** One node's own clock. */
   readonly clocks?: Readonly<Record<string, GatewayOptions['clock']>>;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { SentStatements } from './postgres-statements.ts';
 
-/** What the server answers to a COMMIT that succeeded. */
+/** The server's answer to a COMMIT that succeeded. */
 const COMMITTED = Buffer.from('COMMIT\0');
 /** How a client begins to listen for notifications. */
 const LISTEN = Buffer.from('LISTEN ');

@@ -1,5 +1,5 @@
 // A PostgreSQL server for a test file: started at first need in a folder of its own, with a fresh database for each test. It ends and its
-// folder goes away when the test process ends, however that happens.
+// folder is removed when the test process ends, in any way.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The probes of a running gateway for tests: the one file that knows its wiring. Everything else goes through its sockets.
+// The probes of a running gateway for tests: the only file that uses its internals. Everything else goes through its sockets.
 import assert from 'node:assert/strict';
 import type { AccountStatus } from '../../proxy/accounts/capacity.ts';
 import type { AttemptResult } from '../../proxy/accounts/health/account-health.ts';
@@ -66,12 +66,12 @@ export class Probes {
     return this.accounts().find(({ account }) => account === id) ?? assert.fail(`no account ${id}`);
   }
 
-  /** What was read of each account's models. */
+  /** The catalog state of each account. */
   catalogs(): readonly AccountCatalogStatus[] {
     return this.gateway.services.catalog.accounts.status();
   }
 
-  /** What is known of an account's quota. */
+  /** The quota state of an account. */
   quota(id: string): QuotaStatus {
     return this.gateway.services.usage.quota.status().find(({ account }) => account === id) ?? assert.fail(`no account ${id}`);
   }
@@ -196,7 +196,7 @@ export class Probes {
     return this.gateway.services.node?.settlements.waiting ?? 0;
   }
 
-  /** The store hears nothing more of this node, as when its process was killed. */
+  /** The node sends nothing more to the store, as if its process was killed. */
   kill(): void {
     const { limits, nodes, slots } = this.gateway.services.store;
     const value = (): Promise<never> => new Promise(() => undefined);

@@ -11,7 +11,7 @@ import { bearerOf, DIGEST, type Draft, KEY } from './gateway.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './rehearsal.ts';
 import { until } from './until.ts';
 
-/** As `npx poolgate` runs it, less the look for a Node that is new enough. */
+/** As `npx poolgate` runs it, without the check for a Node that is new enough. */
 const COMMAND = ['--import', import.meta.resolve('tsx/esm'), fileURLToPath(new URL('../../proxy/main.ts', import.meta.url))];
 
 /** One line of the operator log. */
@@ -22,7 +22,7 @@ export interface ProgramOptions {
   readonly upstream?: UpstreamOptions;
   /** Edits the configuration before it is written. */
   readonly config?: (draft: Draft) => void;
-  /** Where the file is, in a folder of the test's own; `config.yaml` there unless told. Gets the text. */
+  /** Where the file is, in a folder of the test's own; `config.yaml` there by default. Gets the text. */
   readonly place?: (folder: string, text: string) => string;
 }
 

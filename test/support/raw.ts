@@ -1,4 +1,4 @@
-// A client that speaks bytes: for requests that no HTTP library would send, and for answers byte by byte.
+// A client of raw bytes: for requests that no HTTP library would send, and for answers byte by byte.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
@@ -32,7 +32,7 @@ export class RawClient {
       this.#received = Buffer.concat([this.#received, chunk]);
       news();
     });
-    // A reset is an end like any other here; what came before it still counts.
+    // A reset is an end like any other here; bytes before it still count.
     socket.on('error', () => undefined);
     for (const event of ['end', 'close']) {
       socket.on(event, () => {
@@ -78,13 +78,13 @@ export class RawClient {
     while (!condition()) await inTime(this.#news.promise, () => `${what}; so far: ${JSON.stringify(this.pending.slice(0, 500))}`);
   }
 
-  /** Resolves when the server has ended the connection, with what was left over. */
+  /** Resolves when the server has ended the connection, with the remaining bytes. */
   async ended(): Promise<string> {
     await this.until(() => this.#over, 'the end of the connection');
     return this.pending;
   }
 
-  /** The next answer, informational ones too. Of a body that never ends whole: what came of it. */
+  /** The next answer, informational ones too. Of a body without an end: the part that came. */
   async answer(): Promise<RawAnswer> {
     await this.until(() => this.#over || this.pending.includes('\r\n\r\n'), 'an answer');
     const end = this.#received.indexOf('\r\n\r\n');

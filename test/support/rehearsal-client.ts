@@ -1,4 +1,4 @@
-// A client for tests of the rehearsal provider: asks, and reads what came as events.
+// A client for tests of the rehearsal provider: sends requests, and reads the replies as events.
 import { connect } from 'node:net';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { turnBody } from './rehearsal-replies.ts';
@@ -48,7 +48,7 @@ export async function get(url: string, path: string, headers: Readonly<Record<st
   return heard(response, await response.text());
 }
 
-/** What a connection carried, byte for byte, until it ended; `how` tells a reset from an orderly end. */
+/** The bytes of a connection until it ended; `how` distinguishes a reset from an orderly end. */
 export function raw(url: string, body: Json = turnBody('hello')): Promise<{ readonly text: string; readonly how: 'end' | 'reset' }> {
   const { hostname, port } = new URL(url);
   const text = JSON.stringify(body);

@@ -1,4 +1,4 @@
-// What the tests' upstream remembers: queues of scripts, records of what arrived, and who waits for it.
+// The memory of the tests' upstream: queues of scripts, records of requests, and the tests that wait for them.
 
 import type { Fault } from '../../proxy/rehearsal/fault.ts';
 import { readScript } from '../../proxy/rehearsal/fault-script.ts';
@@ -7,7 +7,7 @@ import type { ReceivedRequest, RequestEnd } from '../../proxy/rehearsal/received
 /** Faults as data, or in the fault script's words: `refuse 503`, `cr framing + cut after 3 events`, `steady`. */
 export type Script = string | Fault | readonly Fault[];
 
-/** A request as it arrived, and what became of it. */
+/** A request as it arrived, and its result. */
 export interface Arrival extends ReceivedRequest {
   /** Undefined while it is being answered. */
   readonly closing: RequestEnd | undefined;
@@ -88,7 +88,7 @@ export class Inbox {
   }
 }
 
-/** The promise, or after five seconds an error that says how far things have come. */
+/** The promise, or after five seconds an error with the state so far. */
 export async function inTime<T>(promise: Promise<T>, state: () => string): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`waited in vain: ${state()}`)), patienceMs);

@@ -1,4 +1,4 @@
-// The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of what arrived.
+// The tests' upstream: the rehearsal provider in this process, with a queue of scripts for each account and a record of the requests.
 
 import type { Clock } from '../../proxy/clock.ts';
 import type { Login } from '../../proxy/rehearsal/login.ts';
@@ -40,7 +40,7 @@ export class Upstream {
     return this.provider.urlOf(account);
   }
 
-  /** What the account's next turns get, one script each. A turn without a script is answered as ever. */
+  /** The scripts of the account's next turns, one each. A turn without a script gets the ordinary answer. */
   next(account: string, ...scripts: readonly Script[]): void {
     this.inbox.queue(`${account} turn`, scripts);
   }
@@ -85,18 +85,18 @@ export class Upstream {
     return this.turns(account);
   }
 
-  /** Resolves as soon as that many answers of the account stand still (`stall …`). */
+  /** Resolves as soon as that many answers of the account are stalled (`stall …`). */
   stalled(account: string, count = 1): Promise<void> {
     const { paused } = this.provider;
     return inTime(paused.whenPaused(account, count), () => `${paused.count(account)} of ${count} answers of ${account} are paused`);
   }
 
-  /** How many answers of the account stand still. */
+  /** How many answers of the account are stalled. */
   stalledNow(account: string): number {
     return this.provider.paused.count(account);
   }
 
-  /** Lets stalled answers go on: the account's, or all. */
+  /** Continues stalled answers: the account's, or all. */
   release(account?: string): void {
     this.provider.paused.release(account);
   }
@@ -131,7 +131,7 @@ export class Upstream {
     return this.provider.reconnect(account);
   }
 
-  /** Forgets what arrived and what was scripted, and releases what is stalled. */
+  /** Drops records and scripts, and releases stalled answers. */
   clear(): void {
     this.inbox.clear();
     this.release();

@@ -80,7 +80,7 @@ const NOTHING: Continuation = { hard: undefined, soft: undefined, session: undef
 export interface SinkOptions {
   readonly wants?: readonly string[];
   readonly drops?: readonly string[];
-  /** False: what was written is never seen, as in a collected answer. */
+  /** False: written events are never shown, as in a collected answer. */
   readonly shows?: boolean;
   /** Thrown by `conclude`. */
   readonly refuses?: Refusal;
@@ -88,7 +88,7 @@ export interface SinkOptions {
   readonly objectCheck?: Sink['objectCheck'];
 }
 
-/** What a sink was given, one line for each call. */
+/** The calls of a sink, one line each. */
 export class RecordingSink implements Sink {
   readonly calls: string[] = [];
   /** The bytes of raw events, as they were: views and not copies. */
@@ -224,7 +224,7 @@ export interface ContextOptions {
   readonly keepsBack?: (failure: Failure) => boolean;
 }
 
-/** What a reply has of its attempt, and what it did with it. */
+/** The context of a reply, and the calls that it made. */
 export class RecordingContext implements ReplyContext {
   readonly turn: LiveTurn;
   readonly counters = new Counters();

@@ -1,4 +1,4 @@
-// The machine's clock, set ahead at will: what a gateway remembers for some seconds is forgotten between two tests.
+// The machine's clock, which a test can set ahead: state that a gateway keeps for some seconds expires between two tests.
 import type { Clock } from '../../proxy/clock.ts';
 
 export class ShiftedClock implements Clock {
@@ -8,7 +8,7 @@ export class ShiftedClock implements Clock {
     return Date.now() + this.#ahead;
   }
 
-  /** Timers run as ever: setting the clock ahead ends none of them. */
+  /** Timers run as usual: setting the clock ahead ends none of them. */
   after(ms: number, run: () => void): () => void {
     const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);

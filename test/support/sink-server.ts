@@ -1,4 +1,4 @@
-// An HTTP server that gives every request a sink of the product: what dispatch writes there goes over a real socket.
+// An HTTP server that gives every request a sink of the product: the writes of dispatch go over a real socket.
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ export interface SinkClient {
   readonly response: ServerResponse;
   /** The other end of the socket. */
   readonly client: RawClient;
-  /** The client dies; resolves when the server knows it. */
+  /** The client dies; resolves when the server has noticed. */
   die(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// A network between two nodes for tests: relays connections to a port, and can be cut, stand still, or never answer.
+// A network between two nodes for tests: relays connections to a port, and can be cut, stalled, or made silent.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
 
@@ -6,7 +6,7 @@ export class TcpRelay {
   readonly url: string;
   /** Connections so far. */
   accepted = 0;
-  /** What came for the target. */
+  /** The bytes for the target. */
   readonly received: Buffer[] = [];
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
@@ -58,7 +58,7 @@ export class TcpRelay {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** What either side sends gets nowhere, until `thaw`. */
+  /** Bytes of either side are not delivered until `thaw`. */
   freeze(): void {
     for (const socket of this.#sockets) socket.pause();
   }

@@ -144,7 +144,7 @@ export interface Ran {
   readonly rules: RuleRun;
   /** One attempt, after the rules' `attempt` phases. */
   attempt(account?: Partial<AccountView>, carrier?: Outgoing['carrier'], headers?: Record<string, string>): Outgoing;
-  /** What one reply event became. */
+  /** The result of one reply event. */
   event(event: Event): readonly Event[];
 }
 
@@ -180,7 +180,7 @@ export function phase<P extends Phase>(rule: Rule, name: P): NonNullable<Rule[P]
   return found.bind(rule) as NonNullable<Rule[P]>;
 }
 
-/** What a rule refused with, or undefined. */
+/** The refusal of a rule, or undefined. */
 export async function refusalBy(rules: readonly Rule[], body: unknown, options: TurnOptions = {}): Promise<Refusal | undefined> {
   try {
     await run(rules, body, options);

@@ -1,4 +1,4 @@
-// A websocket client for tests: sends turns and reads their frames. Every wait has a deadline, whose error says what came so far.
+// A websocket client for tests: sends turns and reads their frames. Every wait has a deadline, whose error lists the frames so far.
 import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -76,7 +76,7 @@ export class TestSocket {
     websocket.on('ping', () => {
       this.pings += 1;
     });
-    // What went wrong is in the `close` event that follows.
+    // The `close` event that follows has the cause.
     websocket.on('error', () => undefined);
     this.#closing = new Promise((resolve) => {
       websocket.on('close', (code: number, reason: Buffer) => {

@@ -1,4 +1,4 @@
-// What a client's Connection header takes out of a request, and at what cost.
+// The headers that a client's Connection header removes from a request, and the cost.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientHeaders } from '../../proxy/turn/headers.ts';

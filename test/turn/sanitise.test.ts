@@ -1,4 +1,4 @@
-// What is removed from a provider's error before a client sees it: the owner, the account's secrets, the prompt (Q1, Q3, S4).
+// Texts that are removed from a provider's error before a client sees it: the owner, the account's secrets, the prompt (Q1, Q3, S4).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ProviderError } from '../../proxy/turn/error-statement.ts';

@@ -1,4 +1,4 @@
-// What each surface makes of a provider's refusal, of a failure event and of headers (Q1, Q2, Q3, Q8, Q15).
+// The answer of each surface to a provider's refusal, a failure event and headers (Q1, Q2, Q3, Q8, Q15).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { carrierFailure, type Failure, inBandFailure, statusFailure } from '../../proxy/turn/failure.ts';

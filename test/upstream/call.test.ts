@@ -24,9 +24,9 @@ async function asked(path: string, meanwhile: () => void): Promise<unknown> {
     const carrier = new UndiciCarrier(`http://127.0.0.1:${port}`, { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 });
     const answer = call(carrier, { method: 'POST', path, headers: {}, body: '{}' }, { bytes: 1_000, ms: DEADLINE_MS });
     answer.catch(() => undefined);
-    // The request leaves first.
+    // The request is sent first.
     await new Promise((resolve) => setTimeout(resolve, 50));
-    // Behind it timers run before sockets are read, as after SIGCONT.
+    // After it timers run before sockets are read, as after SIGCONT.
     await new Promise<void>((resolve) => setImmediate(() => resolve(meanwhile())));
     return (await answer.finally(() => carrier.destroy())).body;
   } finally {

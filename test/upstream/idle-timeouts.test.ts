@@ -1,4 +1,4 @@
-// Silent answers: each is told once its time has passed, and within a thirty-second of it; what is heard of, or gone, never is.
+// Silent replies: each times out once its time has passed, and within a thirty-second of it; an active or ended one never does.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { IdleTimeouts, Timed } from '../../proxy/upstream/idle-timeouts.ts';

@@ -16,7 +16,7 @@ interface Bench {
   readonly carrier: PassThrough;
   readonly upstream: Server;
   readonly failures: string[];
-  /** Connections that the upstream took. */
+  /** Connections that the upstream accepted. */
   connections(): number;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -179,7 +179,7 @@ test('failures distinguish a refused connection, a dead one and silence', async 
   dead.close();
 });
 
-/** Answers on a bare socket: what Node's own server would not send. */
+/** Answers on a bare socket, with bytes that Node's own server would not send. */
 async function crude(answer: (socket: Socket, request: string) => void): Promise<{ readonly port: number; close(): void }> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {

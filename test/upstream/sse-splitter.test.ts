@@ -1,4 +1,4 @@
-// SSE splitting: whole events in whatever pieces and line endings they come, with their type and nothing parsed.
+// SSE splitting: whole events from pieces of any size and with any line ending, with their type and without parsing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryGuard } from '../../proxy/memory-guard.ts';

@@ -1,4 +1,4 @@
-// The connections to an account under reloads: those that a reload replaces serve what has a lease of them, and end with the last one.
+// The connections to an account under reloads: replaced ones serve the leases that use them, and end with the last lease.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

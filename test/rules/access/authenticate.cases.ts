@@ -1,4 +1,4 @@
-// What an Authorization header opens: `<KEY>` is replaced with the secret of the key, in the state that the case gives it.
+// Authorization headers and their results: `<KEY>` is replaced with the secret of the key, in the state that the case gives it.
 import type { KeyConfig } from '../../../proxy/turn/settings.ts';
 
 export interface AuthenticationCase {
@@ -6,7 +6,7 @@ export interface AuthenticationCase {
   /** Absent: no such header. */
   readonly authorization?: string;
   readonly key?: Partial<Pick<KeyConfig, 'status' | 'expires_at'>>;
-  /** Absent: the turn goes on. */
+  /** Absent: the turn passes. */
   readonly code?: 'invalid_api_key' | 'api_key_disabled' | 'api_key_expired';
 }
 

@@ -9,7 +9,7 @@ import { AUTHENTICATION, type AuthenticationCase, NOW } from './authenticate.cas
 
 const SECRET = 'pk-abc.DEF_123~+/=';
 
-/** A turn before authentication: its key is out of reach until the secret matched. */
+/** A turn before authentication: its key is not accessible until the secret matched. */
 function arriving({ authorization, key }: AuthenticationCase): Turn {
   const known = { ...KEY, ...key };
   const headers = authorization === undefined ? {} : { authorization: authorization.replaceAll('<KEY>', SECRET) };

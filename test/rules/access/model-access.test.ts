@@ -1,4 +1,4 @@
-// The model rules alone: access in Q4's order, and the eligibility of what was found.
+// The model rules alone: access in Q4's order, and the eligibility of the found model.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelView, SafeFields, Turn } from '../../../proxy/turn/turn.ts';

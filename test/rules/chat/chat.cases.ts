@@ -1,4 +1,4 @@
-// What a Chat body becomes, member by member, and which bodies are refused, at Chat's own paths.
+// The translation of a Chat body, member by member, and the bodies that are refused, with Chat's own paths.
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { ErrorCode } from '../../../proxy/turn/refusal.ts';
 import { asksOnChat, type Case, invalidAt, type Refused } from '../tools/case.ts';
@@ -12,7 +12,7 @@ const row = (clause: string, name: string, body: JsonObject, rest: Pick<Case, 'r
 });
 
 const SAID: Json = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] };
-/** What every body of `asksOnChat` becomes. */
+/** The translation of every body of `asksOnChat`. */
 const TRANSLATED = { messages: undefined, input: [SAID] };
 
 const refused = (clause: string, name: string, members: JsonObject, at: Refused): Case =>
@@ -148,7 +148,7 @@ export const CHAT_TEXT: readonly Case[] = [
   ),
 ];
 
-/** These messages become these items. */
+/** These messages are translated into these items. */
 const becomes = (name: string, messages: readonly Json[], input: readonly Json[], more: JsonObject = {}): Case =>
   row('D4', name, { model: 'model-a', messages }, { sends: { messages: undefined, input, ...more } });
 const malformed = (name: string, message: Json, below: string): Case =>

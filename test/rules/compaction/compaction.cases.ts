@@ -16,7 +16,7 @@ const at = (name: string, ...input: readonly Json[]): Case => ({
   refused: invalidAt('input'),
 });
 
-/** As a client sends them: what decides that they ask for a compaction is the trigger in their input. */
+/** As a client sends them: the trigger in their input makes them compactions. */
 export const MISPLACED_TRIGGERS: readonly Case[] = [
   at('a trigger alone', trigger),
   at('a trigger before the input', trigger, user('hi')),

@@ -1,4 +1,4 @@
-// Runs the tables of compaction, and judges answers and attempts that no gateway is needed for.
+// Runs the tables of compaction, and checks answers and attempts that need no gateway.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json.ts';

@@ -1,4 +1,4 @@
-// The corpus of real tool output: what compression removes is repetition and context, and never a path, line number, change or failure.
+// The corpus of real tool output: compression removes repetition and context, and never a path, line number, change or failure.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -64,7 +64,7 @@ for (const file of ofKind('search-')) {
   });
 }
 
-/** Every changed line with its number in both files, and what is outside of hunks but git's own header lines. */
+/** Every changed line with its number in both files, and the lines outside of hunks except git's own header lines. */
 function changesIn(text: string): readonly string[] {
   const changes: string[] = [];
   let [before, after, parents] = [0, 0, 0];

@@ -1,4 +1,4 @@
-// Texts that would make a careless scanner take quadratic time, or throw: each ends, and what is no tool output stays as it is.
+// Texts that would make a careless scanner take quadratic time, or throw: each scan ends, and text that is not tool output stays unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compressText } from '../../../rules/helpers/compression/compress-text.ts';

@@ -1,4 +1,4 @@
-// What is done per attempt: the account's model name, its dropped fields, and the marker by carrier.
+// Edits per attempt: the account's model name, its dropped fields, and the marker by carrier.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json.ts';

@@ -1,4 +1,4 @@
-// Made-up request bodies, good and bad, the same for the same seed: what the properties of the dialects are tried on.
+// Made-up request bodies, good and bad, the same for the same seed: the input of the properties of the dialects.
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import { isObject } from '../../../proxy/turn/json.ts';
 
@@ -53,7 +53,7 @@ function item(dice: Dice): Json {
   ])();
 }
 
-/** A whole request: well-formed in parts, junk in others; the same for the same dice. */
+/** A whole request: partly well-formed, partly malformed; the same for the same random numbers. */
 export function generatedBody(dice: Dice): JsonObject {
   const members: readonly [string, () => Json][] = [
     ['input', () => dice.pick<Json>([dice.list(4, () => item(dice)), dice.list(4, () => item(dice)), junk(dice)])],

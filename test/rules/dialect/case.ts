@@ -17,9 +17,9 @@ export interface Case {
   readonly name: string;
   readonly options?: TurnOptions;
   readonly body: JsonObject;
-  /** The refusal that the client gets; nothing goes out then. */
+  /** The refusal that the client gets; nothing is sent then. */
   readonly refusal?: ExpectedRefusal;
-  /** Top-level members that go out different from how they came; undefined: not at all. All others go out as they came. */
+  /** Top-level members that are sent changed; undefined: not sent. All others are sent as they came. */
   readonly changes?: JsonObject;
 }
 
@@ -28,7 +28,7 @@ export const AUTO_LITE: ModeDecision = { configured: 'auto', effective: 'lite', 
 export const FULL: ModeDecision = { configured: 'full', effective: 'full', source: 'override' };
 export const AUTO_FULL: ModeDecision = { configured: 'auto', effective: 'full', source: 'catalog' };
 
-/** What a case expects to go out. */
+/** The body that a case expects to be sent. */
 export const expectedBody = ({ body, changes }: Case): Json => plain({ ...body, ...changes });
 
 /** As JSON sees it: without undefined members. */

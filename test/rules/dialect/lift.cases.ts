@@ -125,7 +125,7 @@ export const LIFT: readonly Case[] = [
   },
 ];
 
-/** Behind the lifting: a backend takes developer messages alone. */
+/** After the lifting: a backend accepts only developer messages. */
 export const SYSTEM_ROLE: readonly Case[] = [
   {
     name: '[F2.6] in Lite a system message stays in its place, as a developer message',
@@ -160,7 +160,7 @@ export const SYSTEM_ROLE: readonly Case[] = [
 const JSON_MODE = { format: { type: 'json_object' } };
 const reminder = text('Answer in JSON, as the instructions say.');
 
-/** Behind the lifting: in JSON mode providers want the word in a message of `input`. */
+/** After the lifting: in JSON mode providers require the word JSON in a message of `input`. */
 export const JSON_MENTION: readonly Case[] = [
   {
     name: '[F1.1] JSON mode whose only mention is lifted has it in the first user message too',

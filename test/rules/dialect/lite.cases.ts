@@ -1,4 +1,4 @@
-// What Lite makes of a body, and that Full makes nothing of it.
+// The rewrite of a body in Lite, and the unchanged body in Full.
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { TurnOptions } from '../../support/turn.ts';
 import { AUTO_LITE, type Case, FULL, LITE } from './case.ts';
@@ -18,7 +18,7 @@ const withId: JsonObject = { type: 'additional_tools', id: 'at_1', role: 'develo
 const image = (more: JsonObject = {}): JsonObject => ({ type: 'input_image', image_url: 'https://example.test/a.png', ...more });
 const said = (...content: Json[]): JsonObject => ({ type: 'message', role: 'user', content });
 
-/** What every Lite body gets beside its input. */
+/** The members that every Lite body gets besides its input. */
 const forced = { tools: undefined, instructions: undefined, parallel_tool_calls: false, reasoning: { context: 'all_turns' } };
 
 export const LITE_REWRITE: readonly Case[] = [
@@ -265,7 +265,7 @@ export const IMAGE_DETAIL: readonly Case[] = [
   },
 ];
 
-/** Full sends what came, shape by shape (F2.7 to F2.9, F2.11). */
+/** Full sends the body as it came, shape by shape (F2.7 to F2.9, F2.11). */
 export const FULL_PASS: readonly Case[] = [
   ...[
     { input: [user], tools: [tool], instructions: 'Be brief.', parallel_tool_calls: true },

@@ -1,4 +1,4 @@
-// What holds for every body, well-formed or hostile: a second pass changes nothing, Full leaves what it need not touch, nothing but
+// Properties of every body, well-formed or hostile: a second pass changes nothing, Full changes only what it has to, nothing but
 // a Refusal is thrown, and nothing nested is edited in place (the harness freezes it).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ import { FULL, LITE, plain } from './case.ts';
 const ENCRYPTED = 'reasoning.encrypted_content';
 const KINDS: readonly RouteKind[] = ['responses', 'compact', 'public-responses'];
 
-/** The body that goes out, or undefined where the turn was refused; anything else that is thrown fails the test. */
+/** The body that is sent, or undefined where the turn was refused; anything else that is thrown fails the test. */
 async function sent(from: JsonObject, options: TurnOptions, carrier: 'http' | 'websocket'): Promise<Json | undefined> {
   try {
     return plain((await run(RULES, from, options)).attempt({}, carrier).body);

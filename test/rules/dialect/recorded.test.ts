@@ -1,4 +1,5 @@
-// Recorded native turns through both modes, against what the contract says must go out. Their texts are cut, their shapes whole.
+// Recorded native turns through both modes, compared with the bodies that the contract requires. Their texts are cut, their shapes
+// complete.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Shapes that no dialect can carry, and members that every backend dispatch has.
+// Shapes that no dialect can have, and members that every backend dispatch has.
 import type { TurnOptions } from '../../support/turn.ts';
 import { AUTO_FULL, AUTO_LITE, type Case, FULL, LITE } from './case.ts';
 

@@ -1,4 +1,4 @@
-// Effort policies against models: what a key's request asks for, and what goes out or is refused.
+// Effort policies against models: the effort of a key's request, and the effort that is sent or refused.
 import type { Case } from '../dialect/case.ts';
 
 const levels = (...efforts: string[]) => efforts.map((effort) => ({ effort, description: `${effort} effort` }));
@@ -221,7 +221,7 @@ export const ALWAYS: readonly Case[] = [
   },
 ];
 
-/** After policy, on the way out; for a key without one. */
+/** After the policy, for a key without one. */
 export const ALIASES: readonly Case[] = [
   {
     name: '[F4.7] minimal goes out as low',

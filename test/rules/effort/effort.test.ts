@@ -11,7 +11,7 @@ import { ALIASES, ALLOW_UP_TO, ALWAYS, POLICY_THEN_ALIAS, UNRESTRICTED } from '.
 testCases([effortPolicy], [...UNRESTRICTED, ...ALLOW_UP_TO, ...ALWAYS]);
 testCases([effortAlias], ALIASES);
 
-// A second pass is not asked for here: what left as low or max is judged as such when it comes in again.
+// No second pass here: an effort that was sent as low or max is checked as such when it is sent again.
 for (const { name, body, options, changes } of POLICY_THEN_ALIAS) {
   test(name, async () => {
     assert.deepEqual(plain((await run([effortPolicy, effortAlias], body, options)).body), plain({ ...body, ...changes }));

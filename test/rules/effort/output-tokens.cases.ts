@@ -1,4 +1,4 @@
-// A key whose output-token policy is 1,000: what is asked for, and what goes out or is refused.
+// A key whose output-token policy is 1,000: the requested cap, and the cap that is sent or refused.
 import type { Case } from '../dialect/case.ts';
 
 const key = { output_tokens: { max: 1000 } };

@@ -1,4 +1,4 @@
-// Which members of a turn name files, and what they bind it to (Q10).
+// The members of a turn that name files, and the account that they bind it to (Q10).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';

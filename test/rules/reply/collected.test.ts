@@ -1,4 +1,4 @@
-// A collected reply meets `event` and then `answer`: what the first did to the final response, the second leaves as it is.
+// A collected reply passes `event` and then `answer`: the second leaves the first's changes of the final response as they are.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../proxy/turn/json.ts';
@@ -9,7 +9,7 @@ import { DECLARING, RESTORATIONS } from '../tools/namespace-restoration.cases.ts
 
 const BOTH = RULES.filter(({ event, answer }) => event && answer);
 
-/** A final response that each of these rules has something to do with. */
+/** A final response that each of these rules changes. */
 const item = RESTORATIONS.find(({ restored }) => restored !== undefined)?.item ?? assert.fail('no case restores a namespace');
 const usage = { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 1 };
 const PROVIDED: JsonObject = frozen({ id: 'resp_1', model: 'theirs', status: 'completed', output: [], usage });

@@ -9,7 +9,7 @@ export interface FilledCase {
   readonly items: readonly JsonObject[];
   /** The output of the completed response; undefined: it has none. */
   readonly output?: Json;
-  /** What it becomes; absent: stays. */
+  /** The result; absent: unchanged. */
   readonly filled?: Json;
 }
 

@@ -1,4 +1,4 @@
-// One row of a rule's case table: a whole request, and what becomes of it. The tables are data, so that they also run over the wire.
+// One row of a rule's case table: a whole request, and its result. The tables are data, so that they also run over the wire.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
@@ -14,7 +14,7 @@ export interface Case {
   readonly kind: RouteKind;
   readonly body: JsonObject;
   readonly refused?: Refused;
-  /** Top-level members as they leave, undefined for one that is gone. Every other member leaves as it came. */
+  /** Top-level members as they are sent, undefined for one that is removed. Every other member is sent as it came. */
   readonly sends?: Readonly<Record<string, Json | undefined>>;
   /** A smaller limit on decoded audio. */
   readonly audioBytes?: number;
@@ -27,7 +27,7 @@ export interface Refused {
 
 export const invalidAt = (param: string): Refused => ({ code: 'invalid_request', param });
 
-/** A request that lacks nothing, with these members beside or instead of its own. */
+/** A complete request, with these members besides or instead of its own. */
 export function asks(members: JsonObject): JsonObject {
   return { model: 'model-a', input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }], ...members };
 }
@@ -41,7 +41,7 @@ export const asksOnChat = (members: JsonObject): JsonObject => ({
 
 export const titleOf = ({ clause, name, kind }: Case): string => `[${clause}] ${kind}: ${name}`;
 
-/** Runs each row through those of the rules that take part in its route. How a client is connected, a rule cannot know. */
+/** Runs each row through those of the rules that take part in its route. A rule cannot see how a client is connected. */
 export function testCases(rules: readonly Rule[], cases: readonly Case[]): void {
   for (const row of cases) {
     test(titleOf(row), async () => {

@@ -1,4 +1,4 @@
-// What becomes of the schemas of functions that are not strict, one keyword after the other.
+// The lowering of schemas of functions that are not strict, one keyword after the other.
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import { asks, type Case } from './case.ts';
 
@@ -191,7 +191,7 @@ const func = (members: JsonObject): JsonObject => ({ type: 'function', name: 'f'
 
 const KINDS = ['responses', 'public-responses'] as const;
 
-/** Which functions are lowered, and that all else is left alone. */
+/** The functions that are lowered; everything else stays unchanged. */
 export const LOWERED_TOOLS: readonly Case[] = KINDS.flatMap((kind): Case[] => [
   ...LOWERINGS.map(
     ({ name, before, after }): Case => ({

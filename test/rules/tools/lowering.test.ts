@@ -1,4 +1,4 @@
-// Runs the table of lowered schemas, and tries the promises of lowering on made-up ones.
+// Runs the table of lowered schemas, and checks the properties of lowering on generated ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../../proxy/turn/json.ts';

@@ -1,4 +1,4 @@
-// Made-up JSON schemas, good and bad, the same for the same seed: what the properties of lowering and repair are tried on.
+// Generated JSON schemas, valid and invalid, the same for the same seed: the input of the properties of lowering and repair.
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 
 type Random = () => number;

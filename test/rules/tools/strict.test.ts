@@ -1,4 +1,4 @@
-// Runs the tables of strict schemas, and tries the promises of the repair on made-up ones.
+// Runs the tables of strict schemas, and checks the properties of the repair on generated ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
@@ -18,7 +18,7 @@ testCases(
   [...STRICT_FORMATS, ...STRICT_PARAMETERS, ...LOOSE_PARAMETERS, ...TYPE_VALUES, ...STRICT_REPAIR],
 );
 
-/** The parameters as they leave, or undefined where the rule refused. */
+/** The parameters as they are sent, or undefined where the rule refused. */
 function repaired(parameters: Json): Json | undefined {
   const work = { body: { ...asks({ tools: [{ type: 'function', name: 'f', strict: true, parameters }] }) } };
   try {

@@ -1,4 +1,4 @@
-// What a `tool_choice` of the public surface may name.
+// The tools that a `tool_choice` of the public surface may name.
 import type { Json } from '../../../proxy/turn/json.ts';
 import { asks, type Case, invalidAt } from './case.ts';
 

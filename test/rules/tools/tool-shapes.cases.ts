@@ -29,7 +29,7 @@ export const REMOTE_MCP: readonly Case[] = (['responses', 'public-responses'] as
   { clause: 'F1.3', kind, name: 'an mcp item of the history is no definition', body: asks({ input: [{ type: 'mcp', tools: [MCP] }] }) },
 ]);
 
-/** What a native client may declare beside it (Q16): all else. */
+/** The types that a native client may declare besides it (Q16): all others. */
 export const NATIVE_TOOLS: readonly Case[] = [
   {
     clause: 'Q16',

@@ -1,4 +1,4 @@
-// Runs the tables of declared tools, and shows what a hostile declaration costs.
+// Runs the tables of declared tools, and measures the cost of a hostile declaration.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { customTools } from '../../../rules/tools/custom-tools.ts';

@@ -7,7 +7,7 @@ import type { ModeDecision } from '../../../proxy/turn/turn.ts';
 import type { Case as DialectCase } from '../../rules/dialect/case.ts';
 import { type Case as ToolCase, titleOf } from '../../rules/tools/case.ts';
 
-/** What a case needs to know of its model; each distinct one gets a model id of its own. */
+/** The facts that a case states of its model; each distinct set gets a model id of its own. */
 export interface ModelShape {
   readonly mode: ModeDecision | undefined;
   /** Members of the catalog entry that the case is about. */
@@ -30,13 +30,13 @@ export interface WireCase {
   readonly model: ModelShape;
   readonly audioBytes: number | undefined;
   readonly refusal: { readonly code: string; readonly status: number; readonly param: string | null } | undefined;
-  /** Top-level members that go out different from how they came; undefined: not at all. */
+  /** Top-level members that are sent changed; undefined: not sent. */
   readonly changes: Readonly<Record<string, Json | undefined>>;
 }
 
 const AUTO_FULL: ModeDecision = { configured: 'auto', effective: 'full', source: 'catalog' };
 
-/** Where a turn without a routable source ends that nothing else refuses (SM5). */
+/** The refusal of a turn without a routable source that no other rule refuses (SM5). */
 const UNROUTABLE = { code: 'no_eligible_account', status: 503, param: null };
 
 /** Rows of the dialect, effort and access tables. */

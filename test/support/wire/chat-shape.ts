@@ -1,4 +1,4 @@
-// The tables of Responses, written in Chat's shape: what Chat dispatches must be what the same request dispatches on /v1/responses.
+// The tables of Responses, written in Chat's shape: Chat must dispatch the same as the same request on /v1/responses.
 
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import { asList, isAbsent, isObject } from '../../../proxy/turn/json.ts';
@@ -39,7 +39,7 @@ const chatParam = (param: string | null): string | null => {
 /** Members that mean the same on both. */
 const SHARED = new Set(['model', 'parallel_tool_calls', 'temperature', 'top_p', 'metadata', 'stream', 'store', 'client_metadata']);
 
-/** Thrown for what Chat has no words for. */
+/** Thrown for a request that Chat cannot express. */
 class Inexpressible extends Error {}
 
 const inexpressible = (): never => {
@@ -112,7 +112,7 @@ function chatPart(part: Json, role: string): Json {
 function chatTool(tool: Json): Json {
   if (!isObject(tool) || tool.function !== undefined || tool.type === 'namespace') return inexpressible();
   if (tool.type === 'mcp') return tool;
-  // What only takes a place: Chat has no hosted tools.
+  // A placeholder: Chat has no hosted tools.
   if (tool.type === 'web_search') return { type: 'function', function: { name: 'placeholder' } };
   if (typeof tool.name !== 'string') return inexpressible();
   if (tool.type === 'custom' && !onlyHas(tool, ['type', 'name', 'description'])) return inexpressible();
@@ -150,7 +150,7 @@ const plainPart = (part: Json): Json => (isObject(part) && part.type === 'text' 
 const asPlaceholder = (tool: Json): Json =>
   isObject(tool) && tool.type === 'web_search' ? { type: 'function', name: 'placeholder' } : tool;
 
-/** With what Chat takes for granted of functions: they are not strict, and have parameters. */
+/** With Chat's defaults for functions: they are not strict, and have parameters. */
 export function withChatDefaults(dispatch: JsonObject): JsonObject {
   const { tools, input } = dispatch;
   return {

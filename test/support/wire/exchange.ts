@@ -1,4 +1,4 @@
-// Carries the body of a case to the gateway and back: as JSON, as a stream, or as a frame of a websocket that all cases share.
+// Sends the body of a case to the gateway and reads the answer: as JSON, as a stream, or as a frame of a websocket that all cases share.
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
@@ -6,7 +6,7 @@ import { CHAT, CHAT_ALIAS } from '../doors.ts';
 import { eventsOf, type TestGateway } from '../gateway.ts';
 import { connect, type TestSocket } from '../websocket.ts';
 
-/** How a client carries a turn. */
+/** How a client sends a turn. */
 export type Over = 'json' | 'sse' | 'websocket';
 
 export interface Endpoint {
@@ -41,7 +41,7 @@ export const ENDPOINTS: Partial<Record<RouteKind, readonly Endpoint[]>> = {
     { over: 'json', path: `${NATIVE}/compact` },
     { over: 'json', path: `${ALIAS}/compact` },
   ],
-  // Its trigger is added to the body of the case. Without an anchor a frame goes out over HTTP too (F3.6).
+  // Its trigger is added to the body of the case. Without an anchor a frame is sent over HTTP too (F3.6).
   'public-compact': [
     { over: 'json', path: PUBLIC },
     { over: 'sse', path: PUBLIC },

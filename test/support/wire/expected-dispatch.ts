@@ -1,4 +1,4 @@
-// The body that goes out for a case: its own changes, and what every dispatch has, stated independently of the rules.
+// The body that is sent for a case: its own changes, and the members of every dispatch, stated independently of the rules.
 
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
@@ -10,7 +10,7 @@ const ENCRYPTED = 'reasoning.encrypted_content';
 /** The marker of Lite in a frame. */
 const MARKER_ENTRY = 'ws_request_header_x_internal_agent_responses_lite';
 
-/** What the compact path gets of a public turn (Q27): no trigger, and nothing that an ordinary turn alone has. */
+/** The body of a public turn on the compact path (Q27): without the trigger, and without members of ordinary turns only. */
 const COMPACT_MEMBERS = [
   ...['model', 'input', 'instructions', 'tools', 'parallel_tool_calls', 'reasoning', 'text', 'service_tier', 'prompt_cache_key'],
   ...['metadata', 'client_metadata'],
@@ -36,7 +36,7 @@ export function expectedDispatch(one: WireCase, body: JsonObject, over: Over): J
   return JSON.parse(JSON.stringify(expected)) as JsonObject;
 }
 
-/** Of the compatible surface: its turns go out as streams (Q15). */
+/** Of the compatible surface: its turns are sent as streams (Q15). */
 export const isPublic = (kind: RouteKind): boolean => kind === 'public-responses' || kind === 'public-compact' || kind === 'chat';
 
 export const isCompact = (kind: RouteKind): boolean => kind === 'compact' || kind === 'public-compact';
@@ -53,7 +53,7 @@ function compactDispatch({ kind, model }: WireCase, expected: Record<string, Jso
   return JSON.parse(JSON.stringify(expected)) as JsonObject;
 }
 
-/** F2.5 to F2.8, for the cases that are not about the rewrite itself: those have the tools item in what they expect. */
+/** F2.5 to F2.8, for the cases that are not about the rewrite itself: those expect the tools item. */
 function inLite(expected: Record<string, Json | undefined>): void {
   const input = Array.isArray(expected.input) ? (expected.input as readonly Json[]) : [];
   const first = input[0] as JsonObject | undefined;

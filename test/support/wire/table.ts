@@ -1,4 +1,4 @@
-// Runs a case table over real sockets: what reached the account and what came back, on every endpoint of the case's kind.
+// Runs a case table over real sockets: compares the body at the account and the answer, on every endpoint of the case's kind.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { asList, type Json, type JsonObject } from '../../../proxy/turn/json.ts';
@@ -19,7 +19,7 @@ const MAX_ROWS = 1_000;
 export interface TableOptions {
   /** `as-written`: the body's own model, also where it has none. Else each case names the model that was made for it. */
   readonly model?: 'as-written';
-  /** `differs`: what went out is not valid or not stable when it comes in again. */
+  /** `differs`: the sent body is not valid or not stable when it is sent again. */
   readonly again?: 'differs';
 }
 
@@ -38,7 +38,7 @@ export function testTable(title: string, table: readonly WireCase[], options: Ta
   }
 }
 
-/** Rows of Chat that pass one rule alone say nothing of the whole translation. */
+/** Rows of Chat that pass only one rule do not cover the whole translation. */
 const isWhole = ({ kind, body, refusal, equivalent, changes }: WireCase): boolean =>
   kind !== 'chat' || refusal !== undefined || equivalent !== undefined || (body.messages !== undefined && 'input' in changes);
 
@@ -137,7 +137,7 @@ function assertRefused({ gate }: TableGateway, { over }: Endpoint, answer: Answe
   if (status === 503) assert.ok(Number(headers.get('retry-after')) >= 1);
 }
 
-/** F2.10: what went out goes out the same when it is sent again. */
+/** F2.10: the sent body is the same when it is sent again. */
 async function assertSettled(
   gateway: TableGateway,
   exchange: Exchange,
@@ -152,7 +152,7 @@ async function assertSettled(
   assert.deepEqual(await arrival(gateway, exchange, one, endpoint, again), expected, 'what went out goes out the same again');
 }
 
-/** What the one account got, its marker checked; and that the client got a whole answer. */
+/** Checks the body at the one account with its marker, and that the client got a complete answer. */
 async function arrival(
   gateway: TableGateway,
   exchange: Exchange,

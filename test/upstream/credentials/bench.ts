@@ -16,7 +16,7 @@ import { type RefreshLock, TokenVault } from '../../../proxy/upstream/credential
 import { openStore, type Store } from '../../../store/store.ts';
 import { startUpstream, type Upstream } from '../../support/rehearsal.ts';
 
-/** Time that a test moves; what was to happen meanwhile happens then. */
+/** Time that a test advances, running the timers that are due. */
 export class HandClock implements Clock {
   #now = Date.UTC(2030, 0, 1);
   readonly #waits = new Set<{ readonly at: number; readonly run: () => void }>();
@@ -52,7 +52,7 @@ export interface BenchOptions {
   readonly silence?: number;
 }
 
-/** One process: its credentials, and what it told others. */
+/** One process: its credentials, and the events that it reported. */
 export interface Process {
   readonly credentials: Credentials;
   readonly refused: readonly string[];
@@ -60,9 +60,9 @@ export interface Process {
   readonly logged: readonly string[];
   /** Accounts whose stored login another key sealed. */
   readonly sealed: readonly string[];
-  /** The bearer that the account would be asked with. */
+  /** The bearer that would be sent to the account. */
   bearer(): Promise<string>;
-  /** What a 401 to this bearer leads to; to the one in use unless told. */
+  /** The result of a 401 to this bearer; by default to the one in use. */
   unauthorized(bearer?: string): Promise<string>;
   reload(): Promise<void>;
 }
@@ -117,12 +117,12 @@ export class Bench {
     return bench;
   }
 
-  /** What the operator's file holds from now on. */
+  /** Writes the operator's file. */
   write(content: unknown): Promise<void> {
     return writeFile(join(this.folder, 'north.json'), typeof content === 'string' ? content : JSON.stringify(content));
   }
 
-  /** Starts a process on the store; what it is given replaces the real parts. */
+  /** Starts a process on the store; the given parts replace the real ones. */
   async start(
     parts: { readonly exchange?: Exchange; readonly store?: Store['credentials']; readonly lock?: RefreshLock } = {},
   ): Promise<Process> {

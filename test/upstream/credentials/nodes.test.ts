@@ -17,7 +17,7 @@ function node(bench: Bench, owner: string, parts: { readonly exchange?: Exchange
   return bench.start({ lock: { exclusive, shared: true }, ...(exchange ? { exchange } : {}) });
 }
 
-/** A node whose provider has answered, and that does not go on until it is told. */
+/** A node whose provider has answered, and that does not continue until the test releases it. */
 async function stuck(bench: Bench) {
   const answered = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();

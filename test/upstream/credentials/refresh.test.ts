@@ -1,4 +1,4 @@
-// When tokens are refreshed, how often, and what is used meanwhile.
+// When tokens are refreshed, how often, and which tokens are used meanwhile.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { CredentialUnavailable } from '../../../proxy/upstream/account-credentials.ts';
@@ -41,7 +41,7 @@ suite('an OAuth account', () => {
     assert.equal(request?.headers['content-type'], 'application/json');
     assert.equal(request?.headers.authorization, undefined);
     assert.deepEqual(request?.json, { client_id: 'client-1', grant_type: 'refresh_token', refresh_token: REFRESH });
-    // The refresh token was not replaced: it is good for another time.
+    // The refresh token was not replaced: it can be used again.
     assert.equal(await north.unauthorized(), 'renewed');
     assert(await bench.admits(await north.bearer()));
   });
