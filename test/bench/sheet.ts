@@ -1,4 +1,4 @@
-// Where measurements put their figures: figure, contender, one value a run.
+// The sheet of measured figures: figure, contender, one value a run.
 import type { Stage } from './stage.ts';
 import type { Runs } from './statistics.ts';
 
@@ -23,7 +23,7 @@ export interface Effort {
   readonly runs: number;
   /** Even and whole. */
   readonly seconds: number;
-  /** Of what is compared in stretches of a second. */
+  /** Of figures that are compared in stretches of a second. */
   readonly rounds: number;
 }
 

@@ -1,4 +1,4 @@
-// What every measurement needs: the upstream, the generators compiled for this machine, a directory that goes at the end.
+// The stage of every measurement: the upstream, the generators compiled for this machine, a directory that is removed at the end.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export interface Stage {
 
 const NATIVE = fileURLToPath(new URL('native/', import.meta.url));
 
-/** @throws Error that says what is missing on this machine */
+/** @throws Error that names what is missing on this machine */
 export async function openStage(profiles: string | undefined): Promise<Stage> {
   if (process.platform !== 'linux') throw new Error('the measurements read /proc and need Linux');
   if (!(await installed('cc'))) throw new Error('the load generator is C: apt-get install gcc libc6-dev');

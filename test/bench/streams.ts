@@ -29,9 +29,9 @@ export interface Load {
 
 /** A generator whose every connection has seen some of a reply. */
 export interface Loading {
-  /** What it measured, at its end. */
+  /** The result of the measurement, at its end. */
   report(): Promise<Report>;
-  /** Lets a reader that stalls read on. */
+  /** Continues a reader that stalls. */
   resume(): void;
   stop(): Promise<void>;
 }

@@ -1,9 +1,9 @@
-// Warms a relay up before its processor time is measured: a gateway runs for weeks, and its code is compiled for good after many turns.
+// Warms a relay up before its processor time is measured: a gateway runs for weeks, and V8 has compiled its code fully after many turns.
 
 /** By then no function of the gateway is compiled any more. */
 const REQUESTS = 60_000;
 const SECONDS = 8;
-/** On a machine that is busy with other work it takes longer than this, and is measured all the same. */
+/** On a machine that is busy with other work it takes longer than this, and is measured nevertheless. */
 const MOST_STRETCHES = 5;
 
 /** @param load resolves with the number of requests that were answered in these seconds */

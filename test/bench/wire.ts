@@ -1,4 +1,4 @@
-// The bytes of the rehearsal: what the load generator asks and what the upstream answers, shaped as on recorded traffic.
+// The bytes of the rehearsal: the requests of the load generator and the answers of the upstream, shaped like recorded traffic.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sampleModels } from '../../proxy/rehearsal/sample-models.ts';

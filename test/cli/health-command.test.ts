@@ -1,4 +1,4 @@
-// `health`: what containers and service managers ask, at the port of the file, whatever else is wrong with the file.
+// `health`: for containers and service managers, at the port of the file, also with errors elsewhere in the file.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

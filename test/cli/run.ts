@@ -8,10 +8,10 @@ export interface Ran {
   readonly err: string;
 }
 
-/** What a terminal would do. */
+/** The functions of a terminal. */
 export type Watched = Pick<Io, 'terminal' | 'every'>;
 
-/** Waits once for nothing and ends, so that no command polls for ever. */
+/** Resolves at once and ends after one round, so that no command polls for ever. */
 const NEVER: Watched['every'] = async function* () {};
 
 export async function poolgate(

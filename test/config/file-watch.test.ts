@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { watchFile } from '../../proxy/config/file-watch.ts';
 import { fileWith, folderFor } from './files.ts';
 
-/** Each call waits for the next change that the watch tells. */
+/** Each call waits for the next change that the watch reports. */
 function changesOf(context: TestContext, path: string, options: Parameters<typeof watchFile>[2] = {}) {
   let reported = 0;
   let heard: (() => void) | undefined;

@@ -20,7 +20,7 @@ keys:
     secret_sha256: [${HASH}]
 `;
 
-/** A folder that goes away with the test. */
+/** A folder that is removed after the test. */
 export function folderFor(context: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'poolgate-config-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));

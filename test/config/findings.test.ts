@@ -20,7 +20,7 @@ const env = {
 
 for (const name of names) {
   const text = readFileSync(new URL(`${name}.yaml`, folder), 'utf8');
-  // The first line of a file says what it shows.
+  // The first line of a file states its purpose.
   const title = text.slice(2, text.indexOf('\n'));
   const clause = name === 'serving-modes' ? '[PL6] ' : '';
 

@@ -26,11 +26,11 @@ export interface Attack {
   cases(stage: Stage, random: SeededRandom): Promise<Iterable<Case>>;
 }
 
-/** What a round may leave behind that is no finding. */
+/** Effects of a round that are not findings. */
 export interface Allowances {
   /** Events of the log at level `error`. */
   readonly logged?: readonly string[];
-  /** The attack speaks past what keeps what clients were told, or makes the gateway forget it. */
+  /** The attack bypasses the record of answers to clients, or makes the gateway lose rows. */
   readonly unequalRows?: boolean;
 }
 

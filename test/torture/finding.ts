@@ -1,4 +1,4 @@
-// What an attack found: thrown where it is seen, printed with the command that repeats it.
+// The finding of an attack: thrown where it is seen, printed with the command that repeats it.
 
 export class Finding extends Error {
   override readonly name = 'Finding';

@@ -2,8 +2,8 @@
 import type { FixedCase } from './torture.ts';
 
 export const FIXED_CASES: readonly FixedCase[] = [
-  // The gateway sent a file's type as it came: the request failed, and its account was blamed.
+  // The gateway sent a file's type as it came: the request failed, and the failure counted for its account.
   { attack: 'client-bodies', case: 'public file:corrupt:104:0' },
-  // A body that had arrived was told to have stalled while its decoder waited for a thread.
+  // A body that had arrived was refused as stalled while its decoder waited for a thread.
   { attack: 'client-bodies', case: 'chat:deflate of 8 MiB of zeros' },
 ];

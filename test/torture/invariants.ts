@@ -1,4 +1,5 @@
-// What holds after every round, whatever was done to the gateway: nothing runs, nothing is held, nothing is lost, nothing was unforeseen.
+// The invariants after every round, whatever was done to the gateway: nothing runs, nothing is held, nothing is lost, nothing was
+// unforeseen.
 import { until } from '../support/until.ts';
 import type { Allowances } from './attack.ts';
 import { HTTP_CALLS } from './calls/http-calls.ts';
@@ -7,9 +8,9 @@ import type { Stage } from './stage/stage.ts';
 import { framesAsTold, intactDatabase, rowsAsTold, usageAsRows } from './stored-invariants.ts';
 
 const QUIET_MS = 10_000;
-/** How much more the gateway may hold than where nothing had happened: caches, compiled code, rows that wait to be written. */
+/** How much more the gateway may hold than at its start: caches, compiled code, rows that wait to be written. */
 const GROWTH = { heapUsed: 48 << 20, external: 48 << 20, rss: 768 << 20 } as const;
-/** Lines of the log that are told. */
+/** Lines of the log that are printed. */
 const MOST_LINES = 5;
 /** Idle connections that are kept for each account. */
 const IDLE_SOCKETS = 24;
@@ -19,7 +20,7 @@ const HELD = ['websockets_open', 'websocket_bytes_held', 'body_bytes_held', 'rep
 
 type Check = (stage: Stage) => Promise<readonly string[]>;
 
-/** @returns what does not hold, in words */
+/** @returns the broken invariants, in words */
 export async function brokenInvariants(
   stage: Stage,
   { logged: forgiven = [], unequalRows = false }: Allowances = {},
@@ -83,7 +84,7 @@ async function servesAllCalls({ lanes }: Stage): Promise<readonly string[]> {
   return [];
 }
 
-/** What is no line of the log, such as a warning of Node, has no place on stderr. */
+/** Text that is not a line of the log, such as a warning of Node, must not be on stderr. */
 async function logged(stage: Stage, forgiven: readonly string[]): Promise<readonly string[]> {
   const isFault = (line: string): boolean => {
     if (!line.startsWith('{')) return true;

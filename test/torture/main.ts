@@ -1,4 +1,4 @@
-// `npm run torture`: attacks the gateway from both sides, and prints what it found.
+// `npm run torture`: attacks the gateway from both sides, and prints its findings.
 import { parseArgs } from 'node:util';
 import { ATTACKS } from './attacks.ts';
 import { findingText, notesOf, tableOf } from './report.ts';

@@ -1,4 +1,4 @@
-// What is printed: each finding with the command that repeats it, and a table of what ran.
+// The printed report: each finding with the command that repeats it, and a table of the attacks.
 import type { Found } from './run.ts';
 import type { Note } from './stage/stage.ts';
 

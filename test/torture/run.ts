@@ -73,14 +73,14 @@ export async function runRound(attack: Attack, stage: Stage, { seed, deadline, l
   return { cases, found, isComplete };
 }
 
-/** What the gateway holds after every call was made once on every lane, and nothing runs any more. */
+/** The memory of the gateway after every call was made once on every lane, and nothing runs any more. */
 async function measureBaseline(stage: Stage): Promise<void> {
   if (stage.baseline) return;
   const all = async (lane: Lane): Promise<void> => {
     for (const call of HTTP_CALLS) await runClean(lane, call);
   };
   const [first, ...others] = stage.lanes;
-  // What is loaded at its first use is loaded by one.
+  // Modules that are loaded at their first use are loaded by one of them.
   await all(first);
   await Promise.all(others.map(all));
   stage.baseline = await stage.program.vitals();

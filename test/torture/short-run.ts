@@ -1,4 +1,4 @@
-// A short run of attacks with one seed among the tests: what a change of the gateway breaks shows here, and the tool itself works.
+// A short run of attacks with one seed among the tests: it finds faults of a change of the gateway, and shows that the tool itself works.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { ATTACKS } from './attacks.ts';

@@ -1,10 +1,11 @@
-// What holds of the database after every round: a row for each answer that a client got, usage that is the sum of the rows, a file that is whole.
+// The invariants of the database after every round: a row for each answer that a client got, usage that is the sum of the rows, an intact
+// file.
 import type { Allowances } from './attack.ts';
 import type { Lane } from './stage/lane.ts';
 import { keyId } from './stage/settings.ts';
 import type { Stage } from './stage/stage.ts';
 
-/** Findings of one kind that are told. */
+/** Findings of one kind that are printed. */
 const MOST_TOLD = 10;
 
 /** Every answer that had a request id left one row, with its status, and with the usage that the client saw. */

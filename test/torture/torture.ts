@@ -36,7 +36,7 @@ function chosen(attacks: Attacks, only = ''): { readonly attacks: Attacks; reado
   return { attacks: matching, cases };
 }
 
-/** Attacks of one stage share a gateway. What one does not need of its share of the time the next ones get. */
+/** Attacks of one stage share a gateway. The unused part of one's share of the time goes to the next ones. */
 export async function torture(attacks: Attacks, options: TortureOptions): Promise<readonly AttackReport[]> {
   const { attacks: left, cases: only } = chosen(attacks, options.only);
   const end = performance.now() + options.seconds * 1_000;
@@ -51,7 +51,7 @@ export async function torture(attacks: Attacks, options: TortureOptions): Promis
         reports.push(await attackedOnOwnStage(attack, { ...options, only, deadline, limit: options.limit(attack) }));
         continue;
       }
-      // A gateway that is broken is no stage for the next attack.
+      // A broken gateway is not used for the next attack.
       if (open && (open.name !== attack.stage || (reports.at(-1)?.found.length ?? 0) > 0)) {
         await open.stage.close();
         open = undefined;

@@ -1,4 +1,4 @@
-// What a node spends on a websocket that it forwards to the owner of its session, next to a raw relay of frames.
+// The cost of a websocket that a node forwards to the owner of its session, next to a raw relay of frames.
 import { StoreKey } from '../../../proxy/encryption/store-key.ts';
 import { hopPath } from '../../../proxy/nodes/hop-listener.ts';
 import { openStore } from '../../../store/store.ts';

@@ -8,7 +8,7 @@ import { type Loading, type Report, startLoad } from '../streams.ts';
 import { requestOf, type Wire } from '../wire.ts';
 
 const CONNECTIONS = 64;
-/** Long enough for every key and session to have had its first turn; once, for the code to be compiled for good. */
+/** Long enough for every key and session to have had its first turn; once, until V8 has compiled the code fully. */
 const WARM_SECONDS = { first: 12, again: 4 };
 
 export const SMALL = 'small';

@@ -28,8 +28,8 @@ export async function jsonTurns({ stage, effort, sheet }: Measurement): Promise<
     const tell = ({ name }: Contender, microseconds: number): void => sheet.add('cpu per turn', name, microseconds);
     await costPerRequest(stage, { label: 'json', rounds, workers }, (contender) => load(contender, 1), tell);
   };
-  // What is compared works in turn, two at a time: a process that had to wait for long has cold caches and a small heap again. And
-  // each has a relay of its own, so that what one puts off is not billed to the other.
+  // The compared relays work in turn, two at a time: a process that waits for long has cold caches and a small heap again. Each
+  // has a relay of its own, so that deferred work of one is not billed to the other.
   const crew = await crewOf(stage);
   const native = [GATEWAY, REFERENCE];
   await inTurn(

@@ -18,7 +18,7 @@ const WARM_CONNECTIONS = 20;
 const LOOKS = 5;
 const LOOK_MS = 500;
 
-/** In a process of its own each time: what an earlier load left behind would hide what streams hold. */
+/** In a process of its own each time: memory of an earlier load would hide that of streams. */
 export async function idleStreams({ stage, effort, sheet }: Measurement): Promise<void> {
   await alternate(effort.runs, [...(await relaysOf(stage))], async ([name, startRelay]) => {
     const relay = await startRelay();

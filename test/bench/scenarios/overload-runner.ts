@@ -1,4 +1,4 @@
-// Run as a process of its own: offers requests at a fixed rate, whatever becomes of the earlier ones, and times their answers.
+// Run as a process of its own: offers requests at a fixed rate, without waiting for earlier ones, and times their answers.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';

@@ -24,10 +24,10 @@ const ADMISSION = { running: 64, waiting: 32, wait_ms: 10_000 };
 const CARRIED = ADMISSION.running / TURN_SECONDS;
 /** As long as a refusal may take. A generator that is later has no core of its own: it times the machine. */
 const MOST_LATE_MS = 50;
-/** Under overload too, so that memory has grown to what that takes. */
+/** Under overload too, so that memory has grown to its size under overload. */
 const WARM_SECONDS = 15;
 
-/** What the runner prints; times in milliseconds. */
+/** The runner's output; times in milliseconds. */
 export interface Offered {
   readonly accepted: number;
   readonly refused: number;
@@ -65,7 +65,7 @@ export async function overload({ stage, effort, sheet }: Measurement): Promise<v
   sheet.add('memory grown under overload', OVERLOADED, Math.max(0, after - before) / 1_048_576);
 }
 
-/** Offers so many turns a second, whatever becomes of them. */
+/** Offers so many turns a second, without waiting for them. */
 async function offered(stage: Stage, port: number, perSecond: number, seconds: number): Promise<Offered> {
   const request = join(stage.directory, 'overload-request.json');
   writeFileSync(request, JSON.stringify(requestOf({ path: NATIVE_PATH, key: KEY, stream: TURN })));

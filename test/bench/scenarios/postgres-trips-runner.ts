@@ -25,7 +25,7 @@ await using gate = await startGateway({
   },
 });
 
-// What a node without turns asks, turns do not ask for.
+// Round trips of a node without turns are not those of turns.
 await sleep(UPKEEP_MS);
 const upkeep = new Set(link.statements.keys());
 

@@ -1,4 +1,4 @@
-// What a turn costs on PostgreSQL: round trips, processor time of the node next to one on SQLite, and processor time of the database.
+// The cost of a turn on PostgreSQL: round trips, processor time of the node next to one on SQLite, and processor time of the database.
 import { fileURLToPath } from 'node:url';
 import { postgres } from '../../support/postgres.ts';
 import { awake } from '../awake.ts';
@@ -26,7 +26,7 @@ export const ON_SQLITE = 'poolgate on SQLite';
 const CONNECTIONS = 64;
 const STORE_KEY = 'store-key-of-the-bench';
 
-/** What the runner prints, a turn, in each run. */
+/** The runner's output, per turn, in each run. */
 export interface Trips {
   readonly limited: readonly number[];
   readonly free: readonly number[];
@@ -39,7 +39,7 @@ export async function postgresTrips({ effort, sheet }: Measurement): Promise<voi
   for (const trips of free) sheet.add('round trips', FREE, trips);
 }
 
-/** Each key has gateways of its own, so that what one leaves for later is not counted for the other. */
+/** Each key has gateways of its own, so that deferred work of one is not counted for the other. */
 export async function postgresCost({ stage, effort, sheet }: Measurement): Promise<void> {
   const server = await postgres();
   for (const [figure, key] of [
@@ -69,7 +69,7 @@ export async function postgresCost({ stage, effort, sheet }: Measurement): Promi
   }
 }
 
-/** The load is the store's own verbs, as a node asks them for turns of 64 keys: no gateway is in the way. */
+/** The load is the store's own verbs, as a node calls them for turns of 64 keys, without a gateway. */
 export async function postgresCapacity({ effort, sheet }: Measurement): Promise<void> {
   await alternate(effort.runs, [GATEWAY], async (subject) => {
     sheet.add('turns a core', subject, Number(await outputOf([...runner('postgres-core-runner'), String(effort.seconds)])));

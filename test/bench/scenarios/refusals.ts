@@ -1,4 +1,4 @@
-// What saying no costs, next to Node's own server saying as much: clients repeat a refused request up to thirty times.
+// The cost of a refusal, next to the same refusal by Node's own server: clients repeat a refused request up to thirty times.
 import { awake } from '../awake.ts';
 import { costPerRequest } from '../cost.ts';
 import { type Answered, loadJson } from '../json-load.ts';
@@ -14,7 +14,7 @@ export const NODE = 'node';
 const NODE_PARSED = 'node, body parsed';
 
 const CONNECTIONS = 64;
-/** Of a body of ours that says no. */
+/** Of the body of a refusal. */
 const BODY_BYTES = 140;
 
 const KEYS: Readonly<Record<401 | 429 | 503, string>> = { 401: 'pg-nobody-has-this-key', 429: LIMITED_KEY, 503: CLOSED_KEY };
@@ -56,7 +56,7 @@ export function refusals(status: 401 | 429 | 503): Scenario {
   return async ({ stage, effort, sheet }: Measurement) => {
     const post = { path: NATIVE_PATH, key: KEYS[status] };
     const gateway = await startGateway(stage);
-    // The first may pass: it is the one that spends the limit.
+    // The first may pass, because it uses up the limit.
     await firstStatus(gateway.port, post);
     if ((await firstStatus(gateway.port, post)) !== status) throw new Error(`the gateway does not refuse with ${status}`);
     const contenders = [

@@ -7,7 +7,7 @@ import { alternate, type Measurement } from '../sheet.ts';
 const WRITER = fileURLToPath(new URL('request-log-writer.ts', import.meta.url));
 const ROWS_PER_SECOND = 5_000;
 
-/** What the writer prints. */
+/** The writer's output. */
 export interface Written {
   readonly lost: number;
   readonly mainMicroseconds: number;

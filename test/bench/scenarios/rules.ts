@@ -1,4 +1,4 @@
-// What the rules cost on a native turn of 40 KB, next to parsing it and writing it again.
+// The cost of the rules on a native turn of 40 KB, next to parsing it and writing it again.
 import { fileURLToPath } from 'node:url';
 import { outputOf } from '../children.ts';
 import { alternate, type Measurement } from '../sheet.ts';
@@ -7,7 +7,7 @@ const RUNNER = fileURLToPath(new URL('rules-runner.ts', import.meta.url));
 
 export const JSON_ALONE = 'parse and stringify';
 
-/** What the runner prints, in microseconds per turn. */
+/** The runner's output, in microseconds per turn. */
 export interface RulesCost {
   readonly rules: number;
   readonly json: number;

@@ -18,7 +18,7 @@ interface Streams {
 export async function pacedStreams(measurement: Measurement): Promise<void> {
   const { stage, effort, sheet } = measurement;
   const crew = await crewOf(stage);
-  // Flat out, the code that carries streams is compiled for good in seconds.
+  // Flat out, V8 compiles the code that carries streams fully within seconds.
   for (const contender of crew) await streamed(measurement, contender, FLAT, 'warm');
   await alternate(effort.runs, crew, async (contender) => {
     const { used, report } = await streamed(measurement, contender, PACED, 'paced');

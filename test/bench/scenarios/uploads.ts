@@ -1,4 +1,5 @@
-// Audio uploads of 100 MB: what each costs beside a bare proxy, its peak of memory, and what is held of each while the account reads nothing.
+// Audio uploads of 100 MB: the cost of each next to a bare proxy, its peak of memory, and the bytes held of each while the account reads
+// nothing.
 import { type ClientRequest, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -43,12 +44,12 @@ export async function uploads({ stage, effort, sheet }: Measurement): Promise<vo
   await Promise.all(contenders.map(([, relay]) => relay.child.stop()));
 }
 
-/** Several at once: the memory of a process changes by more than one of them holds. */
+/** Several at once, because the memory of a process varies by more than one of them holds. */
 export async function stalledUploads({ stage, effort, sheet }: Measurement): Promise<void> {
   const stalled = await withTaker(stage, 'stalled');
   for (let run = 0; run < effort.runs; run++) {
     const relay = await startGateway(stalled);
-    // The first of them grows what all others find.
+    // The first of them grows the memory for all others.
     const first = Array.from({ length: STALLED }, () => beginUpload(relay));
     await sleep(SETTLE_MS);
     for (const upload of first) upload.destroy();
@@ -94,7 +95,7 @@ async function uploadTo(relay: Relay): Promise<void> {
   if (status !== 200) throw new Error(`an upload got ${status}`);
 }
 
-/** Sends as much as the relay takes. */
+/** Sends as much as the relay reads. */
 function beginUpload(relay: Relay): ClientRequest {
   const sent = requestTo(relay).on('error', () => undefined);
   const fill = (): void => {

@@ -12,7 +12,7 @@ export const RAW_RELAY = 'raw ws';
 
 const IDLE_SOCKETS = 5_000;
 const CONNECTIONS = 64;
-/** As for JSON turns: the gateway's code is compiled for good by then. */
+/** As for JSON turns: V8 has compiled the gateway's code fully by then. */
 const WARM_SECONDS = 15;
 
 const RELAYS: readonly (readonly [name: string, start: (stage: Stage) => Promise<Relay>])[] = [

@@ -1,4 +1,4 @@
-// The limits on the head of a request: what counts, and how little of a hostile head is read.
+// The limits on the head of a request: the bytes that count, and how little of a hostile head is read.
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Clients that do not read their answer lose their connection, and their turn its places.
+// Clients that do not read their answer lose their connection, and their turn its slots.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -45,7 +45,7 @@ test('a client that reads nothing of its answer for longer than the limit loses 
   client.pause();
   response.write(MUCH);
   const { socket } = response;
-  // What the system takes at once is progress.
+  // Bytes that the system accepts at once count as progress.
   await new Promise(setImmediate);
   sweep(3);
   assert.equal(socket?.destroyed, false, 'within the limit');

@@ -1,4 +1,4 @@
-// Forms and compressed bodies of clients that are none: each of a list, and each body with a byte changed, left out, put in, or cut off there.
+// Malformed forms and compressed bodies of clients: each of a list, and each body with a byte changed, left out, put in, or cut off there.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { BOUNDARY, FORM_TYPE } from '../../support/form.ts';
 import { type Attack, type Case, interleaved, permutation } from '../attack.ts';
@@ -12,10 +12,10 @@ import type { Lane } from '../stage/lane.ts';
 
 const SPOILS = ['cut', 'corrupt', 'drop', 'surplus'] as const;
 const TAKES_BYTE: ReadonlySet<string> = new Set(['corrupt', 'surplus']);
-/** NUL, control characters, what ends or parts something, and bytes past ASCII. */
+/** NUL, control characters, delimiters and separators, and bytes beyond ASCII. */
 const BYTES = [0, 10, 13, 30, 34, 45, 59, 92, 127, 128, 255];
 
-/** What a body may be told that is none. */
+/** The permitted answers to a malformed body. */
 const STATUSES: ReadonlySet<number> = new Set([200, 400, 404, 408, 413, 415, 422]);
 
 const FORMS = HTTP_CALLS.filter(({ headers }) => headers['content-type'] === FORM_TYPE);

@@ -17,7 +17,7 @@ type Leaves = (typeof LEAVES)[number];
 /** Silence lasts as long as a deadline of the gateway: one byte in so many. */
 const SILENCE_EVERY = 23;
 
-/** What an incomplete request may be told. */
+/** The permitted answers to an incomplete request. */
 const STATUSES: ReadonlySet<number> = new Set([400, 408]);
 
 const STREAMED: ReadonlySet<string> = new Set(['/backend-api/transcribe', '/backend-api/agent/analytics-events/events']);
@@ -71,6 +71,6 @@ async function checkDispatch({ exchanges }: Lane, { retry, headers }: HttpCall, 
   }
   const { list } = exchanges;
   expect(list.length <= 1, () => `${list.length} requests to accounts for ${headers['content-type']}`);
-  // What the attack answers by itself is whole before the request is.
+  // Answers of the attack itself are complete before the request is.
   if (list[0]?.answered !== true) await until('the request to the account to end', () => list.every(({ isOver }) => isOver) || undefined);
 }

@@ -1,4 +1,5 @@
-// Frames of clients that break the protocol, each whole, in two pieces and byte by byte; turns that are cut at every byte; and upgrades that are none.
+// Frames of clients that break the protocol, each whole, in two pieces and byte by byte; turns that are cut at every byte; and invalid
+// upgrades.
 
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { NATIVE_SOCKET, PUBLIC_SOCKET } from '../../support/native-frames.ts';
@@ -56,7 +57,7 @@ function* cutCases(random: SeededRandom): Generator<Case> {
   }
 }
 
-/** The server's frames behind its answer to the upgrade. */
+/** The server's frames after its answer to the upgrade. */
 function framesIn(bytes: Buffer): ReturnType<typeof readServerFrames> {
   const end = bytes.indexOf('\r\n\r\n');
   expect(bytes.toString('latin1', 0, 12) === 'HTTP/1.1 101' && end !== -1, () => `the upgrade was answered ${shown(bytes)}`);
@@ -84,7 +85,7 @@ async function broken(lane: Lane, path: string, { closes }: HostileFrames, piece
   expect(dispatched === 0 || closes.includes(0), () => `${dispatched} turns of frames that are none: ${told()}`);
 }
 
-/** Whether the server has said what it will say: the end of a turn, or a close frame. */
+/** Whether the server has sent its last frame: the end of a turn, or a close frame. */
 function isAnswered(bytes: Buffer, closes: readonly number[]): boolean {
   const { frames } = framesIn(bytes);
   if (frames.some(({ opcode }) => opcode === 8)) return true;

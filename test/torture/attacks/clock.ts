@@ -11,7 +11,7 @@ const SECOND = 1_000;
 const DAY = 86_400 * SECOND;
 const JUMPS = [SECOND, 61 * SECOND, 3_600 * SECOND, DAY, 8 * DAY, 29 * DAY, 366 * DAY, 10 * 366 * DAY];
 
-/** What a response belongs to is known for a day: a turn behind a jump may not find it. */
+/** The account of a response is stored for a day: a turn after a jump may not find it. */
 const SINGLE = SOCKET_CALLS.filter(({ frames }) => frames.length === 1);
 
 export const clock: Attack = {

@@ -1,5 +1,5 @@
-// Requests, frames and replies that grow: the processor time of the gateway may grow with their bytes, and no faster. The worst time for a KB is
-// printed.
+// Requests, frames and replies that grow: the processor time of the gateway may grow with their bytes, and no faster. The worst time per KB
+// is printed.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { crudeHead } from '../../support/crude.ts';
 import { FORM_TYPE } from '../../support/form.ts';
@@ -19,10 +19,10 @@ const SMALL = 100_000;
 const FACTOR = 8;
 /** A cost that grows with the bytes, with room for collections of garbage and caches that no longer fit. */
 const MOST_GROWTH = FACTOR * 2.5;
-/** Below this the clock of the processor says little. */
+/** Below this the processor time is too imprecise. */
 const FLOOR_MS = 8;
 const TRIES = 3;
-/** The dearest KB that is served: JSON is read, edited and written in some microseconds. */
+/** The highest permitted cost of a KB: JSON is read, edited and written in some microseconds. */
 const MOST_MS_PER_KB = 1;
 
 export const cost: Attack = {
@@ -41,7 +41,7 @@ export const cost: Attack = {
 interface Growth {
   readonly name: string;
   readonly grow: Growing;
-  /** @param text what `grow` wrote */
+  /** @param text the output of `grow` */
   send(lane: Lane, text: string): Promise<unknown>;
 }
 
@@ -70,7 +70,7 @@ const bodyGrowths = (call: HttpCall, bodies: Readonly<Record<string, Growing>>):
     send: (lane, text) => runCall(lane, { ...call, reply: 'any', body: Buffer.from(text) }, { said: 'spoilt' }),
   }));
 
-/** With the form's own parts behind what grows. */
+/** With the form's own parts after the growing one. */
 const formGrowths = (call: HttpCall): readonly Growth[] =>
   bodyGrowths(
     call,

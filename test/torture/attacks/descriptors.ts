@@ -1,4 +1,4 @@
-// The gateway has no file descriptor left: for clients, for accounts, for its files. It goes on when there are some again.
+// The gateway has no file descriptor left: for clients, for accounts, for its files. It continues when there are some again.
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';

@@ -1,5 +1,5 @@
-// Requests that two parsers could read differently, on every kind of row, each whole, in two pieces and byte by byte: the gateway may serve what a
-// strict parser reads, and nothing else.
+// Requests that two parsers could read differently, on every kind of row, each whole, in two pieces and byte by byte: the gateway may serve
+// only requests that a strict parser reads.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, interleaved, permutation, pick } from '../attack.ts';
 import { FRAMED_ROWS, type FramedRow, runFramed } from '../calls/framed-request.ts';
@@ -13,7 +13,7 @@ export const framing: Attack = {
   title: 'requests that two parsers could read differently',
   stage: 'ordinary',
   sample: 180,
-  // Bytes that are no request are refused without a row.
+  // Bytes that are not a request are refused without a row.
   allows: { unequalRows: true },
   async cases(_stage, random) {
     return interleaved([casesOf(random), editedCases(random)]);
@@ -36,7 +36,7 @@ function* casesOf(random: SeededRandom): Generator<Case> {
   }
 }
 
-/** Bytes that end, part or hide something. */
+/** Delimiters, separators, and bytes that hide something. */
 const EDITS = [
   '\r',
   '\n',

@@ -1,4 +1,4 @@
-// Frames that no honest provider sends on a websocket: at the begin of a reply, in its head, and behind its first text.
+// Hostile frames of providers on a websocket: at the beginning of a reply, in its head, and after its first text.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, permutation } from '../attack.ts';
 import type { SocketCall } from '../calls/call.ts';
@@ -9,7 +9,7 @@ import { expect } from '../finding.ts';
 import type { Lane } from '../stage/lane.ts';
 import { handSocket } from '../wire/hand-socket.ts';
 
-/** How a connection goes on behind the frames. */
+/** How a connection continues after the frames. */
 const ENDS = ['silence', 'end'] as const;
 /** Of frames that are followed by silence, a deadline is waited for: one in so many. */
 const SILENCE_EVERY = 4;

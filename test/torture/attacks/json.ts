@@ -11,7 +11,7 @@ import { changed, Members, type Node, textOf } from '../fuzz/json-text.ts';
 import { mutated } from '../fuzz/mutations.ts';
 import type { Lane } from '../stage/lane.ts';
 
-/** What sends a body, and which bodies it begins with. */
+/** The way to send a body, and the bodies to begin with. */
 interface Target {
   readonly name: string;
   readonly bodies: readonly ClientBody[];
@@ -63,7 +63,7 @@ function targets(): readonly Target[] {
   return [...http, ...sockets];
 }
 
-/** One frame; behind it one that must be answered, whatever the first one was. */
+/** One frame; after it one that must be answered, whatever the first one was. */
 async function framed(lane: Lane, path: string, tree: Node): Promise<void> {
   using socket = await connect(lane, path, { key: lane.keyFor('spoilt') });
   socket.send(textOf(changed(tree, [], asFrame) ?? null));

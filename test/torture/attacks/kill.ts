@@ -18,7 +18,7 @@ export const kill: Attack = {
   stage: 'logins',
   lanes: 1,
   sample: 1,
-  // What was told just before is lost with the process, and so is a token that was rotated just then.
+  // Rows of answers just before the kill are lost with the process, and so is a token that was rotated just then.
   allows: { unequalRows: true, logged: ['credential_refused'] },
   async cases(_stage, random) {
     return casesOf(random);
@@ -68,13 +68,13 @@ async function killed(stage: Stage, { moment, expires, after, seed }: Moment): P
     for (const lane of stage.lanes) lane.told.clear();
     await stage.start();
   }
-  // What the process asked for just before its end may have reached the provider after it.
+  // Requests of the process just before its end may have reached the provider after it.
   await checkLogins(stage, { from: at - WRITTEN_MS, to: restartedAt });
 }
 
 const accountsOf = (stage: Stage): readonly string[] => stage.lanes.flatMap(({ accounts }) => accounts);
 
-/** What was told long enough before is on disk, once, and the file is whole. */
+/** Rows of answers long enough before are on disk, once, and the file is intact. */
 async function checkStore(stage: Stage, told: readonly string[]): Promise<void> {
   const [integrity] = await stage.database.all('PRAGMA integrity_check');
   expect(integrity?.integrity_check === 'ok', () => `integrity_check: ${JSON.stringify(integrity)}`);

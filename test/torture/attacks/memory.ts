@@ -1,5 +1,5 @@
-// What comes in the smallest pieces and does not end, and what is not read at the other side: bodies, frames and replies may take some times their
-// bytes in memory, and no more. The worst is printed.
+// Bytes that arrive in the smallest pieces without end, and bytes that the other side does not read: bodies, frames and replies may use a
+// small multiple of their bytes in memory. The worst is printed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { file, model } from '../../support/audio.ts';
@@ -26,11 +26,11 @@ import { handSocket } from '../wire/hand-socket.ts';
 
 /** Of one request or reply; below every limit of the stage. */
 const BYTES = 100_000;
-/** Of a body that streams: what is on its way does not grow with it. */
+/** Of a body that streams: the bytes in transit do not grow with it. */
 const STREAMED_BYTES = 800_000;
-/** Sent at the same time: one alone is less than what the process takes anyway. */
+/** Sent at the same time: a single one is less than the usual variation of the process. */
 const AT_ONCE = 6;
-/** Copies, the objects around pieces, and what the process takes meanwhile. */
+/** Copies, the objects around pieces, and other memory of the process meanwhile. */
 const MOST_TIMES = 24;
 /** Each measurement stops the gateway for a while. */
 const HELD_PATIENCE_MS = 30_000;
@@ -142,9 +142,9 @@ const endlessReply = (call: HttpCall, type: string, text: string): Hold => ({
   },
 });
 
-/** Far more than the sockets on its way take. */
+/** Far more than the sockets on the path buffer. */
 const UNREAD_BYTES = 24 << 20;
-/** What is held of it while its reader takes nothing. */
+/** The bytes held of it while its reader reads nothing. */
 const UNREAD_HELD_BYTES = 300_000;
 const UNREAD_MS = 1_500;
 /** Below the limits of the stage. */

@@ -39,7 +39,7 @@ interface NodesStage extends OwnStage {
 const CLIENTS = { sample: 40, whole: 200 } as const;
 /** In the first cases of each seed one thing happens, and it does not outlive leases. */
 const BRIEF_CASES = 2;
-/** Before the first thing happens, and behind the last. */
+/** The time before the first disaster, and after the last. */
 const QUIET_MS = 1_500;
 /** A node's lease. */
 const LEASE_MS = 29_000;

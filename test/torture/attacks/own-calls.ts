@@ -1,4 +1,4 @@
-// What the gateway asks accounts for by itself, broken at every byte or answered as no honest provider does: catalogs, tokens and usage.
+// The gateway's own requests to accounts, broken at every byte or answered with hostile answers: catalogs, tokens and usage.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';
 import { type Attack, type Case, permutation, pick } from '../attack.ts';
@@ -12,7 +12,7 @@ import type { Stage } from '../stage/stage.ts';
 import type { OwnCall, Plan } from '../wire/exchanges.ts';
 import { WIRE_FAULTS } from '../wire/faulty-writer.ts';
 
-/** What each case attacks. */
+/** The target of each case. */
 const OWN: readonly OwnCall[] = ['token', 'token', 'catalog', 'usage'];
 
 const QUICK_FAULTS = ['cut', 'reset', 'corrupt', 'part'] as const;
@@ -77,7 +77,7 @@ async function refreshed(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   await recovers(lane, stage);
 }
 
-/** A catalog that is read again: what was known before stays known. */
+/** A catalog that is read again: its former entries stay. */
 async function reread(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   lane.exchanges.next(plan);
   const { status } = await stage.admin('/reload', 'POST');
@@ -86,7 +86,7 @@ async function reread(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   await recovers(lane, stage);
 }
 
-/** Usage that is read again: evidence is stale. What a read brings is bounded by what is believed of it. */
+/** Usage that is read again: evidence is stale. The result of a read is bounded by the checks on it. */
 async function remeasured(lane: Lane, stage: Stage, plan: Plan): Promise<void> {
   // An account whose token was spent in an earlier case is not asked.
   for (const account of lane.accounts) await logIn(stage, account);

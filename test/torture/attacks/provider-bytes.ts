@@ -84,7 +84,7 @@ async function left(lane: Lane, call: HttpCall, plan: Plan): Promise<void> {
   if (call.retry === 'never') expect(length === 1, () => `${length} requests to accounts of one that can be sent once`);
 }
 
-/** Faults that change what the reply says. */
+/** Faults that change the content of the reply. */
 export const SPOILING: ReadonlySet<WireFault['kind']> = new Set(['corrupt', 'drop', 'surplus']);
 
 async function broken(lane: Lane, call: HttpCall, plan: { readonly exchange: number; readonly fault: WireFault }): Promise<void> {
@@ -97,18 +97,18 @@ async function broken(lane: Lane, call: HttpCall, plan: { readonly exchange: num
     expect(outcome.kind === 'whole', () => `a reply in two parts: ${outcome.answer.status} ${shown(outcome.answer.body)}`);
   }
   const hit = list.findIndex(({ broken: fault }) => fault !== undefined);
-  // Of a spoilt reply it cannot be said what the gateway understood.
+  // For a changed reply the gateway's reading of it is unknown.
   if (hit !== -1 && said === 'as ever') checkRetries(call, { outcome, list, hit });
 }
 
-/** What was shown is never followed by another request, and a reply that is paid for is asked for once. */
+/** No other request follows after anything was shown, and a billed reply is requested once. */
 function checkRetries(
   { retry, exchanges }: HttpCall,
   { outcome, list, hit }: { readonly outcome: Outcome; readonly list: readonly Exchange[]; readonly hit: number },
 ): void {
   const behind = list.length - 1 - hit;
   if (outcome.kind === 'broken') expect(behind === 0, () => `${behind} requests behind a reply that was shown and broke off`);
-  // A call of several exchanges goes on after each.
+  // A call of several exchanges continues after each.
   if (exchanges > 1) return;
   const head = list[hit]?.reply.toString('latin1') ?? '';
   const began = /^HTTP\/1\.1 2\d\d .*\r\n\r\n/s.test(head);

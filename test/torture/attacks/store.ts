@@ -52,7 +52,7 @@ const diskOf = ({ disk }: Stage): SmallDisk => {
   return disk;
 };
 
-/** Turns go on while nothing can be written, and every row is there afterwards. */
+/** Turns are served while nothing can be written, and every row is there afterwards. */
 async function underLoad(stage: Stage, random: SeededRandom, begin: Begin): Promise<void> {
   const load = new Load(stage, random);
   await sleep(200);
@@ -67,7 +67,7 @@ async function underLoad(stage: Stage, random: SeededRandom, begin: Begin): Prom
   expect(dropped === 0 && rejected === 0, () => `${dropped} rows were dropped, ${rejected} rejected`);
 }
 
-/** A start that cannot succeed ends soon, and says why; the next one succeeds. */
+/** A start that cannot succeed ends soon, with the reason; the next one succeeds. */
 async function atStart(stage: Stage, said: RegExp, begin: Begin): Promise<void> {
   await stage.program.stop();
   const undo = await begin(stage);

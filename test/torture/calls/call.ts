@@ -1,4 +1,4 @@
-// What is attacked: a call of a client, as bytes over HTTP or as frames on a websocket, with what its answers may look like.
+// The attacked call of a client, as bytes over HTTP or as frames on a websocket, with its permitted answers.
 import type { JsonObject } from '../../../proxy/turn/json.ts';
 
 export type Surface = 'native' | 'public' | 'chat' | 'operator';
@@ -11,7 +11,7 @@ export interface HttpCall {
   /** Beside Host, Authorization and the length. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** What a whole answer is; `other` passes unread, and `any` is what the client's own body asked for. */
+  /** The form of a complete answer; `other` passes unread, and `any` is the form that the client's own body requested. */
   readonly reply: 'json' | 'events' | 'chunks' | 'other' | 'any';
   /** Requests to accounts that a call without faults makes. */
   readonly exchanges: number;

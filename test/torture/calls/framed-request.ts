@@ -1,5 +1,5 @@
-// One request in a framing of its own, and behind it one that a smuggler would like to be read as another request: sent, and compared with what a
-// strict parser reads.
+// One request in a framing of its own, and after it one that a smuggler wants to be read as another request: sent, and compared with the
+// requests that a strict parser reads.
 import { turnBody } from '../../support/rehearsal-replies.ts';
 import { until } from '../../support/until.ts';
 import { rawCall } from '../client/raw-call.ts';
@@ -70,7 +70,7 @@ export interface FramedRequest {
   readonly pieces: (bytes: Buffer) => readonly Buffer[];
 }
 
-/** The request, and behind it one that a smuggler would like to be read as another request, or as its body. Both have a mark in their body. */
+/** The request, and after it one that a smuggler wants to be read as another request, or as its body. Both have a mark in their body. */
 function bytesFor(lane: Lane, { row: { type, token, ...row }, frame, mark }: FramedRequest): Buffer {
   const key = lane.keyFor('spoilt');
   const headers: Parts['headers'] = [

@@ -1,4 +1,4 @@
-// Runs one call over HTTP on a lane, checks what its client was told, and keeps it for the comparison with the rows.
+// Runs one call over HTTP on a lane, checks the answer to its client, and keeps it for the comparison with the rows.
 import type { JsonObject } from '../../../proxy/turn/json.ts';
 import { isObject } from '../../../proxy/turn/json.ts';
 import { eventsOf } from '../../support/gateway.ts';
@@ -13,7 +13,7 @@ import { type Outcome, outcomeOf, type Said } from './verdict.ts';
 
 export interface CallOptions {
   readonly plan?: Plan;
-  /** Default: as ever. */
+  /** Default: an ordinary call. */
   readonly said?: Said;
   readonly patienceMs?: number;
 }
@@ -43,7 +43,7 @@ export async function runClean(lane: Lane, call: HttpCall): Promise<Answer> {
   return answer;
 }
 
-/** A client is told the usage that the account stated in the reply that it was served from. */
+/** The client's answer has the usage that the account stated in the reply that served it. */
 function checkUsage(told: readonly [number, number], { exchanges: { list } }: Lane): void {
   const last = list.at(-1);
   const [reply] = last && !last.answered ? readAnswers(last.reply).answers : [];

@@ -1,5 +1,5 @@
-// What a client may be told over HTTP, whatever happened behind the gateway: one answer to the letter of its surface, whole, or broken off where
-// the surface has no other way to say it.
+// The permitted answers to a client over HTTP, after any fault of an account: one well-formed answer of its surface, complete, or broken
+// off where the surface has no other way to report the fault.
 import { isObject, type JsonObject } from '../../../proxy/turn/json.ts';
 import { eventsOf } from '../../support/gateway.ts';
 import type { Answer } from '../client/answers.ts';
@@ -12,13 +12,13 @@ export interface Outcome {
   readonly answer: Answer;
 }
 
-/** What the account said: as the rehearsal provider says it, or spoilt, so that only the form of the answer can be judged. */
+/** The account's answer: that of the rehearsal provider, or a changed one, so that only the form of the client's answer can be checked. */
 export type Said = 'as ever' | 'spoilt';
 
-/** What the failure of an account may become on the compatible surface. */
+/** The permitted answers to a failure of an account on the compatible surface. */
 const STATUSES: ReadonlySet<number> = new Set([400, 401, 404, 409, 413, 415, 422, 429, 502, 503, 504]);
 
-/** @throws Finding where the client was told anything but one proper answer */
+/** @throws Finding where the client got anything but one proper answer */
 export function outcomeOf(call: HttpCall, seen: Seen, said: Said): Outcome {
   const { answers, rest, fault, isLate, ended, bytes } = seen;
   expect(!isLate, () => `no answer within the deadline; so far ${shown(bytes)}`);
@@ -42,7 +42,7 @@ export function outcomeOf(call: HttpCall, seen: Seen, said: Said): Outcome {
   return { kind: 'whole', answer };
 }
 
-/** A native client has no other way to learn that a stream broke off. It may get a stream that it did not ask for. */
+/** A native client cannot detect in another way that a stream broke off. It may get a stream that it did not ask for. */
 const mayBreak = ({ reply, surface, retry }: HttpCall, { headers }: Answer): boolean =>
   reply === 'other' || (surface === 'native' && retry === 'before commit' && isStream(headers));
 
@@ -94,7 +94,7 @@ function checkEvents(body: Buffer): void {
   );
 }
 
-/** A Chat stream ends with `[DONE]`, or with an error and nothing behind it. */
+/** A Chat stream ends with `[DONE]`, or with an error and nothing after it. */
 function checkChunks(body: Buffer): void {
   const chunks = eventsOf(body.toString()).map(({ data }) => data as JsonObject | string);
   const last = chunks.at(-1);
@@ -111,7 +111,7 @@ export function jsonOf(body: Buffer): JsonObject {
     const json = JSON.parse(body.toString());
     if (isObject(json)) return json;
   } catch {
-    // Told below.
+    // Reported below.
   }
   expect(false, () => `a body that is no JSON object: ${shown(body)}`);
 }

@@ -1,4 +1,4 @@
-// Reads the answers of a connection as strictly as a client may: what is not HTTP to the letter is a fault.
+// Reads the answers of a connection as strictly as a client may: every deviation from HTTP is a fault.
 
 export interface Answer {
   readonly status: number;
@@ -14,7 +14,7 @@ export interface Read {
   readonly answers: readonly Answer[];
   /** Bytes that belong to no answer. */
   readonly rest: Buffer;
-  /** What is wrong with the bytes. */
+  /** The fault of the bytes. */
   readonly fault: string | undefined;
   /** How many bytes there must be for one more whole answer; infinite for one in chunks, which ends with the last of them. */
   readonly wholeAt: number;

@@ -34,7 +34,7 @@ export interface ServerFrame {
 
 const OPCODES: ReadonlySet<number> = new Set([1, 2, 8, 9, 10]);
 
-/** The whole frames of a server's bytes; `fault` says what is none. */
+/** The whole frames of a server's bytes; `fault` describes bytes that are not a frame. */
 export function readServerFrames(bytes: Buffer): { readonly frames: readonly ServerFrame[]; readonly fault: string | undefined } {
   const frames: ServerFrame[] = [];
   for (let at = 0; at + 2 <= bytes.length; ) {

@@ -1,4 +1,4 @@
-// A client that speaks bytes: sends them whole or in pieces, leaves in one of several ways, and keeps all that came until its deadline.
+// A client of raw bytes: sends them whole or in pieces, leaves in one of several ways, and keeps all bytes that arrive until its deadline.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
@@ -10,15 +10,15 @@ export interface RawRequest {
   readonly pieces: readonly Buffer[];
   /** Whether it leaves after the last piece, by the end of its side or by a reset. */
   readonly leaves: 'never' | 'end' | 'reset';
-  /** It waits for this behind the last piece before it leaves. */
+  /** It waits for this after the last piece before it leaves. */
   readonly leavesWhen?: Promise<unknown>;
   /** How many whole answers it waits for; past them it leaves. */
   readonly answers: number;
-  /** Waits for the end of the connection too: what was refused for its bytes must not be read on. */
+  /** Waits for the end of the connection too: a connection that was refused for its bytes must not be read further. */
   readonly untilClosed?: boolean;
   /** In the place of whole answers: whether these bytes are all that the client waits for. */
   readonly isOver?: (bytes: Buffer) => boolean;
-  /** False: it takes nothing of what is sent to it. */
+  /** False: it reads nothing of the answer. */
   readonly isReading?: boolean;
   readonly methods?: readonly string[];
   readonly patienceMs?: number;

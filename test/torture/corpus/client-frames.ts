@@ -86,7 +86,7 @@ const ALL: Readonly<Record<string, readonly [bytes: Buffer, closes: readonly num
 
 export const CLIENT_FRAMES: readonly HostileFrames[] = Object.entries(ALL).map(([name, [bytes, closes]]) => ({ name, bytes, closes }));
 
-/** JSON that is no turn: each is answered with an error frame, or ignored, and the connection goes on. */
+/** JSON that is not a turn: each is answered with an error frame, or ignored, and the connection stays open. */
 export const ODD_TEXTS: readonly string[] = [
   '',
   ' ',

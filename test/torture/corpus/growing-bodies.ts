@@ -1,5 +1,5 @@
-// THE LIST of shapes of a request body that grow: in depth, in width, in length, in what rules look for; and of forms and of replies. The cost of each must grow with its
-// bytes.
+// THE LIST of shapes of a request body that grow: in depth, in width, in length, in members that rules search; and of forms and of replies.
+// The cost of each must grow with its bytes.
 import type { JsonObject } from '../../../proxy/turn/json.ts';
 import { BOUNDARY } from '../../support/form.ts';
 
@@ -145,7 +145,7 @@ export function grownBodies(body: JsonObject): Readonly<Record<string, Growing>>
 const part = (name: string, value: string, more = ''): string =>
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
 
-/** What stands before the parts of a form. */
+/** The bytes before the parts of a form. */
 export const GROWING_PARTS: Readonly<Record<string, Growing>> = {
   fields: (n) => many(n, (i) => part(`f${i}`, 'a')).replaceAll('\r\n,--', '\r\n--'),
   'one field many times': (n) => part('prompt', 'a').repeat(times(n, part('prompt', 'a'))),

@@ -1,4 +1,4 @@
-// THE LIST of answers over HTTP that no honest provider gives: statuses, heads, lengths, codings, interim answers, and what never ends.
+// THE LIST of hostile answers over HTTP: statuses, heads, lengths, codings, interim answers, and endless answers.
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { crudeAnswer, crudeHead } from '../../support/crude.ts';
@@ -21,7 +21,7 @@ const bytes =
   (_writer, gateway) =>
     void gateway.end(text);
 
-/** The connection stays open behind it. */
+/** The connection stays open after it. */
 const kept =
   (text: string | Buffer): HandAnswer =>
   (_writer, gateway) =>

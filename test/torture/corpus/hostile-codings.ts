@@ -1,7 +1,7 @@
 // THE LIST of content codings that a client states wrongly, or that hide something: of bodies that are no stream, of bombs, of codings in codings.
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
-/** What the gateway decodes (Q2). */
+/** The codings that the gateway decodes (Q2). */
 export const CODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   gzip: (bytes) => gzipSync(bytes),
   deflate: (bytes) => deflateSync(bytes),

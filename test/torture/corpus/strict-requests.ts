@@ -1,4 +1,4 @@
-// A parser of requests that takes nothing but HTTP/1.1 to the letter, framed in one way only: the measure for what a gateway may serve.
+// A parser that accepts only strict HTTP/1.1 requests, framed in one way only: the measure for requests that a gateway may serve.
 import { METHODS as ALL_METHODS } from 'node:http';
 
 export interface StrictRequest {
@@ -132,7 +132,7 @@ function trailersEnd(text: string, from: number): number {
 
 function closes({ headers, minor }: Head): boolean {
   const options = (headers.get('connection') ?? '').toLowerCase().split(/[\t ]*,[\t ]*/);
-  // What is behind a request for another protocol may belong to that.
+  // Bytes after a request for another protocol may belong to that protocol.
   if (headers.has('upgrade')) return true;
   return options.includes('close') || (minor === '0' && !options.includes('keep-alive'));
 }

@@ -1,6 +1,6 @@
-// JSON as a tree that can also hold what no parser would give: members that repeat, numbers and strings to the letter.
+// JSON as a tree that can also hold values that no parser returns: repeated members, numbers and strings as they are written.
 
-/** Written as it stands. */
+/** Written unchanged. */
 export class Raw {
   readonly text: string;
 
@@ -20,7 +20,7 @@ export class Members {
 
 export type Node = null | boolean | number | string | Raw | Members | readonly Node[];
 
-/** @param json what came out of `JSON.parse` */
+/** @param json a result of `JSON.parse` */
 export function nodeOf(json: unknown): Node {
   if (Array.isArray(json)) return json.map(nodeOf);
   if (typeof json === 'object' && json !== null) return new Members(Object.entries(json).map(([name, value]) => [name, nodeOf(value)]));
@@ -34,7 +34,7 @@ export function textOf(node: Node): string {
   return JSON.stringify(node);
 }
 
-/** Where a node stands in a tree: indexes of members and of elements. */
+/** The place of a node in a tree: indexes of members and of elements. */
 export type Place = readonly number[];
 
 export function* placesIn(node: Node, at: Place = []): Generator<Place> {

@@ -5,7 +5,7 @@ import { changed, Members, type Node, type Place, placesIn, Raw } from './json-t
 
 const deep = (depth: number, open: string, close: string): Raw => new Raw(open.repeat(depth) + close.repeat(depth));
 
-/** Values that may stand anywhere. */
+/** Values that may be anywhere. */
 const VALUES: readonly Node[] = [
   null,
   true,
@@ -57,7 +57,7 @@ const VALUES: readonly Node[] = [
   new Raw(`{${Array.from({ length: 2_000 }, (_, i) => `"k${i}":${i}`).join(',')}}`),
 ];
 
-/** Names of members that code may look for, or that the engine knows. */
+/** Names of members that code may look for, or that have a meaning for the engine. */
 const NAMES = [
   '__proto__',
   'constructor',
@@ -81,7 +81,7 @@ const removed: Mutation = (node, place) => (place.length === 0 ? node : changed(
 const wrapped: Mutation = (node, place) => changed(node, place, (old) => [old]);
 const unwrapped: Mutation = (node, place) => changed(node, place, (old) => (Array.isArray(old) && old.length > 0 ? old[0] : old));
 
-/** One more member: of a name that stands there already, or of one that means something. */
+/** One more member: with a name that is there already, or with one that has a meaning. */
 const withMember: Mutation = (node, place, random) =>
   changed(node, place, (old) => {
     if (!(old instanceof Members)) return old;

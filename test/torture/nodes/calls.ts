@@ -14,7 +14,7 @@ import { type SocketAnswer, turnOnSocket } from './socket-client.ts';
 export const CALL_KINDS = ['streamed', 'collected', 'native', 'chat', 'chat stream', 'socket', 'resumed', 'resumed twice'] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 
-/** By how often they are drawn: the account with few slots is busy, and serves all the same. */
+/** By how often they are drawn: the account with few slots is busy, and still serves. */
 const HTTP_KEYS: readonly KeyName[] = ['free', 'free', 'login', 'login', 'minute', 'minute', 'tokens', 'tokens', 'few', 'few', 'capped'];
 const SOCKET_KEYS: readonly KeyName[] = ['socket', 'login', 'few'];
 

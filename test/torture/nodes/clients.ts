@@ -1,11 +1,11 @@
-// Clients at the nodes: each makes calls one after the other behind what a load balancer does, and keeps what it was told, until it is stopped.
+// Clients at the nodes: each makes calls one after the other through a simulated load balancer, and keeps the answers, until it is stopped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { pick } from '../attack.ts';
 import { type Call, drawCall, type Outcome, runCall } from './calls.ts';
 import type { Life, Member, Span } from './member.ts';
 
-/** What a client was told of a call, and by whom. */
+/** The answer to a client's call, and the process that gave it. */
 export interface Told {
   readonly call: Call;
   /** Undefined for one that was still without an end at its deadline. */
@@ -16,7 +16,7 @@ export interface Told {
   readonly members: readonly Member[];
 }
 
-/** Longer than all that a turn may wait for: for a slot, for the database, for a token. A node that is paused does not count. */
+/** Longer than all waits of a turn: for a slot, for the database, for a token. A node that is paused does not count. */
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 1_000;
 /** Between two calls of a client. */

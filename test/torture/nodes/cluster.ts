@@ -75,7 +75,7 @@ export class Cluster {
     return member;
   }
 
-  /** What a case leaves behind that the next one does not need. */
+  /** Removes leftovers of a case. */
   forget(): void {
     this.record.clear();
     this.outages.length = 0;
@@ -95,7 +95,7 @@ export class Cluster {
     if (note.value > (this.notes.get(name)?.value ?? Number.NEGATIVE_INFINITY)) this.notes.set(name, note);
   }
 
-  /** How often each process could not find out who owns a session: its turn went on as if nobody did. */
+  /** How often each process could not find the owner of a session: its turn continued as if there was none. */
   async unknownOwners(): Promise<ReadonlyMap<Life, number>> {
     const counts = this.members.map(async ({ life }) => {
       const text = await (await fetch(`${life.adminUrl}/metrics`)).text();

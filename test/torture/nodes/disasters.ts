@@ -1,4 +1,5 @@
-// What happens to the nodes and their database while clients work: each has a subject, so that no two of them act on the same thing at once.
+// The disasters of the nodes and their database while clients work: each has a subject, so that no two of them act on the same thing at
+// once.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { until } from '../../support/until.ts';

@@ -1,17 +1,20 @@
-// Which ends of calls are as they must be, by what was done to the nodes that had them (Q34): all others are findings.
+// The permitted ends of calls, depending on the disasters of the nodes that had them (Q34): all others are findings.
 import type { Told } from './clients.ts';
 import type { Cluster } from './cluster.ts';
 import type { Member, Span } from './member.ts';
 import { hasLimits } from './settings.ts';
 
-/** How long after its end a node may not yet know that its database is back: it asks every second, and its connections have deadlines. */
+/**
+ * How long after an outage a node may not yet have noticed that its database is back: it asks every second, and its connections have
+ * deadlines.
+ */
 const KNOWN_MS = 10_000;
 /** Rows and usage wait so long to be written, on a busy machine. */
 const WRITTEN_MS = 3_000;
 
 /** Without the database (Q34); frames have none. */
 const RETRY_AFTER = '5';
-/** What a client is told whose deadlines passed. */
+/** The answers to a client whose deadlines passed. */
 const LATE: ReadonlySet<number> = new Set([408, 503, 504]);
 
 const overlap = (one: Span, other: Span): boolean => one.from <= other.to && other.from <= one.to;
@@ -28,7 +31,7 @@ const lostItsNode = ({ lives, span }: Told): boolean => lives.some(({ endedAt })
 
 const pausedMs = ({ members, span }: Told): number => Math.max(...members.map((member) => member.pausedWithin(span)));
 
-/** Shorter than the deadlines of a turn: of its headers, its upstream connection, its place in a queue. */
+/** Shorter than the deadlines of a turn: of its headers, its upstream connection, its wait in a queue. */
 const NOTICED_MS = 8_000;
 
 /** Why its outcome is no finding; undefined where it is one. */
@@ -72,7 +75,7 @@ export function mayBeLost(cluster: Cluster, { lives, members, span }: Told): boo
     const member = members[i];
     if (!life.killed || !member) return false;
     let from = life.endedAt - WRITTEN_MS;
-    // What could not be written in an outage waits in memory.
+    // Rows that could not be written in an outage wait in memory.
     for (const trouble of troubles(cluster, member).toSorted((one, other) => other.from - one.from)) {
       if (trouble.to > from && trouble.from < life.endedAt) from = Math.min(from, trouble.from - WRITTEN_MS);
     }

@@ -1,4 +1,5 @@
-// What holds when clients have stopped and the nodes are at rest, whatever was done to them (Q34): each check says in words what does not.
+// The invariants when clients have stopped and the nodes are at rest, whatever was done to them (Q34): each check returns the broken ones
+// in words.
 import { migrations } from '../../../store/migrations.ts';
 import type { Told } from './clients.ts';
 import type { Cluster } from './cluster.ts';
@@ -13,7 +14,7 @@ export interface Round {
   readonly told: readonly Told[];
   /** Unix milliseconds: rows of it are at least so new. */
   readonly since: number;
-  /** Whether a node may have gone on with what it held after others had it: it was paused or cut off for longer than its lease. */
+  /** Whether a node may have kept using what it held after others had it: it was paused or cut off for longer than its lease. */
   readonly outlivedLeases: boolean;
   /** Whether the owner of a session could not be found out in time: on a busy machine, or without the database. */
   readonly ownersUnknown: boolean;
@@ -21,7 +22,7 @@ export interface Round {
 
 type Check = (round: Round) => Promise<readonly string[]> | readonly string[];
 
-/** Findings of one kind that are told. */
+/** Findings of one kind that are printed. */
 const MOST_TOLD = 5;
 
 export async function brokenInvariants(round: Round): Promise<readonly string[]> {
@@ -64,7 +65,7 @@ function ends({ cluster, told }: Round): readonly string[] {
 /** No turn is sent again and again: at most once to each account and once more with another token, by two nodes. */
 const MOST_DISPATCHES = 6;
 
-/** A turn that nothing disturbed is sent once, unless it came back to a node that could not find out who had it. */
+/** An undisturbed turn is sent once, unless it came back to a node that could not find its owner. */
 async function dispatches({ cluster, told, ownersUnknown }: Round): Promise<readonly string[]> {
   const [calls, all] = [byCall(admitted(cluster)), byCall(cluster.record.dispatches)];
   return told.flatMap((one) => {
@@ -152,7 +153,7 @@ function bounds({ cluster, outlivedLeases }: Round): readonly string[] {
 const tokensOnce = ({ cluster }: Round): readonly string[] =>
   cluster.record.spentTwice.map((token) => `a refresh token was sent twice: ${token}`);
 
-/** What processes write as errors because of what was done to them. */
+/** Errors that processes log because of the disasters. */
 const EXPECTED: ReadonlySet<string> = new Set(['settlements_lost', 'audit_failed']);
 
 function logs({ cluster }: Round): readonly string[] {

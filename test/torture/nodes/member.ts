@@ -1,4 +1,4 @@
-// One node of the stage: a process that reaches its database by a network of its own, and what was done to it.
+// One node of the stage: a process that reaches its database by a network of its own, and the record of its disasters.
 
 import type { Draft } from '../../support/gateway.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 /** With the wait for a name whose process was killed, on a busy machine. */
 const READY_MS = 120_000;
 
-/** How a start ends that cannot reach its database. */
+/** The end of a start that cannot reach its database. */
 const NO_DATABASE = /ended with 1: .*store postgres:.*PostgreSQL: /s;
 
 interface LogLine {
@@ -150,7 +150,7 @@ export class Member {
   }
 }
 
-/** Lines of a process's log, and what else it wrote. */
+/** Lines of a process's log, and its other output. */
 export function writtenBy({ process }: Life): { readonly log: readonly LogLine[]; readonly other: readonly string[] } {
   const lines = process.log.split('\n').filter((line) => line !== '');
   const log = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine);

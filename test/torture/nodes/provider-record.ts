@@ -1,10 +1,10 @@
-// What the provider saw: each dispatch of each call, with its beginning and its end, and each refresh token that was sent.
+// The record of the provider: each dispatch of each call, with its beginning and its end, and each refresh token that was sent.
 import { type Provider, startProvider } from '../../../proxy/rehearsal/provider.ts';
 import type { ReceivedRequest, RequestEnd } from '../../../proxy/rehearsal/received-request.ts';
 import { isObject } from '../../../proxy/turn/json.ts';
 import { LOGINS, rehearsalAccounts } from './settings.ts';
 
-/** Names a call in its prompt, and says how long each event of its reply takes. */
+/** Names a call in its prompt, and states how long each event of its reply takes. */
 export const promptOf = (call: number, key: string, paceMs: number): string => `call ${call} of ${key}, ${paceMs} ms`;
 
 const PROMPT = /call (\d+) of (\w+), (\d+) ms/;
@@ -63,7 +63,7 @@ export class ProviderRecord {
     return [...this.#refreshTokens].flatMap(([token, times]) => (times > 1 ? [`${token}, ${times} times`] : []));
   }
 
-  /** Forgets the dispatches so far. */
+  /** Drops the dispatches so far. */
   clear(): void {
     this.#dispatches.length = 0;
   }

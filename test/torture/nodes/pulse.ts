@@ -1,4 +1,4 @@
-// How long the database takes for a statement of the stage itself: where that is long, the machine is too busy to tell what a deadline means.
+// How long the database takes for a statement of the stage itself: if that is long, the machine is too busy for deadlines to be meaningful.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Span } from './member.ts';
 

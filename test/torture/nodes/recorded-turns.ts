@@ -1,4 +1,4 @@
-// The turns that clients were told of, the provider's own record of them, and their rows and usage in the database: they are equal.
+// The turns that clients got answers to, the provider's own record of them, and their rows and usage in the database: they are equal.
 import type { Told } from './clients.ts';
 import type { Cluster } from './cluster.ts';
 import { mayBeLost } from './excuses.ts';

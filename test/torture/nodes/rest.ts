@@ -4,10 +4,10 @@ import type { Cluster } from './cluster.ts';
 import type { Member } from './member.ts';
 import { LOGINS } from './settings.ts';
 
-/** Turns wait 20 s for an account, what is to be written up to 2 s between tries, a feed 5 s: on a busy machine. */
+/** Turns wait 20 s for an account, writes up to 2 s between tries, a feed 5 s: on a busy machine. */
 const REST_MS = 90_000;
 
-/** Resolves with what is not at rest at the deadline. */
+/** Resolves with the parts that are not at rest at the deadline. */
 export async function comesToRest(cluster: Cluster): Promise<readonly string[]> {
   let state: readonly string[] = [];
   const probe = async (): Promise<true | undefined> => {

@@ -1,4 +1,4 @@
-// The attacked gateway: `serve` in a process of its own, as an operator runs it, with a hook that tells its memory and moves its clock.
+// The attacked gateway: `serve` in a process of its own, as an operator runs it, with a hook that reports its memory and moves its clock.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// Preloaded into the gateway's process: collects garbage and tells its memory, moves its clock, on orders of the torture's process.
+// Preloaded into the gateway's process: collects garbage and reports its memory, and moves its clock, on orders of the torture's process.
 import type { HookOrder, Vitals } from './gateway-process.ts';
 
 let ahead = 0;

@@ -1,4 +1,4 @@
-// One lane: a Pool with two accounts of its own, so that calls on different lanes run at the same time and know nothing of each other.
+// One lane: a Pool with two accounts of its own, so that calls on different lanes run at the same time, independent of each other.
 import type { Said } from '../calls/verdict.ts';
 import { Exchanges } from '../wire/exchanges.ts';
 import { FIXED_ANSWERS } from '../wire/fixed-answers.ts';
@@ -9,7 +9,7 @@ import { accountsOf, keyOf } from './settings.ts';
 /** Without it the admin listener takes no command. */
 export const COMMAND = { 'x-poolgate-command': '1' };
 
-/** What a client was told of a turn, to be compared with its row. */
+/** The answer to a client's turn, to be compared with its row. */
 export interface Told {
   readonly status: number;
   /** Input and output tokens of the whole reply that the client saw. */
@@ -49,7 +49,7 @@ export class Lane {
     return this.#program().url;
   }
 
-  /** What is said to clients of the second key may be spoilt: its sums are not compared. */
+  /** Answers to clients of the second key may be changed by faults: its sums are not compared. */
   keyFor(said: Said): string {
     return keyOf(this.number, said);
   }

@@ -1,4 +1,4 @@
-// Load on some lanes: calls one after the other, until it is stopped; keeps what clients were told, and when.
+// Load on some lanes: calls one after the other, until it is stopped; keeps the answers to clients, and their times.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { pick } from '../attack.ts';
 import type { HttpCall, SocketCall } from '../calls/call.ts';
@@ -24,7 +24,7 @@ export interface LoadFinding {
 export interface LoadReport {
   readonly calls: number;
   readonly found: readonly LoadFinding[];
-  /** When each request id was told its answer. */
+  /** When each request id got its answer. */
   readonly told: ReadonlyMap<string, number>;
 }
 

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import type { Draft } from '../../support/gateway.ts';
 import type { Said } from '../calls/verdict.ts';
 
-/** A deadline for what should never meet it on a busy machine is longer than one that an attack waits for. */
+/** Deadlines that no call should reach on a busy machine are longer than those that an attack waits for. */
 export const DEADLINES = { first_byte: 1_500, idle: 1_000, hold: 500, client_header: 2_500, client_body_idle: 1_000 } as const;
 
 /** Longer than any deadlines that a call can meet one after another. */
@@ -23,7 +23,7 @@ export const accountsOf = (lane: number): readonly [string, string] => [`lane-${
 
 const digest = (secret: string): readonly string[] => [hash('sha256', secret, 'hex')];
 
-/** More than any attack uses: what is reserved and not given back shows in them all the same. */
+/** More than any attack uses: reservations that are not released still show in them. */
 const MANY = 1_000_000_000;
 const LIMITS = { requests_per_minute: MANY, tokens_per_day: MANY * 100, concurrent: 10_000 };
 

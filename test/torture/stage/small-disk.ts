@@ -43,7 +43,7 @@ export class SmallDisk {
     return new SmallDisk(holder, folder);
   }
 
-  /** Takes what room is left. */
+  /** Takes the remaining space. */
   fill(): void {
     const ballast = openSync(join(this.path, 'ballast'), 'a');
     try {

@@ -41,7 +41,7 @@ export class Stage {
   /** Undefined where the store is on the machine's own. */
   readonly disk: SmallDisk | undefined;
   #program: GatewayProcess | undefined;
-  /** What the gateway holds where nothing runs; undefined until it was measured. */
+  /** The memory of the gateway when nothing runs; undefined until it was measured. */
   baseline: Vitals | undefined;
 
   private constructor(parts: Pick<Stage, 'folder' | 'upstream' | 'lanes' | 'disk'>) {
@@ -102,7 +102,7 @@ export class Stage {
     await until('the gateway to be ready', ready, READY_MS);
   }
 
-  /** Changes a setting that no attack minds, and reloads the file. */
+  /** Changes a setting that affects no attack, and reloads the file. */
   async reconfigure(): Promise<void> {
     const draft = parse(readFileSync(this.configPath, 'utf8')) as Draft;
     draft.retention = { requests_days: draft.retention?.requests_days === 31 ? 30 : 31 };
@@ -120,7 +120,7 @@ export class Stage {
     return Number(row?.count ?? 0);
   }
 
-  /** What the gateway's processes wrote to stderr since it was last taken. */
+  /** The stderr of the gateway's processes since the last call. */
   takeWritten(): readonly string[] {
     return this.#written.splice(0);
   }

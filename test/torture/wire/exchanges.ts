@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { FaultyWriter, WireFault } from './faulty-writer.ts';
 
-/** What is kept of a reply. */
+/** The number of bytes that are kept of a reply. */
 const KEPT_BYTES = 256 * 1024;
 
 export class Exchange {
@@ -50,7 +50,10 @@ export class Exchange {
   }
 }
 
-/** Answers an exchange in the place of the account. What goes past the writer meets no fault. `request` is what came of the request. */
+/**
+ * Answers an exchange in the place of the account. Bytes that bypass the writer get no fault. `request` is the received part of the
+ * request.
+ */
 export type HandAnswer = (writer: FaultyWriter, gateway: Socket, request: Buffer) => void;
 
 export interface Plan {
@@ -60,7 +63,7 @@ export interface Plan {
   readonly answer?: HandAnswer;
 }
 
-/** What the gateway asks for by itself. */
+/** The kinds of the gateway's own requests. */
 export type OwnCall = 'catalog' | 'usage' | 'token';
 
 const OWN_CALLS: Readonly<Record<string, OwnCall>> = {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Exchange } from './exchanges.ts';
 
 /**
- * What happens at a byte of a reply, counted from its status line. `cut`, `reset` and `stall` end it there: with a FIN, with an RST, or with
+ * The fault at a byte of a reply, counted from its status line. `cut`, `reset` and `stall` end it there: with a FIN, with an RST, or with
  * silence. `corrupt` changes the byte, `drop` leaves it out, `surplus` puts one before it. `part` sends the rest later.
  */
 export const WIRE_FAULTS = ['cut', 'reset', 'stall', 'corrupt', 'drop', 'surplus', 'part'] as const;

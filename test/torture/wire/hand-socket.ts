@@ -6,7 +6,7 @@ import type { HandAnswer } from './exchanges.ts';
 export interface HandSocketOptions {
   /** Closes the connection behind the frames, without a close frame. */
   readonly ends: boolean;
-  /** Writes what else there is. */
+  /** Writes further bytes. */
   readonly more?: (gateway: Socket) => void;
 }
 

@@ -1,4 +1,5 @@
-// The wire between the gateway and one account: passes bytes on, keeps what each exchange carried, and breaks the reply where an attack says so.
+// The wire between the gateway and one account: passes bytes on, keeps the bytes of each exchange, and breaks the reply where an attack
+// asks for it.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Exchange, Exchanges } from './exchanges.ts';
@@ -35,7 +36,7 @@ export class Wire {
     return new Wire(server, sockets);
   }
 
-  /** Ends the connections that stand open. */
+  /** Ends the open connections. */
   hangUp(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
