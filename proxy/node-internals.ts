@@ -23,7 +23,7 @@ const member = (object: unknown, symbol: string): unknown => {
 };
 
 /**
- * undici ends the connection at a `100 Continue` that it did not ask for, which a server may send all the same (RFC 9110, 15.2.1).
+ * undici ends the connection at a `100 Continue` that it did not ask for, which a server may nevertheless send (RFC 9110, 15.2.1).
  * Makes it an interim answer like any other, which the caller ignores.
  */
 export function passContinue(pool: Pool): void {
@@ -100,7 +100,7 @@ export function endConnectionAfter(response: ServerResponse): void {
   response.shouldKeepAlive = false;
 }
 
-/** Whether the connection goes on after the answer. */
+/** Whether the connection stays open after the answer. */
 export const keepsConnection = (response: ServerResponse): boolean => response.shouldKeepAlive;
 
 /**

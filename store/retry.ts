@@ -9,7 +9,7 @@ export interface RetryOptions {
   readonly retryMs: readonly [first: number, longest: number];
   /** Hears when writes begin to fail, and when they succeed again. */
   readonly notice: Notice;
-  /** Failures that it does not hear of. */
+  /** Failures that are not reported to it. */
   readonly unmentioned: ReadonlySet<StoreErrorCode>;
 }
 

@@ -1,4 +1,4 @@
-// What one node gets of an account's slots, from what all living nodes have and want of it (Q34).
+// Decides how many of an account's slots one node gets, from the slots that all running nodes have and ask for (Q34).
 import { fairShare } from './fair-share.ts';
 import type { SlotRow } from './rows.ts';
 

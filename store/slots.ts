@@ -18,13 +18,14 @@ export interface SlotGrant {
 
 export interface SlotVerbs {
   /**
-   * Replaces what the node has of the accounts. While no other node lacks any, it gets what is free of an ample amount: half more than it
-   * wants, an even part at least. Else it gets what it wants up to its fair share, and keeps what the others do not lack. Other nodes hear
-   * of it through `changes` where they may have to give slots back, or may get some.
+   * Replaces the node's slots of the accounts. While no other node lacks any, the node gets free slots up to an ample amount: one and a
+   * half times the slots that it asks for, at least an even share. Otherwise it gets the slots that it asks for up to its fair share, and
+   * keeps those that the others do not lack. Other nodes are notified through `changes` where they may have to give slots back, or may get
+   * some.
    * @returns undefined where the lease of the node has expired
    */
   claim(node: number, claims: readonly SlotClaim[]): Promise<readonly SlotGrant[] | undefined>;
-  /** The accounts of which another node wants more than it has. */
+  /** The accounts of which another node needs more slots than it has. */
   short(node: number): Promise<readonly string[]>;
 }
 

@@ -60,7 +60,7 @@ export interface Table<Row extends object = object, Input extends object = Row> 
   decode(record: Readonly<Record<string, unknown>>): Row;
 }
 
-/** What an INSERT knows of a table. */
+/** The properties of a table that an INSERT uses. */
 export type TableColumns = Pick<Table, 'name' | 'columns' | 'key' | 'onConflict' | 'fields'> & Partial<Pick<Table, 'decidedAt'>>;
 
 interface Column<Input> {
@@ -299,7 +299,7 @@ export const slots = table<SlotRow>('slots', {
   },
 });
 
-/** The same table, for writes that other nodes have to hear of. */
+/** The same table, for writes that other nodes have to be notified of. */
 export const announcedSlots: typeof slots = { ...slots, tracked: true };
 
 export const slotLocks = table<SlotLockRow>('slot_locks', {

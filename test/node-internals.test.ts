@@ -285,7 +285,7 @@ async function proxied(
   });
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; text: string }>();
   proxy.on('proxyRes', (reply) => {
-    // A reply of the fetch path is no IncomingMessage.
+    // A reply of the fetch path is not an IncomingMessage.
     if (!(reply instanceof IncomingMessage)) return resolve({ status: undefined, text: '' });
     const chunks: Buffer[] = [];
     reply.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -54,6 +54,6 @@ function filterOf(gateway: AdminTarget, query: URLSearchParams): LimitedFilter |
 
 const PARAMS: ReadonlySet<string> = new Set(['id', 'key', 'account', 'model', 'status', 'since', 'ended_since', 'limit']);
 
-/** Undefined where the parameter is absent, NaN where it is no whole number. */
+/** Undefined where the parameter is absent, NaN where it is not a whole number. */
 const wholeNumber = (text: string | null): number | undefined =>
   text === null ? undefined : /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

@@ -90,7 +90,7 @@ const isStated = object<Omit<LimitedAccount, 'cooldown' | 'lastFailure'>>({
   maxConcurrent: number,
 });
 
-/** Shown as it is: another version may know further causes. */
+/** Shown unchanged: another version may have further causes. */
 const isCause = (value: unknown): value is LastFailure['cause'] => string(value);
 
 const isFailure = object<LastFailure>({ cause: isCause, at: number });

@@ -42,7 +42,7 @@ export async function reach(origin: string, deadlineMs: number): Promise<Reached
 
 /**
  * Requests the head of `/`, without a credential. A certificate that the gateway would refuse is accepted, because nothing secret is sent
- * and its dates are wanted.
+ * and its dates are read.
  */
 function ask(origin: string, deadlineMs: number): Promise<Reached> {
   const { promise, resolve } = Promise.withResolvers<Reached>();

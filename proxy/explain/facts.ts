@@ -1,4 +1,4 @@
-// The facts of one turn from which it is explained: configuration, mode, and what only the running gateway knows.
+// The facts of one turn from which it is explained: configuration, mode, and the state of the running gateway.
 
 import type { Standing } from '../accounts/selection/candidate-accounts.ts';
 import type { Config } from '../config/config.ts';
@@ -20,7 +20,7 @@ export interface Facts extends TurnFacts {
   readonly now: number;
 }
 
-/** A session as the store knows it. */
+/** A session as the store has it. */
 export interface Session {
   /** Where its last turn went; undefined for a session that is not known. */
   readonly account: string | undefined;

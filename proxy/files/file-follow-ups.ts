@@ -28,7 +28,7 @@ export function fileFollowUps(options: FileFollowUpOptions): FollowUps {
   };
 }
 
-/** `POST /backend-api/files`: the client gets the account's answer once the store knows the owner (C1). */
+/** `POST /backend-api/files`: the client gets the account's answer once the store has the owner (C1). */
 async function created(followed: FollowedAnswer, { files }: FileFollowUpOptions): ReturnType<FollowUp> {
   await files.save(newRow(followed));
   return followed.answer;

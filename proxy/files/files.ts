@@ -16,7 +16,7 @@ export class Files {
     this.#clock = clock;
   }
 
-  /** A promise where memory does not know the file, or only its former expiry: another process may have created or finalised it. */
+  /** A promise where the file is not in memory, or only with its former expiry: another process may have created or finalised it. */
   find(pool: string, id: string): FileRow | undefined | Promise<FileRow | undefined> {
     const known = this.#recent.get(nameOf(pool, id));
     return known && !this.#isExpired(known) ? known : this.read(pool, id);

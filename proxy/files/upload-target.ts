@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../loopback.ts';
 
-/** Addresses that are no public ones: those of this host, of private and shared networks, link-local (cloud metadata), and reserved. */
+/** Addresses that are not public ones: those of this host, of private and shared networks, link-local (cloud metadata), and reserved. */
 const INTERNAL = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],

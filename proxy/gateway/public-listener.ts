@@ -44,7 +44,7 @@ export class PublicListener {
     this.#server = createServer({
       maxHeaderSize: limits.header_bytes,
       headersTimeout: timeouts.client_header_ms,
-      // Bodies have an idle limit of their own; a long upload that makes progress is no fault.
+      // Bodies have an idle limit of their own; a long upload that makes progress is not a fault.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,

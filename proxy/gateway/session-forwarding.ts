@@ -120,7 +120,7 @@ function messageOf(turn: LiveTurn, frame: Frame): ForwardedMessage {
   }
 }
 
-/** Undefined for a model without one, and for a model that this node does not know: then the owner decides. */
+/** Undefined for a model without one, and for a model that is unknown at this node: then the owner decides. */
 function modeOf(turn: LiveTurn, { model }: Body): ModeDecision | undefined {
   if (typeof model !== 'string' || turn.presenceOf(model) !== 'routable') return undefined;
   const view = turn.findModel(model);

@@ -1,4 +1,4 @@
-// Counts the limits of keys in the store, for all nodes together: one round trip reserves, and settlements are written behind (Q34).
+// Counts the limits of keys in the store, for all nodes together: one round trip reserves, and settlements are written later (Q34).
 import { randomBytes } from 'node:crypto';
 import type { LimitBounds, LimitedTurn, LimitVerbs, Taken } from '../../store/store.ts';
 import { type Clock, withDeadline } from '../clock.ts';

@@ -43,7 +43,7 @@ const optional =
   (value) =>
     isAbsent(value) || check(value);
 
-/** Enumerations are not compared: future clients may know more values. */
+/** Enumerations are not compared: future clients may accept more values. */
 const FIELD_CHECKS: Readonly<Record<string, Check>> = {
   display_name: text,
   shell_type: text,

@@ -88,7 +88,7 @@ export class Catalog {
   }
 
   /**
-   * Reads the accounts for a model that a Pool does not know. All callers during a refresh share it.
+   * Reads the accounts for a model that is unknown in a Pool. All callers during a refresh share it.
    * @returns undefined where nothing is read, because the last such read began less than a minute ago and has ended. Else a promise
    * that resolves when `isKnown` returns true, when the refresh ends, or after 10 s.
    */

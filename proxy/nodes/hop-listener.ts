@@ -67,7 +67,7 @@ export class HopListener {
     return listenOn(this.#server, host, port);
   }
 
-  /** Ends all connections that are no websockets yet. */
+  /** Ends all connections that are not websockets yet. */
   close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();

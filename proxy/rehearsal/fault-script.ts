@@ -17,7 +17,7 @@
 //   close CODE [after N events]    half open [after N events]           by default in place of an answer
 //   connection limit    anchor lost    frame too large
 //   binary frame [N]    no preamble
-// The upgrade takes these alone:
+// Only these apply to the upgrade:
 //   refuse upgrade STATUS [CODE] [retry N] [resets N]    stall upgrade [for N ms]    reset upgrade
 import type { Fault } from './fault.ts';
 import { FAULT_READERS } from './fault-readers.ts';

@@ -61,7 +61,7 @@ export interface StallFault {
   readonly ms?: number;
 }
 
-/** Makes one event (default the third), or the body of a JSON answer, invalid JSON, or JSON that is no object. */
+/** Makes one event (default the third), or the body of a JSON answer, invalid JSON, or JSON that is not an object. */
 export interface MalformedFault {
   readonly kind: 'malformed';
   readonly event?: number;

@@ -1,4 +1,4 @@
-// Ids: a counter behind a seed. They are unique within a run and equal in every test run; the seed keeps the runs of one store apart.
+// Ids: a seed followed by a counter. They are unique within a run and equal in every test run; the seed keeps the runs of one store apart.
 
 export class IdSequence {
   readonly #seed: string;

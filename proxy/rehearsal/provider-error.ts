@@ -32,7 +32,7 @@ export function defaultErrorOf(status: number): { readonly code: string; readonl
   return DEFAULTS[status] ?? (status >= 500 ? SERVER_ERROR : BAD_REQUEST);
 }
 
-/** The message of a code that native clients know, else the default message of the status. */
+/** The message of a code that native clients recognise, else the default message of the status. */
 export function messageOf(status: number, code: string | undefined): string {
   return (code === undefined ? undefined : MESSAGES[code]) ?? defaultErrorOf(status).message;
 }

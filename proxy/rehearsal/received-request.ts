@@ -10,7 +10,7 @@ export interface ReceivedRequest {
   readonly account: string;
   /** Counted from 1 over all accounts of the provider. */
   readonly number: number;
-  /** Counted from 1 over the turns of this account; 0 for a request that is no turn. */
+  /** Counted from 1 over the turns of this account; 0 for a request that is not a turn. */
   readonly turn: number;
   /** `WS` for a frame. */
   readonly method: string;

@@ -20,7 +20,7 @@ export type AffinityTurn = Pick<LiveTurn, 'client' | 'model'> & {
   readonly key: Pick<LiveTurn['key'], 'id'>;
 };
 
-/** Undefined where affinity does not apply. A promise only where memory does not know the conversation. */
+/** Undefined where affinity does not apply. A promise only where the conversation is not in memory. */
 export function affinityOf(
   turn: AffinityTurn,
   body: Body | undefined,

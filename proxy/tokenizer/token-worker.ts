@@ -15,7 +15,7 @@ export interface TokenAnswer {
   readonly counts: readonly number[] | null;
 }
 
-/** Longest that one task may take: texts that are no language may take a tokenizer many times as long. */
+/** Longest that one task may take: texts that are not natural language may take a tokenizer many times as long. */
 const LONGEST_TASK_MS = 500;
 
 /** Every turn of a conversation has the outputs of all turns before it. Digests and numbers, no text. */

@@ -83,7 +83,7 @@ function pick(headers: Headers, keep: (name: string) => boolean): Record<string,
   return kept;
 }
 
-/** Values of Connection that are no header names. */
+/** Values of Connection that are not header names. */
 const CONNECTION_WORDS = new Set(['keep-alive', 'close', 'upgrade']);
 
 /**

@@ -23,7 +23,9 @@ export interface DispatchedKind {
    * passed on unread, so that it can be sent once. `multipart`: the same, of a form whose parts rules read while it passes.
    */
   readonly payload: 'json' | 'form' | 'json or form' | 'file' | 'stream' | 'multipart';
-  /** `events`: a stream, or one body for clients that want one. `whole`: one body, checked before it is shown. `piped`: passed on unread. */
+  /**
+   * `events`: a stream, or one body for clients that request one. `whole`: one body, checked before it is shown. `piped`: passed on unread.
+   */
   readonly reply: 'events' | 'whole' | 'piped';
   /** What the client of a `whole` reply gets where the account's answer is not one: no JSON object, or a stream without its end. */
   readonly invalidReply: ErrorCode;

@@ -32,7 +32,7 @@ export interface ReplyObserver {
   event?(source: ReplySource, type: string, data: JsonObject): void;
   /** A whole JSON reply that is not a refusal. */
   answer?(source: ReplySource, json: JsonObject): void;
-  /** The reply was committed: no other attempt follows. @param head undefined for a reply that is no stream of events */
+  /** The reply was committed: no other attempt follows. @param head undefined for a reply that is not a stream of events */
   committed?(source: ReplySource, head: HeldEvents | undefined): void;
   /** The attempt failed. Called also where the client receives the failure as its answer. */
   failed?(source: ReplySource, failure: Failure): void;

@@ -28,7 +28,7 @@ export const SKIP: unique symbol = Symbol('skip');
  *
  * | reply | phases |
  * | --- | --- |
- * | streamed: events to a client that asked for a stream | `head`, `event` for each event that is wanted |
+ * | streamed: events to a client that asked for a stream | `head`, `event` for each event that a rule subscribes to |
  * | collected: events, but the client did not ask for a stream | the same, then `answer` with the final response |
  * | whole: one JSON answer; events too, of a kind whose replies are checked as a whole | `head`, `answer` |
  * | piped: bytes, forwarded unread | `head` |
@@ -76,8 +76,8 @@ export interface Rule<Memory = unknown> {
    */
   readonly events?: readonly EventType[] | '*';
   /**
-   * Maps one reply event to itself (the same object: forwarded as it came), to others, or to nothing (null). What it returns goes on
-   * to the rules that listen to the type of the event that came in.
+   * Maps one reply event to itself (the same object: forwarded as it came), to others, or to nothing (null). The result is
+   * passed to the rules that listen to the type of the incoming event.
    */
   event?(event: Event, memory: Memory, turn: Turn): Event | readonly Event[] | null;
   /** Maps the final response of a collected or whole reply. May throw Refusal until something was shown. */

@@ -24,7 +24,7 @@ export interface Surface {
   requestHeaders(headers: Headers, wire: WireWords): Record<string, string>;
   /** The account's headers that go to the client. */
   answerHeaders(headers: Headers, options: AnswerHeaderOptions): Record<string, string>;
-  /** Whether answers carry the ETag of the model list (Q14), and the account's turn state is learnt from them (Q10). */
+  /** Whether answers have the ETag of the model list (Q14), and the account's turn state is read from them (Q10). */
   readonly agentProtocol: boolean;
   /** Whether a client that did not ask for a stream gets the events collected as one answer (Q15). */
   readonly collects: boolean;

@@ -59,7 +59,7 @@ export interface ModelView {
   readonly mode: ModeDecision | undefined;
 }
 
-/** A file as the turn's Pool knows it. */
+/** A file of the turn's Pool. */
 export interface FileView {
   /** The account that has it. */
   readonly account: string;
@@ -156,7 +156,7 @@ export interface Turn {
   isOwnHost(host: string): boolean;
   /** Looks a model up in the Pool's catalog; a promise only where the catalog is read again for an unknown id (Q12). */
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
-  /** Looks a file of the Pool up; a promise only where memory does not know it. */
+  /** Looks a file of the Pool up; a promise only where it is not in memory. */
   findFile(id: string): FileView | undefined | Promise<FileView | undefined>;
   /** Where the Pool's catalog has a model; reads no account. */
   presenceOf(id: string): Presence;

@@ -49,7 +49,7 @@ export class SseSplitter {
     this.#pending.add(from === 0 ? chunk : chunk.subarray(from));
   }
 
-  /** The stream ended: an event that only waited for the LF of its last CRLF is whole and gets it. Any other rest is no event. */
+  /** The stream ended: an event that only waited for the LF of its last CRLF is whole and gets it. Any other rest is not an event. */
   end(): void {
     if (this.#awaitsLf) this.push(LAST_LF);
   }

@@ -8,7 +8,7 @@ export const eligibility = rule({
   name: 'eligibility',
   routes: [...RESPONSES_WORK, ...NATIVE_IMAGES],
   request(_work, turn) {
-    // Selection alone decides on an image request that no model of the catalog hosts.
+    // Only selection decides about an image request that no model of the catalog hosts.
     if (!turn.model || turn.model.routable) return;
     const retryAfterMs = turn.recoversIn();
     throw retryAfterMs === undefined ? plainRefusal('no_eligible_account') : new Refusal('no_eligible_account', { retryAfterMs });

@@ -11,7 +11,7 @@ const refuse = (header: string): Refusal =>
 const FOREIGN_HOST = refuse('Host');
 const FOREIGN_ORIGIN = refuse('Origin');
 
-/** Undefined for an opaque origin (`null`) and for what is no origin. */
+/** Undefined for an opaque origin (`null`) and for a text that is not an origin. */
 const hostOf = (origin: string): string | undefined => /^https?:\/\/([^/?#\s]+)$/i.exec(origin)?.[1];
 
 /**

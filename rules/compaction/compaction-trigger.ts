@@ -16,7 +16,7 @@ export const compactionTrigger = rule({
     if (!isTrigger(asList(body.input).at(-1)) || history.some(isTrigger))
       throw invalidRequest('input', 'must have exactly one compaction_trigger, as its last item');
     if (!hasVisibleInput(body)) throw invalidRequest('input', 'must have visible input before its compaction_trigger');
-    // A response is kept on a live upstream websocket alone: over HTTP there is none, and the client has the full history (F3.5).
+    // A response is kept only on a live upstream websocket: over HTTP there is none, and the client has the full history (F3.5).
     if (turn.client === 'http' && !isAbsent(body.previous_response_id)) {
       throw new Refusal('previous_response_not_found', { param: 'previous_response_id' });
     }

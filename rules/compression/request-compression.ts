@@ -14,7 +14,7 @@ import { TURNS } from '../route-groups.ts';
 const LARGEST_BODY = 1_048_576;
 /** Outputs of one dispatch that are tried (F7.5). */
 const MOST_CANDIDATES = 50;
-/** Characters; a shorter output has nothing to leave out and is no candidate. */
+/** Characters; a shorter output has nothing to leave out and is not a candidate. */
 const SHORTEST_OUTPUT = 200;
 /** Characters that are scanned before other turns run. */
 const CHARACTERS_AT_A_TIME = 131_072;

@@ -49,7 +49,7 @@ function filesNamedIn(body: Body, kind: RouteKind | undefined): readonly NamedFi
   return found;
 }
 
-/** Parts that name a file by a `file_id` of their own. Other members of that name, such as those of citations, are no inputs. */
+/** Parts that name a file by a `file_id` of their own. Other members of that name, such as those of citations, are not inputs. */
 const FILE_PARTS: ReadonlySet<Json | undefined> = new Set(['input_file', 'input_image', 'computer_screenshot']);
 
 /** Items and messages have parts in `content`, tool outputs in `output`, at any depth. Texts are not searched. */

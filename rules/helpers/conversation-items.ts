@@ -13,7 +13,7 @@ const INVISIBLE: ReadonlySet<Json | undefined> = new Set([
   'item_reference',
 ]);
 
-/** Messages that instruct the model are no part of the conversation either; an item without type and role is a reference. */
+/** Messages that instruct the model are not part of the conversation either; an item without type and role is a reference. */
 const isVisible = (item: Json): boolean =>
   isObject(item) &&
   !(isAbsent(item.type) && isAbsent(item.role)) &&

@@ -10,7 +10,7 @@ const TYPES: readonly { readonly type: string; readonly matches: (head: Buffer) 
   { type: 'image/gif', matches: (head) => isAscii(head, 0, 'GIF8') },
 ];
 
-/** @param base64 of the whole file. Undefined for bytes that are no image of these types */
+/** @param base64 of the whole file. Undefined for bytes that are not an image of these types */
 export function imageTypeOf(base64: string): string | undefined {
   const head = Buffer.from(base64.slice(0, (HEAD_BYTES / 3) * 4), 'base64');
   return TYPES.find(({ matches }) => matches(head))?.type;

@@ -1,6 +1,6 @@
 // A number of tokens as a provider states it.
 import type { Json } from '../../proxy/turn/json.ts';
 
-/** Undefined for what is no count: unknown is not zero (Q18). */
+/** Undefined for a value that is not a count: unknown is not zero (Q18). */
 export const tokenCount = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

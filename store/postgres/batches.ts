@@ -80,7 +80,7 @@ export class BatchWriter {
   /** Everything that locks rows of others is sent at once, with the commit: the locks never wait for this process. */
   async #transaction(connection: Connection, insertions: readonly Insertion[], { number, guard }: Checks): Promise<void> {
     const begun = connection.script('BEGIN');
-    // It fails as the statements behind it do.
+    // It fails as the statements after it do.
     begun.catch(() => undefined);
     try {
       if (number !== undefined) {

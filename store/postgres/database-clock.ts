@@ -1,4 +1,4 @@
-// The database's clock, as far as this process knows it: its own clock, corrected by the difference that was measured last.
+// An estimate of the database's clock: the clock of this process, corrected by the difference that was measured last.
 import type { Notice } from '../notice.ts';
 
 /** Less than this is within the error of a measurement. */

@@ -91,7 +91,7 @@ export class Feed {
   async #listen(client: Client): Promise<void> {
     await client.connect();
     client.unref?.();
-    // The name of a channel is no value: it cannot be bound.
+    // The name of a channel is not a value: it cannot be bound.
     const { rows } = await client.query<{ channel: string }>("SELECT quote_ident('poolgate.' || current_schema()) AS channel");
     await client.query(`LISTEN ${rows[0]?.channel}`);
     this.#connected = true;

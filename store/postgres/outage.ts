@@ -45,7 +45,7 @@ export class Outage {
     }
   }
 
-  /** A connection broke. That is no outage: a new one decides. */
+  /** A connection broke. That is not an outage: a new one decides. */
   suspect(): void {
     if (!this.#trying) void this.#try();
   }

@@ -31,7 +31,7 @@ export interface SqliteOptions {
   /** Names this process in the change records. */
   readonly writer: string;
   readonly notice?: Notice;
-  /** Whether the process is a gateway: `notice` hears of another one. */
+  /** Whether the process is a gateway: only then `notice` reports another one. */
   readonly gateway?: boolean;
 }
 

@@ -38,7 +38,7 @@ test('[PL2] a Pool without settings compresses nothing, and has the other defaul
   assert.equal(config.keys[0]?.status, 'active');
 });
 
-test('[PL3] auto, lite and full are accepted, and auto is no override', async (context) => {
+test('[PL3] auto, lite and full are accepted, and auto is not an override', async (context) => {
   const modes = 'pools: [{ id: team, serving_modes: { model-a: auto, model-b: lite, model-c: full } }]';
   const { config } = await load(context, `accounts: []\n${modes}\n`);
   assert.deepEqual(Object.entries(config.pools[0]?.serving_modes ?? {}), [

@@ -69,7 +69,7 @@ test('[ER4] a request that the provider refused inside a 200 has no class', () =
   assert.deepEqual([log.rows[0]?.status, log.rows[0]?.error_class, log.rows[0]?.upstream_error_param], [200, null, 'input']);
 });
 
-test('[Q33] a param that is no path is not kept', () => {
+test('[Q33] a param that is not a path is not kept', () => {
   const { log } = new TimedLog();
   const body = Buffer.from(JSON.stringify({ error: { param: 'the text of a prompt' } }));
   log.begin('North', 'first')({ status: 400, failure: statusFailure(400, {}, body, START) });

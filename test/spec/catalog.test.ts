@@ -77,7 +77,7 @@ const gate = await startGateway({
   },
 });
 after(() => gate.close());
-// What is no object cannot be configured, so the provider says it in an answer of its own.
+// What is not an object cannot be configured, so the provider says it in an answer of its own.
 await reread(gate, { north: catalogAnswer({ models: NORTH }) });
 
 const as = (id: string): { headers: Record<string, string> } => ({ headers: { authorization: `Bearer ${id}` } });

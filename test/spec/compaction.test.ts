@@ -225,7 +225,7 @@ for (const form of FORMS) {
 
     for (const { how, path, body } of ASKING) {
       for (const fault of ['compaction missing', 'compaction twice', 'compaction blank', 'compaction unsealed']) {
-        test(`[F3.7] ${how}: ${fault} is a sanitised 502 that clients do not retry, and is no failure of the account`, async () => {
+        test(`[F3.7] ${how}: ${fault} is a sanitised 502 that clients do not retry, and is not a failure of the account`, async () => {
           const gate = gateOf(form);
           gate.upstream.always('north', fault);
           for (let i = 0; i < 4; i++) {

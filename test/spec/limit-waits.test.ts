@@ -167,7 +167,7 @@ describe('[Q19] a turn that can never fit', () => {
     assert.equal(here.gate.upstream.turns().length, 1);
   });
 
-  test('does not include a turn with a large cap, because the cap is no forecast', async () => {
+  test('does not include a turn with a large cap, because the cap is not a forecast', async () => {
     await using here = await limited({ tokens_per_minute: 100_000 });
     assert.equal((await ask(here.gate, NATIVE, { max_output_tokens: 128_000 })).status, 200);
   });

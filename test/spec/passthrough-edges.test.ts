@@ -37,7 +37,7 @@ test('HEAD is refused', async () => {
   assert.equal(bench.seen.length, 0);
 });
 
-test('an answer without content passes without one, and an unexpected 304 is no answer', async () => {
+test('an answer without content passes without one, and an unexpected 304 is not an answer', async () => {
   const lean = (_request: IncomingMessage, response: ServerResponse): void => {
     response.socket?.write('HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n');
   };
@@ -203,7 +203,7 @@ test('an account that falls silent in its answer is cut, and one that does so in
   assert.equal((await refusing.gate.send(GET)).status, 404);
 });
 
-test('an upload that its account does not read is no timeout of the client', async () => {
+test('an upload that its account does not read is not a timeout of the client', async () => {
   const size = 30_000_000;
   const { promise: arrived, resolve } = Promise.withResolvers<{ request: IncomingMessage; response: ServerResponse }>();
   await using bench = await control({ raw: (request, response) => resolve({ request: request.pause(), response }) }, hasty);

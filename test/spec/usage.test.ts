@@ -340,7 +340,7 @@ describe('[D5] a key’s usage', () => {
       await one(gate);
       gate = await gate.restarted({ clock });
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);
-      // Eight thousand reads of usage and of catalogs are no part of this.
+      // Eight thousand reads of usage and of catalogs are not part of this.
       gate.stopOwnCalls();
       await clock.advance(26 * DAY);
       assert.deepEqual((await usageOf(gate)).total_tokens, 112);

@@ -40,7 +40,7 @@ test('a sound database passes, also while a gateway writes to it, and is not cha
   await store.close();
 });
 
-test('a database with overwritten pages is damaged, and so is a file that is no database', async (context) => {
+test('a database with overwritten pages is damaged, and so is a file that is not a database', async (context) => {
   const path = await databaseOf(context, 2_000);
   const { size } = await stat(path);
   const file = await open(path, 'r+');

@@ -47,7 +47,7 @@ export function nativeCatalog(body: string): ReadonlyMap<string, JsonObject> {
     const template = (entry.model_messages as JsonObject | undefined)?.instructions_template;
     assert.ok(text(entry.base_instructions) || text(template), `${entry.slug}: instructions`);
   }
-  // A number that was written with a point or an exponent is no integer to a strict reader.
+  // A number that was written with a point or an exponent is not an integer to a strict reader.
   assert.doesNotMatch(
     body,
     /"(priority|context_window|max_context_window|auto_compact_token_limit|effective_context_window_percent)":-?\d*[.eE]/,

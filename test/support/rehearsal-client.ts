@@ -65,7 +65,7 @@ export function raw(url: string, body: Json = turnBody('hello')): Promise<{ read
   });
 }
 
-/** The events of an SSE body, whatever its line ends; an event whose data is no JSON is `{malformed: data}`. */
+/** The events of an SSE body, whatever its line ends; an event whose data is not JSON is `{malformed: data}`. */
 export function eventsOf(text: string): readonly JsonObject[] {
   return text
     .split(/(?:\r\n|\r|\n){2}/)

@@ -45,7 +45,7 @@ export class Upstream {
     this.inbox.queue(`${account} turn`, scripts);
   }
 
-  /** The same for the next requests of one path, which is no turn: `/backend-api/agent/models`, `/backend-api/files/*\/uploaded`. */
+  /** The same for the next requests of one path, which is not a turn: `/backend-api/agent/models`, `/backend-api/files/*\/uploaded`. */
   nextOn(account: string, path: string, ...scripts: readonly Script[]): void {
     this.inbox.queue(`${account} ${path}`, scripts);
   }

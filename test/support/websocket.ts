@@ -24,7 +24,7 @@ export class UpgradeRefusal extends Error {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Undefined where the body is no JSON object. */
+  /** Undefined where the body is not a JSON object. */
   readonly json: JsonObject | undefined;
 
   constructor(status: number, headers: IncomingHttpHeaders, body: string) {
@@ -54,7 +54,7 @@ const TERMINALS: ReadonlySet<Json | undefined> = new Set(['response.completed', 
 export class TestSocket {
   /** Headers of the upgrade's answer. */
   readonly headers: IncomingHttpHeaders;
-  /** Every frame so far. A text frame that is no JSON object is `{malformed: text}`, a binary frame `{binary: base64}`. */
+  /** Every frame so far. A text frame that is not a JSON object is `{malformed: text}`, a binary frame `{binary: base64}`. */
   readonly frames: JsonObject[] = [];
   /** How many pings came. */
   pings = 0;

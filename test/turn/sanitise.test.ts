@@ -159,7 +159,7 @@ describe('[Q1] [S4] a public error', () => {
     });
   });
 
-  test('loses members that are no identifiers', () => {
+  test('loses members that are not identifiers', () => {
     const { type, code, param } = publicError(error({ type: 'a type', code: 'a code', param: 'a param' }), known);
     assert.deepEqual([type, code, param], ['server_error', null, null]);
   });

@@ -311,7 +311,7 @@ test('slow upload: the time to the first byte counts from the last byte sent', a
   assert.equal(await response.text(), 'whole');
 });
 
-test('res close: a client that left, even before it was asked for its body, is no failure of the account', async () => {
+test('res close: a client that left, even before it was asked for its body, is not a failure of the account', async () => {
   let asked = 0;
   await using gate = await bench(() => void asked++);
   const controller = new AbortController();

@@ -202,7 +202,7 @@ export class Health implements RoutabilityOfAccounts {
     this.#firstEnd.stop();
   }
 
-  /** What the store has of an account, as far as this process knows its rows. */
+  /** The store's state of an account, from the rows that this process has read. */
   #adopt(id: string): Adopted & { readonly account: AccountHealth } {
     const account = this.#accounts.get(id) ?? new AccountHealth(id);
     const adopted = adoptHealth(this.#options.states.rows(id), account, this.#time());

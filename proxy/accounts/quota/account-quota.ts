@@ -18,7 +18,7 @@ export interface Exhaustion {
   readonly source: QuotaSource;
 }
 
-/** Evidence as the store keeps it, and as other nodes know it. */
+/** Evidence as the store and other nodes have it. */
 export interface StoredQuota {
   readonly windows: readonly KnownWindow[];
   readonly spent: Exhaustion | null;

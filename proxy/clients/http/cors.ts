@@ -20,7 +20,7 @@ export class Cors {
   /**
    * Adds the headers of CORS to an answer that is not yet written.
    * @param id makes the id of a preflight's answer
-   * @returns whether the request was a preflight, which is answered now: it has no key and is no turn
+   * @returns whether the request was a preflight, which is answered now: it has no key and is not a turn
    */
   handle(request: IncomingMessage, response: ServerResponse, routes: RouteTable, id: () => string): boolean {
     if (this.#origins.size === 0) return false;

@@ -32,14 +32,14 @@ const malformed = (what: string): Refusal => new Refusal('invalid_request', { me
  */
 export async function readForm(request: IncomingMessage, options: BodyOptions): Promise<readonly FormPart[]> {
   const contentType = request.headers['content-type'];
-  // Before the body: a request that is no form need not be sent at all.
+  // Before the body: a request that is not a form need not be sent at all.
   const boundary = boundaryOf(contentType);
   return parseForm(await readBody(request, options), boundary, options.counters);
 }
 
 /**
  * The parts in their order. File bytes are copies: the body is not kept.
- * @throws Refusal `invalid_request` for bytes that are no form; `request_too_large` for too many parts, or a field that is too long
+ * @throws Refusal `invalid_request` for bytes that are not a form; `request_too_large` for too many parts, or a field that is too long
  */
 export async function parseForm(bytes: Buffer, boundary: string, counters: Counters): Promise<readonly FormPart[]> {
   const tooLarge = (what: string): Refusal => {
@@ -78,7 +78,7 @@ export async function parseForm(bytes: Buffer, boundary: string, counters: Count
   return whole;
 }
 
-/** @throws Refusal `unsupported_media_type` where it is no form, `invalid_request` without a proper boundary */
+/** @throws Refusal `unsupported_media_type` where it is not a form, `invalid_request` without a proper boundary */
 export function boundaryOf(contentType: string | undefined): string {
   const type = mediaTypeOf(contentType);
   if (type?.essence !== 'multipart/form-data') throw new Refusal('unsupported_media_type');

@@ -1,4 +1,4 @@
-// Answers to bytes that are no HTTP request: errors of the error table, written to the socket itself.
+// Answers to bytes that are not an HTTP request: errors of the error table, written to the socket itself.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CounterName } from '../../metrics.ts';

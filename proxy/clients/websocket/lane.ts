@@ -1,4 +1,4 @@
-// The lane of a public frame: SDK clients name their turns on one connection, and tell the frames of their replies apart by that name.
+// The lane of a public frame: SDK clients name their turns on one connection, and distinguish the frames of their replies by that name.
 import type { JsonObject } from '../../turn/json.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { Body } from '../../turn/turn.ts';

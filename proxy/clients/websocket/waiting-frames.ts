@@ -1,4 +1,5 @@
-// Frames that wait behind a running turn: as bytes, which the memory limit counts, because a parsed frame takes many times as much (Q28).
+// Frames that wait during a running turn: kept as bytes, which the memory limit counts, because a parsed frame needs many times as much
+// (Q28).
 import type { MemoryGuard } from '../../memory-guard.ts';
 import type { Counters } from '../../metrics.ts';
 import { Refusal } from '../../turn/refusal.ts';

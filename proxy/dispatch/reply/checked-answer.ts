@@ -19,7 +19,7 @@ export interface CheckedReply {
 /** Whether replies to this turn are checked as a whole. */
 export const isChecked = (turn: LiveTurn): boolean => dispatchedKind(turn.route.kind)?.reply === 'whole';
 
-/** `"error": null` is no error (Q15). */
+/** `"error": null` is not an error (Q15). */
 export const isFailure = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
 
 /** The failure that a reply contains; undefined for an answer. */

@@ -40,13 +40,13 @@ const KEPT_TAIL = 80;
 /** A text that may report a failure is kept whole. */
 const FAILURE = /\b(?:error|errors|fail|fails|failed|failure|failures|fatal|panic|panicked|exception|warning|assert\w*)\b/i;
 
-/** Undefined where the lines are no search results, or are malformed. */
+/** Undefined where the lines are not search results, or are malformed. */
 export function* compressSearch(lines: readonly string[], hasNul: boolean): Steps<readonly string[] | undefined> {
   const results = hasNul ? yield* nulResults(lines) : ((yield* flatResults(lines)) ?? (yield* headedResults(lines)));
   return results && (yield* grouped(results));
 }
 
-/** `path NUL line[:column]: text` in every line; a text with one malformed line is no list of results (F7.3). */
+/** `path NUL line[:column]: text` in every line; a text with one malformed line is not a list of results (F7.3). */
 function* nulResults(lines: readonly string[]): Steps<readonly Line[] | undefined> {
   const results: Line[] = [];
   let matches = 0;
@@ -96,7 +96,7 @@ function flatMatch(line: string, before?: string): Result | undefined {
     const result = resultOf(line, before.length);
     if (result?.isMatch) return result;
   }
-  // The colon of a drive is no separator.
+  // The colon of a drive is not a separator.
   const colon = line.indexOf(':', line[1] === ':' && /[\\/]/.test(line[2] ?? '') ? 2 : 0);
   const result = colon < 1 ? undefined : resultOf(line, colon);
   return result?.isMatch && isPathLike(result.path) ? result : undefined;
@@ -168,7 +168,7 @@ function areResults(results: readonly Line[]): boolean {
   return matches >= FEWEST_MATCHES && matches >= all * LEAST_SHARE;
 }
 
-/** Lines that are no results stay where they are, and end the group before them. Blank lines between groups go. */
+/** Lines that are not results stay where they are, and end the group before them. Blank lines between groups are removed. */
 function* grouped(results: readonly Line[]): Steps<readonly string[]> {
   const out = ['[compressed search results: the matches of a file are below its path]'];
   let group: Result[] = [];

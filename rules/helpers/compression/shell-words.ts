@@ -18,7 +18,7 @@ const EXPANDS = /[*?[{]/;
 /** Characters of a word that mean themselves. */
 const PLAIN = /[^\s;&|()<>'"\\$`*?[{]+/y;
 
-/** Undefined where the text is no complete command line, or is too long to be read. */
+/** Undefined where the text is not a complete command line, or is too long to be read. */
 export function readShell(source: string): readonly Pipeline[] | undefined {
   if (source.length > MOST_CHARACTERS) return undefined;
   try {

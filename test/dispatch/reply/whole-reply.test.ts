@@ -106,7 +106,7 @@ describe('an answer', () => {
     });
   }
 
-  test('with `"error": null` is no failure [Q15]', async () => {
+  test('with `"error": null` is not a failure [Q15]', async () => {
     const { reply, context } = await scene();
     receive(reply, { ...RESPONSE, error: null });
     assert.equal(context.ended, 'done completed 200 null');
@@ -147,7 +147,7 @@ describe('[Q3] [Q6] a refusal inside a 200', () => {
     assert.deepEqual(JSON.parse(String(client.answers[0]?.body)).error, { code: 'server_is_overloaded', message: 'Down for [redacted].' });
   });
 
-  test('is no answer on the compatible surface, and no observer sees it as one', async () => {
+  test('is not an answer on the compatible surface, and no observer sees it as one', async () => {
     const seen: unknown[] = [];
     const observer = { events: [], answer: (_source: unknown, json: JsonObject) => void seen.push(json) };
     const { reply, context } = await scene({ kind: 'public-responses', streams: false, keepsBack: () => false, observer });

@@ -89,7 +89,7 @@ const compactionBody = (asked: Asked): JsonObject => {
   return { ...body, input: [...(body.input as readonly JsonObject[]), { type: 'compaction_trigger' }] };
 };
 
-/** Images of a prompt for an image route are no parts of a message. */
+/** Images of a prompt for an image route are not parts of a message. */
 const imageBody = ({ prompt: { text }, cap }: Asked): JsonObject => ({ model: IMAGE_MODEL, prompt: text, max_output_tokens: cap });
 
 const sound = (text: string, ...more: readonly (readonly [string, string])[]): Sent => {

@@ -149,7 +149,7 @@ describe('an answer', () => {
       ['items that are no objects', { output: [null, 'compaction'] }],
       ['a turn that was cut short', { status: 'incomplete', output: [SEALED] }],
     ] as const) {
-      test(`[F3.7] of ${kind} with ${what} is no compaction`, async () => {
+      test(`[F3.7] of ${kind} with ${what} is not a compaction`, async () => {
         await assert.rejects(
           judged(kind, response as JsonObject),
           (thrown) => thrown instanceof Refusal && thrown.code === 'invalid_compaction_response',

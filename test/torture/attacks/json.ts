@@ -76,6 +76,6 @@ async function framed(lane: Lane, path: string, tree: Node): Promise<void> {
   }
 }
 
-/** The frame as it is, where it is no object. */
+/** The frame as it is, where it is not an object. */
 const asFrame = (tree: Node): Node =>
   tree instanceof Members ? new Members([['type', 'response.create'], ...tree.entries.filter(([name]) => name !== 'type')]) : tree;

@@ -1,4 +1,5 @@
-// THE LIST of content codings that a client states wrongly, or that hide something: of bodies that are no stream, of bombs, of codings in codings.
+// THE LIST of content codings that a client states wrongly, or that hide something: of bodies that are not a stream, of bombs, of codings
+// in codings.
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
 /** The codings that the gateway decodes (Q2). */

@@ -13,13 +13,16 @@ export interface StrictRequest {
 export interface StrictReading {
   /** In order; each gets one answer. */
   readonly requests: readonly StrictRequest[];
-  /** Behind them: `refused` for bytes that are no request, `more` for half of one, `closed` where the connection ends, `whole` for nothing. */
+  /**
+   * Behind them: `refused` for bytes that are not a request, `more` for half of one, `closed` where the connection ends, `whole` for
+   * nothing.
+   */
   readonly end: 'refused' | 'more' | 'closed' | 'whole';
   /** A request whose head is one, and whose body is refused or not whole: where bodies stream, it may have been sent on. */
   readonly begun: StrictRequest | undefined;
 }
 
-/** Those that a proxy must not serve are no methods here. */
+/** Those that a proxy must not serve are not methods here. */
 const METHODS: ReadonlySet<string> = new Set(ALL_METHODS.filter((method) => method !== 'CONNECT' && method !== 'TRACE'));
 const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 /** More spaces than one are white space between words (RFC 9112, 3). */
@@ -62,7 +65,7 @@ export function readStrictly(bytes: Buffer): StrictReading {
   }
 }
 
-/** Half a head is no request yet; one that no further byte can mend is none at all. */
+/** Half a head is not a request yet; one that no further byte can mend is none at all. */
 function checkHalf(text: string): never {
   const lines = text.split('\r\n');
   lines.pop();

@@ -17,7 +17,7 @@ const STORED = '(SELECT count(*) FROM attempts WHERE request_id = requests.id)';
 /** How often the turn of a row was dispatched: of one that succeeded at once the attempt is not stored. */
 const ATTEMPTS = `(CASE WHEN ${STORED} = 0 AND account IS NOT NULL AND retries = 0 AND status < 300 AND outcome = 'completed' THEN 1 ELSE ${STORED} END)`;
 
-/** Without those whose token had expired: of a websocket that is the upgrade, which is no turn at the provider. */
+/** Without those whose token had expired: of a websocket that is the upgrade, which is not a turn at the provider. */
 const ADMITTED = `(${ATTEMPTS} - (SELECT count(*) FROM attempts AS tried WHERE request_id = requests.id AND tried.status = 401))`;
 
 /** Attempts without an answer: they may not have reached the provider. */
