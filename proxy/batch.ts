@@ -61,7 +61,7 @@ export class Batch {
 
 /** Of the connections of one side, clients or accounts. */
 export class Batches {
-  /** What was read in this turn of the event loop. */
+  /** Reads of this turn of the event loop. */
   readonly arrivals = new Batch((run) => setImmediate(run));
   /** What turns write. It is written when every turn of the batch has ended, or waits. */
   readonly departures = new Batch((run) => process.nextTick(run));

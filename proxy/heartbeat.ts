@@ -7,7 +7,7 @@ const PING_EVERY_MS = 25_000;
 /** Unanswered pings that end a socket. */
 const MISSED = 2;
 
-/** What is known of a socket since its last ping. */
+/** The state of a socket since its last ping. */
 interface Watched {
   /** The pings that were not answered. */
   unanswered: number;

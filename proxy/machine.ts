@@ -1,4 +1,4 @@
-// What the machine, or its container, allows this process: memory and open files.
+// The limits of the machine, or its container, for this process: memory and open files.
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 

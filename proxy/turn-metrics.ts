@@ -30,7 +30,7 @@ export interface AccountCells {
 export interface TurnFacts {
   /** Whether its Pool has the model: only then its name is a label. */
   readonly modelKnown: boolean;
-  /** Milliseconds from its begin to the commit of its reply; undefined where none was committed. */
+  /** Milliseconds from its beginning to the commit of its reply; undefined where none was committed. */
   readonly firstEventMs: number | undefined;
   /** Billionths of a US dollar. */
   readonly costNanos: number;

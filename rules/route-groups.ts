@@ -5,7 +5,7 @@ import { type DispatchedKind, isCompaction, kindsWhere, type RouteKind, surfaceO
 const turnsWhere = (matches: (kind: DispatchedKind) => boolean): readonly RouteKind[] =>
   kindsWhere((kind) => kind.served === 'dispatch' && kind.model && matches(kind));
 
-/** Turns of a model of the catalog: what the backend's Responses destination serves. */
+/** Turns of a model of the catalog: the kinds that the backend's Responses destination serves. */
 export const TURNS = turnsWhere(() => true);
 
 /** Turns without compaction: the contract excludes it from several normalisations. */

@@ -68,7 +68,7 @@ export class ChangeFeed {
     return succeeded;
   }
 
-  /** What was written during a poll may not be in its answer: another poll follows. */
+  /** Changes that are written during a poll may not be in its answer: another poll follows. */
   async #wake(): Promise<void> {
     this.#again = true;
     if (this.#polling) return;

@@ -36,7 +36,7 @@ import { together, type Writer } from './writer.ts';
 const DEADLINE_MS = 5_000;
 const LIST_ROWS = 100;
 const MOST_LIST_ROWS = 1_000;
-/** What is decided together of an account's health. */
+/** The fields of an account's health that are decided together. */
 const DECIDED = ['health', 'cooldown_until', 'streak', 'cause'] as const;
 /** How long before `ended_since` a request of the list may have begun. */
 const LOOK_BACK_MS = 3_600_000;

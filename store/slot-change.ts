@@ -7,13 +7,13 @@ export interface SlotClaim {
   readonly account: string;
   /** `max_concurrent` of the account, by the node's own configuration. */
   readonly most: number;
-  /** What it keeps in any case: its turns have these slots, or may get them. */
+  /** The slots that it keeps in any case: its turns have them, or may get them. */
   readonly kept: number;
   /** Turns that are there or could go there now. */
   readonly wanted: number;
 }
 
-/** What the store has of the nodes and accounts of some claims. */
+/** The store's rows of the nodes and accounts of some claims. */
 export interface Present {
   /** Unix milliseconds. */
   readonly now: number;

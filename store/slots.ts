@@ -12,7 +12,7 @@ export interface SlotGrant {
   readonly held: number;
   /** The node begins a turn only while fewer are there. Less than `held` where another node waits for its share. */
   readonly allowed: number;
-  /** Whether another node lacks slots: what is fair changes with time. */
+  /** Whether another node lacks slots: the fair share changes with time. */
   readonly contended: boolean;
 }
 

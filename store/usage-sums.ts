@@ -3,7 +3,7 @@ import type { UsageRow } from './rows.ts';
 
 export type UsageSums = { -readonly [Field in Exclude<keyof UsageRow, 'key_id' | 'pool' | 'day'>]: number };
 
-/** What was added between two states of one row. */
+/** The sums that were added between two states of one row. */
 export const usageBetween = (before: Readonly<UsageSums>, after: Readonly<UsageSums>): UsageSums => ({
   requests: after.requests - before.requests,
   unknown: after.unknown - before.unknown,

@@ -33,7 +33,7 @@ export class Queue {
     this.#entries.push({ table, row });
   }
 
-  /** Puts the row behind all others, or merges it into the waiting row of its key. */
+  /** Puts the row after all others, or merges it into the waiting row of its key. */
   place(table: Table, row: object): Entry {
     const waitingRows = this.#waiting(table);
     const key = table.identity(row);
@@ -60,7 +60,7 @@ export class Queue {
     return sum;
   }
 
-  /** Puts the row behind all others. Later rows of its key are not merged into earlier ones: they come after it. */
+  /** Puts the row after all others. Later rows of its key are not merged into earlier ones: they come after it. */
   placeGuarded(table: Table, row: object, guard: () => Guard): Entry {
     const entry: Entry = { table, row, guard };
     this.#waiting(table).delete(table.identity(row));

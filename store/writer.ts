@@ -97,7 +97,7 @@ export class Writer {
     }
   }
 
-  /** Runs `work` while no batch is written. What is queued by then waits for its end. */
+  /** Runs `work` while no batch is written. Rows that are queued by then wait for its end. */
   between<Result>(work: () => Promise<Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.#pauses.push(() => work().then(resolve, reject));

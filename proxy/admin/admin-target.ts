@@ -1,4 +1,4 @@
-// What the admin listener needs of the running gateway: what it reports, and the reload.
+// The parts of the running gateway that the admin listener uses: its state, and the reload.
 import type { Store } from '../../store/store.ts';
 import type { Capacity } from '../accounts/capacity.ts';
 import type { AccountUsage } from '../accounts/quota/account-usage.ts';

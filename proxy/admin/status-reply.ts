@@ -68,7 +68,7 @@ export interface StoreStatus {
   readonly in_use: boolean;
 }
 
-/** What came out of `JSON.parse`. */
+/** A result of `JSON.parse`. */
 const isConfig = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isPhase = object<Omit<CooldownStatus, 'until' | 'cause'>>({ phase: oneOf('cooling', 'due', 'probing') });

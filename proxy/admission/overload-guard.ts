@@ -12,7 +12,7 @@ export interface OverloadGuardOptions {
   readonly running: () => number;
 }
 
-/** What is short. */
+/** The resource that is short. */
 type Shortage = 'event_loop' | 'memory';
 
 export interface GuardStatus {

@@ -4,7 +4,7 @@ import { type CommonOptions, type Io, json } from './command.ts';
 
 export interface NewSecret {
   readonly secret: string;
-  /** Its SHA-256, lower-case hex: what the file keeps. */
+  /** Its SHA-256, lower-case hex, which is stored in the file. */
   readonly sha256: string;
 }
 

@@ -22,7 +22,7 @@ export async function serve({ config }: ServeOptions): Promise<void> {
   let serving: Gateway | undefined;
   let reloadWanted = false;
   const reload = (gateway: Gateway): void => void gateway.follower.reload('signal').catch(() => undefined);
-  // Installed first. What comes during the start takes effect after it: the files may have been read before.
+  // Installed first. A signal during the start takes effect after it: the files may have been read before.
   process.on('SIGHUP', () => {
     if (serving) reload(serving);
     else reloadWanted = true;

@@ -10,7 +10,7 @@ const NOUNS: Readonly<Record<string, string>> = { keys: 'key', operators: 'opera
 
 const VERBS: Readonly<Record<Change['kind'], string>> = { added: 'create', removed: 'remove', changed: 'change', reordered: 'change' };
 
-/** What the rows of changed keys need: an operator of a Pool sees the changes of its keys. */
+/** The Pools of changed keys: an operator of a Pool sees the changes of its keys. */
 type Keys = readonly Pick<Config['keys'][number], 'id' | 'pool'>[];
 
 export interface AuditContext {

@@ -28,7 +28,7 @@ export interface AttemptOptions extends ReplyPath {
   readonly keepsBack: (failure: Failure) => boolean;
   readonly committed: ReplyContext['committed'];
   readonly observers: AttemptObservers;
-  /** What the account's answer needs before the client gets it. */
+  /** Work after the account's answer, before the client gets it. */
   readonly followUp: ((answer: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
   /** Called when the request is sent: not where the client has left before. */
   readonly begins: () => void;

@@ -14,7 +14,7 @@ const CONNECTION_LIMIT = 'websocket_connection_limit_reached';
 /** The largest frame that providers take. */
 export const MAX_FRAME_BYTES = 15_728_640;
 
-/** Undefined for a turn that goes over HTTP: its client does, or its kind goes out as frames only where it continues a response. */
+/** Undefined for a turn that goes over HTTP: its client uses HTTP, or its kind is sent as frames only where it continues a response. */
 export function turnSocketOf({ turn, payload, client }: DispatchRequest, support: WebsocketSupport): TurnSocket | undefined {
   const { upstreamSocket: slot } = client;
   const body = payload.kind === 'json' ? payload.work.body : {};
@@ -73,7 +73,7 @@ export class TurnSocket {
     return this.skipsAccounts && !this.#support.has(account);
   }
 
-  /** Whether an attempt at this account goes out as a frame. @throws Refusal where the turn has no meaning over HTTP, or on a new socket */
+  /** Whether an attempt at this account is sent as a frame. @throws Refusal where the turn has no meaning over HTTP, or on a new socket */
   carries(account: AccountConfig): boolean {
     if (this.#anchor !== undefined && this.slot.at(account.id) === undefined) throw anchorNotFound();
     if (!this.#tooLarge && (this.#anchor !== undefined || this.#support.has(account))) return true;
@@ -81,7 +81,7 @@ export class TurnSocket {
     return false;
   }
 
-  /** Whether a frame of this size goes out; if not, the turn goes over HTTP. @throws Refusal where it continues a response */
+  /** Whether a frame of this size can be sent; if not, the turn goes over HTTP. @throws Refusal where it continues a response */
   fits(bytes: number): boolean {
     if (bytes <= MAX_FRAME_BYTES) return true;
     this.#refuseSize();

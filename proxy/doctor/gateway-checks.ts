@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
 import type { Diagnosis } from './diagnosis.ts';
 
-/** What the admin listener answered, or why it could not be asked. */
+/** The answer of the admin listener, or the reason why there is none. */
 export type GatewayAnswer = { readonly status: StatusReply } | { readonly unavailable: string };
 
 const check = 'gateway';

@@ -19,7 +19,7 @@ export class KeyedDigest {
   }
 }
 
-/** Digests that only this process compares, and never stores or shows: a hash behind a secret of its own, at a fraction of an HMAC's cost. */
+/** Digests that only this process compares, and never stores or shows: a hash with a secret prefix, at a fraction of an HMAC's cost. */
 export class ProcessDigest {
   readonly #secret = randomBytes(32).toString('base64');
 

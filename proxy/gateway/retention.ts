@@ -8,7 +8,7 @@ const EVERY_MS = 3_600_000;
 /** Not with all else that a start does; gateways that never run for an hour delete rows too. */
 const FIRST_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** What the usage answers read, and a day for the clock (D5). */
+/** The days that usage answers read, and one more for differences between clocks (D5). */
 const USAGE_DAYS = 29;
 
 /** @returns the undo */

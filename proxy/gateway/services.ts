@@ -64,7 +64,7 @@ export class Services {
   readonly bodies = new MemoryGuard();
   /** Bytes that turns hold of their replies. */
   readonly replies = new MemoryGuard();
-  /** What is held of uploads that stream through. */
+  /** The bytes held of uploads that stream through. */
   readonly uploads = new UploadMeter();
   readonly heartbeat: Heartbeat;
   readonly websockets: WebsocketSupport;

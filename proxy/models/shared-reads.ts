@@ -28,7 +28,7 @@ export class SharedReads {
     this.#options = options;
   }
 
-  /** What the store has of an account. */
+  /** The store's row of an account. */
   find(account: string): Promise<CatalogRow | undefined> {
     return this.#options.find(account);
   }

@@ -27,7 +27,7 @@ export interface DeliveryContext {
   readonly closed: AbortSignal;
 }
 
-/** Runs the steps to the last one, or until the connection has closed. Writes between two waits leave in one piece. */
+/** Runs the steps to the last one, or until the connection has closed. Writes between two waits are sent in one piece. */
 export async function deliver(steps: readonly Step[], line: Line, context: DeliveryContext): Promise<void> {
   const { closed } = context;
   for (const step of steps) {

@@ -17,7 +17,7 @@ export type Recovery =
 export interface RefusedTurn {
   /** As it was sent. */
   readonly body: Body;
-  /** What the provider named: `input.3.encrypted_content`. */
+  /** The path that the provider named: `input.3.encrypted_content`. */
   readonly param: string | null;
   /** The account that refused. */
   readonly account: string;

@@ -33,8 +33,8 @@ export const boundedId = (turnId: string, digest: ProcessDigest): string => (tur
 
 /**
  * The number of finished items of the interrupted turn that the retry has at its end. Undefined where the frame is not an exact retry: its
- * input has to end with the interrupted items, followed by the first of `sent`. Not by all of them: what was written to a connection
- * that broke may not have reached the client.
+ * input has to end with the interrupted items, followed by the first of `sent`. Not by all of them: frames that were written to a
+ * connection that broke may not have reached the client.
  */
 export function itemsIn(retry: TurnIdentity, { input }: Body, interrupted: TurnIdentity, sent: readonly JsonObject[]): number | undefined {
   if (retry.turnId !== interrupted.turnId || retry.settings !== interrupted.settings) return undefined;

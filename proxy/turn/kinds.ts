@@ -27,7 +27,7 @@ export interface DispatchedKind {
    * `events`: a stream, or one body for clients that request one. `whole`: one body, checked before it is shown. `piped`: passed on unread.
    */
   readonly reply: 'events' | 'whole' | 'piped';
-  /** What the client of a `whole` reply gets where the account's answer is not one: no JSON object, or a stream without its end. */
+  /** The refusal of a `whole` reply where the account's answer is invalid: not a JSON object, or a stream without its end. */
   readonly invalidReply: ErrorCode;
   /** Until when another account may be asked: the reply's commit, or its first sign (a compaction that began may be billed). */
   readonly retry: 'before commit' | 'before head';

@@ -19,9 +19,10 @@ export const SKIP: unique symbol = Symbol('skip');
  *
  *     admit → (body is read) → request → (reserve) → edit → (choose an account) → attempt → (send, hold) → reply phases → end
  *
- * A multipart body that streams through has `parts` in the place of `request` and `edit`: its parts behind the file come after an account was chosen.
+ * A multipart body that streams through has `parts` in the place of `request` and `edit`: its parts after the file come after an account
+ * was chosen.
  *
- * `admit`, `request`, `edit`, `parts` and `attempt` run in the order of `RULES`, all phases behind them in the opposite order. To refuse, throw a
+ * `admit`, `request`, `edit`, `parts` and `attempt` run in the order of `RULES`, all later phases in the opposite order. To refuse, throw a
  * `Refusal`; any other throw becomes a fixed 500 whose text never leaves the process.
  *
  * Which reply phases run depends on the kind of the reply:
@@ -38,7 +39,7 @@ export const SKIP: unique symbol = Symbol('skip');
  * response twice, and its `answer` changes nothing that its `event` has changed already. Lifecycle events (`response.created`,
  * `response.metadata`, …) have no meaning for a collected answer and are dropped before any rule.
  *
- * A surface with an encoding of its own (Chat) encodes behind `event` and `answer`, when every rule has run, in its sink and its `answer`:
+ * A surface with an encoding of its own (Chat) encodes after `event` and `answer`, when every rule has run, in its sink and its `answer`:
  * rules see Responses events on every surface.
  */
 export interface Rule<Memory = unknown> {
@@ -49,7 +50,7 @@ export interface Rule<Memory = unknown> {
   /** Decides on key, route and headers; the body has not been read. On a websocket: at the upgrade, and again per frame. */
   admit?(turn: Turn): void;
   /**
-   * Reads and edits the parsed body (or replaces it) once, before an account is chosen. What it returns is the rule's memory of the
+   * Reads and edits the parsed body (or replaces it) once, before an account is chosen. The result is the rule's memory of the
    * turn, which later phases get; `SKIP` ends the rule's part in this turn. Awaited only when it returns a promise. On a route whose
    * body is not parsed it does not run, and the rule has no later phases there either.
    */
@@ -60,8 +61,8 @@ export interface Rule<Memory = unknown> {
    */
   edit?(work: Work, memory: Memory, turn: Turn): void | Promise<void>;
   /**
-   * Begins a multipart body that streams through: what it returns gets each part of this turn, once. A rule without a `request` keeps its
-   * memory of the parts there.
+   * Begins a multipart body that streams through: the returned reader gets each part of this turn, once. A rule without a `request` keeps
+   * its memory of the parts there.
    */
   parts?(turn: Turn): PartReader;
   /** Edits this attempt for one account; on failover it runs again from the same start. */
@@ -91,7 +92,7 @@ export interface Rule<Memory = unknown> {
   explain?(facts: TurnFacts): string | undefined;
 }
 
-/** Reads the parts of one form, in their order. A refusal behind the file ends the request to the account. */
+/** Reads the parts of one form, in their order. A refusal after the file ends the request to the account. */
 export interface PartReader {
   /** Maps a part to itself, to others, or to nothing. A file is one of the parts returned, or its bytes are dropped. @throws Refusal */
   part(part: StreamedPart): readonly StreamedPart[];

@@ -102,7 +102,7 @@ export type PayloadCompression = {
   /** Tool outputs in the body, and how many of them are protected (F7.4). */
   readonly outputs?: number;
   readonly protected?: number;
-  /** Outputs behind the last candidate of the dispatch. */
+  /** Outputs after the last candidate of the dispatch. */
   readonly over_limit?: number;
   /** Outputs that were sent as they came because their scan failed. */
   readonly errors?: number;

@@ -54,7 +54,7 @@ export class SseSplitter {
     if (this.#awaitsLf) this.push(LAST_LF);
   }
 
-  /** The end of the first event from `from` on, behind its blank line; -1 when it does not end in this chunk. */
+  /** The end of the first event from `from` on, after its blank line; -1 when it does not end in this chunk. */
   #lfBoundary(chunk: Buffer, from: number): number {
     if (this.#lineEmpty && chunk[from] === LF) return from + 1;
     let at = chunk.indexOf(LF, from);

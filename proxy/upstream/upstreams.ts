@@ -66,7 +66,7 @@ export class Upstream {
   }
 
   /**
-   * Idle websockets and idle connections of pass-through rows end now, the others with their replies, and the pool of the turns behind the
+   * Idle websockets and idle connections of pass-through rows end now, the others with their replies, and the pool of the turns after the
    * last lease: it would refuse what comes after. Resolves when all have ended.
    */
   async retire(): Promise<void> {

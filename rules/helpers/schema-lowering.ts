@@ -1,11 +1,11 @@
-// Lowering: what the backend accepts of a non-strict function schema, at every depth (Q31).
+// Lowering: reduces a non-strict function schema to the part that the backend accepts, at every depth (Q31).
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
 import { KEYWORDS, type KeywordKind, namesType, refuseDepth } from './tool-schema.ts';
 
 /**
- * The lowered parameters; the same object where there was nothing to lower. What is not a schema is left as sent, for the provider to
- * refuse. `param` is the path in a refusal.
+ * The lowered parameters; the same object where there was nothing to lower. A value that is not a schema is left as sent, for the provider
+ * to refuse. `param` is the path in a refusal.
  */
 export function lowerParameters(parameters: Json, param: string): Json {
   if (typeof parameters === 'boolean') return { type: 'object', properties: {} };

@@ -20,7 +20,7 @@ const codes: Readonly<Record<string, StoreErrorCode>> = {
   XX002: 'corrupt',
 };
 
-/** What the operator can correct, in words. */
+/** Faults that the operator can correct, in words. */
 const reasons: Readonly<Record<string, string>> = {
   '28000': 'the user does not exist or may not log in',
   '28P01': 'the password is wrong',

@@ -1,4 +1,4 @@
-// One INSERT for many rows of a table: what the rows have in common is bound once, what differs is sent as one JSON list a column.
+// One INSERT for many rows of a table: common values are bound once, differing ones are sent as one JSON list per column.
 import { onConflict } from '../conflict.ts';
 import type { ColumnType } from '../decoders.ts';
 import type { Value } from '../driver.ts';

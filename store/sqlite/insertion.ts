@@ -1,4 +1,4 @@
-// One INSERT for many rows of a table: what the rows have in common is bound once, what differs is sent as a single JSON text.
+// One INSERT for many rows of a table: common values are bound once, differing ones are sent as a single JSON text.
 import { onConflict } from '../conflict.ts';
 import type { Value } from '../driver.ts';
 import { StoreError } from '../errors.ts';

@@ -41,7 +41,7 @@ export function healthStatus({ id, needsLogin, breaker, modelBreakers, exemptMod
 /** The cause in the row of an exempt model. */
 const EXEMPT = 'spared';
 
-/** What the store has of an account, by model; the empty model is the whole account. */
+/** The store's state of an account, by model; the empty model is the whole account. */
 export function storedHealth({ reauthRequired, breaker, modelBreakers, exemptModels }: AccountHealth): ReadonlyMap<string, HealthFields> {
   const fields = new Map<string, HealthFields>();
   if (breaker.phase !== 'closed') {
@@ -56,7 +56,7 @@ export function storedHealth({ reauthRequired, breaker, modelBreakers, exemptMod
   return fields;
 }
 
-/** What the health of an account takes over from its rows. */
+/** The state that the health of an account takes over from its rows. */
 export interface Adopted {
   /** Whether the set of turns that pass may have changed. */
   readonly changed: boolean;

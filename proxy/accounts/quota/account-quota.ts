@@ -26,10 +26,10 @@ export interface StoredQuota {
   readonly recovered: number | null;
 }
 
-/** What the evidence amounts to. Times are Unix milliseconds. */
+/** The state that follows from the evidence. Times are Unix milliseconds. */
 export interface QuotaState {
   readonly exhausted: { readonly until: number | undefined } | undefined;
-  /** What is left is reserved for the account's owner (`reserve_percent`). */
+  /** The remaining quota is reserved for the account's owner (`reserve_percent`). */
   readonly reserved: { readonly until: number | undefined } | undefined;
   /** The share of the tightest window that is left, less the reserve, 0 to 1; undefined is unknown. */
   readonly remaining: number | undefined;

@@ -1,4 +1,4 @@
-// What is reported of a selection: the reason in the turn's row (Q7), or the refusal where no account can take the turn (Q2).
+// The report of a selection: the reason in the turn's row (Q7), or the refusal where no account can take the turn (Q2).
 import type { Why } from '../../../store/rows.ts';
 import { Refusal } from '../../turn/refusal.ts';
 import type { PoolConfig } from '../../turn/settings.ts';

@@ -1,4 +1,4 @@
-// What the tools of /mcp read of the running gateway.
+// The parts of the running gateway that the tools of /mcp read.
 import type { Store } from '../../../store/store.ts';
 import type { CapacityStatus } from '../../accounts/capacity.ts';
 import type { QuotaStatus } from '../../accounts/quota/quota-status.ts';

@@ -31,7 +31,7 @@ export function pageOf<Row>(all: readonly Row[], { limit = ROWS, cursor }: PageA
   return { rows: all.slice(from, from + limit), next_cursor: from + limit < all.length ? encode(from + limit) : null };
 }
 
-/** A page of what `read` reads behind an offset. It reads one row more than the page has, to see whether another page follows. */
+/** A page of the rows that `read` reads from an offset on. It reads one row more than the page has, to see whether another page follows. */
 export async function pageByOffset<Row>(
   { limit = ROWS, cursor }: PageArgs,
   read: (page: { readonly offset: number; readonly limit: number }) => Promise<readonly Row[]>,

@@ -65,7 +65,7 @@ export async function exchange({ message, headers, view, turn }: McpExchange): P
   }
 }
 
-/** The answer is JSON in any case: what the client accepts makes no difference. */
+/** The answer is always JSON, whatever the client accepts. */
 function headersOf(headers: TurnHeaders): Headers {
   const own = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' });
   for (const [name, value] of Object.entries(headers)) {

@@ -27,7 +27,9 @@ export class ClientConnection {
     this.socket = socket;
   }
 
-  /** Whether what is written to the socket now comes behind every answer: one that waits for an earlier one has no socket yet. */
+  /**
+   * Whether bytes that are written to the socket now come after every answer: an answer that waits for an earlier one has no socket yet.
+   */
   get isAnswered(): boolean {
     const { latest } = this;
     return !latest || latest.writableFinished || (latest.writableEnded && latest.socket !== null);

@@ -1,4 +1,4 @@
-// The sink of a client that did not ask for a stream: the reply is collected and leaves as one JSON answer (Q15).
+// The sink of a client that did not ask for a stream: the reply is collected and sent as one JSON answer (Q15).
 import type { Client, Sink } from '../../dispatch/client.ts';
 import { LIFECYCLE } from '../../dispatch/reply/hold.ts';
 import { isObject } from '../../turn/json.ts';

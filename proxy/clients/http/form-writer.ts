@@ -99,7 +99,7 @@ export class FormEncoding {
     return Buffer.from(`--${this.boundary}\r\nContent-Disposition: form-data; name="${escaped(name)}"\r\n\r\n${value}\r\n`);
   }
 
-  /** What comes before the bytes of a file; a line break follows them. */
+  /** The head of a file part; a line break follows the bytes of the file. */
   fileHead({ name, filename, mediaType }: FileHead): Buffer {
     const disposition = `form-data; name="${escaped(name)}"; filename="${escaped(filename ?? '')}"`;
     return Buffer.from(`--${this.boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${fileType(mediaType)}\r\n\r\n`);

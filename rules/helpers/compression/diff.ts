@@ -12,7 +12,7 @@ const MOST_HEADER_LINES = 8;
 
 const HUNK = /^(@{2,9}) ((?:-\d{1,9}(?:,\d{1,9})? )+)\+\d{1,9}(?:,(\d{1,9}))? @{2,9}/;
 
-/** Undefined where the text has no well-formed hunk, or nothing to leave out. What is outside of hunks stays. */
+/** Undefined where the text has no well-formed hunk, or nothing to leave out. Lines outside of hunks stay. */
 export function* compressDiff(lines: readonly string[]): Steps<readonly string[] | undefined> {
   const out: string[] = ['[compressed diff: ~N stands for N unchanged lines; git\'s own "diff" and "index" lines are left out]'];
   let hunks = 0;
@@ -40,9 +40,9 @@ export function* compressDiff(lines: readonly string[]): Steps<readonly string[]
 }
 
 interface Hunk {
-  /** The line behind it. */
+  /** The line after it. */
   readonly end: number;
-  /** By line behind the header: whether the change left it as it was. */
+  /** By line after the header: whether the change left it unchanged. */
   readonly unchanged: readonly boolean[];
 }
 
@@ -112,7 +112,7 @@ function countCombined(line: string, left: LinesLeft): boolean | undefined {
   return prefix.trim() === '';
 }
 
-/** @param from the first line behind the header */
+/** @param from the first line after the header */
 function shorten(lines: readonly string[], from: number, { end, unchanged }: Hunk, out: string[]): void {
   for (let i = from; i < end; ) {
     let behind = i;
@@ -136,7 +136,7 @@ function shorten(lines: readonly string[], from: number, { end, unchanged }: Hun
 /**
  * Git's header of a file. Its `index` line is removed; its first line is removed too where the `---` and `+++` lines name the same paths
  * and nothing else is between them.
- * @returns the line behind what was read
+ * @returns the line after the header
  */
 function header(lines: readonly string[], at: number, out: string[]): number {
   const git = lines[at] as string;

@@ -36,7 +36,7 @@ export function readsFile(line: string, depth = 0): boolean {
 /** The same of a list of arguments, which no shell reads: `["bash", "-lc", "cat FILE"]`. */
 export const argumentsReadFile = (args: readonly string[]): boolean => isRead([args], 0);
 
-/** A reader behind another command (`git diff | head`) prints what that command found, and no file. */
+/** A reader after another command (`git diff | head`) prints the output of that command, not a file. */
 const isRead = (pipeline: Pipeline, depth: number): boolean => pipeline.every((command) => isReader(command, depth));
 
 function isReader(command: SimpleCommand, depth: number): boolean {
@@ -59,7 +59,7 @@ function withoutPrefix(command: SimpleCommand): SimpleCommand {
 
 const programOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
-/** The script behind `-c`; one that the shell computes could read anything. A shell without it runs a program of the user's. */
+/** The script after `-c`; one that the shell computes could read anything. A shell without it runs a program of the user's. */
 function shellReads(args: readonly ShellWord[], depth: number): boolean {
   const option = args.findIndex((word) => word !== undefined && /^-[a-z]*c[a-z]*$/.test(word));
   if (option === -1) return false;

@@ -2,7 +2,7 @@
 
 import { isStep, type Steps } from './steps.ts';
 
-/** From the opening quote of the value to behind the closing one. */
+/** From the opening quote of the value to after the closing one. */
 export interface Place {
   readonly start: number;
   readonly end: number;

@@ -107,7 +107,7 @@ class FailureBlock {
     if (this.#section?.first.test(line)) this.#inSection = true;
   }
 
-  /** Called with each line behind `open`, in order. */
+  /** Called with each line after `open`, in order. */
   holds(line: string): boolean {
     if (this.#inSection) this.#inSection = this.#section?.last.test(line) !== true;
     else if (this.#section?.first.test(line)) this.#inSection = true;

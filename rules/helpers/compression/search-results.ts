@@ -18,7 +18,7 @@ interface Result {
 type Line = Result | { readonly path: undefined; readonly text: string };
 
 const MOST_DIGITS = 9;
-/** Dashes of a line of context that may be the one behind its path. */
+/** Dashes of a line of context that may be the one after its path. */
 const MOST_DASHES = 32;
 const COLON = 58;
 const DASH = 45;
