@@ -59,7 +59,7 @@ export class Batch {
   }
 }
 
-/** Of the connections of one side, clients or accounts. */
+/** The batches of the connections of one side, clients or accounts. */
 export class Batches {
   /** Reads of this turn of the event loop. */
   readonly arrivals = new Batch((run) => setImmediate(run));

@@ -3,13 +3,13 @@
 
 /** A chunk below this is small: the object around it, of some 200 bytes, counts. */
 const SMALL_BYTES = 1_024;
-/** So many small chunks in a row are joined. */
+/** The number of small chunks in a row that are joined. */
 const JOINED = 256;
 
 const NOTHING = Buffer.alloc(0);
 
 export class GatheredBytes {
-  /** Of all chunks. */
+  /** The length of all chunks together. */
   length = 0;
   #chunks: Buffer[] = [];
   /** Small chunks at the end that have not been joined. */

@@ -7,7 +7,7 @@ export interface LogStream {
   readonly writableLength: number;
 }
 
-/** Some 80,000 lines. */
+/** About 80,000 lines. */
 const MOST_WAITING_BYTES = 16_777_216;
 
 /** @returns the function that writes one line, or loses it; the first line after a loss states how many were lost */

@@ -21,7 +21,7 @@ export class UploadMeter {
     if (bytes > this.most) this.most = bytes;
   }
 
-  /** Of all uploads, now. */
+  /** The bytes that all uploads hold now. */
   get held(): number {
     let sum = 0;
     for (const { heldBytes } of this.#uploads) sum += heldBytes;

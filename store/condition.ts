@@ -3,7 +3,7 @@
 export interface StoreCondition {
   /** `problem`: the gateway does not work with this database, or will soon not. */
   readonly level: 'ok' | 'warning' | 'problem';
-  /** Without data of rows. */
+  /** A sentence without data of rows. */
   readonly message: string;
   /** What to do; absent where nothing has to be done. */
   readonly advice?: string;

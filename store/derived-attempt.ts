@@ -27,7 +27,7 @@ export function isDerivable(request: RequestRow, attempts: readonly AttemptRow[]
   );
 }
 
-/** Of a request that succeeded at once. */
+/** The attempt of a request that succeeded at once. */
 export function derivedAttempt({ id, at, account, status, duration_ms }: RequestRow): AttemptRow {
   return { request_id: id, at, account: account ?? '', status, duration_ms, ...SUCCESS };
 }

@@ -69,7 +69,7 @@ export interface Driver extends Omit<Session, 'script'> {
   readonly leases?: LeaseVerbs;
   /** Calls `wake` soon after another process recorded changes, and whenever it may have missed some. Once for a driver. */
   listen?(wake: () => void): void;
-  /** Of a database that several nodes may use. */
+  /** Present for a database that several nodes may use. */
   stats?(): DatabaseStats;
   /** Whether another gateway has the database, where that is one gateway's. */
   inUse?(): boolean;

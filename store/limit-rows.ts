@@ -33,7 +33,7 @@ export interface UsedAmounts {
 
 /** The use of one key by all nodes. */
 export interface StoredUse {
-  /** Of the turns that have reserved and have not been settled. */
+  /** The sums of turns that have reserved and have not been settled. */
   readonly running: UsedAmounts;
   /** The last minute, by slots of `SLOT_MS`, oldest first. Requests count from their reservation, tokens from their settlement. */
   readonly minute: readonly (Omit<UsedAmounts, 'cost_nanos'> & { readonly slot: number })[];

@@ -208,7 +208,7 @@ export interface MigrationOptions {
   readonly clock: () => number;
   /** Runs the statements of a step that the engine needs. */
   readonly apply: (step: Step) => Promise<void>;
-  /** Those of the program; tests add to them. */
+  /** By default those of the program; tests add to them. */
   readonly steps?: readonly Step[];
 }
 

@@ -44,7 +44,7 @@ const LOOK_BACK_MS = 3_600_000;
 export interface StoreParts {
   readonly driver: Driver;
   readonly writer: Writer;
-  /** The same one, or one of its own. */
+  /** The same writer, or a separate one. */
   readonly pinWriter: Writer;
   /** Names this process in the change records. */
   readonly writerId: string;

@@ -127,7 +127,7 @@ export type NewCredentialRow = Omit<CredentialRow, 'exchange_token' | 'exchange_
 /** A login that a node has imported from its file. It prevents a node with an older file from restoring an earlier login. */
 export interface CredentialImportRow {
   readonly account: string;
-  /** As in the credential's row. */
+  /** The same digest as in the credential's row. */
   readonly imported: string;
   readonly at: number;
 }
@@ -146,7 +146,7 @@ export type FileStatus = 'uploaded' | 'processed' | 'error';
 /** Metadata of a file whose bytes are at an account; the address to which they were uploaded is never stored. */
 export interface FileRow {
   readonly pool: string;
-  /** As the account issued it. */
+  /** The id that the account issued. */
   readonly id: string;
   /** The account that has the file, and that every request which names it goes to. */
   readonly account: string;
@@ -191,7 +191,7 @@ export interface NodeRow {
   readonly token: number;
   /** How other nodes reach its internal listener; null for a node without one. */
   readonly address: string | null;
-  /** Of the program. */
+  /** The version of the program. */
   readonly version: string;
   readonly config_digest: string;
   readonly started_at: number;

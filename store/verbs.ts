@@ -48,7 +48,7 @@ export interface Store {
     list(filter: RequestFilter): Promise<readonly RequestRow[]>;
   };
   readonly attempts: {
-    /** Those of one request, in order. */
+    /** The attempts of one request, in order. */
     of(request: RequestRow): Promise<readonly AttemptRow[]>;
   };
   readonly catalog: {
@@ -80,7 +80,7 @@ export interface Store {
     save(row: PinRow): Promise<void>;
     /** The same for a value that other processes may have at another account: they are notified. */
     move(row: PinRow): Promise<void>;
-    /** Those that have not expired, latest expiry first, at most `limit`. */
+    /** The pins that have not expired, latest expiry first, at most `limit`. */
     load(limit: number): Promise<readonly PinRow[]>;
     /** Undefined when unknown or expired. */
     find(hash: string): Promise<PinRow | undefined>;
@@ -103,13 +103,13 @@ export interface Store {
     save(row: FileRow): Promise<void>;
     /** Undefined when unknown or expired. */
     find(pool: string, id: string): Promise<FileRow | undefined>;
-    /** Without expired ones. */
+    /** The files that have not expired. */
     list(filter: FileFilter): Promise<readonly FileRow[]>;
   };
   readonly usage: {
     /** Adds to the sums of the key on that day; never dropped while the store is open. */
     add(row: UsageRow): void;
-    /** Of this day and later ones; Unix milliseconds. */
+    /** The rows of this day and later ones; Unix milliseconds. */
     load(since: number): Promise<readonly UsageRow[]>;
     /**
      * Reads the sums of these keys while nothing is written, adds what is queued by then, and passes them on at once: what all
@@ -138,7 +138,7 @@ export interface Store {
   readonly checkValues: CheckValueVerbs;
   purge(limits: PurgeLimits): Promise<Purged>;
   stats(): WriterStats;
-  /** Of a shared store. */
+  /** Undefined for a store of one node. */
   database(): DatabaseStats | undefined;
   /** Whether another gateway has the database, where that is one gateway's: SQLite. */
   inUse(): boolean;

@@ -32,9 +32,9 @@ export interface CapacityOptions {
   readonly models: () => ModelDirectory;
   readonly upstream: (account: string) => Upstream | undefined;
   readonly quota?: QuotaView;
-  /** With several nodes. */
+  /** Present with several nodes. */
   readonly exclusive?: ExclusiveWork | undefined;
-  /** Where several nodes share the capacity of the accounts. */
+  /** Present where several nodes share the capacity of the accounts. */
   readonly shared?: SharedCapacity | undefined;
 }
 

@@ -52,7 +52,7 @@ export interface AccountActionReply {
   readonly fields: readonly ChangedField[];
 }
 
-/** The same, status 404 and 409: the reason why nothing changed. */
+/** The answer of the same routes with status 404 and 409: the reason why nothing changed. */
 export interface ActionRefusal {
   readonly error: string;
 }

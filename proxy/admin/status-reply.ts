@@ -53,7 +53,7 @@ export interface StatusReply extends RunningReply {
   readonly pools: readonly PoolStatus[];
   readonly admission: Readonly<Record<keyof CapacityStatus['admission'], LimitedClass>>;
   readonly counters: Readonly<Record<string, number>>;
-  /** Where several nodes share the store. */
+  /** Present where several nodes share the store. */
   readonly sharing?: NodesStatus;
   /** Absent in the reply of an older gateway. */
   readonly store?: StoreStatus;

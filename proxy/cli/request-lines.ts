@@ -3,7 +3,7 @@ import type { RequestRow } from '../../store/rows.ts';
 import { cell, timeSpan } from './text-cells.ts';
 
 const HEAD = ['TIME (UTC)', 'KEY', 'MODEL', 'ACCOUNT', 'STATUS', 'CODE', 'TOOK', 'TOKENS', 'RETRIES', 'WHY'] as const;
-/** Of a cell; ids and codes are shorter as a rule. */
+/** The largest width of a cell; ids and codes are usually shorter. */
 const MOST_WIDTH = 40;
 /** Numbers are read from the right. */
 const RIGHT: ReadonlySet<(typeof HEAD)[number]> = new Set(['TOOK', 'TOKENS', 'RETRIES']);

@@ -93,7 +93,7 @@ class Attempt implements ReplyContext {
   }
 
   start(): void {
-    // Of an earlier attempt.
+    // Releases the bytes of an earlier attempt.
     this.turn.held.releaseAll();
     const { client, upload } = this.#options;
     this.#cancelGone = client.onGone(() => this.#gone());

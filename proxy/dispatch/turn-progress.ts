@@ -14,7 +14,7 @@ export class TurnProgress {
   readonly hasJson: boolean;
   /** Undefined for a turn that goes over HTTP. */
   readonly socket: TurnSocket | undefined;
-  /** Of the turn's Pool. */
+  /** The budget of the turn's Pool. */
   readonly budget: RetryBudget;
   /** The accounts that are closed to the turn. */
   readonly tried = new Set<string>();

@@ -18,7 +18,7 @@ export interface Reached {
   readonly addresses?: number;
   /** Undefined for plain http. */
   readonly certificate?: Certificate;
-  /** From the start of the connection to the answer. */
+  /** Time from the start of the connection to the answer. */
   readonly answerMs?: number;
   /** The clock of the origin minus the one of this machine, to half a second. */
   readonly clockAheadMs?: number;

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { FileRow, Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 
-/** Some 2 MB when it is full. */
+/** About 2 MB of memory when it is full. */
 const CAPACITY = 5_000;
 
 export class Files {
@@ -22,7 +22,7 @@ export class Files {
     return known && !this.#isExpired(known) ? known : this.read(pool, id);
   }
 
-  /** As the store has it. */
+  /** Reads the file from the store. */
   async read(pool: string, id: string): Promise<FileRow | undefined> {
     const row = await this.#store.find(pool, id);
     if (row) this.#recent.set(nameOf(pool, id), row);

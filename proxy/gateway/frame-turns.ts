@@ -37,7 +37,7 @@ export class FrameTurns {
   readonly #options: FrameTurnsOptions;
   readonly #resumable: ResumableTurns<ResumableClient>;
   readonly #forwarding: SessionForwarding | undefined;
-  /** Of what identifies a turn. */
+  /** Digests the identity of a turn. */
   readonly #digest = new ProcessDigest();
   #draining = false;
   /** The last turn of each connection, for a client that has not seen its end. */
@@ -137,7 +137,7 @@ export class FrameTurns {
     return session === undefined || !identity ? undefined : { session, identity };
   }
 
-  /** With its key; undefined without a name. */
+  /** The session with its key; undefined without a name. */
   #sessionOf(turn: LiveTurn): string | undefined {
     const session = sessionOf(turn.headers, turn.wire);
     if (session === undefined) return undefined;

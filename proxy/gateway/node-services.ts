@@ -50,7 +50,7 @@ export class NodeServices {
     this.settlements = new Settlements(store.limits, clock);
   }
 
-  /** Of the configuration that turns begin with now. */
+  /** The digest of the configuration that turns begin with now. */
   get digest(): string {
     const { config } = this.#options.loaded();
     if (this.#digest?.of !== config) this.#digest = { of: config, digest: sharedDigestOf(config) };

@@ -73,7 +73,7 @@ export class Accounting {
     return totals.cost_nanos;
   }
 
-  /** Of the last 28 days. */
+  /** The totals of the last 28 days. */
   ofKey(key: KeyConfig): Readonly<Totals> {
     return this.#ledger.ofKey(key.id, KEPT_DAYS);
   }

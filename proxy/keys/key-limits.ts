@@ -24,7 +24,7 @@ export interface Reserved {
 export interface Estimate {
   /** With at most 2,048 tokens of output. A turn can never run where this exceeds a limit. */
   readonly least: Usage;
-  /** With the forecast output. */
+  /** The usage with the forecast output. */
   readonly expected: Usage;
 }
 

@@ -61,12 +61,12 @@ export class Ledger {
     return { ...totals, key_id: key, pool, day };
   }
 
-  /** Of a key in all Pools, over the last `days`, today included. */
+  /** The totals of a key in all Pools, over the last `days`, today included. */
   ofKey(key: string, days: number): Readonly<Totals> {
     return this.#sum(this.#keys.get(key), days);
   }
 
-  /** Of all keys of a Pool, removed ones included. */
+  /** The totals of all keys of a Pool, removed ones included. */
   ofPool(pool: string, days: number): Readonly<Totals> {
     return this.#sum(this.#pools.get(pool), days);
   }

@@ -45,12 +45,12 @@ export class Settlements {
     this.#clock = clock;
   }
 
-  /** Those that the store may not have yet. */
+  /** Settlements that the store may not have yet. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** Those that the store can never take. */
+  /** Settlements that the store can never accept. */
   get rejected(): number {
     return this.#rejected;
   }

@@ -6,7 +6,7 @@ import type { Body } from '../turn/turn.ts';
 const BYTES_PER_TOKEN = 4;
 const IMAGE_TOKENS = 1_000;
 const AUDIO_TOKENS_PER_SECOND = 25;
-/** Of audio without a WAV header: 128 kbit/s. */
+/** For audio without a WAV header: 128 kbit/s. */
 const AUDIO_BYTES_PER_SECOND = 16_000;
 
 /** Body members whose text counts as input tokens. Encrypted content, file data, ids and tool definitions do not count. */
@@ -51,7 +51,7 @@ export function outputCap(body: Body, keyMax: number | undefined): number {
   return Math.min(...caps.filter((cap): cap is number => typeof cap === 'number' && cap >= 0));
 }
 
-/** Of UTF-8 text. */
+/** The tokens of a UTF-8 text. */
 export const tokensOfBytes = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 
 function count(value: Json | undefined, sum: Sum): void {

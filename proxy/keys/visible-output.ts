@@ -7,7 +7,7 @@ const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
 export class VisibleOutput {
-  /** Of `delta` texts, in UTF-8. */
+  /** The bytes of `delta` texts, in UTF-8. */
   #bytes = 0;
   readonly #deltas = new DeltaLocator();
 

@@ -6,7 +6,7 @@ import { type Ceilings, ceilingsOf } from './ceilings.ts';
 export interface CatalogEntry {
   /** The provider's id, or the exposed id once it has been mapped. */
   readonly id: string;
-  /** As the provider sent it, frozen at every depth (MC6). */
+  /** The entry as the provider sent it, frozen at every depth (MC6). */
   readonly fields: JsonObject;
   readonly ceilings: Ceilings;
 }

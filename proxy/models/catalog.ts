@@ -19,7 +19,7 @@ export interface CatalogOptions {
   readonly read: ReadCatalog;
   readonly store: CatalogStore;
   readonly clock: Clock;
-  /** With several nodes. */
+  /** Present with several nodes. */
   readonly sharing?: SharedReads | undefined;
   /** Called after every read of this process, good or failed. */
   readonly observe?: (status: AccountCatalogStatus) => void;

@@ -6,16 +6,16 @@ export interface ForwardedClient {
   /** The id of the key that opened the connection, and of its Pool. The node that forwards has checked the secret, which stays there. */
   readonly key: string;
   readonly pool: string;
-  /** Of the client's upgrade. */
+  /** The path of the client's upgrade. */
   readonly path: string;
   readonly query: string;
-  /** Those that a turn or an account reads. */
+  /** The headers that a turn or an account reads. */
   readonly headers: Headers;
-  /** Of its first frame. */
+  /** The turn id of its first frame. */
   readonly turn_id: string;
 }
 
-/** As the value of a header. */
+/** Encodes the client as the value of a header. */
 export const encodeClient = (client: ForwardedClient): string => Buffer.from(JSON.stringify(client)).toString('base64url');
 
 /** Undefined for a text that no node of this version writes. */

@@ -94,7 +94,7 @@ export class HopListener {
   }
 }
 
-/** Without a body: nodes read the status alone. */
+/** The answer has no body: nodes read only the status. */
 function answer(socket: Socket, status: number): void {
   socket.on('error', () => undefined);
   if (socket.writable) socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);

@@ -5,9 +5,9 @@ import type { Membership, Standing } from './membership.ts';
 
 export interface NodeStatus {
   readonly node: string;
-  /** Of its internal listener; null without one. */
+  /** The address of its internal listener; null without one. */
   readonly address: string | null;
-  /** Of the program. */
+  /** The version of the program. */
   readonly version: string;
   /** The digest of what its configuration has in common with the others. */
   readonly config: string;
@@ -41,7 +41,7 @@ export interface NodesStatusOptions {
   readonly shares: Pick<CapacityShares, 'held'>;
   readonly database: DatabaseStats | undefined;
   readonly settlementsWaiting: number;
-  /** Of this node's configuration as it is now. */
+  /** The digest of this node's current configuration. */
   readonly digest: string;
   /** Unix milliseconds. */
   readonly now: number;

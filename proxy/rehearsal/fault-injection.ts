@@ -16,7 +16,7 @@ type Faults = Fault | readonly Fault[] | undefined;
 export type FaultSource = (request: ReceivedRequest) => Faults | Promise<Faults>;
 
 export interface FaultyAnswer {
-  /** With the faults of its content applied. */
+  /** The answer with the faults of its content applied. */
   readonly answer: Answer;
   /** The faults of framing and delivery are still to be applied. */
   readonly faults: readonly Fault[];

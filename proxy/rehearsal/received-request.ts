@@ -18,11 +18,11 @@ export interface ReceivedRequest {
   readonly connection: number;
   /** Asks for a websocket. */
   readonly isUpgrade: boolean;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
-  /** Without its question mark. */
+  /** The query without its question mark. */
   readonly query: string;
-  /** Those of its upgrade, for a frame. */
+  /** For a frame: the headers of its upgrade. */
   readonly headers: IncomingHttpHeaders;
   /** Names and values alternate, as received. */
   readonly rawHeaders: readonly string[];

@@ -15,7 +15,7 @@ export type Recovery =
   | { readonly kind: 'none' };
 
 export interface RefusedTurn {
-  /** As it was sent. */
+  /** The body as it was sent. */
   readonly body: Body;
   /** The path that the provider named: `input.3.encrypted_content`. */
   readonly param: string | null;

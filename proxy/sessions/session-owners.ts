@@ -9,9 +9,9 @@ export interface SessionOwnersOptions {
   readonly store: SessionOwnerVerbs;
   /** Names this process to the others. */
   readonly owner: string;
-  /** Where the other nodes reach it. */
+  /** The address at which the other nodes reach it. */
   readonly address: () => string;
-  /** Of the names of sessions, the same on all nodes. */
+  /** Digests the names of sessions, with the same result on all nodes. */
   readonly digest: KeyedDigest;
   readonly clock: Clock;
   readonly counters: Counters;
@@ -28,7 +28,7 @@ export interface SessionTurns {
 interface Lease {
   /** The session as the store has it. */
   readonly name: string;
-  /** Without a turn at the last renewal. */
+  /** Whether it had no turn at the last renewal. */
   idle: boolean;
 }
 
@@ -70,7 +70,7 @@ export class SessionOwners {
       const claimed = await withDeadline(this.#claim(session, instead), clock, CLAIM_MS);
       if (claimed !== LATE) return claimed;
     } catch {
-      // The same as without an answer.
+      // Treated as if there was no answer.
     }
     counters.add('session_claims_failed');
     return undefined;

@@ -27,7 +27,7 @@ export function sessionOf(headers: Headers, { agent }: WireWords): string | unde
   return undefined;
 }
 
-/** Those of the headers that may name a session. */
+/** The headers that may name a session. */
 export function continuityHeaders(headers: Headers, { agent }: WireWords): Record<string, string> {
   const present = namesOf(agent).map((name) => [name, headers[name]] as const);
   return Object.fromEntries(present.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));

@@ -10,9 +10,9 @@ const LONGEST_ID = 64;
 export interface TurnIdentity {
   /** The client's own, shared by every frame of one tool loop; of a long one its digest. */
   readonly turnId: string;
-  /** Of model, tools, tool choice, reasoning and text. */
+  /** The digest of model, tools, tool choice, reasoning and text. */
   readonly settings: string;
-  /** Of each item of `input`. */
+  /** The digests of the items of `input`. */
   readonly items: readonly string[];
 }
 

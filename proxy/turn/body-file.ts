@@ -6,7 +6,7 @@ export interface BodyFile extends JsonObject {
   readonly type: 'form_file';
   /** Undefined where the client stated none. */
   readonly filename: string | undefined;
-  /** As the client stated it. */
+  /** The media type that the client stated. */
   readonly media_type: string;
   /** Base64. */
   readonly data: string;

@@ -12,7 +12,7 @@ export interface FileHead {
   readonly name: string;
   /** Without a path, as the client wrote it. Must not be logged; empty or missing where the client named none. */
   readonly filename: string | undefined;
-  /** As the client stated it. */
+  /** The media type that the client stated. */
   readonly mediaType: string;
 }
 

@@ -55,7 +55,7 @@ export interface Arrival {
   readonly client: 'http' | 'websocket';
   readonly method: string;
   readonly headers: Headers;
-  /** With its question mark, as it came; empty where there is none. */
+  /** The query with its question mark, as it came; empty where there is none. */
   readonly query: string;
   /** The key that a secret opens, whatever its status. */
   readonly keyOf: (secret: string) => KeyConfig | undefined;

@@ -7,7 +7,7 @@ import type { Route, RouteFamily } from './turn.ts';
 export interface RouteRow {
   /** `WS` is a websocket upgrade on GET. */
   readonly method: string;
-  /** With `{name}` for a path parameter. */
+  /** The path, with `{name}` for a path parameter. */
   readonly path: string;
   readonly status: RouteStatus;
   /** Absent on unsupported rows that no kind serves. */

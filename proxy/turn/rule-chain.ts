@@ -59,7 +59,7 @@ export class Chain {
   readonly refused: readonly Link[];
   readonly answer: readonly Link[];
   readonly end: readonly Link[];
-  /** Of a turn whose request phases have not run. */
+  /** The memories of a turn whose request phases have not run. */
   readonly memories: readonly unknown[];
   /** By wire type, for each type that a rule names. */
   readonly #named: ReadonlyMap<string, readonly Link[]>;

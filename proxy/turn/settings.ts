@@ -152,7 +152,7 @@ export interface Limits {
   readonly websocket_resume_bytes: number;
   /** Memory that one turn may hold of its reply: an event or answer with its copies, and the kept parts of earlier ones. */
   readonly upstream_event_bytes: number;
-  /** The same over all turns. */
+  /** The same memory over all turns. */
   readonly replies_in_memory_bytes: number;
   readonly pins_in_memory: number;
   /** Rows that wait to be written; log rows past it are dropped. */
@@ -163,7 +163,7 @@ export interface Limits {
 export interface GuardLimits {
   /** Mean delay of the event loop. */
   readonly event_loop_ms: number;
-  /** Of the memory that the process may use. */
+  /** Percent of the memory that the process may use. */
   readonly memory_percent: number;
 }
 

@@ -158,7 +158,7 @@ export interface Turn {
   findModel(id: string): ModelView | undefined | Promise<ModelView | undefined>;
   /** Looks a file of the Pool up; a promise only where it is not in memory. */
   findFile(id: string): FileView | undefined | Promise<FileView | undefined>;
-  /** Where the Pool's catalog has a model; reads no account. */
+  /** Whether and how the Pool's catalog has a model; reads no account. */
   presenceOf(id: string): Presence;
   /** Milliseconds until the first cooldown of the model's sources ends; undefined where no source is in cooldown. */
   recoversIn(): number | undefined;

@@ -14,7 +14,7 @@ import { connectionFailure } from './connection-failure.ts';
 export interface UpstreamSocketOptions {
   /** Absolute, http or https. */
   readonly url: string;
-  /** Of the upgrade. */
+  /** The headers of the upgrade. */
   readonly headers: Readonly<Record<string, string>>;
   /** Longest time until the account has accepted or refused the upgrade. */
   readonly connectMs: number;
@@ -51,7 +51,7 @@ export class UpstreamSocket {
   readonly #departures: Batch;
   /** The last ones, in order, with the effective mode in which each was made. */
   readonly #responses: { readonly id: string; readonly mode: EffectiveMode }[] = [];
-  /** Of the last response. */
+  /** The pin of the last response. */
   #pin: LivePin | undefined;
   #user: SocketUser | undefined;
   /** Bytes since the last frame, and how many of them its user holds. */

@@ -31,7 +31,7 @@ export class Upstream {
   readonly #options: UpstreamOptions;
   #streamCarrier: PassThrough | undefined;
   #websocketCarrier: WebsocketCarrier | undefined;
-  /** Of attempts and of the gateway's own requests. */
+  /** The leases of attempts and of the gateway's own requests. */
   #leases = 0;
   #unleased: (() => void) | undefined;
 

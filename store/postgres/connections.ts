@@ -13,7 +13,7 @@ export interface ConnectionsOptions {
   readonly waitMs: number;
   /** How long a caller waits in all. The server cancels a statement that takes longer. */
   readonly deadlineMs: number;
-  /** Of the callers that do not wait for the end of an outage. */
+  /** Present for callers that do not wait for the end of an outage. */
   readonly outage?: Outage;
 }
 

@@ -64,7 +64,7 @@ const textOf = (keys: readonly KeyReservations[], at: number): string =>
     })),
   });
 
-/** Without those that are granted. */
+/** The results of turns that are not granted. */
 function takenOf(keys: readonly KeyReservations[], records: readonly DatabaseRecord[]): ReadonlyMap<LimitedTurn, Taken> {
   const taken = new Map<LimitedTurn, Taken>();
   if (records.length === 0) return taken;

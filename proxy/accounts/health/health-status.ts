@@ -16,7 +16,7 @@ export interface HealthStatus {
   readonly account: string;
   /** `failing`: closed to turns after failures, until a probe succeeds. An exhausted quota alone leaves it `active` (UA2). */
   readonly status: AccountStateRow['health'];
-  /** Of the whole account. */
+  /** The cooldown of the whole account. */
   readonly cooldown: CooldownStatus | undefined;
   /** By exposed model id. */
   readonly models: Readonly<Record<string, CooldownStatus>>;

@@ -16,7 +16,7 @@ export interface HealthOptions {
   readonly states: AccountStates;
   readonly credentials: RefusedCredentials;
   readonly alternatives: Alternatives;
-  /** Where other nodes may probe too. */
+  /** Present where other nodes may probe too. */
   readonly claims?: ProbeClaims;
 }
 

@@ -17,7 +17,7 @@ export interface AccountUsageOptions {
   readonly states: () => Pick<AccountStates, 'rows' | 'putWindows' | 'refresh' | 'settled'>;
   /** Sends a request of our own to an account. */
   readonly get: (account: string, path: string, bounds: CallBounds) => Promise<CallAnswer>;
-  /** With several nodes. */
+  /** Present with several nodes. */
   readonly exclusive?: ExclusiveWork | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface WindowStatus {
   readonly used_percent: number;
   /** Unix seconds. */
   readonly resets_at: number | null;
-  /** Where it was stated: `event`, `headers` or `read`. */
+  /** The source of the statement: `event`, `headers` or `read`. */
   readonly source: string;
   /** Unix milliseconds at which it was stated. */
   readonly stated_at: number;

@@ -17,7 +17,7 @@ export interface SelectionOptions extends CandidateAccountsOptions {
   readonly counters: Counters;
   readonly admission: Admission;
   readonly upstream: (account: string) => Upstream | undefined;
-  /** Where several nodes share the capacity of the accounts. */
+  /** Present where several nodes share the capacity of the accounts. */
   readonly shared?: SharedCapacity | undefined;
 }
 

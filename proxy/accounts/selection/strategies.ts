@@ -7,7 +7,7 @@ export interface Candidate {
   readonly load: AccountLoad;
   /** In configuration order, the canonical cohort before its overflow. */
   readonly index: number;
-  /** Of the assignment; 1 by default. */
+  /** The weight of the assignment; 1 by default. */
   readonly weight: number;
 }
 

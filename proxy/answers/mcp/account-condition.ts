@@ -26,11 +26,11 @@ export interface Condition {
   readonly state: (typeof CONDITIONS)[number];
   /** When it ends, Unix milliseconds; undefined where it has no known end. */
   readonly until: number | undefined;
-  /** Of a cooldown. */
+  /** The cause of a cooldown. */
   readonly cause: string | undefined;
 }
 
-/** Of the whole account; single models may be in cooldown besides. */
+/** The condition of the whole account; single models may be in cooldown in addition. */
 export function conditionOf(
   { visible, paused, max_concurrent }: AccountConfig,
   health: AccountStatus | undefined,

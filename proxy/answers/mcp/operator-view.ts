@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import type { AccountConfig, AssignmentConfig, KeyConfig, OperatorConfig, PoolConfig } from '../../turn/settings.ts';
 import type { McpSources } from './mcp-sources.ts';
 
-/** Where an account is assigned. */
+/** An assignment of an account, with its Pool. */
 export interface Assigned extends AssignmentConfig {
   readonly pool: string;
 }

@@ -11,7 +11,7 @@ export interface DeltaChunk {
 
 export class ChatChunks {
   readonly #head: string;
-  /** With usage in the last chunk, all others have the member as null. */
+  /** If the last chunk has the usage, the member is null in all others. */
   readonly #tail: string;
   #content: DeltaChunk | undefined;
   #refusal: DeltaChunk | undefined;
@@ -32,7 +32,7 @@ export class ChatChunks {
     return this.#refusal;
   }
 
-  /** Of the arguments or the input of a call. */
+  /** A delta of the arguments or the input of a call. */
   callDelta(index: number, type: CallType): DeltaChunk {
     const { type: wrapper, member } = CALLS[type];
     return this.#around(`{"tool_calls":[{"index":${index},"${wrapper}":{"${member}":"`, '"}}]}');

@@ -173,5 +173,5 @@ export class ChatSseSink extends KeepaliveSseSink {
   }
 }
 
-/** As JSON has it between its quotes. */
+/** The text as JSON has it between its quotes. */
 const encoded = (text: string): Buffer => Buffer.from(JSON.stringify(text).slice(1, -1));

@@ -47,7 +47,7 @@ export class ClientConnection {
 
 const CONNECTION = Symbol('connection');
 
-/** The same object for the same socket. */
+/** Returns the same object for the same socket. */
 export function connectionOf(socket: Socket & { [CONNECTION]?: ClientConnection }): ClientConnection {
   socket[CONNECTION] ??= new ClientConnection(socket);
   return socket[CONNECTION];

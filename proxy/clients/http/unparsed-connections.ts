@@ -7,13 +7,13 @@ import { OTHER_VERSION } from './framing.ts';
 import { HEADERS_LATE } from './raw-refusal.ts';
 
 export interface FirstLineLimits {
-  /** Of the line. */
+  /** The limit on the first line. */
   readonly maxBytes: number;
   readonly waitMs: number;
 }
 
 export interface UnparsedConnectionsOptions {
-  /** Of the current configuration. */
+  /** The limits of the current configuration. */
   readonly limits: () => FirstLineLimits;
   /** Hands a connection to Node's parser. */
   readonly parse: (socket: Socket) => void;

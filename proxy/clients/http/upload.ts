@@ -87,7 +87,7 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLi
   return { stream, headers: framingOf(request), refused, isTaken: () => true, detach };
 }
 
-/** As the client framed it. */
+/** The framing headers of the client. */
 function framingOf({ headers }: IncomingMessage): Record<string, string> {
   const { 'content-length': length, 'content-encoding': coding } = headers;
   return {

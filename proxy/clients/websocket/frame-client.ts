@@ -21,7 +21,7 @@ export class FrameClient implements TurnClient {
   readonly #turn: LiveTurn;
   /** Released once it was read, because the turn lasts longer. */
   #frame: Frame | undefined;
-  /** Of a public frame. */
+  /** The lane of a public frame. */
   readonly #lane: string | undefined;
   #connection: WebsocketConnection | undefined;
   #unwatch: () => void = () => undefined;

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../turn/json.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply-observer.ts';
 
-/** Of a successful and of a failed turn alike. */
+/** Events of successful and of failed turns, which show nothing of the work. */
 export const LIFECYCLE: ReadonlySet<string> = new Set([
   'response.created',
   'response.queued',

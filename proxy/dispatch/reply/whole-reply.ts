@@ -23,7 +23,7 @@ export class WholeReply implements ByteReader {
   readonly shown = false;
   readonly #context: ReplyContext;
   readonly #client: Client;
-  /** As the account sent it. */
+  /** The headers as the account sent them. */
   readonly #upstreamHeaders: Headers;
   readonly #head: Head;
   readonly #chunks = new GatheredBytes();

@@ -80,7 +80,7 @@ export class Credentials implements AccountCredentials {
 /** Headers with a bearer, by the configuration object of the account. */
 const bearing = new WeakMap<AccountConfig, { readonly bearer: string; readonly headers: AccountHeaders }>();
 
-/** The same object for as long as the account keeps its bearer. */
+/** Returns the same object for as long as the account keeps its bearer. */
 function withBearer(account: AccountConfig, bearer: string): AccountHeaders {
   const known = bearing.get(account);
   if (known?.bearer === bearer) return known.headers;

@@ -51,7 +51,7 @@ function isReader(command: SimpleCommand, depth: number): boolean {
   return depth < DEEPEST_SHELL && RUNNERS.has(program) && words.some((_, i) => isReader(words.slice(i), depth + 1));
 }
 
-/** Without reserved words and assignments in front of the command. */
+/** The command without reserved words and assignments in front of it. */
 function withoutPrefix(command: SimpleCommand): SimpleCommand {
   const start = command.findIndex((word) => word === undefined || !(RESERVED.has(word) || ASSIGNMENT.test(word)));
   return start === -1 ? [] : command.slice(start);

@@ -2,7 +2,7 @@
 
 import { isStep, type Steps } from './steps.ts';
 
-/** From the opening quote of the value to after the closing one. */
+/** The range from the opening quote of the value to the position after the closing one. */
 export interface Place {
   readonly start: number;
   readonly end: number;

@@ -90,7 +90,7 @@ function* readLog(lines: readonly string[], dialect: LogDialect): Steps<Log> {
 /** The lines of a failure, which are all kept: those deeper than its first line, or in the dialect's section of failures. */
 class FailureBlock {
   readonly #section: LogDialect['failures'];
-  /** Of the first line of the failure; undefined outside of one. */
+  /** The indentation of the first line of the failure; undefined outside of one. */
   #indentation: number | undefined;
   #inSection = false;
 

@@ -24,7 +24,7 @@ const OUTPUTS: Readonly<Record<string, OutputShape>> = {
 };
 
 export interface ToolOutput {
-  /** Where it is in the input. */
+  /** Its index in the input. */
   readonly index: number;
   readonly item: JsonObject;
   /** Undefined where no call of the request can be assigned to it unambiguously. */

@@ -161,7 +161,7 @@ interface Asked {
   readonly endpoint?: string | undefined;
 }
 
-/** The same turn, sent again. */
+/** The question about the same turn, sent again. */
 const questionOf = ({ key_id, pool, model, method, endpoint }: RequestRow): Asked => ({
   key: key_id ?? undefined,
   pool: pool ?? undefined,
