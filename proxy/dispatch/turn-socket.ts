@@ -122,6 +122,6 @@ export class TurnSocket {
 
 /** For a turn without generation where no account can take it. */
 export const prewarmImpossible = (): Refusal =>
-  new Refusal('websocket_upgrade_required', { message: 'No account of this Pool takes a turn without generation.' });
+  new Refusal('websocket_upgrade_required', { message: 'No account of this Pool accepts a turn without generation.' });
 
 export const anchorNotFound = (): Refusal => new Refusal('previous_response_not_found', { param: 'previous_response_id' });

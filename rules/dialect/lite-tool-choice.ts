@@ -14,7 +14,7 @@ export const liteToolChoice = rule({
     if (turn.model?.mode?.effective !== 'lite' || !isObject(body.tool_choice)) return;
     throw new Refusal('unsupported_parameter', {
       param: 'tool_choice',
-      message: 'This model does not take a tool_choice object; use auto, none or required.',
+      message: 'This model does not accept a tool_choice object; use auto, none or required.',
     });
   },
   explain: explainInMode('lite', 'refuses a map-shaped tool_choice'),

@@ -60,5 +60,5 @@ function unsupported(name: string): Refusal {
   if (NAMED.has(name)) {
     return new Refusal('unsupported_parameter', { param: name, message: `\`${name}\` is not supported with this value on this endpoint.` });
   }
-  return new Refusal('unsupported_parameter', { message: `This endpoint takes no parameters but ${[...TAKEN].join(', ')}.` });
+  return new Refusal('unsupported_parameter', { message: `This endpoint accepts only the parameters ${[...TAKEN].join(', ')}.` });
 }

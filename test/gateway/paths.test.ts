@@ -171,5 +171,5 @@ test('a GET on a websocket row that asks for no websocket is refused with 426', 
   assert.deepEqual([answer.headers.upgrade, answer.headers.connection], ['websocket', 'Upgrade, close'], 'RFC 9110');
   assert.equal(await client.ended(), '');
   assert.equal(answer.json.error.code, 'websocket_upgrade_required');
-  assert.equal(answer.json.error.message, 'This Pool or route takes no websocket. POST on the same path works.');
+  assert.equal(answer.json.error.message, 'This Pool or route does not accept websockets. Use POST on the same path.');
 });

@@ -9,7 +9,7 @@ const SINGLE = new Set(['host', 'authorization', 'content-length']);
 /** Node's parser accepts two more. */
 const VERSIONS = new Set(['1.0', '1.1']);
 
-export const OTHER_VERSION = new Refusal('invalid_request', { status: 505, message: 'HTTP/1.1 and HTTP/1.0 are served here.' });
+export const OTHER_VERSION = new Refusal('invalid_request', { status: 505, message: 'Only HTTP/1.1 and HTTP/1.0 are supported.' });
 
 /** Methods without a body: a forwarder that drops their length would send the body as a second request. */
 const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
@@ -51,9 +51,9 @@ export function checkFraming(request: IncomingMessage): void {
     if (coding.toLowerCase() !== 'chunked' || length !== undefined) throw refuse('The framing of the body is ambiguous.');
   }
   const { expect } = headers;
-  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw refuse('This expectation is not known.');
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw refuse('This expectation is not supported.');
   if (BODYLESS.has(method) && (coding !== undefined || (length !== undefined && length !== '0'))) {
-    throw refuse('This method takes no request body.');
+    throw refuse('This method does not accept a request body.');
   }
 }
 
