@@ -229,7 +229,7 @@ test('GET /explain answers 404 for unknown routes and keys', async (context) => 
     const response = await fetch(`${gate.adminUrl}/explain?${query}`);
     return [response.status, ((await response.json()) as { error?: string }).error];
   };
-  assert.deepEqual(await ask('method=POST&path=/v1/unroutable&key=ci'), [404, 'no such route']);
+  assert.deepEqual(await ask('method=POST&path=/v1/nowhere&key=ci'), [404, 'no such route']);
   assert.deepEqual(await ask('method=POST&path=/v1/responses&key=nobody'), [404, 'no such key']);
   assert.deepEqual(await ask('method=POST&path=/v1/responses&key=ci&model=model-a'), [200, undefined]);
 });

@@ -38,8 +38,8 @@ test('key create refuses an existing id, an unknown Pool, and a missing --pool',
   const path = fileWith(context, SMALL);
   const taken = await poolgate(['key', 'create', 'ci', '--config', path]);
   assert.deepEqual([taken.code, taken.out], [1, '']);
-  const unroutable = await poolgate(['key', 'create', 'b', '--pool', 'taem', '--config', path]);
-  assert.deepEqual([unroutable.code, unroutable.err], [1, "there is no Pool 'taem'; did you mean 'team'?\n"]);
+  const unknown = await poolgate(['key', 'create', 'b', '--pool', 'taem', '--config', path]);
+  assert.deepEqual([unknown.code, unknown.err], [1, "there is no Pool 'taem'; did you mean 'team'?\n"]);
   const two = fileWith(context, SMALL.replace('keys:', '  - { id: other, assignments: [{ account: north }] }\nkeys:'));
   const open = await poolgate(['key', 'create', 'b', '--config', two]);
   assert.deepEqual([open.code, open.err], [2, '--pool is missing; the Pools of the file: team, other\n']);

@@ -70,9 +70,9 @@ test('a route has the status of its row, and an unknown status is an error', asy
 
 test('explain reports 404 or 405 for a path or method without a row', async (context) => {
   const path = fileWith(context, SMALL);
-  const unroutable = await poolgate(['explain', 'GET', '/v1/modles', '--config', path]);
+  const unknown = await poolgate(['explain', 'GET', '/v1/modles', '--config', path]);
   assert.deepEqual(
-    [unroutable.code, unroutable.err],
+    [unknown.code, unknown.err],
     [1, '/v1/modles is in no row of the route table: 404 unknown_endpoint; did you mean /v1/models?\n'],
   );
   const otherwise = await poolgate(['explain', 'DELETE', '/v1/models', '--config', path]);

@@ -50,7 +50,7 @@ test('a file with errors is not edited', async (context) => {
 });
 
 test('a file with unreadable secrets can be edited', async (context) => {
-  const account = '  - { id: real, base_url: "https://a.example", credential: { bearer: { file: /unroutable/token } } }\n';
+  const account = '  - { id: real, base_url: "https://a.example", credential: { bearer: { file: /nowhere/token } } }\n';
   const path = fileWith(context, SMALL.replace('pools:', `${account}pools:`));
   assert.equal(await rewriteConfig(path, pause), true);
 });

@@ -10,7 +10,7 @@ import { storeKeyOf } from '../../proxy/encryption/store-key.ts';
 import { StoreError } from '../../store/store.ts';
 import { folder } from '../store/adapters.ts';
 
-const STORE = 'sqlite:/unroutable/poolgate.db';
+const STORE = 'sqlite:/nowhere/poolgate.db';
 const KEY = Buffer.alloc(32, 7);
 
 suite('the key of the store', () => {
@@ -44,7 +44,7 @@ suite('the key of the store', () => {
   });
 
   test('a store in memory needs no file', async () => {
-    const file = '/unroutable/at/all/store.key';
+    const file = '/nowhere/at/all/store.key';
     const keys = await Promise.all([storeKeyOf('sqlite::memory:', { file }), storeKeyOf('sqlite::memory:', { file })]);
     assert.notEqual(keys[0]?.digest('pins').of('x'), keys[1]?.digest('pins').of('x'));
   });

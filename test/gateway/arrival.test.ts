@@ -181,7 +181,7 @@ describe('Expect: 100-continue', () => {
   });
 
   const REFUSED = [
-    ['an unknown path', waiting('/unroutable', {}), 404],
+    ['an unknown path', waiting('/nowhere', {}), 404],
     ['a wrong method', waiting('/v1/models', {}), 405],
     ['no key', waiting(PATH, { authorization: undefined }), 401],
     ['an unsupported row', waiting('/v1/embeddings', {}), 404],
@@ -243,7 +243,7 @@ describe('an early refusal', () => {
 
   test('of a short body keeps the connection, also when the rest comes late', async () => {
     using client = await RawClient.connect(gate.url);
-    for (const path of [PATH, '/unroutable', '/v1/embeddings']) {
+    for (const path of [PATH, '/nowhere', '/v1/embeddings']) {
       client.write(headOf('POST', path, { ...json, authorization: undefined, 'content-length': TURN.length }));
       const { headers, status } = await client.answer();
       assert.ok(status >= 400);
@@ -256,14 +256,14 @@ describe('an early refusal', () => {
 
   test('of a short body that never comes ends the connection after a second', async () => {
     using client = await RawClient.connect(gate.url);
-    client.write(headOf('POST', '/unroutable', { ...json, 'content-length': 10 }));
+    client.write(headOf('POST', '/nowhere', { ...json, 'content-length': 10 }));
     assert.equal((await client.answer()).status, 404);
     assert.equal(await client.ended(), '');
   });
 
   test('of a chunked body ends the connection after it', async () => {
     using client = await RawClient.connect(gate.url);
-    client.write(`${headOf('POST', '/unroutable', { ...json, 'transfer-encoding': 'chunked' })}3\r\nabc\r\n0\r\n\r\n`);
+    client.write(`${headOf('POST', '/nowhere', { ...json, 'transfer-encoding': 'chunked' })}3\r\nabc\r\n0\r\n\r\n`);
     const { status, headers } = await client.answer();
     assert.deepEqual([status, headers.connection], [404, 'close']);
     assert.equal(await client.ended(), '');
@@ -284,7 +284,7 @@ test('one connection carries refusals and turns one after another', async () => 
   using client = await RawClient.connect(gate.url);
   const steps: readonly (readonly [string, number])[] = [
     [headOf('GET', '/v1/models', { authorization: undefined }), 401],
-    [headOf('GET', '/unroutable'), 404],
+    [headOf('GET', '/nowhere'), 404],
     [postOf(PATH, 'no JSON'), 400],
     [postOf(PATH, TURN), 200],
     [headOf('PUT', '/v1/models'), 405],

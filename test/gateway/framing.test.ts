@@ -117,7 +117,7 @@ describe('requests that are refused for their framing', { concurrency: true }, (
   }
 });
 
-const ROWS = [headOf('GET', '/v1/models'), post({ 'content-length': TURN.length }), headOf('GET', '/unroutable')];
+const ROWS = [headOf('GET', '/v1/models'), post({ 'content-length': TURN.length }), headOf('GET', '/nowhere')];
 
 for (const [what, requests] of Object.entries({
   'HTTP/2.0': ROWS.map((row) => row.replace('HTTP/1.1', 'HTTP/2.0')),
@@ -168,7 +168,7 @@ test('a chunked body in proper pieces, extensions and trailers included, is one 
 test('pipelined requests are answered in order, each by itself', async () => {
   gate.upstream.clear();
   using client = await RawClient.connect(gate.url);
-  client.write(headOf('GET', '/v1/models') + postOf(PATH, turnBody('one', { stream: false })) + headOf('GET', '/unroutable'));
+  client.write(headOf('GET', '/v1/models') + postOf(PATH, turnBody('one', { stream: false })) + headOf('GET', '/nowhere'));
   const answers = [await client.answer(), await client.answer(), await client.answer()];
   assert.deepEqual(
     answers.map(({ status }) => status),

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startGateway } from '../support/gateway.ts';
 import { RawClient } from '../support/raw.ts';
 
-const REQUEST = 'GET /unroutable HTTP/1.1\r\nhost: a\r\n\r\n';
+const REQUEST = 'GET /nowhere HTTP/1.1\r\nhost: a\r\n\r\n';
 
 test('a connection is kept for 75 seconds after its last answer, and closed soon after that', async (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] });

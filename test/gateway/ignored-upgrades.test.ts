@@ -19,7 +19,7 @@ for (const [what, bytes, status] of [
   ['h2c, with a body', postOf(NATIVE, turnBody('one', { stream: false }), { upgrade: 'h2c', connection: 'upgrade' }), 200],
   ['a websocket, on a row that has none', headOf('GET', '/v1/models', { upgrade: 'websocket', connection: 'upgrade' }), 200],
   ['a websocket, by POST', postOf(NATIVE, turnBody('one', { stream: false }), { upgrade: 'websocket', connection: 'upgrade' }), 200],
-  ['h2c, on no row', headOf('GET', '/unroutable', { upgrade: 'h2c', connection: 'upgrade' }), 404],
+  ['h2c, on no row', headOf('GET', '/nowhere', { upgrade: 'h2c', connection: 'upgrade' }), 404],
 ] as const) {
   test(`an upgrade to ${what}: one answer, the connection ends, and bytes after it are not read as a request`, async () => {
     // The body of the second request, which is a request too.
@@ -66,7 +66,7 @@ for (const [whose, authorization, status] of [
 
 test('an upgrade after an answered request becomes a websocket', async () => {
   using client = await RawClient.connect(gate.url);
-  for (const path of ['/v1/models', '/unroutable', NATIVE]) {
+  for (const path of ['/v1/models', '/nowhere', NATIVE]) {
     client.write(headOf('GET', path));
     await client.answer();
   }

@@ -153,7 +153,7 @@ for (const path of WEBSOCKETS) {
 test('an upgrade on a path without websockets is an ordinary request', async () => {
   for (const [bytes, status] of [
     [headOf('GET', '/v1/models', UPGRADE), 200],
-    [headOf('GET', '/unroutable', UPGRADE), 404],
+    [headOf('GET', '/nowhere', UPGRADE), 404],
     [postOf('/v1/responses', { model: 'model-a', input: 'hello' }, { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' }), 200],
   ] as const) {
     using client = await RawClient.connect(gate.url);

@@ -50,7 +50,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     using running = await RawClient.connect(main);
     using idle = await RawClient.connect(main);
     using silent = await RawClient.connect(main);
-    idle.write('GET /unroutable HTTP/1.1\r\nhost: a\r\n\r\n');
+    idle.write('GET /nowhere HTTP/1.1\r\nhost: a\r\n\r\n');
     assert.equal((await idle.answer()).status, 404);
     running.write(postOf(NATIVE, turnBody('hello')));
     await upstream.stalled('drained');

@@ -205,7 +205,7 @@ test('our refusals are its error classes, with code, param and request id', asyn
     [() => client.responses.create({ ...ask, background: true }), OpenAI.BadRequestError, 400, 'unsupported_parameter', 'background'],
     [() => client.embeddings.create({ model: 'e', input: 'x' }), OpenAI.NotFoundError, 404, 'unsupported_endpoint', null],
     [() => client.responses.retrieve('resp_1'), OpenAI.NotFoundError, 404, 'unsupported_endpoint', null],
-    [() => client.get('/unroutable'), OpenAI.NotFoundError, 404, 'unknown_endpoint', null],
+    [() => client.get('/nowhere'), OpenAI.NotFoundError, 404, 'unknown_endpoint', null],
     [() => client.responses.create({ ...ask, input: 'a'.repeat(20_000) }), OpenAI.APIError, 413, 'request_too_large', null],
   ] as const;
   for (const [call, type, status, code, param] of CASES) {

@@ -233,7 +233,7 @@ test('hundreds of requests at once leave one row each, and every id is unique [S
   const asked = await Promise.all(
     Array.from({ length: 300 }, (_, i) => {
       if (i % 3 === 0) return gate.send(PUBLIC, { body: STREAM });
-      return i % 3 === 1 ? gate.send('/unroutable') : gate.send(PUBLIC, { body: 'no JSON' });
+      return i % 3 === 1 ? gate.send('/nowhere') : gate.send(PUBLIC, { body: 'no JSON' });
     }),
   );
   const rows = await gate.rows();

@@ -25,7 +25,7 @@ export const FRAMED_ROWS: readonly FramedRow[] = [
   { method: 'DELETE', path: '/v1/files/file_1', body: '' },
   { method: 'OPTIONS', path: '/mcp', body: '' },
   { method: 'POST', path: '/v1/embeddings', body: '{}', type: 'application/json' },
-  { method: 'GET', path: '/unroutable', body: '' },
+  { method: 'GET', path: '/nowhere', body: '' },
 ];
 
 function rowOf(name: string): FramedRow {
