@@ -117,7 +117,7 @@ describe('unsentBytes', () => {
 });
 
 describe('releaseRawHeaders', () => {
-  test('releases the headers that undici keeps on its controller: they share the memory of the first chunk, and the reply goes on', async () => {
+  test('releases the headers that undici keeps on its controller: they share the memory of the first chunk, and the reply continues', async () => {
     await using upstream = await listening((_request, response) => response.writeHead(200, { 'x-own': 'yes' }).end('body'));
     const pool = new Pool(upstream.url);
     const { promise, resolve, reject } = Promise.withResolvers<void>();

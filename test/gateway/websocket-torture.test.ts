@@ -206,7 +206,10 @@ describe('an account that fails on a websocket', () => {
   }
 });
 
-/** The small reply with a fault; faults of an ordinary answer's content have no scripted one. A spoilt terminal event ends with its connection. */
+/**
+ * The small reply with a fault; faults of an ordinary answer's content have no scripted one. A changed terminal event ends with its
+ * connection.
+ */
 function replyOf(fault: Fault): readonly Fault[] {
   if (fault.kind === 'refuse-inside' || fault.kind === 'no-terminal') return [{ kind: 'no-preamble' }, fault];
   return fault.kind === 'malformed'

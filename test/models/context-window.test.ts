@@ -93,7 +93,7 @@ const CASES: readonly Case[] = [
   },
   { title: 'the cap rounds down', entry: { context_window: 99 }, gives: [99, 99, 95, 89, 94] },
   { title: 'a maximum alone is the window', entry: { max_context_window: 1000 }, gives: [1000, 1000, 95, 900, 950] },
-  { title: 'nothing said, nothing told', entry: {}, gives: [undefined, undefined, 95, undefined, undefined] },
+  { title: 'nothing stated, nothing advertised', entry: {}, gives: [undefined, undefined, 95, undefined, undefined] },
   { title: 'a compaction limit alone stays', entry: { auto_compact_token_limit: 9 }, gives: [undefined, undefined, 95, 9, undefined] },
 ];
 

@@ -26,7 +26,7 @@ test('[S2] authentication, policy, model, account health, admission and account 
   const refuse = (cause: 'credential' | 'quota'): void => {
     for (const id of both) gate.fail(id, 'model-a', failure(cause, { retryAfterMs: 3_600_000 }));
   };
-  // Every fault at once: the class is full, and both accounts need a new login. Once that is mended, they are out of quota.
+  // Every fault at once: the class is full, and both accounts need a new login. Once that is corrected, they are out of quota.
   gate.upstream.next('north', 'stall before headers');
   const running = gate.send(NATIVE, { body: turnBody('hi') });
   await gate.upstream.stalled('north');

@@ -18,9 +18,9 @@ const onPublic = (rows: readonly Case[]): readonly WireCase[] =>
 testTable('[RE1] an unrestricted key changes nothing', fromRules(UNRESTRICTED));
 testTable('[RE2] a ceiling permits the known efforts of the model below it', fromRules(ALLOW_UP_TO));
 testTable('[RE3] always applies one effort', fromRules(ALWAYS));
-testTable('[F4.7] minimal and ultra go out as low and max', fromRules(ALIASES));
-testTable('[F4.7] policy tells minimal from low before that', fromRules(POLICY_THEN_ALIAS), { again: 'differs' });
+testTable('[F4.7] minimal and ultra are sent as low and max', fromRules(ALIASES));
+testTable('[F4.7] the policy distinguishes minimal from low before that', fromRules(POLICY_THEN_ALIAS), { again: 'differs' });
 testTable('[CR1] a key caps output tokens', fromRules(OUTPUT_TOKENS));
 testTable('[CR1] a key has its models, and denial comes before effort', fromRules(MODEL_ACCESS), { model: 'as-written' });
 testTable('[F4.1] the effort policy covers /v1/responses like native turns', onPublic([...UNRESTRICTED, ...ALLOW_UP_TO, ...ALWAYS]));
-testTable('[CR1] so does the cap of output tokens', onPublic(OUTPUT_TOKENS));
+testTable('[CR1] the cap of output tokens covers /v1/responses like native turns', onPublic(OUTPUT_TOKENS));

@@ -671,7 +671,7 @@ describe('[D10] the answer', () => {
     assert.deepEqual(refused(await askImage(gate, GENERATIONS)), [422, 'full_upstream_rejection', null]);
   });
 
-  test('a client that leaves ends the turn at the account, and its row says so', async () => {
+  test('a client that leaves ends the turn at the account, and its row shows that', async () => {
     await using gate = await startImages(ONE);
     for (const path of IMAGE_PATHS) {
       gate.upstream.next('north', 'stall before headers');

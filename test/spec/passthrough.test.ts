@@ -198,7 +198,7 @@ test('an answer on these rows counts for the account’s health: one that refuse
   assert.equal(bench.gate.account('north').status, asked.length === 1 ? 'reauth_required' : 'active');
 });
 
-test('a request without a body that its account refuses goes to another, and its row says so', async () => {
+test('a request without a body that its account refuses goes to another, and its row shows that', async () => {
   const refused = new Set<string>();
   await using bench = await control(({ headers: { authorization = '' } }) => {
     if (refused.size > 0) return {};

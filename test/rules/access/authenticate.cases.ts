@@ -26,8 +26,8 @@ export const AUTHENTICATION: readonly AuthenticationCase[] = [
   { name: '[AU1] two tokens are refused', authorization: 'Bearer <KEY> <KEY>', code: 'invalid_api_key' },
   { name: '[AU1] a repeated header is refused', authorization: 'Bearer <KEY>, Bearer <KEY>', code: 'invalid_api_key' },
   { name: '[AU1] a token in quotes is another token', authorization: 'Bearer "<KEY>"', code: 'invalid_api_key' },
-  { name: '[Q2] a paused key is told that it is', authorization: 'Bearer <KEY>', key: { status: 'paused' }, code: 'api_key_disabled' },
-  { name: '[Q2] a revoked key is told that it is', authorization: 'Bearer <KEY>', key: { status: 'revoked' }, code: 'api_key_disabled' },
+  { name: '[Q2] a paused key is reported as such', authorization: 'Bearer <KEY>', key: { status: 'paused' }, code: 'api_key_disabled' },
+  { name: '[Q2] a revoked key is reported as such', authorization: 'Bearer <KEY>', key: { status: 'revoked' }, code: 'api_key_disabled' },
   { name: '[Q2] a key is open until its expiry', authorization: 'Bearer <KEY>', key: { expires_at: NOW + 1 } },
   { name: '[Q2] a key is closed at its expiry', authorization: 'Bearer <KEY>', key: { expires_at: NOW }, code: 'api_key_expired' },
   {

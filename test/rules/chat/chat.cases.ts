@@ -75,7 +75,7 @@ export const CHAT_PARAMETERS: readonly Case[] = [
   refused('Q24', 'stream_options that are no object', { stream_options: 'all' }, invalidAt('stream_options')),
   sends(
     'Q24',
-    'what Responses has under the same name goes on',
+    'a parameter that Responses has under the same name is sent',
     { temperature: 0.5, top_p: 0.9, metadata: { a: 'b' }, service_tier: 'flex', prompt_cache_key: 'k', safety_identifier: 's' },
     {},
   ),

@@ -22,7 +22,7 @@ const USER: JsonObject = { type: 'message', role: 'user', content: [{ type: 'inp
 const TRIGGER: JsonObject = { type: 'compaction_trigger' };
 const SEALED: JsonObject = { type: 'compaction', encrypted_content: 'gAAAA-sealed' };
 
-test('[F3.1] a trigger behind visible input is taken out: what the account gets in its place depends on the account', async () => {
+test('[F3.1] a trigger after visible input is taken out: what the account gets in its place depends on the account', async () => {
   const { body } = await run([compactionTrigger], asks({ input: [USER, TRIGGER] }), { kind: 'public-compact' });
   assert.deepEqual(body.input, [USER]);
 });

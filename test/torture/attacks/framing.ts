@@ -84,7 +84,7 @@ function piecesOf(bytes: Buffer, delivery: Delivery, cut: number): readonly Buff
   if (delivery === 'whole') return [bytes];
   const at = 1 + Math.floor(cut * (bytes.length - 1));
   if (delivery === 'in two pieces') return [bytes.subarray(0, at), bytes.subarray(at)];
-  // Of a very long request the first bytes alone: the rest of it is all the same.
+  // For a very long request only the first bytes: the rest of it is uniform.
   const single = Math.min(bytes.length, 2_000);
   return [...Array.from({ length: single }, (_, i) => bytes.subarray(i, i + 1)), bytes.subarray(single)];
 }

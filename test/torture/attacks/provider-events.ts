@@ -1,4 +1,5 @@
-// Faults of providers at each event, in the rehearsal provider's own words: refusals in the head and in the reply, spoilt events, silence, closes.
+// Faults of providers at each event, in the rehearsal provider's own words: refusals in the head and in the reply, malformed events,
+// silence, closes.
 import type { SeededRandom } from '../../simulation/seeded-random.ts';
 import { type Attack, type Case, permutation, pick } from '../attack.ts';
 import type { HttpCall, SocketCall } from '../calls/call.ts';
