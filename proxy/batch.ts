@@ -8,7 +8,7 @@ const MOST_BYTES = 65_536;
 
 /**
  * Node delivers what it reads connection by connection, and runs all that follows from one read before the next. Under load that
- * replaces the content of the caches again and again: without batches a turn takes half as much processor time more.
+ * replaces the content of the caches again and again: without batches a turn needs one and a half times the processor time.
  */
 export class Batch {
   readonly #schedule: (run: () => void) => void;

@@ -116,7 +116,7 @@ export function takeOverConnections(server: Server, opened: (socket: Socket) => 
 /** Whether the TLS handshake of a client socket is not finished; Node's types do not have the field. */
 export const isHandshaking = (socket: Socket & { readonly secureConnecting?: boolean }): boolean => socket.secureConnecting === true;
 
-/** http-proxy-3 takes its `fetch` path where this variable is set: it hides client aborts, breaks gzip bodies and cuts live streams. */
+/** http-proxy-3 uses its `fetch` path if this variable is set, which hides client aborts, breaks gzip bodies and cuts live streams. */
 export function disableFetchPath(): void {
   delete process.env.FORCE_FETCH_PATH;
 }

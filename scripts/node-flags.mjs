@@ -3,7 +3,7 @@
 /** Newer versions may have no such flag, and would not start with it. */
 const NEWEST_MEASURED = 24;
 
-/** Node strips the types of the program itself, and says at each start that it does. */
+/** Node strips the types of the program itself, and prints a warning about it at each start. */
 const quiet = ['--disable-warning=ExperimentalWarning'];
 
 /**

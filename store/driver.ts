@@ -65,7 +65,7 @@ export interface Driver extends Omit<Session, 'script'> {
   update<Result>(work: (transaction: Transaction) => Promise<Update<Result>>): Promise<Result>;
   /** See `LimitVerbs.take`. */
   takeLimits(turn: LimitedTurn, bounds: LimitBounds): Promise<Taken>;
-  /** Leases in fewer round trips than `transaction` takes. */
+  /** Leases with fewer round trips than `transaction` needs. */
   readonly leases?: LeaseVerbs;
   /** Calls `wake` soon after another process recorded changes, and whenever it may have missed some. Once for a driver. */
   listen?(wake: () => void): void;
@@ -92,7 +92,7 @@ export interface DatabaseStats {
 
 export const lost = (): StoreError => new StoreError('lost', 'another process has the lease of this write');
 
-/** Increments a counter and returns its new value. The lock that this takes makes the order of values the order of commits. */
+/** Increments a counter and returns its new value. Because this locks the counter, values are in the order of commits. */
 export async function increment(session: Pick<Session, 'query'>, counter: 'version' | 'lease_token'): Promise<number> {
   const [record] = await session.query('UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value', [counter]);
   return Number(record?.value);

@@ -6,7 +6,7 @@ import { StoreError } from './errors.ts';
 const MEMORY = ':memory:';
 
 /**
- * @param url as `openStore` takes it
+ * @param url in the form of `openStore`
  * @param deadlineMs for all checks together; a check that is cut off by it becomes a warning
  * @throws StoreError `bad_url`
  */

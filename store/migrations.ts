@@ -101,7 +101,7 @@ const runningConfig = `
   CREATE TABLE running_config (name TEXT NOT NULL PRIMARY KEY, config TEXT NOT NULL, at BIGINT NOT NULL);
 `;
 
-/** A program that meets a newer schema reads here whether it may use it. */
+/** A program that opens a newer schema reads here whether it may use it. */
 const oldestProgram = `
   ALTER TABLE schema_version ADD COLUMN oldest BIGINT NOT NULL DEFAULT 0;
 `;
@@ -186,7 +186,7 @@ const sessionOwners = `
   CREATE INDEX session_owners_owner ON session_owners (owner);
 `;
 
-/** Step n takes a database from version n - 1 to n. Add to the end; never change one. */
+/** Step n upgrades a database from version n - 1 to n. Add to the end; never change one. */
 export const migrations: readonly Step[] = [
   { sql: first },
   { sql: credentials },

@@ -57,7 +57,7 @@ export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
   return {
     join: (node, ttlMs, former) =>
       driver.update<Joined>(async (transaction) => {
-        // The lock that this takes lets one process join at a time.
+        // This takes a lock, so that one process joins at a time.
         const token = await increment(transaction, 'lease_token');
         const now = driver.now();
         const [other] = await select(transaction, nodes, { where: [where('id = ?', node.id), where('expires_at > ?', now)] });

@@ -57,7 +57,7 @@ export async function select<Row extends object, Input extends object>(
 /** Most keys of one query. */
 const KEYS = 128;
 
-/** The rows of these keys, as far as they exist; in any order. */
+/** The existing rows of these keys, in any order. */
 export async function selectKeys<Row extends object, Input extends object>(
   session: Reader,
   table: Table<Row, Input>,

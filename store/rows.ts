@@ -236,7 +236,7 @@ export interface ChangeRow {
   readonly at: number;
 }
 
-/** The configuration that ran last, as far as it may be stored. */
+/** The part of the last configuration that may be stored. */
 export interface RunningConfigRow {
   /** `running`; with several nodes `node/` and the node's id. */
   readonly name: string;

@@ -48,7 +48,7 @@ export interface Table<Row extends object = object, Input extends object = Row> 
   readonly weight: number;
   /** Whether other processes have copies of its rows in memory: then every write of a row is recorded in `changes`. */
   readonly tracked: boolean;
-  /** Column to the one that says when its value was decided: an earlier decision does not replace a later one. */
+  /** Maps a column to the column with the time at which its value was decided: an earlier decision does not replace a later one. */
   readonly decidedAt: ReadonlyMap<string, string>;
   /** In the order of `columns`. */
   readonly fields: readonly Field<Input>[];

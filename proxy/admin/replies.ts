@@ -59,7 +59,7 @@ export interface ActionRefusal {
 
 /** GET /requests, status 400. */
 export interface FilterRefusal {
-  /** The filter that cannot be read, and what it takes. */
+  /** The filter that cannot be read, and its valid values. */
   readonly error: string;
   readonly param: string;
 }

@@ -11,7 +11,7 @@ interface Place<M> {
 /**
  * Virtual time advances by one for each turn that every member of weight 1 got. A member that begins to wait starts at the present, so it
  * is served before members that were just served, and it gains nothing from the time in which it did not wait. Only turns that are served
- * count: a turn that leaves costs its member nothing.
+ * count: a turn that leaves does not reduce the share of its member.
  */
 export class FairOrder<M extends { readonly size: number }> {
   #now = 0;

@@ -41,7 +41,7 @@ export function addStoreCommands(program: Command, io: Io): void {
 
 const cells = ({ table: name, rows, digest }: CopiedCount): readonly string[] => [name, String(rows), digest.slice(0, 16)];
 
-/** What `openStore` takes. A URL is never an argument: the list of processes would show its password. */
+/** The argument of `openStore`. A URL is never an argument of the command: the list of processes would show its password. */
 async function placeOf(option: '--from' | '--to', place: string, { env }: Io): Promise<string> {
   if (/^sqlite:./.test(place)) return place;
   if (/^postgres(?:ql)?:\/\//.test(place)) {

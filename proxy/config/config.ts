@@ -84,7 +84,7 @@ export interface LoadedConfig {
   readonly path: string;
   /** Account id to its bearer token; rehearsal and OAuth accounts have none. */
   readonly bearers: ReadonlyMap<string, string>;
-  /** What `openStore` takes: `sqlite:PATH`, or the URL of a PostgreSQL database, which is a secret. */
+  /** The argument of `openStore`: `sqlite:PATH`, or the URL of a PostgreSQL database, which is a secret. */
   readonly storeUrl: string;
   /** What signs the requests between nodes; undefined without `node.secret`. */
   readonly nodeSecret?: string | undefined;

@@ -72,7 +72,7 @@ async function createDraft(draft: string): Promise<FileHandle> {
   }
 }
 
-/** What operators meet most often. `EBUSY`: the file itself is a mount, as in a container. */
+/** The most frequent failures. `EBUSY`: the file itself is a mount, as in a container. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'its folder cannot be written by this user',
   EBUSY: 'it is mounted by itself; mount its folder, or edit it outside the container',

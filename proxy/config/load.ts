@@ -39,7 +39,7 @@ export interface Inspection {
   /** Undefined if the file has an error. */
   readonly config: Config | undefined;
   readonly bearers: ReadonlyMap<string, string>;
-  /** What `openStore` takes; empty where the URL of the database was not read. */
+  /** The argument of `openStore`; empty where the URL of the database was not read. */
   readonly storeUrl: string;
   readonly nodeSecret: string | undefined;
   /** Errors and warnings, in file order. */

@@ -21,7 +21,7 @@ export class Reloader {
 
   /**
    * @param running the configuration at the start
-   * @param apply takes the next configuration into use; called only for changes that take effect now. If it throws, `running` stays.
+   * @param apply puts the next configuration into use; called only for changes that take effect now. If it throws, `running` stays.
    */
   constructor(
     running: LoadedConfig,

@@ -97,7 +97,7 @@ export interface TurnClient extends Client {
   readonly shown: boolean;
   /** Whether the client left. */
   readonly gone: boolean;
-  /** Reads the body that the route's kind takes: JSON, or a form as JSON. @throws Refusal */
+  /** Reads the body that the route's kind accepts: JSON, or a form as JSON. @throws Refusal */
   json(): Promise<Body>;
   /** Decoded size of that body; 0 before it was read. */
   readonly bodyBytes: number;

@@ -24,7 +24,7 @@ export interface SameAccount {
   readonly resend: () => Promise<Attempted>;
 }
 
-/** A client that left and a refusal of the gateway's own say nothing about the account. */
+/** A client that left and a refusal of the gateway's own give no evidence of the account's health. */
 export function resultOf({ verdict }: Attempted): AttemptResult {
   return failureOf(verdict) ?? (verdict.kind === 'done' ? 'completed' : 'neutral');
 }

@@ -31,7 +31,7 @@ export function explainChoice(facts: Facts): ExplainedChoice | undefined {
     return { account: null, tied: [], reason: null, why: `${left}${why}` };
   }
   const among = tied.length > 0 ? `${pool.strategy} scores ${tied.length + 1} accounts the same` : `${pool.strategy} scores it highest`;
-  // Only the body of a turn says which conversation it continues.
+  // Only the body of a turn shows which conversation it continues.
   const locality = pool.prompt_cache_locality ? '; a turn that continues a conversation goes where its prompt is cached' : '';
   return { account: first.account, tied: tied.map(({ account }) => account), reason: pool.strategy, why: `${left}${among}${locality}` };
 }

@@ -48,7 +48,7 @@ export interface LiveSource {
   /** In the canonical cohort; outside it with a window of at least the same size; or with a smaller one, for pinned turns only (Q12). */
   readonly place: 'cohort' | 'overflow' | 'smaller';
   readonly routable: boolean;
-  /** Whether its own entry says a literal `true`. */
+  /** Whether its own entry has a literal `true`. */
   readonly lite: boolean;
   /** The context window that its entry states, in tokens. */
   readonly window: number | undefined;

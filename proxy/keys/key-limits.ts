@@ -60,7 +60,7 @@ const UNKNOWN_WAIT_MS = 1_000;
 const NANOS = 1e9;
 const NO_USAGE: Usage = { tokens: 0, costNanos: 0 };
 
-/** What a turn reserves: its estimate, as far as a limit needs one; or the refusal of a turn that can never fit. */
+/** The reservation of a turn: its estimate, where a limit needs one; or the refusal of a turn that can never fit. */
 export function amountsWithin(set: LimitSet, estimate: () => Estimate): Amounts | Refusal {
   const usage = set.needsEstimate ? usageWithin(set.limits, estimate()) : NO_USAGE;
   return usage instanceof Refusal ? usage : { requests: 1, ...usage };

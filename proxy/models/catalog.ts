@@ -119,7 +119,7 @@ export class Catalog {
     this.#checkDiscoveries();
   }
 
-  /** A store that cannot be read must not prevent the start: the first refresh brings the entries. */
+  /** A store that cannot be read must not prevent the start: the first refresh reads the entries. */
   async #restore(): Promise<void> {
     for (const row of await this.#options.store.load().catch(() => [])) this.accounts.restore(row);
     if (!this.#refresh) this.#beginRefresh(START_AGE_MS);

@@ -17,7 +17,7 @@ export class ModelDirectory {
   readonly #health: RoutabilityOfAccounts;
   readonly #policy: ListPolicy;
   readonly #cache = new ListingCache();
-  /** By the object of the configuration: a reload brings new ones, and the old ones are collected with the last turn that uses them. */
+  /** By the object of the configuration: a reload creates new ones, and the old ones are collected with the last turn that uses them. */
   readonly #pools = new WeakMap<PoolConfig, PoolCatalog>();
 
   constructor(catalog: Catalog, health: RoutabilityOfAccounts, policy: ListPolicy) {

@@ -18,7 +18,7 @@ export interface Listed {
 
 const NO_CANDIDATES: Candidates = { preferred: [], overflow: [] };
 
-/** Belongs to one PoolConfig object: a reload brings another, and turns in flight keep theirs. */
+/** Belongs to one PoolConfig object: a reload creates another, and turns in flight keep theirs. */
 export class PoolModels {
   readonly #pool: PoolConfig;
   readonly #catalog: AccountCatalogs;

@@ -1,4 +1,5 @@
-// The internal listener: takes the websockets that other nodes forward to this one, each with a signed request; anything else is refused.
+// The internal listener: accepts the websockets that other nodes forward to this one, each with a signed request, and refuses anything
+// else.
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { listenOn } from '../listen-on.ts';
@@ -37,7 +38,7 @@ const OWN_HEADER_BYTES = 4_096;
 /** A refused node waits for nothing but the answer. */
 const LINGER_MS = 1_000;
 
-/** The path under which a process takes clients. @param owner as its sessions name it */
+/** The path under which a process accepts clients. @param owner as its sessions name it */
 export const hopPath = (owner: string): string => `/sessions/${encodeURIComponent(owner)}`;
 
 export class HopListener {

@@ -50,7 +50,7 @@ export class AccountSocket implements Line {
     return this.#turn !== undefined;
   }
 
-  /** Begins a turn; the promise says how it ended. */
+  /** Begins a turn; the promise resolves with how it ended. */
   begin(): Promise<RequestEnd> {
     return new Promise((resolve) => {
       this.#turn = {

@@ -11,7 +11,7 @@ import { faultOf } from './fault.ts';
 import { frameSteps, refusalFrame } from './frame-steps.ts';
 import { parseJson, type RequestEnd } from './received-request.ts';
 
-/** What a real provider takes in one frame. */
+/** The largest frame that a real provider accepts. */
 const MAX_FRAME_BYTES = 15 * 1024 * 1024;
 
 export class AccountSockets {

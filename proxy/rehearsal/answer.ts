@@ -41,7 +41,7 @@ export function jsonAnswer(status: number, json: Json, headers: Readonly<Record<
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: { kind: 'bytes', bytes } };
 }
 
-/** `response.created` and `response.in_progress`: a refusal inside a 200 follows them unless its fault says otherwise. */
+/** `response.created` and `response.in_progress`: a refusal inside a 200 follows them unless its fault states otherwise. */
 const LIFECYCLE_EVENTS = 2;
 
 export function eventsAnswer(

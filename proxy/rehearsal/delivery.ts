@@ -8,7 +8,7 @@ import type { PausedAnswers } from './paused-answers.ts';
 export interface Line {
   /** Status and headers; a websocket has none. */
   head(): void;
-  /** Returns whether the connection takes more at once. `isPart`: more of the same event follows. */
+  /** Returns whether the connection accepts more at once. `isPart`: more of the same event follows. */
   write(piece: { readonly bytes: Buffer; readonly isPart?: boolean }): boolean;
   /** Resolves when everything written so far has reached the kernel, or the connection has closed: later steps cannot overtake it. */
   flushed(): Promise<void>;

@@ -32,7 +32,7 @@ export interface Recipient {
 /** A request as its carrier reads it. */
 export interface ArrivedRequest extends Omit<ReceivedRequest, 'account' | 'number' | 'turn' | 'path' | 'query' | 'json'> {
   readonly url: string;
-  /** Default: as its endpoint says. */
+  /** Default: that of its endpoint. */
   readonly isTurn?: boolean;
 }
 

@@ -160,8 +160,8 @@ export interface ResetUpgradeFault {
 }
 
 /**
- * Faults of one reply combine: content first, then framing, then delivery in the order given. An upgrade takes the faults of upgrades alone;
- * over HTTP the faults of websockets have no effect.
+ * Faults of one reply combine: content first, then framing, then delivery in the order given. Only the faults of upgrades apply to an
+ * upgrade; over HTTP the faults of websockets have no effect.
  */
 export type Fault =
   | ReplyFault

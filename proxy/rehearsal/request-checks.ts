@@ -87,7 +87,7 @@ function refuseUnsupportedFields({ body, account }: CheckedTurn): void {
   if (field !== undefined) refuse(field, `Unsupported parameter: ${field}`, 'unsupported_parameter');
 }
 
-/** A frame streams whatever its `stream` says. */
+/** A frame streams, whatever its `stream` member is. */
 function refuseWrongStreamOrStore(turn: CheckedTurn): void {
   const { body, isCompact } = turn;
   if (isCompact) return;
@@ -125,7 +125,7 @@ function markerOf(turn: CheckedTurn): 'true' | undefined {
   return refuse('input', `The header ${wire.lite_marker} is 'true' or absent.`);
 }
 
-/** The compact path takes the conversation alone, and answers in one piece. */
+/** The compact path accepts only the conversation, and answers in one piece. */
 function refuseWrongCompaction({ body, isCompact }: CheckedTurn): void {
   if (!isCompact) return;
   if (endsInTrigger(asList(body.input))) refuse('input', 'The compact path takes no compaction_trigger.');

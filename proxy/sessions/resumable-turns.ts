@@ -8,7 +8,7 @@ export interface Resumable {
   readonly identity: TurnIdentity;
   /** Whether its client has left. */
   readonly isDetached: boolean;
-  /** Its finished items, as far as they were written to its client's connection. */
+  /** Its finished items that were written to its client's connection. */
   readonly sentItems: readonly JsonObject[];
   /** Bytes that are kept while the client is gone. */
   readonly keptBytes: number;

@@ -21,7 +21,7 @@ export interface Answer {
   readonly code?: string;
 }
 
-/** The part of a turn that accounts took. */
+/** The part of a turn that accounts served. */
 export interface Attempts {
   readonly rows: readonly AttemptRow[];
   /** Label of the account that answered or was tried last. */

@@ -1,7 +1,7 @@
-// Which accounts speak websocket: as configured, less those whose provider refused an upgrade in the last hour (Q6).
+// The accounts that speak websocket: as configured, without those whose provider refused an upgrade in the last hour (Q6).
 import type { AccountConfig } from '../turn/settings.ts';
 
-/** An upgrade refused with one of these says that the provider has no websocket. */
+/** An upgrade that is refused with one of these means that the provider has no websocket. */
 const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
 const REFUSED_FOR_MS = 3_600_000;
 

@@ -55,7 +55,7 @@ function makeTurn({ body, headers }: Outgoing): void {
   headers.accept = 'text/event-stream';
 }
 
-/** Native compaction takes a string as the user's one message. */
+/** Native compaction accepts a string as the user's one message. */
 function itemsOf(input: Json | undefined): readonly Json[] {
   if (typeof input === 'string') return [userMessage(input)];
   return isList(input) ? input : [];

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isAbsent, isList, isObject, mapList, mapMembers } from '../../proxy/turn/json.ts';
 
-/** The compatible surface takes messages without a type; native items without a type stay as they are (Q33). */
+/** The compatible surface accepts messages without a type; native items without a type stay unchanged (Q33). */
 export type MessageTyping = 'untyped-messages-too' | 'typed-messages-only';
 
 /** Returns the same list where nothing was removed. */

@@ -54,7 +54,7 @@ function lowerValue(kind: KeywordKind, keyword: string, value: Json, within: Pos
   }
 }
 
-/** The backend takes one schema for all items: a tuple, in its older spelling, becomes a choice among its members. */
+/** The backend accepts one schema for all items: a tuple, in its older spelling, becomes a choice among its members. */
 function lowerTuple(members: readonly Json[], within: Position): JsonObject {
   return members.length === 0 ? {} : { anyOf: members.map((one) => lowerNested(one, within)) };
 }

@@ -1,4 +1,4 @@
-// `input` and `tools` are lists; the public surface also takes a string as the user's one message (F1.6, Q15).
+// `input` and `tools` are lists; the public surface also accepts a string as the user's one message (F1.6, Q15).
 
 import { isAbsent, isList } from '../../proxy/turn/json.ts';
 import { surfaceOf } from '../../proxy/turn/kinds.ts';

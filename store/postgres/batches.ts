@@ -31,7 +31,7 @@ const ONCE =
   'INSERT INTO written_batches (process, batch, at) VALUES ($1, $2, $3) ' +
   'ON CONFLICT (process) DO UPDATE SET batch = excluded.batch, at = excluded.at WHERE written_batches.batch < excluded.batch';
 
-/** The lock that this takes makes the order of versions the order of commits. */
+/** Because this takes a lock, versions are in the order of commits. */
 const NEXT_VERSION: Insertion = { sql: "UPDATE counters SET value = value + 1 WHERE name = 'version'", values: [] };
 const CURRENT_VERSION = "(SELECT value FROM counters WHERE name = 'version')";
 

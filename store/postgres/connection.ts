@@ -66,7 +66,7 @@ export class Connection implements Session {
   }
 
   async #send({ values = [], ...statement }: Statement): Promise<Result> {
-    // Without values the library uses the protocol that takes several statements in one text.
+    // Without values the library uses the protocol that accepts several statements in one text.
     const bound = values.length === 0 ? {} : { values: values.map((value) => (typeof value === 'string' ? storable(value) : value)) };
     const query: QueryConfig & { readonly query_timeout: number } = {
       ...statement,

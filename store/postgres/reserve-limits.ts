@@ -5,8 +5,9 @@
  * `asked` is `{ at, slot, after, today, week, keys: [{ key, node, bounds of the key, grants, tokens, nanos }] }`, where the last three are
  * lists of equal length, one item a turn. Keys are locked until the transaction ends, in an order that all nodes keep.
  *
- * Returns no record for a turn that is granted. `ordinal` counts the keys as they are given, from 1. A record `lost` says that the lease of the key's node has
- * expired; a record `refused` has the place of a refused turn in `at`, from 1; the records after it are the use of its key.
+ * Returns no record for a turn that is granted. `ordinal` counts the keys as they are given, from 1. A record `lost` means that the lease
+ * of the key's node has expired; a record `refused` has the place of a refused turn in `at`, from 1; the records after it are the use of
+ * its key.
  */
 export const RESERVE_LIMITS = `
   CREATE FUNCTION reserve_limits(asked JSONB)

@@ -1,5 +1,5 @@
-// The claim of a gateway on its SQLite file: the operator's log says that another one has it. The claim is a lock of the system, which ends
-// with its process, so that a killed process does not keep the next one from it.
+// The claim of a gateway on its SQLite file: if another gateway has it, the operator's log reports that. The claim is a lock of the system,
+// which ends with its process, so that a killed process does not keep the next one from it.
 import { open, realpath } from 'node:fs/promises';
 import { StoreError } from '../errors.ts';
 import type { Notice } from '../notice.ts';

@@ -11,7 +11,7 @@ export interface Insertion {
 }
 
 /**
- * Binding each value would cost the main thread more than one text of them all, and each value that SQLite takes out of that text
+ * Binding each value would cost the main thread more than one text of them all, and each value that SQLite extracts from that text
  * costs it a walk over the values before it. Rows of one batch agree in most columns, so these are left out of the text.
  * @param rows at least one; patches have all the same fields
  * @throws StoreError `bad_row`

@@ -35,7 +35,7 @@ export interface SqliteOptions {
   readonly gateway?: boolean;
 }
 
-/** What an operator can do something about, before SQLite's own word for it. */
+/** Faults that an operator can correct, followed by SQLite's own message. */
 const MEANINGS: Readonly<Partial<Record<StoreErrorCode, string>>> = {
   corrupt: 'it is not a database, or it is damaged; ',
   full: 'its disk is full; ',

@@ -57,7 +57,7 @@ export class ProbeClaims {
       context.changed();
       return false;
     }
-    // The feed may not have brought the result of an earlier probe yet.
+    // The feed may not have delivered the result of an earlier probe yet.
     await states.refresh([[id, ''] as const, [id, model] as const]).catch(() => undefined);
     for (const breaker of probes) breaker.cancelProbe();
     const adopted = adoptHealth(states.rows(id), account, context.time());

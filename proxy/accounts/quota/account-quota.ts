@@ -31,7 +31,7 @@ export interface QuotaState {
   readonly exhausted: { readonly until: number | undefined } | undefined;
   /** The remaining quota is reserved for the account's owner (`reserve_percent`). */
   readonly reserved: { readonly until: number | undefined } | undefined;
-  /** The share of the tightest window that is left, less the reserve, 0 to 1; undefined is unknown. */
+  /** The share of the tightest window that is left, minus the reserve, 0 to 1; undefined is unknown. */
   readonly remaining: number | undefined;
   /** The first reset of the windows that are known now. */
   readonly nextReset: number | undefined;

@@ -169,7 +169,7 @@ export class UsageReads {
     });
   }
 
-  /** @param held what a read under it brings is stored for the other nodes */
+  /** @param held the lease under which the result of the read is stored for the other nodes */
   async #read(reader: Reader, held: HeldLease | undefined): Promise<void> {
     const { clock, quota, counters, read } = this.#options;
     counters.add('quota_reads');

@@ -19,12 +19,12 @@ const REFRESH_MS = 1_000;
 const AVAILABLE = AVAILABILITIES.indexOf('available');
 const AT_MAX_CONCURRENT = AVAILABILITIES.indexOf('at_max_concurrent');
 const NONE: ReadonlySet<string> = new Set();
-/** The largest multiple of the mean in flight at which an account takes the turns with affinity to it. */
+/** The largest multiple of the mean in flight at which an account still gets the turns with affinity to it. */
 const BOUND = 1.25;
 
 /**
- * A turn scores two candidates: the one it takes, and the one that an earlier turn left. A choice among a thousand accounts costs 1 to
- * 4 µs more than one among ten, less than a tenth of a turn.
+ * A turn scores two candidates: the one that it chooses, and the one that an earlier turn has released. A choice among a thousand accounts
+ * costs 1 to 4 µs more than one among ten, less than a tenth of a turn.
  */
 export class CandidateIndex {
   readonly source: Candidates;

@@ -1,4 +1,4 @@
-// The condition of an account in one word: whether it takes turns now, and if not, why and until when.
+// The condition of an account in one word: whether it gets turns now, and if not, why and until when.
 import type { AccountStatus } from '../../accounts/capacity.ts';
 import type { QuotaStatus } from '../../accounts/quota/quota-status.ts';
 import type { AccountConfig } from '../../turn/settings.ts';

@@ -19,7 +19,7 @@ export function mcpAnswers(sources: McpSources): AnswerHandler {
     }
     const message = await messageOf(client);
     if ('status' in message) return message;
-    // The SDK takes some 100 ms to load: a start does not wait for it.
+    // The SDK takes about 100 ms to load: a start does not wait for it.
     const { exchange } = await import('./protocol.ts');
     const view = new OperatorView(turn.operator, sources);
     const response = await exchange({ message: message.body, headers: turn.headers, view, turn });

@@ -1,4 +1,4 @@
-// The first line of a connection, read before Node's parser gets it: the parser takes requests of other protocols for HTTP requests.
+// The first line of a connection, read before Node's parser gets it: the parser reads requests of other protocols as HTTP requests.
 import type { Socket } from 'node:net';
 
 const LF = 10;

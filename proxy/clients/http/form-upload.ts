@@ -84,7 +84,7 @@ export class FormUpload implements HeldUpload {
   open(): Upload {
     const writer = new FormWriter(this.#pieces);
     this.#writer = writer;
-    // `refused` says why it ended; without a listener an error would end the process.
+    // `refused` has the reason for its end; without a listener an error would end the process.
     writer.on('error', () => undefined);
     return {
       stream: writer,

@@ -98,7 +98,7 @@ export class HttpClient implements TurnClient {
     return this.#response.destroyed || (this.#request.socket.readableEnded && !this.#request.complete);
   }
 
-  /** Reads the body that the route's kind takes: JSON, or a form as JSON. @throws Refusal */
+  /** Reads the body that the route's kind accepts: JSON, or a form as JSON. @throws Refusal */
   async json(): Promise<Body> {
     const request = this.#request;
     const contentType = request.headers['content-type'];

@@ -133,7 +133,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
     };
     const garbled = (): void => fail(new Refusal('invalid_request', { message: 'The request body could not be decoded.' }));
     const cutShort = (): void => fail(new Refusal('invalid_request', { message: 'The request body ended early.' }));
-    // Not `complete`: that only says that the bytes reached this process, and a client may leave after them.
+    // Not `complete`: it is true as soon as the bytes have reached this process, and a client may leave after that.
     const onClose = (): void => {
       if (!ended) cutShort();
     };

@@ -9,7 +9,7 @@ type Method = (typeof METHODS)[number];
 
 const BY_FILE_ID: ReadonlySet<string> = new Set(['file-finish', 'file-read', 'file-denied']);
 
-/** Never served, whatever the row says: realtime (E2) and reset credits (B3). */
+/** Never served, whatever the status of the row: realtime (E2) and reset credits (B3). */
 const NEVER_SERVED = /^\/v1\/realtime(?:\/|$)|\/account\/rateLimitResetCredit(?:\/|$)/;
 
 export function checkRoutes(data: unknown): readonly Problem[] {
@@ -40,7 +40,7 @@ function* rowProblems({ path, row, method, template }: RouteRow): Generator<Prob
   if (serve === undefined || !Object.hasOwn(KINDS, serve)) return;
   const methods: readonly string[] = KINDS[serve as RouteKind].methods;
   if (!methods.includes(method)) yield { path: [...path, 'serve'], message: `'${serve}' serves ${methods.join(' and ')}, not ${method}` };
-  // /mcp takes operator tokens (AU2): another kind on this path would be served without a key.
+  // /mcp accepts operator tokens (AU2): another kind on this path would be served without a key.
   if ((serve === 'mcp') !== (template === '/mcp') && served)
     yield { path: [...path, 'serve'], message: "'mcp' and the path /mcp belong together" };
   // A kind for JSON would refuse every form of a client.

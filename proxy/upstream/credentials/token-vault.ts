@@ -83,7 +83,7 @@ export class TokenVault {
     return true;
   }
 
-  /** Whether a node has imported this login before: a file that another node's login has replaced must not bring it back. */
+  /** Whether a node has imported this login before: an old file on another node must not restore a login that was replaced. */
   async wasImported(account: string, imported: string): Promise<boolean> {
     return this.#lock?.shared === true && (await this.#store.wasImported(account, imported));
   }
