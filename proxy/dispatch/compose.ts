@@ -11,9 +11,9 @@ import { encodeForm, encodeJson } from './encode-body.ts';
 export interface Composition {
   readonly turn: LiveTurn;
   readonly account: AccountConfig;
-  /** The account's own headers and its credential: they win over the client's. */
+  /** The account's own headers and its credential, which replace the client's. */
   readonly own: AccountHeaders;
-  /** Removes from the request what this account did not issue. */
+  /** Removes from the request values that this account did not issue. */
   readonly trim: (out: Outgoing) => void;
 }
 

@@ -1,4 +1,4 @@
-// What dispatch is asked for, and what it returns.
+// The request to dispatch, and its result.
 import type { DispatchedKind } from '../turn/kinds.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Refusal } from '../turn/refusal.ts';

@@ -92,7 +92,7 @@ export class NextSteps {
     return this.#services.selection.candidates.hasAny({ ...demand, hard: undefined }, tried);
   }
 
-  /** Before a turn is refused for exhausted quota, the accounts with old evidence alone are asked for their usage again (Q8). */
+  /** Before a turn is refused for exhausted quota, the accounts that have only old evidence are asked for their usage again (Q8). */
   async #mayAfterRecheck(progress: TurnProgress, failure: Failure, status: number | undefined): Promise<boolean> {
     if (!isQuotaOfAll(progress, failure)) return false;
     const asking = this.#services.selection.recheck(progress.demand, progress.tried);
@@ -102,7 +102,7 @@ export class NextSteps {
   }
 }
 
-/** Whether all accounts count for the answer: a hard pin leaves one. */
+/** Whether the answer depends on all accounts: with a hard pin it depends on one. */
 export const isQuotaOfAll = ({ demand }: Pick<TurnProgress, 'demand'>, { cause }: Failure): boolean =>
   cause === 'quota' && demand.hard === undefined;
 

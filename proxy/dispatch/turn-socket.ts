@@ -38,7 +38,7 @@ interface SocketTurn {
 export class TurnSocket {
   readonly slot: SocketSlot;
   readonly #support: WebsocketSupport;
-  /** The response that the turn continues; it is valid on the live socket alone. */
+  /** The response that the turn continues; it is valid only on the live socket. */
   readonly #anchor: string | undefined;
   readonly #anchorMode: EffectiveMode;
   readonly #isPrewarm: boolean;

@@ -1,4 +1,4 @@
-// The consumers of the change feed: they update this process's memory with what other processes wrote to the store (Q34).
+// The consumers of the change feed: they update this process's memory with the changes of other processes on the store (Q34).
 import type { Change } from '../../store/store.ts';
 import type { Services } from './services.ts';
 

@@ -49,7 +49,7 @@ export class FrameTurns {
     this.#forwarding = options.nodes && new SessionForwarding(options.nodes, this.#resumable, options);
   }
 
-  /** Bytes that are kept for clients that may come back, and those of clients that other nodes have not taken. */
+  /** Bytes that are kept for clients that may come back, and bytes of forwarded clients that other nodes have not read yet. */
   get heldBytes(): number {
     return this.#resumable.keptBytes + (this.#forwarding?.heldBytes ?? 0);
   }
@@ -70,7 +70,7 @@ export class FrameTurns {
     return this.#forwarding?.has(connection) ?? false;
   }
 
-  /** Sends a frame of such a connection on. */
+  /** Forwards a frame of such a connection. */
   pass(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): void {
     this.#forwarding?.pass(turn, frame, connection);
   }

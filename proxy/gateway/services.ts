@@ -82,9 +82,9 @@ export class Services {
   readonly files: Files;
   readonly finalisation: Finalisation;
   readonly tokens: TokenCounter;
-  /** What other processes on the store write. */
+  /** The changes of other processes on the store. */
   readonly changes: ChangeFeed;
-  /** What one process on the store at a time does. */
+  /** Work that only one process on the store does at a time. */
   readonly exclusive: ExclusiveWork;
   readonly usageRefresh: UsageRefresh;
   readonly #calls: OwnCalls;

@@ -75,7 +75,7 @@ export class SessionForwarding {
     return false;
   }
 
-  /** Sends a frame on, with the serving mode that it has here and now. */
+  /** Forwards a frame, with its serving mode captured at this node. */
   pass(turn: LiveTurn, frame: Frame, connection: WebsocketConnection): void {
     this.#forwarded.get(connection)?.send(messageOf(turn, frame));
   }

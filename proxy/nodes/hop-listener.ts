@@ -18,7 +18,7 @@ export interface Hop {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Why a node does not take a client: it has no turn for it, or serves no new clients. */
+/** The reason why a node does not take a client: it has no turn for it, or serves no new clients. */
 export type HopRefusal = 404 | 503;
 
 export interface HopListenerOptions {

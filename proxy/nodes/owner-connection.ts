@@ -30,7 +30,7 @@ export interface Owner {
 /** An owner that takes longer to answer is treated as dead (Q34). */
 const ANSWER_MS = 2_000;
 
-/** The owner has another secret, or another time. */
+/** The owner has another secret, or its clock differs. */
 const UNSIGNED = 401;
 
 export class OwnerConnections {

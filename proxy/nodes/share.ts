@@ -2,8 +2,8 @@
 import type { SlotClaim, SlotGrant } from '../../store/store.ts';
 
 /**
- * `ask` for more. `trim` what is above its share, which another node waits for. `yield` all that no turn uses now: no turn begins until
- * the answer has come, because the slot of a turn that began meanwhile could be another node's.
+ * `ask` requests more slots. `trim` gives back slots above the share, which another node waits for. `yield` gives back all slots that no
+ * turn uses now: no turn begins until the answer has come, because the slot of a turn that began meanwhile could be another node's.
  */
 export type ClaimKind = 'ask' | 'trim' | 'yield';
 

@@ -94,8 +94,7 @@ export class Continuity {
    * @param body after its rules; undefined on routes without a JSON body
    * @param live the upstream websocket of the client's connection, if it has one
    * @throws Refusal `previous_response_not_found` for an anchor that is unknown in this Pool; `file_conflict` where it is at another
-   * account
-   * than the files of the turn
+   * account than the files of the turn
    */
   resume(turn: LiveTurn, body: Body | undefined, live?: LiveSocket): Continuation | Promise<Continuation> {
     const resumed = this.#resume(turn, body, live);

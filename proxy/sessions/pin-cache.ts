@@ -54,7 +54,7 @@ export interface PinCacheOptions {
   readonly digest: KeyedDigest;
   readonly clock: Clock;
   readonly counters: Counters;
-  /** Most pins in memory: 50,000 take some 12 MB. */
+  /** Most pins in memory: 50,000 take about 12 MB. */
   readonly capacity: number;
 }
 
@@ -156,7 +156,7 @@ export class PinCache {
     return this.#live.add(text, { account, expires_at: this.#options.clock.now() + LIFETIMES[kind].ttlMs });
   }
 
-  /** Forgets pins that another node has moved: the store is asked for them again. @param hashes their digests */
+  /** Drops pins that another node has moved: the store is read for them again. @param hashes their digests */
   forget(hashes: Iterable<string>): void {
     for (const hash of hashes) {
       this.#preloaded.delete(hash);

@@ -14,7 +14,7 @@ export interface Resumable {
   readonly keptBytes: number;
   /** Whether its row is written. */
   readonly isOver: boolean;
-  /** Ends the turn, or forgets one that is over. */
+  /** Ends the turn, or drops one that is over. */
   cancel(): void;
   /** Ends the turn where its client has left; otherwise the turn continues, and ends when its client leaves. */
   disown(): void;

@@ -1,4 +1,4 @@
-// The client of a native turn that may come back: the turn runs on without it for a while, and is handed to its next connection (Q29).
+// The client of a native turn that may come back: the turn continues without it for a while, and is handed to its next connection (Q29).
 import type { Clock } from '../../clock.ts';
 import type { Counters } from '../../metrics.ts';
 import type { Resumable } from '../../sessions/resumable-turns.ts';

@@ -7,7 +7,7 @@ import type { Limits } from '../../turn/settings.ts';
 
 const MOST = 8;
 
-/** What counts the bytes of all clients. */
+/** Counts the bytes of all clients. */
 export interface FrameMemory {
   readonly guard: MemoryGuard;
   readonly limits: Limits;
@@ -23,7 +23,7 @@ export class WaitingFrames {
     this.#memory = memory;
   }
 
-  /** @returns the refusal of a frame that there is no room for */
+  /** @returns the refusal where there is no room for the frame */
   add(data: Buffer): Refusal | undefined {
     const { counters, guard, limits } = this.#memory;
     if (this.#frames.length >= MOST || this.#bytes + data.length > limits.request_body_bytes) {

@@ -7,7 +7,7 @@ import type { Event } from '../../turn/turn.ts';
 import type { Sink } from '../client.ts';
 import type { ReplyContext } from './reply-context.ts';
 
-/** What a client gets of an event that reports a failure. */
+/** The forms in which a client gets an event that reports a failure. */
 export interface FailureForms {
   /** The event as the client may see it, where that has been made already. */
   readonly shown?: JsonObject | undefined;
@@ -28,7 +28,7 @@ export class EventRelay {
     this.#ended = ended;
   }
 
-  /** What a terminal event reported that was passed on. */
+  /** The failure that a relayed terminal event reported. */
   get failure(): Failure | undefined {
     return this.#failure;
   }

@@ -59,7 +59,7 @@ export class WholeReply implements ByteReader {
     if (this.#over) return;
     this.#over = true;
     if (failure === 'idle') this.#context.counters.add('upstream_idle_timeouts');
-    // The status alone describes a refusal without its body.
+    // A refusal without its body is described only by its status.
     if (this.#refused) this.#judge(NO_BODY);
     else this.#context.settle({ kind: 'failed', failure: carrierFailure(failure) });
   }
@@ -122,7 +122,7 @@ export class WholeReply implements ByteReader {
       settle({ kind: 'failed', failure });
       return;
     }
-    // Turns of the compatible surface go out as streams: one body is an answer only to a client that did not ask for a stream.
+    // Turns of the compatible surface are sent as streams: one body is an answer only to a client that did not ask for a stream.
     if (!json || (!relaysWholeAnswers && this.#client.streams)) {
       settle({ kind: 'failed', failure: carrierFailure('malformed') });
       return;
