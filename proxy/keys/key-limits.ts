@@ -8,7 +8,7 @@ import { type Amounts, amountOf, dollars, type Totals, type Usage } from './usag
 
 export type LimitedKey = Pick<KeyConfig, 'id' | 'limits'>;
 
-/** What a turn used, in the Pool that served it. */
+/** The usage of a turn, in the Pool that served it. */
 export interface Used {
   readonly pool: string;
   readonly totals: Totals;

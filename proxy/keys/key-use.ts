@@ -1,4 +1,5 @@
-// What counts against the limits of one key at a moment, and when it falls: settled days, the last minute, and running turns (Q19).
+// The amounts that count against the limits of one key at a time, and when they fall: settled days, the last minute, and running turns
+// (Q19).
 import { DAY_MS, dayOf } from './ledger.ts';
 import type { Limit, LimitType } from './limit-kinds.ts';
 import { type Amounts, amountOf, type Usage } from './usage-totals.ts';
@@ -23,7 +24,7 @@ export interface MinuteSum {
 export interface KeyUse {
   /** The number of turns that have reserved and have not been settled. */
   readonly running: number;
-  /** What they reserved. */
+  /** The sum of their reservations. */
   readonly reserved: Usage;
   /** Requests count from their reservation, tokens from their settlement. */
   readonly minuteRequests: MinuteSum;
@@ -34,7 +35,7 @@ export interface KeyUse {
   settledDays(days: number): readonly SettledDay[];
 }
 
-/** What a limit counts, and over which time. */
+/** The amount that a limit counts, and its window. */
 type Counted = Pick<Limit, 'type' | 'window'>;
 
 const WEEK_DAYS = 7;

@@ -11,7 +11,7 @@ const GATHER_MS = 10;
 const PAUSE_MS = { first: 50, longest: 2_000 } as const;
 /** How often a process that settles deletes rows that are too old to count. */
 const TIDY_MS = 60_000;
-/** Where the store is known to answer again, the next try follows at once, and no others sooner than this. */
+/** When the store is known to answer again, the next try follows at once; further tries follow after this time at the earliest. */
 const HURRY_MS = 50;
 /** A settlement is in the batch that is being written, or in the next one. */
 const BATCHES_AHEAD = 2;
@@ -111,7 +111,7 @@ export class Settlements {
     return reading;
   }
 
-  /** A stored row of usage with what of it waits here; exact while no batch is written. */
+  /** A stored row of usage with the usage that waits here; exact while no batch is written. */
   withWaiting(row: UsageRow): UsageRow {
     const sum = { ...row };
     for (const { used } of this.#waiting) {

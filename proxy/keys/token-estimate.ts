@@ -69,7 +69,7 @@ function countPart(part: JsonObject, sum: Sum): void {
 
 const isDataUrl = (text: string): boolean => text.startsWith('data:') && /^data:[\w.+/-]*(?:;[\w=.+-]+)*,/.test(text.slice(0, 256));
 
-/** Both shapes: `{input_audio: {data, format}}`, and `data` and `format` beside the type. */
+/** Both shapes: `{input_audio: {data, format}}`, and `data` and `format` next to the type. */
 function secondsOf(part: JsonObject): number {
   const inner = part.input_audio;
   const audio = typeof inner === 'object' && inner !== null ? (inner as JsonObject) : part;

@@ -6,7 +6,7 @@ import type { Settlements } from './settlements.ts';
 
 export interface UsageRefreshOptions {
   readonly store: Pick<Store['usage'], 'read'>;
-  /** Usage of keys with limits, which is written beside the store's queue. */
+  /** Usage of keys with limits, which is not written through the store's queue. */
   readonly settlements: Pick<Settlements, 'whileStill' | 'withWaiting'> | undefined;
   readonly ledger: Ledger;
   readonly clock: Pick<Clock, 'after'>;

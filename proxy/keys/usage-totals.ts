@@ -23,7 +23,7 @@ export interface Tokens {
   readonly output_tokens: number | null;
 }
 
-/** What a turn uses, or is estimated to use, as limits count it. */
+/** The usage of a turn, stated or estimated, as limits count it. */
 export interface Amounts {
   readonly requests: number;
   readonly tokens: number;
@@ -42,7 +42,7 @@ export const amountOf = (type: LimitType, { requests, tokens, costNanos }: Amoun
 export const tokensOf = ({ input_tokens, output_tokens, held_tokens }: Readonly<Totals>): number =>
   input_tokens + output_tokens + held_tokens;
 
-/** What limits count of settled turns. Turns of unknown usage count with the amounts that they had reserved. */
+/** The amounts of settled turns that limits count. Turns of unknown usage count with the amounts that they had reserved. */
 export const settledAmounts = (totals: Readonly<Totals>): Amounts => ({
   requests: totals.requests,
   tokens: tokensOf(totals),

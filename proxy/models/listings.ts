@@ -7,7 +7,7 @@ import { backendBody } from './backend-list.ts';
 import type { Listed, PoolModels } from './pool-models.ts';
 import { publicBody } from './public-list.ts';
 
-/** What a key's policy does to its lists. The rules implement it. */
+/** The effect of a key's policy on its lists. The rules implement it. */
 export interface ListPolicy {
   readonly allowsModel: (key: KeyConfig, model: string) => boolean;
   /** The entry with the reasoning levels and the default that the policy permits (F4.6). */

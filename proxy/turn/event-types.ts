@@ -24,7 +24,7 @@ export const EVENT_TYPES = [
 /** Every event of the backend's own family, named by a rule or not. */
 export const AGENT_FAMILY = 'agent.*';
 
-/** What a rule's `events` may name: a misspelt type does not compile. */
+/** The types that a rule's `events` may name: a misspelt type does not compile. */
 export type EventType = (typeof EVENT_TYPES)[number] | typeof AGENT_FAMILY;
 
 const NEUTRAL_PREFIX = 'agent.';

@@ -19,7 +19,7 @@ export interface DispatchedKind {
   readonly methods: readonly string[];
   /**
    * `json`: read, run through the rules, sent once per attempt. `form`: the same with a multipart form, which rules see as JSON and replace
-   * with JSON. `json or form`: either, sent as it came. `file`: a form whose file is kept beside the JSON that rules make of it. `stream`:
+   * with JSON. `json or form`: either, sent as it came. `file`: a form whose file is kept next to the JSON that rules make of it. `stream`:
    * passed on unread, so that it can be sent once. `multipart`: the same, of a form whose parts rules read while it passes.
    */
   readonly payload: 'json' | 'form' | 'json or form' | 'file' | 'stream' | 'multipart';
@@ -47,7 +47,9 @@ export interface DispatchedKind {
   readonly locality: boolean;
   /** Whether its clients may come back with response ids and ciphertext of the reply (Q10). */
   readonly continues: boolean;
-  /** What a turn of this kind becomes where its input asks for a compaction (F3.1); absent where such a turn is an ordinary one. */
+  /**
+   * The kind that a turn of this kind changes to where its input asks for a compaction (F3.1); absent where such a turn is an ordinary one.
+   */
   readonly asCompaction?: 'public-compact';
 }
 
@@ -149,7 +151,7 @@ export const KINDS = {
   mcp: { ...answered, surface: 'native', methods: ['GET', 'POST', 'OPTIONS'] },
 } as const satisfies Record<string, Kind>;
 
-/** What serves a route; the `serve` word of its row. Rules name the kinds that they take part in. */
+/** The kind of a route: the `serve` word of its row. Rules name the kinds that they take part in. */
 export type RouteKind = keyof typeof KINDS;
 
 /** The row of a kind that dispatches its turns; undefined for all others. */

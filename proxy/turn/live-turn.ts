@@ -1,4 +1,4 @@
-// One turn from its arrival to its end: what rules see of it, and the metadata that they note.
+// One turn from its arrival to its end: the state that rules see, and the metadata that they note.
 import { isLoopback } from '../loopback.ts';
 import { requestId } from '../request-id.ts';
 import { chatSurface } from './chat-surface.ts';
@@ -41,7 +41,7 @@ export interface TurnHost {
   presenceOf(pool: PoolConfig, id: string): Presence;
   /** Milliseconds until the first cooldown of a model's sources ends. */
   recoversIn(pool: PoolConfig, id: string): number | undefined;
-  /** What all turns hold of their replies. */
+  /** The bytes that all turns hold of their replies. */
   readonly replyMemory: ReplyMemory;
   countTokens(texts: readonly string[]): Promise<readonly number[] | undefined>;
   pause(): Promise<void>;
@@ -87,7 +87,7 @@ export class LiveTurn implements Turn {
   rules: RuleRun;
   /** The bytes of the reply in memory. */
   readonly held: HeldBytes;
-  /** What rules noted: the safe metadata of the turn's row. */
+  /** The notes of rules: the safe metadata of the turn's row. */
   readonly noted: Partial<SafeFields> = {};
   model: ModelView | undefined;
   fileOwner: string | undefined;

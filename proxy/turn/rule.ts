@@ -88,7 +88,7 @@ export interface Rule<Memory = unknown> {
    * Runs exactly once.
    */
   end?(outcome: Outcome, memory: Memory, turn: Turn): readonly (Event | Refusal)[] | undefined;
-  /** What this rule does to a turn of that key, Pool and model, as `explain` prints it; undefined where only the body decides. */
+  /** The effect of this rule on a turn of that key, Pool and model, as `explain` prints it; undefined where only the body decides. */
   explain?(facts: TurnFacts): string | undefined;
 }
 

@@ -130,7 +130,7 @@ export function publicFailure(data: JsonObject, error: ProviderError, known: Con
   return { type: 'error', ...numbered, code, message, param, error: { message, type, code, param } };
 }
 
-/** What no error may contain: the account's secrets and the client's prompt. Computed on demand, since errors are rare. */
+/** Texts that no error may contain: the account's secrets and the client's prompt. Computed on demand, because errors are rare. */
 export interface Confidential {
   secrets(): readonly string[];
   prompt(): string;

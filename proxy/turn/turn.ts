@@ -95,7 +95,7 @@ export type UpstreamErrorClass =
   | 'upstream_network'
   | 'upstream_malformed';
 
-/** What request compression did to the tool outputs of one turn (F7.5, RM2); counts alone. */
+/** The result of request compression for the tool outputs of one turn (F7.5, RM2); only counts. */
 export type PayloadCompression = {
   /** The decoded size of a body that was too large to be scanned; nothing else is known of it. */
   readonly skipped_body_bytes?: number;

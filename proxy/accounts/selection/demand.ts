@@ -38,7 +38,7 @@ export interface SelectionRequest {
 /** One turn's demand, made before its first attempt and used for all of them. */
 export interface Demand {
   readonly turn: SelectedTurn;
-  /** What `scopeOf` returns. Health and selection keep capacity per scope. */
+  /** A result of `scopeOf`. Health and selection keep capacity per scope. */
   readonly scope: string;
   /** The account of its hard pin. */
   readonly hard: string | undefined;

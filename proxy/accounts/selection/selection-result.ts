@@ -6,7 +6,7 @@ import type { Health } from '../health/health.ts';
 import { type AccountLoad, AVAILABILITIES, type Availability, type QuotaView } from './account-load.ts';
 import type { CandidateIndex } from './candidate-index.ts';
 
-/** Why a turn did not go to an account that it should go to. */
+/** The reason why a turn did not go to an account that it should go to. */
 export type Left = Availability | 'tried' | 'not_a_source' | 'over_bound';
 
 export interface Choice {

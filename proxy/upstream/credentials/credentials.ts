@@ -32,8 +32,8 @@ export class Credentials implements AccountCredentials {
   }
 
   /**
-   * The headers that go to this account beside a request's own: they win over those. A promise only where the account waits for a
-   * refresh. The `account_id` of a tokens file is not among them: where a provider requires it in a header, `headers` names both.
+   * The headers that are sent to this account besides a request's own: they replace equal ones. A promise only where the account waits for
+   * a refresh. The `account_id` of a tokens file is not among them: where a provider requires it in a header, `headers` names both.
    * @throws CredentialUnavailable from the promise
    */
   headersFor(account: AccountConfig, { bearers }: StaticCredentials): AccountHeaders | Promise<AccountHeaders> {
