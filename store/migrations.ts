@@ -96,7 +96,7 @@ const files = `
   CREATE INDEX files_oldest ON files (expires_at);
 `;
 
-/** The next start compares its file with it: changes that were made while nothing ran are audited field by field. */
+/** The next start compares its file with it: changes that were made while no gateway ran are audited field by field. */
 const runningConfig = `
   CREATE TABLE running_config (name TEXT NOT NULL PRIMARY KEY, config TEXT NOT NULL, at BIGINT NOT NULL);
 `;

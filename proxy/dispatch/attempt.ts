@@ -139,7 +139,7 @@ class Attempt implements ReplyContext {
     if (failure) this.observers.failed(failure);
   };
 
-  /** The rest of an upload is of no use, and no connection waits for it. */
+  /** The rest of an upload is not needed, and no connection waits for it. */
   endUpload(): void {
     const { upload } = this.#options;
     if (upload && !upload.detach()) this.#sending?.abort();
@@ -150,7 +150,7 @@ class Attempt implements ReplyContext {
     return kind?.served === 'dispatch' && kind.reply === 'piped';
   }
 
-  /** An error here would be swallowed by the carrier, and the turn would wait for ever: it ends the turn. */
+  /** Ends the turn after an error: the carrier would swallow it, and the turn would wait for ever. */
   #handler<Of extends Reply>(replyOf: ReplyByHead<Of>): ReplyHandler<Of | ByteReader> {
     return {
       head: (status, headers) => {
@@ -215,5 +215,5 @@ class Attempt implements ReplyContext {
   }
 }
 
-/** The reader of a reply that is of no use any more. */
+/** The reader of a reply that is no longer needed. */
 const DISCARD: ByteReader = { reads: 'bytes', data: () => undefined, end: () => undefined, fail: () => undefined };

@@ -21,7 +21,7 @@ export interface Sink {
    * is no object is dropped, as if it had not been sent.
    */
   readonly objectCheck: 'none' | 'braces' | 'parse';
-  /** Event types that it does not write: they are not parsed, whatever rules want. */
+  /** Event types that it does not write: they are not parsed, even where rules subscribe to them. */
   readonly drops: ReadonlySet<string>;
   /** Whether anything irrevocable was sent to the client. */
   readonly shown: boolean;

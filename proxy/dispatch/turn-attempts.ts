@@ -61,7 +61,7 @@ export class TurnAttempts {
         if (lease === 'gone') end = this.#gone(false);
         else if (lease === 'end') end = unanswered(progress, this.#sender, this.#services);
         else if ((lease.granted && !(await lease.granted)) || socket?.skips(lease.account)) {
-          // Another node probes this account, or another turn has learnt meanwhile that it has no websocket.
+          // Another node probes this account, or another turn has found meanwhile that it has no websocket.
           lease.end('neutral');
           next = 'choose';
         } else {
@@ -148,7 +148,7 @@ export class TurnAttempts {
 
   #next(failure: Failure, status: number | undefined, { account }: Lease): NextStep | Promise<NextStep> {
     const progress = this.#progress;
-    // It has just said that it has no websocket.
+    // The account has just refused a websocket, without which the turn has no meaning.
     if (progress.socket?.skips(account)) return 'choose';
     progress.failures.push(failure);
     return this.#services.steps.after(progress, failure, status, account.id);

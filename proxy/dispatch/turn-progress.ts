@@ -25,9 +25,9 @@ export class TurnProgress {
   /** Both are set before the first attempt. */
   continuation!: Continuation;
   demand!: Demand;
-  /** What the following attempts begin with. */
+  /** The body that the following attempts start from. */
   body: Body;
-  /** Whether it goes without its reasoning already: that is done once. */
+  /** Whether its reasoning was removed already, which is done once. */
   resent = false;
   /** Of the accounts in `tried`, those where the turn has no meaning. */
   readonly #skipped = new Set<string>();
@@ -42,7 +42,7 @@ export class TurnProgress {
     this.#sender = sender;
   }
 
-  /** Whether the request has a body that can be sent once, and was (Q6). */
+  /** Whether the request has a body that can be sent only once, and has been sent (Q6). */
   get isSpent(): boolean {
     return this.#sender.isSpent;
   }

@@ -1,4 +1,4 @@
-// A client that another node forwards, as its owner sees it: who it is, and what its messages say.
+// A forwarded client as the owner of its session sees it: its identity, and the content of its messages.
 import type { WebsocketConnection } from '../clients/websocket/connection.ts';
 import type { Frame } from '../clients/websocket/frame.ts';
 import type { ForwardedClient } from '../nodes/forwarded-client.ts';

@@ -60,7 +60,7 @@ export class HttpRequests {
     const { generation: current, host, runner, running, batches, cors, counters, uploads, bodies } = this.#options;
     const connection = connectionOf(request.socket);
     if (connection.framingBroken || connection.isLast) return;
-    // Node's parser takes what came with it for the other protocol, though there is none: from there on its place is lost.
+    // Node's parser treats the bytes after it as the other protocol's, though none was agreed: its position in the stream is lost.
     connection.isLast = request.headers.upgrade !== undefined;
     if (isHeadTooLarge(request, current().config.limits)) {
       counters.add('headers_too_large');
@@ -68,7 +68,7 @@ export class HttpRequests {
       return;
     }
     connection.latest = response;
-    // The closing of a connection says all that its errors say.
+    // Errors of a connection need no handling of their own: `close` follows.
     response.on('error', ignore);
     const generation = current();
     const found = this.#find(request, generation);
@@ -89,7 +89,7 @@ export class HttpRequests {
 
   /**
    * Whether the request becomes a websocket. One that does not is answered like any other, in its turn: the answer to an upgrade goes to
-   * the socket itself, and would be taken for that of an earlier request.
+   * the socket itself, and would be mistaken for that of an earlier request.
    */
   upgrades(request: IncomingMessage): boolean {
     const connection = connectionOf(request.socket);
@@ -142,8 +142,8 @@ export class HttpRequests {
     connection.framingBroken = true;
     const { latest } = connection;
     if (!latest || latest.writableFinished) endRaw(socket, refusal, id);
-    // Inside a body the refusal is the body's reader's to send, unless the answer was given without reading it. After a whole request
-    // any answer would be taken for that request's.
+    // Inside a body, the reader of the body sends the refusal, unless the request was answered without reading it. After a complete
+    // request no refusal is written: the client would read it as the answer to that request.
     else if (latest.req.complete || !(latest.req.emit(BODY_MALFORMED) || latest.headersSent)) socket.destroy();
   }
 

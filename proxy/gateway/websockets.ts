@@ -100,7 +100,7 @@ export class Websockets {
     }
   }
 
-  /** Takes the websocket of a client that another node forwards, if it has business here; undefined where it does. */
+  /** Takes over the websocket of a client that another node forwards, if this node has a turn for it. @returns the reason why not */
   acceptForwarded({ client, headers, ...handshake }: Hop): HopRefusal | undefined {
     if (this.#draining) return 503;
     const { generation: current, host, counters } = this.#options;

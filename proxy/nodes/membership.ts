@@ -35,7 +35,7 @@ const RENEW_MS = 5_000;
 const RETRY_MS = 1_000;
 /** While a node that stops frees its name. */
 const LEAVE_RETRY_MS = 100;
-/** An answer that the store could not be reached says nothing any more after this time. */
+/** A failure to reach the store counts as current for this time. */
 const UNREACHABLE_MS = RENEW_MS + RETRY_MS;
 const LEAVE_MS = 2_000;
 

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from './json.ts';
 import { resetTime } from './quota-reset.ts';
 import { endOf } from './terminal-event.ts';
 
-/** A provider's error in its own words; every member is provider text until it is sanitised. */
+/** A provider's error as it was sent; every member is provider text until it is sanitised. */
 export interface ProviderError {
   readonly code: string | null;
   readonly type: string | null;
@@ -49,7 +49,7 @@ export function resetsAt(json: JsonObject | undefined, now: number): number | un
   return resetTime({ at: number(fields?.resets_at), after: number(fields?.resets_in_seconds) }, now);
 }
 
-/** Whole seconds or an HTTP date, as RFC 9110 has them; of what a library may make of any other text, nothing is a wait. */
+/** Whole seconds or an HTTP date, as RFC 9110 defines them; any other text is ignored, even where a date library would accept it. */
 const WHOLE_SECONDS = /^\d{1,10}$/;
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}, .{1,30} GMT$/;
 

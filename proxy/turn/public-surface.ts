@@ -1,4 +1,4 @@
-// The compatible surface of Responses: SDK clients, which get errors in the shape of the error table alone (Q1, Q3).
+// The compatible surface of Responses: SDK clients, which get errors only in the shape of the error table (Q1, Q3).
 import { loggedCode } from './error-codes.ts';
 import type { ProviderError } from './error-statement.ts';
 import { blamesAccount, type Failure } from './failure.ts';

@@ -27,7 +27,7 @@ export class RuleRun {
     return this.#request(work, []);
   }
 
-  /** Continues behind the rules that have a memory already. */
+  /** Continues after the rules that have a memory already. */
   #request(work: Work, memories: unknown[]): Promise<void> | undefined {
     const { rules } = this.#chain;
     while (memories.length < rules.length) {
@@ -114,7 +114,7 @@ export class RuleRun {
     return answer;
   }
 
-  /** Every rule's end runs, even if another one threw: it may be what settles an account. */
+  /** Every rule's end runs, even if another one threw: each may have something to settle. */
   end(outcome: Outcome, fault: (thrown: unknown) => void): (Event | Refusal)[] {
     const closing: (Event | Refusal)[] = [];
     for (const { rule, index } of this.#chain.end) {

@@ -36,7 +36,7 @@ test('events that no rule subscribes to pass byte for byte even if they are not 
   assert.equal(parsed, 1);
 });
 
-test('a public stream parses what its rules want, and passes the rest unread', async () => {
+test('a public stream parses the events that its rules subscribe to, and passes the others unread', async () => {
   const unread = sse('response.output_text.delta', '{"type":"response.output_text.delta",]]]\x01\u00e9}');
   gate.upstream.next('north', replyBytes(CREATED + unread + COMPLETED));
   const parsed = await parsedIn(async () => {

@@ -208,7 +208,7 @@ describe('bytes that are strange', () => {
     }
   });
 
-  test('a value that no header may bear is left out', async () => {
+  test('a value that no header may have is left out', async () => {
     const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${RESPONSE.length}\r\n`;
     answer = (socket) =>
       void socket.end(Buffer.from(`${head}openai-model: mod\u00e8le \u6f22\r\nopenai-processing-ms: 5\r\n\r\n${RESPONSE}`));

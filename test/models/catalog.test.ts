@@ -344,7 +344,7 @@ test('a model that no account lists is not unknown to a turn of an earlier confi
   assert.equal(reads.length, before);
 });
 
-test('a turn with an earlier configuration keeps its Pool', async () => {
+test('a turn with an earlier configuration keeps the models of its Pool', async () => {
   const { directory, pool, catalog } = await started([account('a')], { a: good('model-a') });
   const next = { ...pool, serving_modes: { 'model-a': 'lite' as const } };
   await catalog.reload([account('a')]);

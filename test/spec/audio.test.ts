@@ -352,8 +352,8 @@ test('[Q23] [LI3] limits.upload_bytes counts the file alone: one of that size pa
   }
 });
 
-describe('what goes wrong at the account', () => {
-  test('[Q6] an account that cannot be reached has not got the upload: another one gets it whole', async () => {
+describe('failures of the account', () => {
+  test('[Q6] an account that cannot be reached has not received the upload: another one gets it whole', async () => {
     await gate.upstream.hangUp('north');
     const { parts, bytes } = await sent([model, file(Buffer.alloc(300_000, 'v'))]);
     await gate.upstream.pickUp('north');

@@ -226,7 +226,7 @@ describe('a body of several frames or members', () => {
   });
 });
 
-test('while a body of 64 MiB is decoded the event loop goes on', async () => {
+test('while a body of 64 MiB is decoded the event loop is not blocked', async () => {
   const size = 67_108_864;
   await using gate = await startGateway({
     config: (draft) => {

@@ -247,7 +247,7 @@ describe('public streams', () => {
     assert.deepEqual(numbersOf(text), [0, 1, 2]);
   });
 
-  test('that begin anywhere continue from there, and those without any number begin at 0 [F1.8]', async () => {
+  test('that begin with any number continue from it, and those without any number begin at 0 [F1.8]', async () => {
     gate.upstream.next('north', replyEvents([created(41), delta(42)]));
     assert.deepEqual(numbersOf((await gate.send(PUBLIC, { body: TURN })).text), [41, 42, 43]);
     gate.upstream.next('north', replyEvents([{ type: 'response.output_text.delta', delta: 'a' }]));
@@ -396,7 +396,7 @@ describe('collected public answers', () => {
     assert.deepEqual([slow.upstream.turns('south').length, slow.count('hold_expired')], [2, 0]);
   });
 
-  test('of a provider that answers JSON all the same are that JSON, under the exposed model id [D2]', async () => {
+  test('of a provider that answers with JSON instead of a stream are that JSON, with the exposed model id [D2]', async () => {
     gate.upstream.next('north', replyJson(response('completed', { usage: { input_tokens: 1, output_tokens: 2 } })));
     const { status, json } = await gate.send(PUBLIC, { body: turn });
     assert.deepEqual([status, json.model, json.id], [200, 'model-a', 'resp_1']);

@@ -196,7 +196,7 @@ for (const path of SOCKETS) {
     assert.equal(gate.count('bodies_guard_refused'), 1);
   });
 
-  test(`[Q4] a frame that arrived on ${path} and has no room to wait gets an error frame 503, and the connection goes on`, async () => {
+  test(`[Q4] a frame on ${path} without room to wait gets an error frame 503, and the connection stays open`, async () => {
     await using gate = await started((draft) => {
       draft.limits = { bodies_in_memory_bytes: 50_000 };
     });

@@ -136,7 +136,7 @@ test('[F8.4] a frame without items finds its turn again, and one of the same tur
   assert.notEqual(responseId(await next.rest()), 'resp_1');
 });
 
-test('[F8.4] a prewarm and a frame of another session leave the interrupted turn alone', async () => {
+test('[F8.4] a prewarm and a frame of another session do not affect the interrupted turn', async () => {
   await using gate = await started();
   await dropped(gate, await interrupted(gate, 4));
   using prewarm = await open(gate);

@@ -38,7 +38,7 @@ test('a server without TLS is reported as such, with advice on sslmode', async (
     {
       level: 'problem',
       message: `${place} cannot be used (PostgreSQL: the server has no TLS).`,
-      advice: 'Look at the user, the password, the database and the sslmode of the URL, and at the server.',
+      advice: 'Check the user, the password, the database and the sslmode of the URL, and the server.',
     },
   ]);
 });

@@ -6,7 +6,7 @@ import { type Rule, SKIP } from '../../proxy/turn/rule.ts';
 import { ACCOUNT, chainOf } from '../support/turn.ts';
 import { ACME, event, named } from './named-rules.ts';
 
-test('every end runs, last rule first, even if another one threw; what threw is reported', async () => {
+test('every end runs, last rule first, even if another one threw; the errors are reported', async () => {
   const ran: string[] = [];
   const faults: unknown[] = [];
   const ending = (name: string, end: Rule['end']): Rule =>
@@ -34,7 +34,7 @@ test('every end runs, last rule first, even if another one threw; what threw is 
   assert.deepEqual(faults, [boom]);
 });
 
-/** A rule that has every phase behind `request`, and says which ones ran. */
+/** A rule that has every phase after `request`, and records which ones ran. */
 function recorder(request: NonNullable<Rule['request']>): { readonly rule: Rule; readonly ran: string[] } {
   const ran: string[] = [];
   const mark = (phase: string, memory: unknown): undefined => void ran.push(memory === undefined ? phase : `${phase} with ${memory}`);
@@ -91,7 +91,7 @@ test('a rule whose request phase never ran has no later phases; one without a re
   assert.deepEqual([ran, seen], [[], ['/piped']]);
 });
 
-test('the last rule maps an event first; no other rule gets what it drops, each other one gets all that it splits', async () => {
+test('the last rule maps an event first; the other rules get no event that it drops, and all events that it splits one into', async () => {
   const seen: string[] = [];
   const chain = chainOf(
     [
@@ -117,7 +117,7 @@ test('the last rule maps an event first; no other rule gets what it drops, each 
   assert.deepEqual(seen, ['a', 'b', 'other']);
 });
 
-test('a promise in a request or edit phase is waited for, the phases run in order, and all edits behind all requests', async () => {
+test('a promise in a request or edit phase is awaited, the phases run in order, and all edits after all requests', async () => {
   const order: number[] = [];
   const chain = chainOf(
     [

@@ -109,7 +109,7 @@ export class CandidateAccounts {
     return noCandidate(unavailable, { health, quota, scope, now: clock.now() });
   }
 
-  /** What a next turn would find of an account, for explanations; undefined for an account that is no source of the model. */
+  /** An account as the next turn would find it, for explanations; undefined for an account that is no source of the model. */
   standing(pool: PoolConfig, scope: string, account: string): Standing | undefined {
     const { clock, health, quota, sources } = this.#options;
     const load = this.loads.get(account);

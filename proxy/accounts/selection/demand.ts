@@ -1,4 +1,4 @@
-// What a turn demands of selection: the account it must go to, the one it should go to, and how long it can wait (Q10, Q11).
+// The demand of a turn on selection: the account it must go to, the one it should go to, and how long it can wait (Q10, Q11).
 import type { Slot } from '../../admission/admission.ts';
 import type { Tenant } from '../../admission/waiting-room.ts';
 import type { Affinity, Continuation } from '../../turn/continuation.ts';

@@ -63,7 +63,7 @@ export function pathOf(url: string): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** With its question mark, as it came; empty where there is none. */
+/** The query with its question mark, as it came; empty where there is none. */
 export function queryOf(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? '' : url.slice(query);

@@ -15,7 +15,7 @@ export const CLOSE = { goingAway: 1001, unsupportedData: 1003, policy: 1008, int
 /** Bytes written and not yet read by the client: above this the reply stops until they are written. */
 const FULL_BYTES = 1_048_576;
 
-/** The end of a connection, when its running turn has ended. */
+/** How a connection ends after its running turn. */
 export interface Ending {
   readonly code: number;
   readonly reason: string;
@@ -135,7 +135,7 @@ export class WebsocketConnection {
     if (this.#frames.isRunning && this.#ending?.code === CLOSE.policy) this.#ending = undefined;
   }
 
-  /** Whether another node forwards it here: it has chosen this one for its session. */
+  /** Whether another node forwards it here, because this node has its session. */
   get isFromNode(): boolean {
     return this.#options.read !== undefined;
   }

@@ -1,4 +1,4 @@
-// The error frame of what an account said: with a numeric status and the four keys, without which clients hang (Q2).
+// The error frame for an account's error, with a numeric status and the four keys: without them clients hang (Q2).
 import { statusIn } from '../../turn/error-statement.ts';
 import { inBandFailure } from '../../turn/failure.ts';
 import { isObject, type JsonObject } from '../../turn/json.ts';
@@ -21,7 +21,7 @@ export function errorFrame(data: JsonObject, status?: number): JsonObject {
 function statusOf(data: JsonObject): number {
   const stated = statusIn(data);
   if (stated !== undefined) return stated;
-  // Only the cause is read, which has no time in it.
+  // Only the cause of the failure is read, which does not depend on the time.
   const { cause } = inBandFailure(data, 0);
   return cause in STATUSES ? STATUSES[cause as keyof typeof STATUSES] : 502;
 }

@@ -67,7 +67,10 @@ export class FrameQueue<Connection extends { readonly isOpen: boolean }> {
     return undefined;
   }
 
-  /** It is parsed when its turn comes. One that does not begin with its type was parsed before too: a frame that is ignored takes no place. */
+  /**
+   * Parsed when the frame is served. A frame that does not begin with its type is parsed earlier too, so that an ignored frame takes no
+   * place.
+   */
   #wait(data: Buffer): void {
     const refusal = this.#connection.isOpen ? this.#waiting.add(data) : undefined;
     if (refusal) this.#handlers.refuse(refusal, this.#connection, this.#turnIn(data));

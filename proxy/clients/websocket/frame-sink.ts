@@ -1,4 +1,4 @@
-// A reply as frames of a native client: the account's events as they came, less the framing of their stream.
+// A reply as frames of a native client: the account's events as they came, without the framing of their stream.
 import { isUtf8 } from 'node:buffer';
 import type { Sink } from '../../dispatch/client.ts';
 import type { JsonObject } from '../../turn/json.ts';

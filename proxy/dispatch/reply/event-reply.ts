@@ -177,14 +177,14 @@ export class EventReply implements EventReader {
     const { turn, counters } = this.#context;
     const stored = turn.pendingWrites?.whenStored(turn, counters);
     if (stored) this.#flow.withhold(stored);
-    // Most replies end with the read that brought their terminal event.
+    // Most replies end with the read that contained their terminal event.
     queueMicrotask(() => this.#state === 'over' || this.#linger(end));
   }
 
   #linger(end: ReplyEnd): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#context.turn.after(LINGER_MS, () => {
-      // The client is slow: what it has not taken yet may be more than the terminal event.
+      // The client is slow: more than the terminal event may be unread.
       if (this.#flow.paused) return this.#linger(end);
       this.#context.sending().abort();
       this.#finish(end, 'close');

@@ -22,7 +22,10 @@ export function headRefusal(data: JsonObject | undefined, { turn, known, keepsBa
   return { verdict: { kind: 'refused', refusal: frameRefusal(failure, collected, replacement), outcome: 'failed', failure } };
 }
 
-/** On a websocket the refusal is an error frame, which has a status, and the connection goes on (Q2). A status that it states counts (Q3). */
+/**
+ * On a websocket the refusal is an error frame, which has a status, and the connection stays open (Q2). A status that the account states is
+ * used (Q3).
+ */
 function frameRefusal(failure: Failure, collected: Refusal, { data }: Event): Refusal {
   if (failure.status !== 200) return collected;
   return new RelayedRefusal(collected.status, data.error as unknown as ErrorBody, loggedCode(failure.error.code));

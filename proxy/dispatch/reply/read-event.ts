@@ -24,7 +24,7 @@ export function readEvent(event: ReplyEvent, { objectCheck }: Sink, context: Rep
 function readObject(event: ReplyEvent, context: ReplyContext): JsonObject | Unfit {
   const data = observed(event, context) ?? context.turn.held.json(event);
   if (!data) return 'dropped';
-  // Of two types in one frame its client takes the last, which may be the end of its reply.
+  // Of two types in one frame a client uses the last, which may be a terminal one.
   if (typeof data.type === 'string') event.type = data.type;
   return isAwaitedEnd(event, context) && !isReadable(event, data, context) ? 'unreadable' : data;
 }

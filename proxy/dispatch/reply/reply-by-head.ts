@@ -55,7 +55,7 @@ export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers
   return new PipedReply(head, path.client, context);
 };
 
-/** Only identity was asked for: an encoded body can be neither read nor passed on. Of a refusal the status says enough. */
+/** Only identity was asked for: an encoded body can be neither read nor passed on. For a refusal its status is enough. */
 function encodedReply(status: number, headers: Headers, { turn }: ReplyContext): Failure {
   return status < 300 ? carrierFailure('malformed') : statusFailure(status, headers, Buffer.alloc(0), turn.now());
 }

@@ -16,7 +16,7 @@ import type { AttemptObservers } from './reply-observers.ts';
 /** A reply with a terminal event is complete: an account that keeps it open for longer is not waited for. */
 export const LINGER_MS = 1_000;
 
-/** What a reply needs of its attempt. */
+/** The context that a reply gets from its attempt. */
 export interface ReplyContext {
   readonly turn: LiveTurn;
   readonly counters: Counters;

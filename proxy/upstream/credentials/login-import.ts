@@ -65,7 +65,10 @@ export class LoginImport {
     return true;
   }
 
-  /** Whether the file was written before the sealed login was stored: then that one came of it, and its refresh token may be spent. */
+  /**
+   * Whether the file was written before the sealed login was stored: then that login was refreshed from it, and the file's refresh token
+   * may be spent.
+   */
   async #isFormer(tokens: Tokens): Promise<boolean> {
     const { vault } = this.#tools;
     const { account, config, isSealed } = this.#login;

@@ -7,10 +7,12 @@ import { type RefreshTools, TokenRefresh } from './token-refresh.ts';
 
 export interface OauthTools extends LoginTools, ImportTools, RefreshTools {}
 
-/** What another login by hand found: other tokens in the file, the known ones, those of before a sealed login, none, or no time to look. */
+/**
+ * The result of a login by hand: other tokens in the file, the known ones, those from before a sealed login, none, or no result in time.
+ */
 export type Relogin = Exclude<OrderedImport, 'known'> | 'unchanged' | 'failed';
 
-/** How long a turn waits for a refresh: the endpoint's 10 s, and the disk. The refresh itself goes on. */
+/** How long a turn waits for a refresh: the endpoint's 10 s, and the disk. The refresh itself continues. */
 const WAIT_MS = 15_000;
 
 export class OauthAccount {

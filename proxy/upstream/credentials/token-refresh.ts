@@ -37,7 +37,7 @@ export class TokenRefresh {
 
   /** Never rejects. @param not the access token that is not wanted any more */
   async run(not: string | undefined): Promise<Renewal> {
-    // An import that came first may have what is wanted here.
+    // An import that came first may already have a valid token.
     if (this.#login.hasOther(not)) return 'renewed';
     // The process that has the lease, or had it before, may have stored new tokens.
     const found = async (): Promise<'renewed' | undefined> => {
