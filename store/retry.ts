@@ -28,16 +28,16 @@ export interface RetriedWrite {
   readonly isAwaited: () => boolean;
 }
 
-/** What an operator can do. Of other codes the code says all that is known. */
+/** Advice for the operator. For other codes only the code is known. */
 const ADVICE: Readonly<Partial<Record<StoreErrorCode, string>>> = {
   corrupt: 'the database is damaged: stop the gateway and restore a backup',
-  failed: 'the write fails: look at the disk, its quota, limits of file sizes, and the log of a database server',
-  full: 'the disk is full: free some',
+  failed: 'the write fails: check the disk, its quota, limits of file sizes, and the log of a database server',
+  full: 'the disk is full: free some space',
   locked: 'another process has locked the database: end it',
-  not_writable: 'the database takes no writes: it is read-only, or this user may not write it',
+  not_writable: 'the database accepts no writes: it is read-only, or this user may not write it',
 };
 
-const WAITS = 'what has to be written waits in memory, and is lost at a stop';
+const WAITS = 'rows wait in memory, and are lost at a stop';
 
 /** Failures that another try does not change. */
 const FINAL: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['bad_row', 'lost']);

@@ -98,7 +98,7 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof ConfigError) return failure('', error.findings);
   if (error instanceof EditError) return failure(error.message);
   if (error instanceof Error && (error.name === 'StoreError' || error.name === 'NodeNameTaken')) return failure(error.message);
-  if (isAddressError(error)) return failure(`cannot listen: ${error.message}; \`poolgate doctor\` says what to do`);
+  if (isAddressError(error)) return failure(`cannot listen: ${error.message}; \`poolgate doctor\` gives advice`);
   return undefined;
 }
 

@@ -17,8 +17,8 @@ export interface Sink {
   /** Whether it makes one answer of the reply: its client gets no failure event, but a refusal. */
   readonly collects: boolean;
   /**
-   * How much is looked at so that its client gets JSON objects alone: nothing, the first and last character, or all of each event (F1.10). What
-   * is no object is dropped, as if it had not been sent.
+   * How much of each event is checked, so that its client gets only JSON objects: nothing, the first and last character, or all (F1.10).
+   * Any other event is dropped, as if it had not been sent.
    */
   readonly objectCheck: 'none' | 'braces' | 'parse';
   /** Event types that it does not write: they are not parsed, even where rules subscribe to them. */

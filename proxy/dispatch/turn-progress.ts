@@ -20,7 +20,7 @@ export class TurnProgress {
   readonly tried = new Set<string>();
   /** Accounts that made its ciphertext and could not take the turn. */
   readonly exhaustedMakers = new Set<string>();
-  /** That decided what came next, in order. */
+  /** The failures that decided the next step, in order. */
   readonly failures: Failure[] = [];
   /** Both are set before the first attempt. */
   continuation!: Continuation;

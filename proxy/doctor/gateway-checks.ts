@@ -30,13 +30,13 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store }: S
   }
   if (store && store.failing_since !== null) {
     const since = new Date(store.failing_since).toISOString();
-    const message = `The running gateway cannot write its store since ${since}: ${store.queued} rows wait in memory.`;
-    const advice = 'Its log has the reason (store_not_writable). Correct it before a stop: what waits is lost then.';
+    const message = `The running gateway has not been able to write its store since ${since}: ${store.queued} rows wait in memory.`;
+    const advice = 'Its log has the reason (store_not_writable). Correct it before a stop: waiting rows are lost then.';
     found.push({ check, level: 'problem', message, advice });
   }
   if (store?.in_use) {
-    const message = 'Another gateway has the database of the running one: each of them counts limits and max_concurrent alone.';
-    found.push({ check, level: 'problem', message, advice: 'Stop one of them, or take PostgreSQL for several.' });
+    const message = 'Another gateway has the database of the running one: each of them counts limits and max_concurrent separately.';
+    found.push({ check, level: 'problem', message, advice: 'Stop one of them, or use PostgreSQL for several.' });
   }
   for (const { account, status } of accounts) {
     if (status !== 'reauth_required') continue;

@@ -1,4 +1,4 @@
-// What a client asked for with the upgrade of its connection: each turn there begins with it, in the configuration of that moment.
+// The request of a client's upgrade: each turn of the connection begins with it, in the configuration at that time.
 import { LiveTurn, type TurnHost } from '../turn/live-turn.ts';
 import { refusalOf } from '../turn/refusal.ts';
 import type { Match } from '../turn/route-table.ts';
@@ -14,7 +14,7 @@ export interface UpgradeRequest {
   readonly client: { keyOf(secret: string, generation: Generation): KeyConfig | undefined };
 }
 
-/** Why a connection takes no further turn. */
+/** The reason why a connection accepts no further turn. */
 export const UNUSABLE_KEY = 'the key cannot be used any more';
 const NOT_SERVED = 'this endpoint is not served any more';
 
@@ -42,7 +42,7 @@ export class ClientUpgrade {
     return match && this.#turn(match, generation, mode);
   }
 
-  /** Why this configuration takes no further turn of it; undefined where it does. */
+  /** The reason why this configuration accepts no further turn of it; undefined where it does. */
   unusableIn(generation: Generation): string | undefined {
     const turn = this.turnIn(generation);
     if (!turn) return NOT_SERVED;

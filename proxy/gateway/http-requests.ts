@@ -1,4 +1,4 @@
-// The client requests over HTTP: framing, the route table, and one turn for each; what is no request is refused on its socket.
+// The client requests over HTTP: framing, the route table, and one turn for each; bytes that are not a request are refused on their socket.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Batches } from '../batch.ts';
@@ -136,7 +136,7 @@ export class HttpRequests {
     else this.refuseBytes(socket, refusal);
   }
 
-  /** Answers bytes that are no request, where an answer has a place, and ends the connection. */
+  /** Answers bytes that are not a request, where an answer is possible, and ends the connection. */
   refuseBytes(socket: Socket, refusal: Refusal, id = requestId(this.#options.host.now())): void {
     const connection = connectionOf(socket);
     connection.framingBroken = true;

@@ -1,4 +1,4 @@
-// The public listener: its server and connections, what takes their requests and upgrades, and an orderly end.
+// The public listener: its server and connections, the handlers of their requests and upgrades, and an orderly end.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Batches } from '../batch.ts';
@@ -11,7 +11,7 @@ import { HttpRequests, type HttpRequestsOptions } from './http-requests.ts';
 import { RunningTurns } from './running-turns.ts';
 import { Websockets, type WebsocketsOptions } from './websockets.ts';
 
-/** What the listener makes itself, for requests and websockets alike. */
+/** The options that the listener provides itself, for requests and websockets. */
 type OwnOptions = 'running' | 'batches' | 'cors' | 'guard';
 
 export interface PublicListenerOptions extends Omit<HttpRequestsOptions, OwnOptions>, Omit<WebsocketsOptions, OwnOptions> {}

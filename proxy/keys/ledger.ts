@@ -26,7 +26,7 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #keys = new Map<string, Days>();
   readonly #pools = new Map<string, Days>();
-  /** With several nodes: what is counted of each day by key and Pool, to find out what other nodes added. */
+  /** With several nodes: the sums that are counted of each day by key and Pool, to find out what other nodes added. */
   readonly #counted: Map<number, Map<string, Totals>> | undefined;
 
   constructor(store: Pick<Store['usage'], 'add' | 'load'>, clock: Clock, { shared = false }: { readonly shared?: boolean } = {}) {

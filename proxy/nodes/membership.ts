@@ -140,7 +140,7 @@ export class Membership {
     }
   }
 
-  /** Ends the lease. Tried for a while: where the store comes back at this moment, the next process with this name need not wait. */
+  /** Ends the lease. Tried for a while: if the store comes back in that time, the next process with this name need not wait. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
@@ -151,7 +151,7 @@ export class Membership {
   /** @param late no try begins after it; Unix milliseconds */
   async #leave(late: number): Promise<void> {
     const { clock, nodes } = this.#options;
-    // What is on its way may still join again: its lease is the one to end.
+    // A request in progress may still join again: its lease is the one to end.
     await this.#renewing;
     await this.#joining;
     const { token } = this;
@@ -203,7 +203,7 @@ export class Membership {
     this.#schedule(renewed ? RENEW_MS : RETRY_MS);
   }
 
-  /** Not for a node that stops: it would have its name for the whole time of a lease. */
+  /** Not for a node that stops: it would keep its name for the whole time of a lease. */
   async #rejoin(): Promise<void> {
     if (this.#stopped) return;
     this.#joining ??= this.#rejoinNow().finally(() => (this.#joining = undefined));

@@ -32,7 +32,7 @@ function errorObjectOf(json: JsonObject): JsonObject {
   return isObject(json.response) && isObject(json.response.error) ? json.response.error : json;
 }
 
-/** The status that an error inside a reply states; a provider's own value that is no status of an error is none. */
+/** The status that an error inside a reply states; a provider's own value that is not a status of an error is none. */
 export function statusIn({ status }: JsonObject): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 }

@@ -43,7 +43,7 @@ export class ReplyEvent {
 
   /**
    * Looks the type up inside data that does not begin with it and has no `event:` line. Parses such data.
-   * @returns false for data that is no JSON object
+   * @returns false for data that is not a JSON object
    */
   completeType(): boolean {
     if (this.type !== '' || !this.hasData || this.isDone()) return true;

@@ -17,8 +17,8 @@ export function endOf(type: string): ReplyEnd | undefined {
 }
 
 /**
- * Whether the provider says that it cancelled the response, which no request of this gateway asks for. Clients know no such event: to them
- * a reply that ends so broke off.
+ * Whether the provider reports that it cancelled the response, which no request of this gateway asks for. Clients do not have such an
+ * event: for them a reply that ends so broke off.
  */
 export const isCancellation = (type: string): boolean => type === 'response.cancelled' || type === 'response.canceled';
 

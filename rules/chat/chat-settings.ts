@@ -21,7 +21,7 @@ export const chatSettings = rule({
   },
 });
 
-/** @param permitted by the key's policy. What is no count stays: the provider refuses it. */
+/** @param permitted by the key's policy. What is not a count stays: the provider refuses it. */
 function accepted(cap: Json, permitted = LEAST_CAP): Json {
   return typeof cap === 'number' && cap >= 1 ? Math.max(cap, Math.min(LEAST_CAP, permitted)) : cap;
 }

@@ -14,7 +14,7 @@ export interface ClaimOptions {
 /** Longer than a restart that overlaps: the former gateway drains for 25 s. */
 const EVERY_MS = 60_000;
 
-const ADVICE = 'each of them counts limits and max_concurrent alone. Stop one of them, or take PostgreSQL for several';
+const ADVICE = 'each of them counts limits and max_concurrent separately. Stop one of them, or use PostgreSQL for several';
 
 export class Claim {
   readonly #database: string;

@@ -22,7 +22,7 @@ test('status, doctor and requests show that the store cannot be written', async 
   assert.equal(diagnosis.code, 1);
   assert.match(
     diagnosis.out,
-    /^problem +gateway +The running gateway cannot write its store since \S+Z: \d+ rows wait in memory\.\n +-> Its log has the reason/m,
+    /^problem +gateway +The running gateway has not been able to write its store since \S+Z: \d+ rows wait in memory\.\n +-> Its log has the reason/m,
   );
   const asked = program.poolgate('requests');
   assert.match((await asked).err, /^the store cannot be written: the newest requests may be among \d+ rows that wait in memory\n$/);

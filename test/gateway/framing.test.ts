@@ -190,7 +190,7 @@ test('garbage after a request that is being answered ends the connection, and it
   assert.equal(await turn?.closed, 'left', 'the account is not kept busy for a client that cannot be answered');
 });
 
-test('bytes behind a request with Connection: close are no request: that one is answered, and the connection ends', async () => {
+test('bytes after a request with Connection: close are not a request: that one is answered, and the connection ends', async () => {
   gate.upstream.clear();
   gate.upstream.next('north', 'stall before headers');
   using client = await RawClient.connect(gate.url);

@@ -185,7 +185,7 @@ describe('bytes that are strange', () => {
     assert.deepEqual([status, json.error.code], [502, 'upstream_error']);
   });
 
-  test('an event that is no UTF-8 leaves the websocket of a native client open, whose account answers over HTTP', async () => {
+  test('an event that is not UTF-8 leaves the websocket of a native client open, whose account answers over HTTP', async () => {
     const text = Buffer.from([0xc3, 0x28]);
     const [begin, end] = STREAM.split('"delta":"a"') as [string, string];
     answer = (socket) =>

@@ -1,4 +1,4 @@
-// Events of an account that are no JSON object, on streams over HTTP: SDKs end a stream with an error at the first of them.
+// Events of an account that are not a JSON object, on streams over HTTP: SDKs end a stream with an error at the first of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';

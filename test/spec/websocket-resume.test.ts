@@ -122,7 +122,7 @@ for (const [name, frame] of [
   });
 }
 
-test('[F8.4] a frame without items finds its turn again, and one of the same turn id with items of its own is no retry of it', async () => {
+test('[F8.4] a frame without items finds its turn again, and one of the same turn id with items of its own is not a retry of it', async () => {
   await using gate = await started();
   await dropped(gate, await interrupted(gate, 4, { frame: turnFrame('t1', []) }));
   gate.upstream.release('north');

@@ -230,9 +230,9 @@ test('the operator is notified once that writes fail, once that they succeed aga
     await saved;
   }
   assert.deepEqual(heard, [
-    'store_not_writable the disk is full: free some. Until then what has to be written waits in memory, and is lost at a stop',
+    'store_not_writable the disk is full: free some space. Until then rows wait in memory, and are lost at a stop',
     'store_writable',
-    'store_not_writable another process has locked the database: end it. Until then what has to be written waits in memory, and is lost at a stop',
+    'store_not_writable another process has locked the database: end it. Until then rows wait in memory, and are lost at a stop',
     'store_writable',
   ]);
   assert.equal(await writer.close(1_000), 0, 'nothing was lost by the stop');

@@ -84,7 +84,7 @@ export interface SinkOptions {
   readonly shows?: boolean;
   /** Thrown by `conclude`. */
   readonly refuses?: Refusal;
-  /** How much is looked at to drop events that are no JSON object. */
+  /** How much is looked at to drop events that are not a JSON object. */
   readonly objectCheck?: Sink['objectCheck'];
 }
 

@@ -1,4 +1,4 @@
-// The accounts that could take a turn, and why the others could not: what a choice is made of, asked without any effect (Q7, Q10).
+// The accounts that could take a turn, and the reasons why the others could not: the basis of a choice, without side effects (Q7, Q10).
 import type { Clock } from '../../clock.ts';
 import { type Refusal, restartRequired } from '../../turn/refusal.ts';
 import type { PoolConfig } from '../../turn/settings.ts';
@@ -109,7 +109,7 @@ export class CandidateAccounts {
     return noCandidate(unavailable, { health, quota, scope, now: clock.now() });
   }
 
-  /** An account as the next turn would find it, for explanations; undefined for an account that is no source of the model. */
+  /** An account as the next turn would find it, for explanations; undefined for an account that is not a source of the model. */
   standing(pool: PoolConfig, scope: string, account: string): Standing | undefined {
     const { clock, health, quota, sources } = this.#options;
     const load = this.loads.get(account);

@@ -9,7 +9,7 @@ const COMMENT_EVERY_MS = 15_000;
 const COMMENT = ': keepalive\n\n';
 
 export class KeepaliveSseSink extends SseSink {
-  /** SDKs end a stream with an error at data that is no JSON. */
+  /** SDKs end a stream with an error at data that is not JSON. */
   override readonly objectCheck = 'braces';
   protected readonly turn: LiveTurn;
   #wroteAt = 0;

@@ -1,4 +1,4 @@
-// A zstd decoder for bodies of several frames (RFC 8878, 3): Node's own stops behind the first frame of a chunk.
+// A zstd decoder for bodies of several frames (RFC 8878, 3): Node's own stops after the first frame of a chunk.
 import type { TransformCallback } from 'node:stream';
 import { ZstdDecompress } from 'node:zlib';
 
@@ -8,19 +8,19 @@ const MAX_FRAMES = 4_096;
 const MAGIC = 0xfd2f_b528;
 const SKIPPABLE_MAGIC = 0x184d_2a50;
 
-/** The bytes of a frame's header behind its descriptor, by the flags of the descriptor. */
+/** The bytes of a frame's header after its descriptor, by the flags of the descriptor. */
 const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const;
 const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
 
 const CHECKSUM_BYTES = 4;
 const RLE_BLOCK = 1;
 
-/** A field whose value says how the frame goes on, and its size. */
+/** A field whose value determines the next part of the frame, and its size. */
 const FIELD_BYTES = { magic: 4, 'skippable size': 4, descriptor: 1, 'block header': 3 } as const;
 
 type Field = keyof typeof FIELD_BYTES;
 
-/** Decodes frame by frame: a chunk is handed on in pieces that end where a frame ends. */
+/** Decodes frame by frame: a chunk is passed on in pieces that end where a frame ends. */
 export class ZstdFramesDecoder extends ZstdDecompress {
   readonly #boundaries = new FrameBoundaries();
 
@@ -42,16 +42,16 @@ class FrameBoundaries {
   /** Frames whose end was found. */
   frames = 0;
   #field: Field = 'magic';
-  /** What has arrived of the field: its value is little-endian. */
+  /** The bytes of the field that have arrived; its value is little-endian. */
   #value = 0;
   #arrived = 0;
   /** Bytes before the next field. */
   #skip = 0;
   #hasChecksum = false;
-  /** What is skipped is the end of the frame. */
+  /** The skipped bytes are the end of the frame. */
   #isLast = false;
 
-  /** Where in the chunk the frame in progress ends: behind its last byte, or the end of the chunk. */
+  /** Where the frame in progress ends in the chunk: after its last byte, or at the end of the chunk. */
   next(chunk: Buffer): number {
     let at = 0;
     while (at < chunk.length) {

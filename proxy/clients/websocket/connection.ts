@@ -1,4 +1,4 @@
-// One client websocket: what arrives and leaves, the upstream websocket that belongs to it, and how the connection ends (Q28).
+// One client websocket: its incoming and outgoing frames, its upstream websocket, and how the connection ends (Q28).
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Batches } from '../../batch.ts';
@@ -130,7 +130,7 @@ export class WebsocketConnection {
     else this.#ending ??= { code, reason };
   }
 
-  /** Its key or endpoint can be used again before the running turn has ended: the connection goes on. */
+  /** Its key or endpoint can be used again before the running turn has ended: the connection stays open. */
   keepOpen(): void {
     if (this.#frames.isRunning && this.#ending?.code === CLOSE.policy) this.#ending = undefined;
   }
@@ -166,7 +166,7 @@ export class WebsocketConnection {
   #arrived(bytes: number): void {
     if (this.#arriving.add(bytes)) return;
     this.close(CLOSE.tryAgainLater, 'too many bytes are being received');
-    // A client reads that when it has sent its frame, and nothing of the frame is kept meanwhile.
+    // A client reads the close when it has sent its frame; meanwhile nothing of the frame is kept.
     dropArrivals(this.#options.socket);
   }
 
@@ -187,7 +187,7 @@ export class WebsocketConnection {
     if (!this.#takesNoMore) this.#frames.take(data);
   }
 
-  /** It ends, and no turn runs that would answer first. */
+  /** Whether it ends, and no turn runs that would answer first. */
   get #takesNoMore(): boolean {
     return this.#ending !== undefined && !this.#frames.isRunning;
   }

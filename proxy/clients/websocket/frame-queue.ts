@@ -3,9 +3,9 @@ import { Refusal } from '../../turn/refusal.ts';
 import { beginsAsTurn, type Frame, parseFrame } from './frame.ts';
 import { type FrameMemory, WaitingFrames } from './waiting-frames.ts';
 
-/** What is done with the frames of a connection. */
+/** The functions that handle the frames of a connection. */
 export interface FrameHandlers<Connection> extends FrameMemory {
-  /** Reads a message that another node forwards; undefined where it is no frame. Without it messages are frames of the client itself. */
+  /** Reads a message that another node forwards; undefined where it is not a frame. Without it messages are frames of the client itself. */
   readonly read?: ((data: Buffer, connection: Connection) => Frame | undefined) | undefined;
   /** Runs the turn of a frame. Never rejects. */
   readonly serve: (frame: Frame, connection: Connection) => Promise<void>;
@@ -47,7 +47,7 @@ export class FrameQueue<Connection extends { readonly isOpen: boolean }> {
     else void this.#run(frame);
   }
 
-  /** From now on frames are served as they come, those that wait included. */
+  /** From now on frames are served as they come, including waiting ones. */
   forward(): void {
     this.#forwards = true;
     for (let next = this.#next(); next; next = this.#next()) void this.#handlers.serve(next, this.#connection);

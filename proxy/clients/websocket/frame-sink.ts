@@ -78,7 +78,9 @@ export class FrameSink implements Sink {
   }
 }
 
-/** The data as they came. Undefined where they are no frame's: on several lines, or no UTF-8, at which a client ends its connection. */
+/**
+ * The data as they came. Undefined where a frame cannot have them: on several lines, or not UTF-8, at which a client ends its connection.
+ */
 function bytesOf({ bytes, dataStart, dataEnd }: ReplyEvent): Buffer | undefined {
   if (dataStart < 0) return undefined;
   const data = bytes.subarray(dataStart, dataEnd);

@@ -4,13 +4,13 @@ import type { Body, ModeDecision } from '../../turn/turn.ts';
 import { has } from '../../upstream/type-peek.ts';
 import { parseBody } from '../http/json-body.ts';
 
-/** A `response.create` frame; a refusal where its bytes are no JSON object. */
+/** A `response.create` frame; a refusal where its bytes are not a JSON object. */
 export type Frame = { readonly json: Body; readonly bytes: number; readonly mode?: ModeDecision } | Refusal;
 
 /** How most clients begin a frame. */
 const TURN_HEAD = '{"type":"response.create"';
 
-/** Whether a frame says in its first bytes that it asks for a turn; one that does not may ask for a turn too. */
+/** Whether the first bytes of a frame show that it asks for a turn; other frames may ask for a turn too. */
 export const beginsAsTurn = (data: Buffer): boolean => has(data, 0, TURN_HEAD);
 
 export function parseFrame(data: Buffer): Frame {

@@ -67,7 +67,7 @@ export class EventRelay {
     else sink.event(mapped as Event);
   }
 
-  /** An event that is no JSON object is not passed on, and leaves no gap. */
+  /** An event that is not a JSON object is not passed on, and leaves no gap. */
   drop(): void {
     this.#context.counters.add('upstream_frames_dropped');
     this.#sink.renumber();

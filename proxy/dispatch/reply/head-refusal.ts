@@ -7,10 +7,10 @@ import type { Event } from '../../turn/turn.ts';
 import { collectedError } from '../client-error.ts';
 import type { ReplyContext, Verdict } from './reply-context.ts';
 
-/** The end of the attempt; or an event of its reply, with what the client gets in place of the account's words. */
+/** The end of the attempt; or an event of its reply, with the text that the client gets in place of the account's. */
 export type HeadRefusal = { readonly verdict: Verdict } | { readonly verdict: undefined; readonly replacement: Event | undefined };
 
-/** @param data of the event that refuses; undefined where it is no JSON object */
+/** @param data of the event that refuses; undefined where it is not a JSON object */
 export function headRefusal(data: JsonObject | undefined, { turn, known, keepsBack }: ReplyContext): HeadRefusal {
   const failure = data && inBandFailure(data, turn.now());
   if (failure && keepsBack(failure)) return { verdict: { kind: 'failed', failure } };

@@ -49,10 +49,10 @@ function observed(event: ReplyEvent, { turn, observers, counters }: ReplyContext
   return data;
 }
 
-/** Whether the client learns from this event alone that its reply is over: without one that it can read it would wait on. */
+/** Whether only this event shows the client that its reply is over: without a readable one it would wait for ever. */
 const isAwaitedEnd = ({ type }: ReplyEvent, { turn: { client, surface } }: ReplyContext): boolean =>
   (client === 'websocket' || surface.brokenReply === 'close') && endOf(type) !== undefined;
 
-/** Whether the client sees a terminal event in it too: of a type that is named twice a frame's reader takes the last. */
+/** Whether the client sees a terminal event in it too: where `type` occurs twice, a frame's reader uses the last one. */
 const isReadable = (event: ReplyEvent, data: Read, { turn }: ReplyContext): boolean =>
   data !== undefined && (turn.client === 'http' || data.type === event.type);

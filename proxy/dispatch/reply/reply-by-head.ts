@@ -13,10 +13,10 @@ import { WholeReply } from './whole-reply.ts';
 
 export type Reply = EventReply | CollectedReply | WholeReply | PipedReply;
 
-/** Where a reply goes, and what it came over. */
+/** The client of a reply, and its connection. */
 export interface ReplyPath {
   readonly client: Client;
-  /** Where the request went out as a frame: the websocket of its client's connection. */
+  /** Where the request was sent as a frame: the websocket of its client's connection. */
   readonly slot: SocketSlot | undefined;
   /** Headers of the gateway's own on the answer. */
   readonly ownHeaders: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface ReplyPath {
 /** The reply to one attempt by its head; a failure where it can be neither read nor passed on. */
 export type ReplyByHead<Of extends Reply> = (status: number, headers: Headers, path: ReplyPath, context: ReplyContext) => Of | Failure;
 
-/** To a body that rules have read and written. */
+/** The reply to a body that rules have read and written. */
 export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = (status, headers, path, context) => {
   if (!isPlain(headers)) return encodedReply(status, headers, context);
   const { client, slot } = path;
@@ -36,13 +36,13 @@ export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = 
   return isChecked(context.turn) ? new CollectedReply({ head, client, context }) : new EventReply(head, client.sink(), context);
 };
 
-/** To a body that was passed on unread, where rules judge the answer. */
+/** The reply to a body that was passed on unread, where rules check the answer. */
 export const wholeReply: ReplyByHead<WholeReply> = (status, headers, path, context) => {
   if (!isPlain(headers)) return encodedReply(status, headers, context);
   return new WholeReply(headers, headOf(status, headers, path, context.turn), path.client, context);
 };
 
-/** To a request that passes unread, as its answer does. A refusal is read. */
+/** The reply to a request that passes unread, as its answer does. A refusal is read. */
 export const pipedReply: ReplyByHead<PipedReply | WholeReply> = (status, headers, path, context) => {
   if (status < 200) return carrierFailure('malformed');
   if (status >= 300) return wholeReply(status, headers, path, context);
