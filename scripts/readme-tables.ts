@@ -12,7 +12,7 @@ function settingsTable(): string {
 
 /** A table of the clients, then the text of each for the shipped configuration. */
 function clientsSection(): string {
-  const head = ['| Client | NAME | API | Tried with |', '| --- | --- | --- | --- |'];
+  const head = ['| Client | NAME | API | Tested with |', '| --- | --- | --- | --- |'];
   const rows = CLIENTS.map(({ name, title, api, tried }) => `| ${title} | \`${name}\` | ${api} | ${tried} |`);
   return [[...head, ...rows].join('\n'), ...CLIENTS.map(clientText)].join('\n\n');
 }

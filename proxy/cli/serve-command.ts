@@ -11,7 +11,10 @@ export interface ServeOptions {
   readonly config: string;
 }
 
-/** A service manager that signals all processes of a service stops this one twice: itself, and by the launcher that forwards its own. */
+/**
+ * A service manager that signals all processes of a service stops this one twice: directly, and through the launcher, which forwards its
+ * own signal.
+ */
 const SAME_STOP_MS = 500;
 
 /** Any interval keeps the process alive. */

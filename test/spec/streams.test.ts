@@ -146,7 +146,7 @@ test('streams of every surface ask a proxy before the gateway not to gather thei
   }
 });
 
-test('[Q15] [Q24] a `stream` that is no boolean is refused on /v1: its client waits for a stream, and would get one answer', async () => {
+test('[Q15] [Q24] a `stream` that is not a boolean is refused on /v1: its client waits for a stream, and would get one answer', async () => {
   for (const path of [PUBLIC, '/v1/chat/completions']) {
     for (const stream of ['true', 1, {}]) {
       const { status, json } = await gate.send(path, { body: turnOn(path, 'hi', { stream }) });

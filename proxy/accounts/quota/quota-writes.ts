@@ -14,16 +14,18 @@ export interface CopiedQuota {
 
 export interface QuotaWritesOptions {
   readonly clock: Clock;
-  /** @param lease of the usage read that brought it */
+  /** @param lease of the usage read that returned it */
   readonly save: (account: string, stored: object, lease?: Lease) => void;
-  /** Whether other nodes know of the account what the store has. */
+  /** Whether other nodes have the same evidence of the account as the store. */
   readonly shared?: boolean;
 }
 
 /** Percentages change with every turn and are written together after this time. */
 const SAVE_MS = 10_000;
 
-/** Other nodes read the usage of an account where the store's evidence is a few minutes old: unchanged evidence is stored again before. */
+/**
+ * Other nodes read the usage of an account when the store's evidence is a few minutes old, so unchanged evidence is stored again earlier.
+ */
 const STORE_AGAIN_MS = 120_000;
 
 export class QuotaWrites {

@@ -7,7 +7,7 @@ import { type QuotaStatus, quotaStatus, storedQuotaIn } from './quota-status.ts'
 import { type CopiedQuota, QuotaWrites, type QuotaWritesOptions } from './quota-writes.ts';
 
 export interface QuotaOptions extends QuotaWritesOptions {
-  /** What the store has of an account, or null. */
+  /** The store's evidence of an account, or null. */
   readonly load: (account: string) => object | null;
   /** Asks the accounts with stale evidence for their usage; undefined where none of them is asked. */
   readonly recheck?: (accounts: readonly string[]) => Promise<void> | undefined;
@@ -98,7 +98,7 @@ export class Quota {
     const before = quota.stateAt(now);
     quota.adopt(stored);
     this.#writes.copied(id, account, stored);
-    // Where both knew something new, the percentages may wait: the nodes would answer each other without end.
+    // Where both nodes had new evidence, percentages are not written at once: the nodes would write in reply to each other without end.
     const { spent, recovered } = quota.toStored();
     this.#writes.write(id, account, { atOnce: spent?.at !== stored.spent?.at || recovered !== stored.recovered });
     if (exhaustion && !quota.exhaustion) this.#notifyRecovery(id, quota, now);

@@ -17,7 +17,7 @@ export interface ResumableOptions {
   readonly windowMs: number;
   /** Of the frames that are kept. */
   readonly memory: LogMemory;
-  /** Whether clients can come back: not to a gateway that stops. */
+  /** Whether clients can come back: false when the gateway stops. */
   readonly canComeBack: () => boolean;
   readonly clock: Pick<Clock, 'after'>;
   readonly counters: Counters;

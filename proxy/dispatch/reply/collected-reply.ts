@@ -1,4 +1,5 @@
-// A reply of events to a turn whose answer is checked as a whole: nothing is relayed, and its end is judged as one answer (F3.5, Q27).
+// A reply of events to a turn whose answer is checked as a whole: nothing is relayed, and the events are checked as one answer at the end
+// (F3.5, Q27).
 import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/failure.ts';
 import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../../turn/held-bytes.ts';
 import { isList, isObject, type Json, type JsonObject } from '../../turn/json.ts';

@@ -1,4 +1,4 @@
-// Relays the events of a committed reply to its sink: through the rules that want them, and else as the account sent them.
+// Relays the events of a committed reply to its sink: through the rules that subscribe to them, others as the account sent them.
 import { type Failure, inBandFailure } from '../../turn/failure.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';

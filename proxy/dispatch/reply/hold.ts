@@ -1,4 +1,4 @@
-// The head of a reply, held before commit: events that show nothing of the work, so that a refusal behind them can be retried.
+// The head of a reply, held before commit: events that show nothing of the work, so that a refusal after them can be retried.
 import type { HeldBytes } from '../../turn/held-bytes.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
@@ -15,7 +15,7 @@ export const LIFECYCLE: ReadonlySet<string> = new Set([
 
 /** A head beyond this is passed on. */
 const HELD_BYTES = 1_048_576;
-/** What holding an event takes beside its bytes: a comment may have one byte. */
+/** The memory of a held event besides its bytes: a comment may have one byte. */
 const HELD_EVENT_BYTES = 256;
 
 /** Whether an event of this type is held before commit. Comments (no data) are held too. */

@@ -1,4 +1,4 @@
-// What the gateway reads of each event of a reply, before commit too and whatever its client gets of it.
+// The parts of each reply event that the gateway reads, also before commit, and independent of what its client gets.
 import type { JsonObject } from '../../turn/json.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
 import { endOf } from '../../turn/terminal-event.ts';
@@ -35,7 +35,7 @@ function readEnd(event: ReplyEvent, known: Read, context: ReplyContext): Read | 
   return isReadable(event, data, context) ? data : 'unreadable';
 }
 
-/** Whether an event that was not parsed may be given to a client that gets JSON objects alone. Data on several lines is rare, and parsed. */
+/** Whether an event that was not parsed may be given to a client that gets only JSON objects. Data on several lines is rare, and parsed. */
 function mayBeObject(event: ReplyEvent, { turn }: ReplyContext): boolean {
   if (!event.hasData || event.isDone()) return true;
   return event.dataStart < 0 ? turn.held.json(event) !== undefined : event.hasBraces();

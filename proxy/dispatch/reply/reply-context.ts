@@ -1,4 +1,4 @@
-// What a reply needs of its attempt, and how an attempt ends.
+// The context that a reply gets from its attempt, and the ends of an attempt.
 import type { Counters } from '../../metrics.ts';
 import { loggedCode } from '../../turn/error-codes.ts';
 import { blamesAccount, type Failure } from '../../turn/failure.ts';

@@ -1,4 +1,4 @@
-// The observers of replies: continuity and quota learn from what accounts answer, beside what the client gets of it.
+// The observers of replies: continuity and quota read the accounts' answers, independent of what the client gets.
 import type { Failure } from '../../turn/failure.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import type { HeldEvents, ReplyObserver, ReplySource } from '../../turn/reply-observer.ts';

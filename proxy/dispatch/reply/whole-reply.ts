@@ -1,4 +1,4 @@
-// A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then judged as a whole.
+// A reply that is one body: a JSON answer, or a refusal with a status; read within a limit, then checked as a whole.
 import { GatheredBytes } from '../../gathered-bytes.ts';
 import { loggedCode } from '../../turn/error-codes.ts';
 import { type CarrierFailure, carrierFailure, type Failure, statusFailure } from '../../turn/failure.ts';

@@ -61,7 +61,7 @@ test('a frame waits for the turn before it; the end is reported when none waits'
   assert.deepEqual([queue.isRunning, ends()], [false, 1]);
 });
 
-test('a frame that is no turn is ignored, and takes no place behind a running one', async () => {
+test('a frame that is not a turn is ignored, and takes no place behind a running one', async () => {
   const { queue, served, counters, guard, end } = world();
   queue.take(Buffer.from('{"type":"session.update"}'));
   queue.take(frame('first'));

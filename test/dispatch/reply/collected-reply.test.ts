@@ -120,7 +120,7 @@ describe('a reply of events', () => {
   });
 });
 
-describe('[F3.7] it is no compaction', () => {
+describe('[F3.7] it is not a compaction', () => {
   test('where the provider cancelled it, whose connection is not waited for', async () => {
     const { wire, context } = await scene();
     await wire.read(CREATED + DONE + sse('response.cancelled', { response: { id: 'resp_1', status: 'cancelled' } }));
