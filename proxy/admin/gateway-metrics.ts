@@ -76,7 +76,7 @@ function processMetrics(gateway: AdminTarget): readonly Metric[] {
     {
       name: 'reply_bytes_held',
       type: 'gauge',
-      help: 'Bytes that turns hold of their replies, with those kept for clients that may come back',
+      help: 'Bytes of replies that turns hold, including those kept for clients that may come back',
       read: () => replies.held,
     },
     {

@@ -41,7 +41,7 @@ export class ConfigFollower {
     return this.#started;
   }
 
-  /** Resolves when the rows of the start are written, or could not be. */
+  /** Resolves when the audit rows of the start are written, or when the write has failed. */
   get startAudited(): Promise<void> {
     return this.#started;
   }

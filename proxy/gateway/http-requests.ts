@@ -131,7 +131,7 @@ export class HttpRequests {
     }
     const { counter, refusal } = refusalOfBytes(error);
     this.#options.counters.add(counter);
-    // Bytes behind the last request of a connection are not a request, and that one is answered all the same (RFC 9112, 9.6).
+    // Bytes after the last request of a connection are not a request. The last request is still answered (RFC 9112, 9.6).
     if (error.code === 'HPE_CLOSED_CONNECTION') connection.framingBroken = true;
     else this.refuseBytes(socket, refusal);
   }

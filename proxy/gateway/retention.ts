@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 
 const EVERY_MS = 3_600_000;
-/** Not with all else that a start does; gateways that never run for an hour delete rows too. */
+/** Later than the other work of a start, and early enough for gateways that never run for an hour. */
 const FIRST_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** The days that usage answers read, and one more for differences between clocks (D5). */

@@ -66,7 +66,7 @@ export class Settlements {
     return this.#failing ? this.#waiting.length > 0 : this.#waiting.some((settlement) => settlement.key === key);
   }
 
-  /** Resolves when the settlements that wait now are written, or could not be. To be called where the store answers. */
+  /** Resolves when the settlements that wait now are written, or when their write has failed. To be called where the store answers. */
   async written(): Promise<void> {
     for (let i = 0; i < BATCHES_AHEAD && this.#work; i++) {
       this.hurry();

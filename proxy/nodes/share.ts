@@ -29,7 +29,7 @@ export class Share {
   /** Most in flight since the last renewal. */
   #peak = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
-  /** When it asked last because of other nodes. */
+  /** When this node last asked because of other nodes. */
   #followedAt = Number.NEGATIVE_INFINITY;
   #askedFor = 0;
 
@@ -75,7 +75,7 @@ export class Share {
     return this.waiting > 0 || this.held < this.evenPart(nodes) ? 'ask' : undefined;
   }
 
-  /** The same when another node is short, or has given slots back. Of a busy account every node hears that many times a second. */
+  /** The same when another node is short, or has given slots back. For a busy account this happens many times a second on every node. */
   dueAfterOthers(nodes: number, now: number): ClaimKind | undefined {
     if (this.isIdle) return 'yield';
     // Without slots its turns go elsewhere. Nodes that start together have just asked, when the first one still had all slots.

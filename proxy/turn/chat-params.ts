@@ -1,6 +1,6 @@
 // The members of a Responses request under the names that Chat has for them (Q24).
 
-/** Members of the Responses request, and those of Chat that they were made of. The last that fits counts: it is the longest. */
+/** Members of the Responses request, and the members of Chat they were made from. The last match counts, because it is the longest. */
 const NAMES: readonly (readonly [responses: string, chat: string | null])[] = [
   // Messages become items, or instructions, in other places: no place in them is known here.
   ['input', 'messages'],
@@ -19,7 +19,7 @@ const NAMES: readonly (readonly [responses: string, chat: string | null])[] = [
   ['include', null],
 ];
 
-/** Of a tool: the wrapper that has a member, where one kind of tool alone has it. */
+/** Members of a tool that only one kind of tool has, with the wrapper they have in Chat. */
 const TOOL_MEMBERS: ReadonlyMap<string, string> = new Map([
   ['parameters', 'function.parameters'],
   ['strict', 'function.strict'],

@@ -4,8 +4,8 @@ import type { ProviderError } from './error-statement.ts';
 const QUOTES = ["'", '"', '`'] as const;
 
 /**
- * The same object where it names nothing that the client knows under another name.
- * @param rename a member of the Responses request; null where the client wrote nothing that it was made of
+ * Returns the same object if it names no member that has another name for the client.
+ * @param rename returns the client's name of a member of the Responses request, or null if the member was made from nothing in its request
  */
 export function inClientWords(error: ProviderError, rename: (param: string) => string | null): ProviderError {
   const { param, message } = error;

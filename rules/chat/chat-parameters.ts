@@ -53,7 +53,7 @@ export const chatParameters = rule({
     refuseAsking(body, WITHOUT_COUNTERPART);
     refuseAsking(body, OF_RESPONSES);
     const { stream, stream_options: options } = body;
-    // Else a client that waits for a stream would get one answer.
+    // Otherwise a client that waits for a stream would get one answer.
     if (!isAbsent(stream) && typeof stream !== 'boolean') throw invalidRequest('stream', 'must be a boolean');
     if (!isAbsent(options) && !isObject(options)) throw invalidRequest('stream_options', 'must be an object');
     for (const name of REMOVED) delete body[name];

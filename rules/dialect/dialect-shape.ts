@@ -21,7 +21,7 @@ export const dialectShape = rule({
     demand(body, 'reasoning', isObject, 'must be an object');
     if (!isCompaction(kind)) demand(body, 'include', isList, 'must be an array');
     if (lite || surfaceOf(kind) === 'public') demand(body, 'instructions', isString, 'must be a string');
-    // Else a client that waits for a stream would get one answer.
+    // Otherwise a client that waits for a stream would get one answer.
     if (surfaceOf(kind) === 'public') demand(body, 'stream', isBoolean, 'must be a boolean');
     if (!lite) return;
     demand(body, 'tools', isList, 'must be an array');

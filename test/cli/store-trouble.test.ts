@@ -35,7 +35,7 @@ test('status, doctor and requests show that the store cannot be written', async 
   assert.equal(err, '');
 });
 
-test('what an operator does takes effect, and is answered, while the store cannot be written; its audit rows follow', async () => {
+test('operator actions take effect and are answered while the store cannot be written; their audit rows are written later', async () => {
   await using program = await startProgram({
     config: (draft) => {
       draft.pools[0].strategy = 'fill_first';

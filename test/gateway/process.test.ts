@@ -112,7 +112,7 @@ describe('a gateway that serves', { concurrency: true }, () => {
     assert.ok((await turn.text()).includes('response.completed'));
     await until('the line', () => serving.log.includes('store_not_writable') || undefined);
     serving.signal('SIGTERM');
-    // Sooner than the stop gives up the audit rows of the start.
+    // This limit is shorter than the time after which the stop gives up the audit rows of the start.
     await until('unreadiness', async () => (await readyz(admin).catch(() => 'closed')) !== 200 || undefined, 1_500);
     const { code, err } = await serving.ended;
     await other.close();

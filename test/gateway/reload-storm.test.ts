@@ -1,5 +1,5 @@
 // Turns over HTTP and websockets whose accounts fail, whose clients leave and whose configuration changes at random: each ends, once, with one
-// row, and gives back all that it held.
+// row, and releases all that it held.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -173,7 +173,7 @@ class Storm {
   }
 }
 
-/** What a key has running, by its own account. */
+/** The number of running turns of a key, as its own usage answer reports it. */
 async function runningOf(gate: TestGateway, key: string): Promise<unknown> {
   const { json } = await gate.send('/v1/usage', { headers: { authorization: `Bearer ${key}` } });
   return json.limits.find(({ limit_window: window }: JsonObject) => window === 'now')?.current_value;

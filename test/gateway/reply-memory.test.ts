@@ -1,4 +1,4 @@
-// The bytes that turns hold of their replies, against hostile providers: a limit for one turn and one for all of them.
+// The limits of the reply bytes that turns hold, against hostile providers: one limit for a turn and one for all turns.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';

@@ -106,7 +106,7 @@ test('under a new lease a node has only the slots that its turns use', () => {
   assert.deepEqual(one.claim('north', 'ask'), { account: 'north', most: 10, kept: 3, wanted: 3 });
 });
 
-test('a node without slots asks as soon as others gave some back, and then once a second; one below its part when a second has passed', () => {
+test('a node without slots asks when others gave some back, and then once a second; a node below its even part asks after a second', () => {
   const none = share({ held: 0, allowed: 0 });
   assert.deepEqual(
     [10, 20, 1_009, 1_010, 1_020].map((now) => none.dueAfterOthers(2, now)),

@@ -9,7 +9,7 @@ import { replyEvents } from '../support/rehearsal-replies.ts';
 
 const REPLIES = 120;
 
-/** Quotes, escapes, characters of several bytes, line ends of JavaScript alone, and nothing. */
+/** Quotes, escapes, characters of several bytes, characters that only JavaScript treats as line ends, and the empty text. */
 const TEXTS = ['', 'a', 'hello "world"\n', 'ünï ✓ 😀', '\\u0041 \\', '{"a":[1,2]}', 'x'.repeat(300), '\u2028 line', 'tab\t'] as const;
 
 type Members = Record<string, unknown>;
@@ -102,14 +102,14 @@ const BODY = {
   ],
 };
 
-/** A message without a text has none, or an empty one: both say nothing. */
+/** A message without text has null or an empty string: both mean the same. */
 const said = ({ choices: [choice] }: OpenAI.ChatCompletion): unknown => {
   const { content, refusal, tool_calls: calls = [] } = choice?.message ?? {};
   const called = calls.map((call) => [call.id, call.type, call.type === 'function' ? call.function : call.custom]);
   return [content || null, refusal || null, called, choice?.finish_reason];
 };
 
-/** Not by the SDK's helper, which refuses a reply that was cut short. */
+/** Joins the chunks without the SDK's helper, because the helper refuses a reply that was cut short. */
 async function joined(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<OpenAI.ChatCompletion> {
   const message: Members = { content: '', refusal: '' };
   const calls: Record<string, Record<string, string>>[] = [];
@@ -138,7 +138,7 @@ async function joined(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promis
   return { choices: [{ message: { ...message, tool_calls: calls }, finish_reason: finish }] } as never;
 }
 
-test('[D4] a reply says the same in chunks and collected, whatever its items and however they are streamed', async () => {
+test('[D4] the chunks of a reply have the content of its collected completion, for all items and all ways to stream them', async () => {
   await using gate = await startGateway({ upstream: { accounts: [{ id: 'north', strict: false }] } });
   const { completions } = new OpenAI({ apiKey: KEY, baseURL: `${gate.url}/v1`, maxRetries: 0 }).chat;
   for (let seed = 1; seed <= REPLIES; seed++) {

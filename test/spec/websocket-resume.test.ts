@@ -184,10 +184,10 @@ test('[F8.4] after 30 s without its client the turn ends, and the retry is a tur
 });
 
 for (const [name, limits] of [
-  ['it', { websocket_resume_bytes: 700 }],
-  ['with all others', { replies_in_memory_bytes: 1_900 }],
+  ['its own limit', { websocket_resume_bytes: 700 }],
+  ['the limit of all turns', { replies_in_memory_bytes: 1_900 }],
 ] as const) {
-  test(`[F8.4] a turn that ${name} holds too much without its client ends; with its client it goes on`, async () => {
+  test(`[F8.4] a turn whose frames exceed ${name} ends without its client, and continues with its client`, async () => {
     await using gate = await started({
       config: (draft) => {
         draft.limits = limits;
@@ -206,7 +206,7 @@ for (const [name, limits] of [
   });
 }
 
-test('[F8.4] what is kept of turns counts as memory for replies until their clients go on, or can come back no more', async () => {
+test('[F8.4] kept frames count as memory for replies until their clients continue, or can no longer come back', async () => {
   const clock = new ManualClock();
   await using gate = await started({ clock });
   gate.upstream.next('north', { kind: 'reply', status: 200, headers: {}, body: { events: [...replyOf(2)] } });

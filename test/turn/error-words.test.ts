@@ -1,4 +1,4 @@
-// The params of a provider's error, which are those of a Responses request, as clients of Chat and of images know them (Q3, Q22, Q24).
+// The params of a provider's error name members of a Responses request; clients of Chat and images get their own names (Q3, Q22, Q24).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chatParam } from '../../proxy/turn/chat-params.ts';

@@ -4,10 +4,10 @@ import type { Clock } from '../../clock.ts';
 import type { AccountQuota, StoredQuota } from './account-quota.ts';
 import { isSameQuota } from './quota-status.ts';
 
-/** Evidence, and what the store has of it. */
+/** Evidence of an account, and the copy of it in the store. */
 export interface CopiedQuota {
   readonly quota: AccountQuota;
-  /** What the store has, as far as it is known. */
+  /** The evidence in the store, as far as this node knows. */
   saved: StoredQuota | undefined;
   savedAt: number;
 }
@@ -40,7 +40,7 @@ export class QuotaWrites {
     this.#find = find;
   }
 
-  /** The store has this, which another node wrote. */
+  /** Notes that the store has this evidence, which another node wrote. */
   copied(id: string, copy: CopiedQuota, stored: StoredQuota): void {
     copy.saved = stored;
     copy.savedAt = Math.max(copy.savedAt, ...stored.windows.map(({ at }) => at));

@@ -15,7 +15,7 @@ export interface ResumableOptions {
   readonly identity: TurnIdentity;
   /** How long the turn runs, or is kept, without its client. */
   readonly windowMs: number;
-  /** Of the frames that are kept. */
+  /** The memory limits for the frames that are kept. */
   readonly memory: LogMemory;
   /** Whether clients can come back: false when the gateway stops. */
   readonly canComeBack: () => boolean;

@@ -3,16 +3,16 @@ import type { MemoryGuard } from '../../memory-guard.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import { isObject } from '../../turn/json.ts';
 
-/** What the frames of a turn may take. */
+/** The memory limits for the frames of a turn. */
 export interface LogMemory {
-  /** Of the frames of this turn. */
+  /** The limit for the frames of this turn. */
   readonly maxBytes: number;
-  /** What all turns hold of their replies, and the limit of it. */
+  /** The bytes that all turns hold of their replies. `maxReplies` is the limit. */
   readonly replies: MemoryGuard;
   readonly maxReplies: number;
 }
 
-/** Of the memory for replies. What turns need to go on has the rest: few clients come back. */
+/** The part of the memory for replies that kept frames may use. Running turns need the rest, and few clients come back. */
 const SHARE = 0.5;
 
 interface Logged {
@@ -37,7 +37,7 @@ export class TurnLog {
     this.#overflow = overflow;
   }
 
-  /** It keeps nothing any more, and the turn cannot be resumed. */
+  /** The log has dropped its frames and takes no more, so the turn cannot be resumed. */
   get isClosed(): boolean {
     return this.#isClosed;
   }

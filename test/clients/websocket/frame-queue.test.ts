@@ -61,7 +61,7 @@ test('a frame waits for the turn before it; the end is reported when none waits'
   assert.deepEqual([queue.isRunning, ends()], [false, 1]);
 });
 
-test('a frame that is not a turn is ignored, and takes no place behind a running one', async () => {
+test('a frame that is not a turn is ignored, and takes no place in the queue', async () => {
   const { queue, served, counters, guard, end } = world();
   queue.take(Buffer.from('{"type":"session.update"}'));
   queue.take(frame('first'));
@@ -78,7 +78,7 @@ test('the ninth frame that waits is refused', () => {
   assert.deepEqual(refused, [['rate_limit_exceeded', 'turn 9']]);
 });
 
-test('frames of a connection that closed get no turn, and leave no bytes behind', async () => {
+test('frames of a closed connection get no turn, and their bytes are released', async () => {
   const { queue, connection, served, guard, end, ends } = world();
   queue.take(frame('first'));
   queue.take(frame('second'));

@@ -121,7 +121,7 @@ describe('a reply of events', () => {
 });
 
 describe('[F3.7] it is not a compaction', () => {
-  test('where the provider cancelled it, whose connection is not waited for', async () => {
+  test('if the provider cancelled it; the rest of the connection is not awaited', async () => {
     const { wire, context } = await scene();
     await wire.read(CREATED + DONE + sse('response.cancelled', { response: { id: 'resp_1', status: 'cancelled' } }));
     assert.deepEqual([context.ended, context.account.calls], ['refused 502 invalid_compaction_response undefined', ['abort']]);
