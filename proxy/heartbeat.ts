@@ -1,4 +1,4 @@
-// Pings open websockets on both sides, and ends those whose peer does not respond any more: a dead peer sends no close.
+// Pings open websockets on both sides, and ends those whose peer no longer responds: a dead peer sends no close.
 import type { WebSocket } from 'ws';
 import type { Clock } from './clock.ts';
 import { connectionUnder, unsentBytes } from './node-internals.ts';

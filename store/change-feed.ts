@@ -2,7 +2,7 @@
 // the caches of their tables.
 import type { Change, ChangesVerbs, TrackedTable } from './changes.ts';
 
-/** Refreshes a cache. If it fails, the same changes are delivered again, to this listener alone. */
+/** Refreshes a cache. If it fails, the same changes are delivered again, only to this listener. */
 export type ChangeListener = (keys: readonly Change['key'][]) => void | Promise<void>;
 
 export interface ChangeFeedOptions {

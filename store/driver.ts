@@ -50,7 +50,7 @@ export interface Driver extends Omit<Session, 'script'> {
    * @throws StoreError `lost` where the guard returns no row; nothing was written then
    */
   write(batch: Batch, guard?: Guard): Promise<void>;
-  /** Like `write`, beside it, for rows that may be written twice: one such batch at a time. */
+  /** Like `write`, and in parallel with it, for rows that may be written twice: one such batch at a time. */
   writeBeside(batch: Batch): Promise<void>;
   /**
    * Runs statements as one transaction that no other one overlaps (in SQLite the write lock, in PostgreSQL serialisable isolation);

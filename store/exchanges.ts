@@ -17,7 +17,7 @@ export interface ExchangeVerbs {
   begin(row: Pick<CredentialRow, 'account' | 'sealed'>, lease: Lease): Promise<boolean>;
   /**
    * Replaces the spent tokens, also after the lease was lost: these are the only valid ones. Durable once it resolves.
-   * @returns false where the exchange is not open any more: another login was imported meanwhile
+   * @returns false where the exchange is no longer open: another login was imported meanwhile
    */
   complete(row: NewCredentialRow, lease: Lease): Promise<boolean>;
   /** Ends the exchange without new tokens. Without a lease: that of any process. */

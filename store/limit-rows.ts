@@ -45,7 +45,7 @@ export type Taken =
   | { readonly outcome: 'granted' }
   /** Nothing was reserved. */
   | { readonly outcome: 'refused'; readonly use: StoredUse }
-  /** The node's lease has expired: nothing was reserved, and the node's reservations count no more. */
+  /** The node's lease has expired: nothing was reserved, and the node's reservations no longer count. */
   | { readonly outcome: 'lost' }
   /** The answer was lost: the reservation may have been made, and has to be withdrawn. */
   | { readonly outcome: 'unknown' };

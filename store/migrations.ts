@@ -168,7 +168,7 @@ const shortDigests = `
 export interface Step {
   /** For both engines. */
   readonly sql?: string;
-  /** What PostgreSQL needs beside it: functions, sequences. A function is never changed; a later step makes one of another name. */
+  /** Additions for PostgreSQL: functions, sequences. A function is never changed; a later step makes one of another name. */
   readonly postgres?: string;
   /**
    * The oldest schema version whose program can use a database with this step. Absent: every program can, because the step only adds what

@@ -4,7 +4,7 @@ import { select, where } from './query.ts';
 import type { NodeRow } from './rows.ts';
 import { nodes } from './tables.ts';
 
-/** What a node holds beside its name. */
+/** A node, with the number of its slots and leases. */
 export interface KnownNode extends NodeRow {
   /** Slots of accounts. */
   readonly slots: number;

@@ -29,7 +29,7 @@ export interface Purged {
 
 const CHUNK_ROWS = 500;
 
-/** Also deletes the leases, changes, nodes and reservations that no process can need any more. */
+/** Also deletes the leases, changes, nodes and reservations that no process can still need. */
 export async function purge(driver: Driver, limits: PurgeLimits, now: number): Promise<Purged> {
   const { requestsBefore, auditBefore, pinsBefore, usageBefore, filesBefore } = limits;
   await driver.maintain('DELETE FROM leases WHERE expires_at < $1', [now]);

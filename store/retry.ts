@@ -7,7 +7,7 @@ export interface RetryOptions {
   readonly clock: () => number;
   /** First and longest pause after a failure. */
   readonly retryMs: readonly [first: number, longest: number];
-  /** Hears when writes begin to fail, and when they succeed again. */
+  /** Called when writes begin to fail, and when they succeed again. */
   readonly notice: Notice;
   /** Failures that are not reported to it. */
   readonly unmentioned: ReadonlySet<StoreErrorCode>;

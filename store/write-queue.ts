@@ -82,7 +82,7 @@ export class Queue {
     return taken;
   }
 
-  /** Of the oldest entries, those up to the first guarded one; or that one alone. */
+  /** The number of oldest entries, up to `count`, before the first guarded one; 1 if the oldest is guarded. */
   #unguarded(count: number): number {
     const first = this.#entries.slice(0, count).findIndex(({ guard }) => guard !== undefined);
     if (first !== 0) return first === -1 ? count : first;

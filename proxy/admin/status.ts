@@ -6,7 +6,7 @@ import { machine } from '../machine.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { PoolStatus, StatusReply } from './status-reply.ts';
 
-/** Members beside those of `StatusReply` are for people. */
+/** Programs read the members of `StatusReply`. The other members are for people. */
 export function statusOf(gateway: AdminTarget): StatusReply & Readonly<Record<string, unknown>> {
   const { config } = gateway.loaded;
   const { capacity, catalog, counters, guard, node, store, usage } = gateway.services;

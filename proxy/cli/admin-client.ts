@@ -103,7 +103,7 @@ export async function fetchTurn(config: AdminAddress, id: string): Promise<TurnR
   throw unexpected(answer);
 }
 
-/** The reply, or why there is none: a turn can be explained from the file alone. */
+/** The reply, or why there is none: a turn can also be explained from the file. */
 export type Explained = ExplainReply | { readonly unavailable: string };
 
 /** @param route with its template in the words of `wire` */

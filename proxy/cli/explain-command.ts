@@ -80,7 +80,7 @@ function kindText({ kind }: Route): string {
 }
 
 interface Explanation {
-  /** The source: the running gateway, or the file alone and why. */
+  /** The source: the running gateway, or only the file and the reason. */
   readonly known: string;
   readonly turns: readonly ExplainedTurn[];
 }

@@ -6,7 +6,7 @@ import type { ExplainedTurn } from '../explain/explanation.ts';
 import type { ExplainedMode } from '../turn/rule.ts';
 import type { ChainedRule } from './routes-command.ts';
 
-/** No lines for an undefined turn: the question was for the route alone. */
+/** No lines for an undefined turn: the question was only for the route. */
 export function turnLines(turn: ExplainedTurn | undefined): readonly string[] {
   if (!turn) return [];
   const { pool, key, model, refused, mode, accounts, choice } = turn;

@@ -1,4 +1,4 @@
-// `diff` and `reload`: the configuration of the running gateway beside the file.
+// `diff` and `reload`: the configuration of the running gateway compared with the file.
 import type { Command } from 'commander';
 import { diffConfigs, formatChange, redact, versionOf } from '../config/diff.ts';
 import { formatFinding } from '../config/finding.ts';

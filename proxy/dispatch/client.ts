@@ -12,7 +12,7 @@ type AnswerHeaders = Readonly<Record<string, string>>;
 
 /** Writes a reply of events in the client's encoding: SSE, one collected JSON answer, websocket frames. */
 export interface Sink {
-  /** Event types that it needs parsed, beside those that rules subscribe to. */
+  /** Event types that it needs parsed, in addition to those that rules subscribe to. */
   readonly wants: Pick<ReadonlySet<string>, 'has'>;
   /** Whether it makes one answer of the reply: its client gets no failure event, but a refusal. */
   readonly collects: boolean;

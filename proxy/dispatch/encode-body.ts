@@ -6,7 +6,7 @@ import type { Body } from '../turn/turn.ts';
 
 export interface EncodedBody {
   readonly contentType: string;
-  /** As bytes, which the connection holds until the reply is complete: it would hold a string beside its bytes. */
+  /** As bytes, which the connection holds until the reply is complete: of a string it would hold both the string and its bytes. */
   readonly bytes: Buffer;
 }
 

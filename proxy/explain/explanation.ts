@@ -23,14 +23,14 @@ export interface ExplainedTurn {
   readonly refused: string | null;
   /** Null without a model. */
   readonly mode: ExplainedMode | null;
-  /** Rule name to its effect on this turn. Rules that depend on the body alone are left out. */
+  /** Rule name to its effect on this turn. Rules that depend only on the body are left out. */
   readonly rules: Readonly<Record<string, string>>;
   readonly accounts: readonly ExplainedAccount[];
   /** Null for a turn that is refused, and where it is not known. */
   readonly choice: ExplainedChoice | null;
 }
 
-/** The inputs of an explanation, beside the configuration. */
+/** The inputs of an explanation, in addition to the configuration. */
 export interface Sources {
   readonly rules: readonly Rule[];
   /** Undefined without the running gateway. */

@@ -7,7 +7,7 @@ import type { KeyConfig } from '../turn/settings.ts';
 import type { UpgradeRequest } from './client-upgrade.ts';
 import type { Generation } from './generation.ts';
 
-/** A forwarded frame was encoded again, beside its mode. A few numbers may become longer than the client wrote them. */
+/** A forwarded frame has the client's frame, encoded again, and its mode. A few numbers may become longer than the client wrote them. */
 export const FORWARDED_SIZE = 2;
 
 /** The other node has checked the secret of the key: here the id of the key identifies it. */

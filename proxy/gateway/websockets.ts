@@ -132,7 +132,7 @@ export class Websockets {
     for (const connection of this.#open.keys()) connection.closeAfterTurn(CLOSE.goingAway, 'the gateway stops');
   }
 
-  /** Gives up the sessions of this node: it has no turns any more. */
+  /** Gives up the sessions of this node, which has no more turns. */
   stop(): Promise<void> {
     return this.#turns.stop();
   }

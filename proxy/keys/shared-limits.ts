@@ -25,7 +25,7 @@ import type { Amounts } from './usage-totals.ts';
 export interface NodeLease {
   /** Undefined while the node has none. */
   readonly token: number | undefined;
-  /** Joins again: the store has no lease of this token any more. Resolves when it has, or cannot. */
+  /** Joins again, because the store no longer has a lease of this token. Resolves when this has succeeded or failed. */
   lost(token: number): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Parses a provider's catalog answer into entries: three shapes are understood, and an invalid entry is left out alone (Q12, Q13).
+// Parses a provider's catalog answer into entries: three shapes are understood, and only invalid entries are left out (Q12, Q13).
 import type { Json, JsonObject } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
 import { type Ceilings, ceilingsOf } from './ceilings.ts';

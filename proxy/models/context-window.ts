@@ -23,7 +23,7 @@ export function advertisedWindow(ceilings: Ceilings, config: ModelConfig | undef
   return { window, maximum, percent, compactAt: compactAt(ceilings, window), effective: share(window, percent) };
 }
 
-/** The window within the model's pricing bucket, before the percentage. A maximum alone is the window, as native clients read it. */
+/** The window within the model's pricing bucket, before the percentage. A maximum without a window is the window, as in native clients. */
 export function bucketWindow({ window, maximum }: Ceilings, config: ModelConfig | undefined): number | undefined {
   const raw = window ?? maximum;
   if (raw === undefined) return undefined;

@@ -25,7 +25,7 @@ export interface AccountProfile {
   readonly quota?: Quota;
   /** Top-level body members that are refused as unknown, as some providers do. */
   readonly refusedFields?: readonly string[];
-  /** Sends comments, quota and metadata events before each turn; default: the events, and on websockets alone. */
+  /** Sends comments, quota and metadata events before each turn; default: only the events, and only on websockets. */
   readonly sendsPreamble?: boolean;
   /** Refuses connections. */
   readonly unreachable?: boolean;

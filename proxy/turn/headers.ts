@@ -88,7 +88,7 @@ const CONNECTION_WORDS = new Set(['keep-alive', 'close', 'upgrade']);
 
 /**
  * The client's headers without those that its Connection header names: they are meant for this hop only. Every value is a string,
- * because Node makes a list of set-cookie alone, which no rule and no account gets.
+ * because Node makes a list only of set-cookie, which no rule and no account gets.
  */
 export function clientHeaders(headers: IncomingHttpHeaders): Headers {
   const connection = headers.connection?.toLowerCase();

@@ -33,7 +33,7 @@ export interface DispatchedKind {
   readonly retry: 'before commit' | 'before head';
   /** The turns of a websocket client that go to an account as frames: all, or those that continue a response (F3.5, F3.6). */
   readonly frames: 'all' | 'anchored';
-  /** The statuses of an account's answer: 200 alone, or any of success, as where it creates something. */
+  /** The statuses of an account's answer: only 200, or any success status, as for a request that creates something. */
   readonly answeredBy: '200' | '2xx';
   /** Whether an account's answer may be other than JSON, such as a transcript in a text format. */
   readonly textAnswers: boolean;

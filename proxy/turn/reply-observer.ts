@@ -12,7 +12,7 @@ export interface ReplySource {
   readonly turn: LiveTurn;
   readonly account: AccountConfig;
   readonly continuation: Continuation;
-  /** Remembers a response that can be continued on the websocket it came over alone; undefined over HTTP. */
+  /** Remembers a response that can be continued only on the websocket it came over; undefined over HTTP. */
   readonly keepResponse: ((id: string, pin?: LivePin) => void) | undefined;
   /** Whether the response ends with that websocket: its account was asked not to store it. */
   readonly isUnstored: boolean;

@@ -56,7 +56,7 @@ export interface Rule<Memory = unknown> {
    */
   request?(work: Work, turn: Turn): Memory | typeof SKIP | Promise<Memory | typeof SKIP>;
   /**
-   * Edits the parsed body of a turn that has reserved its usage: nothing refuses it any more before an account is chosen. Work that a
+   * Edits the parsed body of a turn that has reserved its usage: nothing can refuse it before an account is chosen. Work that a
    * refused turn must not cost is done here. Awaited only where it returns a promise.
    */
   edit?(work: Work, memory: Memory, turn: Turn): void | Promise<void>;

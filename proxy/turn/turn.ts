@@ -33,7 +33,7 @@ export interface Route {
   readonly class: AdmissionClass;
   /** The account-side path template. */
   readonly upstream: string;
-  /** realtime/calls passes SDP bodies alone, and the account's Location (B2, Q26). */
+  /** realtime/calls passes only SDP bodies, and the account's Location (B2, Q26). */
   readonly sdpOnly: boolean;
 }
 

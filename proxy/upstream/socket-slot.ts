@@ -2,7 +2,7 @@
 import type { LivePin } from '../turn/continuation.ts';
 import type { EffectiveMode, UpstreamSocket } from './upstream-socket.ts';
 
-/** Each connection to an account is a generation of its own: a response can be continued on the connection that it came over alone. */
+/** Each connection to an account is a separate generation: a response can be continued only on the connection that it came over. */
 export class SocketSlot {
   #socket: UpstreamSocket | undefined;
   #account: string | undefined;

@@ -159,7 +159,7 @@ class Exchange extends Timed implements Sending, SocketUser {
       return;
     }
     this.#finish();
-    // After an error its `response.failed` may follow, which the next turn on the socket would mistake for its own.
+    // A `response.failed` may follow an error, and the next turn on the socket would take it as its own.
     if (end === 'failed') this.#socket.destroy();
     reader.delivered();
     reader.end();

@@ -51,7 +51,7 @@ const inputMessage = (role: string, content: readonly Json[]): JsonObject => ({ 
 
 /** The assistant's text, if there is any, then its calls. */
 function assistantItems(message: JsonObject, path: string, customCalls: Set<string>): readonly Json[] {
-  // The older form of a call has no id, and earlier audio can be resolved by its provider alone.
+  // The older form of a call has no id, and earlier audio can be resolved only by its provider.
   for (const member of ['function_call', 'audio'] as const) {
     if (!isAbsent(message[member])) throw invalidRequest(`${path}.${member}`, 'is not supported');
   }

@@ -20,7 +20,7 @@ const SHORTEST_OUTPUT = 200;
 const CHARACTERS_AT_A_TIME = 131_072;
 
 /**
- * What becomes of an output depends on that output and its own call alone: a provider's prompt cache needs the same bytes in every turn
+ * The compressed output depends only on the output and its own call: a provider's prompt cache needs the same bytes in every turn
  * of a conversation. A conversation grows at its end, so the first candidates are tried.
  */
 export const requestCompression = rule({

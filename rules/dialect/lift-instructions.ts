@@ -39,7 +39,7 @@ function lift(body: Body): boolean {
 }
 
 /**
- * Providers refuse an empty input that continues nothing. Some clients open a conversation with a system message alone. A prewarm
+ * Providers refuse an empty input that continues nothing. Some clients open a conversation with only a system message. A prewarm
  * (`generate: false`) is not answered: the turn after it contains the user's message.
  */
 function keepInput(body: Body): void {

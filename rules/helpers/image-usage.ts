@@ -1,4 +1,4 @@
-// The tokens of images that a hosted tool made: providers state them beside the usage of the model (Q18, Q22).
+// The tokens of images that a hosted tool made: providers state them separately from the usage of the model (Q18, Q22).
 import { isObject, type JsonObject } from '../../proxy/turn/json.ts';
 
 /** Undefined where none are stated. */

@@ -61,7 +61,7 @@ const OBJECT_EVIDENCE: ReadonlySet<string> = new Set(['properties', 'required', 
 
 /**
  * An object has `properties`, all of them `required`, and `additionalProperties: false`, as strict mode requires. An array has `items`
- * that are not empty. Any other keyword beside these (a description, an enum, a bound, an unknown one) makes the schema ambiguous.
+ * that are not empty. Any other keyword (a description, an enum, a bound, an unknown one) makes the schema ambiguous.
  */
 function evidentType(node: JsonObject): 'object' | 'array' | undefined {
   const members = Object.keys(node);

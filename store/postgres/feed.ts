@@ -10,7 +10,7 @@ export interface FeedOptions {
   readonly writer: string;
   /** Measured with every check of the connection. */
   readonly clock: DatabaseClock;
-  /** Hears of a lost connection. */
+  /** Gets the report of a lost connection. */
   readonly outage: Outage;
   readonly notice: Notice;
 }

@@ -15,7 +15,7 @@ export interface Insertion {
 const TYPES: Readonly<Record<ColumnType, 'bigint' | 'text'>> = { text: 'text', json: 'text', integer: 'bigint', boolean: 'bigint' };
 
 /**
- * Lists of JSON cost the main thread a quarter of arrays of the protocol, and the server half of records.
+ * Lists in JSON cost the main thread a quarter of the time of protocol arrays, and the server half of the time of records.
  * @param rows at least one; patches have all the same fields
  * @param computed columns whose value is an expression
  * @throws StoreError `bad_row`

@@ -22,11 +22,11 @@ export interface PostgresOptions {
   readonly connections: number;
 }
 
-/** Beside the feed and these two kinds of connections, all are for turns. */
+/** Turns have all connections except those of the feed, the writer and the operators. */
 const TURNS = { waitMs: 1_000, deadlineMs: 2_000 } as const;
 const FEEDS = 1;
 
-/** Containers that start together: the database is a few seconds later. */
+/** Where containers start together, the database is ready a few seconds later. */
 const PATIENCE_MS = 10_000;
 /** One for pins, one for all other rows. */
 const WRITER = { most: 2, waitMs: 2_000, deadlineMs: 5_000 } as const;

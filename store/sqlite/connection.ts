@@ -56,7 +56,7 @@ export class Connection implements Session {
 
   /**
    * Opens a file that exists; it is not written.
-   * @param use `immutable`: no other process has it open, and SQLite creates no files beside it
+   * @param use `immutable`: no other process has it open, and SQLite creates no files in its folder
    */
   static openReadOnly(path: string, use: 'shared' | 'immutable'): Promise<Connection> {
     if (use === 'shared') return Connection.#opened(path, sqlite3.OPEN_READONLY);

@@ -108,7 +108,7 @@ async function sizeConditions(path: string, size: number): Promise<readonly Stor
   ];
 }
 
-/** @param folder of the database, or the nearest one that exists: SQLite creates the log of writes beside the database */
+/** @param folder of the database, or the nearest one that exists: SQLite creates the log of writes in the same folder */
 export function folderConditions(folder: string, writable: boolean): readonly StoreCondition[] {
   if (writable) return [];
   const message = `${folder} cannot be written: the gateway cannot create the database in it, or the database's log of writes.`;

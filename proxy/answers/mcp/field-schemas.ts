@@ -6,7 +6,7 @@ declare const VALUE: unique symbol;
 /** A JSON Schema of values of one type. */
 export interface Schema<Value> {
   readonly json: JsonObject;
-  /** For inference alone; never present. */
+  /** Only for type inference; never present. */
   readonly [VALUE]?: Value;
 }
 

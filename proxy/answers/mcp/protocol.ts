@@ -45,7 +45,7 @@ export interface McpExchange {
   readonly turn: Pick<LiveTurn, 'after' | 'fault'>;
 }
 
-/** Headers that the protocol reads, beside those of a parameter. */
+/** Headers that the protocol reads, in addition to those of a parameter. */
 const READ = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /** Answers one message. Both eras of the protocol are served: 2025 (`initialize`) and 2026 (every request carries its version). */

@@ -44,7 +44,7 @@ export const REQUEST_ROW = object({
   why,
 });
 
-/** Fields beside those of the schema, such as the key, stay in the store. */
+/** Fields that the schema does not have, such as the key, stay in the store. */
 export function shownRequest(row: RequestRow): ValueOf<typeof REQUEST_ROW> {
   const { id, at, family, endpoint, method, status, status_class, pool, account, model, code, retries, duration_ms } = row;
   const { input_tokens, cached_input_tokens, output_tokens, configured_mode, effective_mode, mode_source } = row;

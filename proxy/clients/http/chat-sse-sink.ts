@@ -142,7 +142,7 @@ export class ChatSseSink extends KeepaliveSseSink {
     return call;
   }
 
-  /** Writes what came without deltas: some providers send finished items alone. */
+  /** Writes the items that came without deltas: some providers send only finished items. */
   #complete(item: JsonObject, at: Json | undefined): void {
     if (item.type === 'message') {
       if (!this.#said) for (const { type, text } of saidIn(item)) this.#say(type, encoded(text));

@@ -33,7 +33,7 @@ const MAX_FIELD_BYTES = 65_536;
 const MAX_FIELDS_BYTES = 262_144;
 const MAX_PARTS = 1_024;
 
-/** Room in the body beside its file: for the fields, the headers of all parts and their delimiters. */
+/** Room in the body in addition to its file: for the fields, the headers of all parts and their delimiters. */
 export const FORM_ROOM_BYTES = 524_288;
 
 export class FormUpload implements HeldUpload {

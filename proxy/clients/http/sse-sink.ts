@@ -23,7 +23,7 @@ export class SseSink implements Sink {
   protected readonly response: ServerResponse;
   /** Whether the answer is chunked; its chunks are framed here. */
   #chunked = false;
-  /** The head was made and not yet sent: it is sent with the first chunk, or alone where a flush finds no chunk. */
+  /** The head was made and not yet sent: it is sent with the first chunk, or by itself where a flush finds no chunk. */
   #headWaits = false;
   #parts: Buffer[] = [];
   /** Adjacent events of one buffer are written as one slice. */

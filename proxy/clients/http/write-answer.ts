@@ -73,7 +73,7 @@ function finish(
   }
 }
 
-/** After the byte limit the request is not read any more, but its client has the rest of the time to read the answer. */
+/** After the byte limit the request is no longer read, but its client has the rest of the time to read the answer. */
 export function drain(request: IncomingMessage, done: () => void): void {
   let left = DRAIN_BYTES;
   const stop = (): void => {

@@ -32,7 +32,7 @@ export class Credentials implements AccountCredentials {
   }
 
   /**
-   * The headers that are sent to this account besides a request's own: they replace equal ones. A promise only where the account waits for
+   * The headers that are added to requests to this account: they replace equal ones. A promise only where the account waits for
    * a refresh. The `account_id` of a tokens file is not among them: where a provider requires it in a header, `headers` names both.
    * @throws CredentialUnavailable from the promise
    */

@@ -17,7 +17,7 @@ export interface RefreshTools extends Pick<LoginTools, 'vault' | 'clock' | 'log'
 const PAUSE_MS = 5_000;
 /** A node that sent a refresh token this long ago and stored no answer has died, and the token may be spent. Before, it may be paused. */
 const ABANDONED_MS = 120_000;
-/** Each may find that another process was faster. */
+/** In each round another process may have been faster. */
 const ROUNDS = 3;
 
 export class TokenRefresh {
@@ -35,7 +35,7 @@ export class TokenRefresh {
     this.#tools = tools;
   }
 
-  /** Never rejects. @param not the access token that is not wanted any more */
+  /** Never rejects. @param not the access token to replace */
   async run(not: string | undefined): Promise<Renewal> {
     // An import that came first may already have a valid token.
     if (this.#login.hasOther(not)) return 'renewed';

@@ -1,4 +1,4 @@
-// Compresses the text of one tool output (F7.3). The result depends on that text alone, so that every turn of a conversation sends
+// Compresses the text of one tool output (F7.3). The result depends only on that text, so that every turn of a conversation sends
 // the same bytes again, and compressed once more it stays as it is.
 import type { Json } from '../../../proxy/turn/json.ts';
 import { isObject } from '../../../proxy/turn/json.ts';

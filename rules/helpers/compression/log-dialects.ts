@@ -10,7 +10,7 @@ export interface LogDialect {
   readonly failure: RegExp;
   /** Says of a failure that it only repeats failures of its parts. */
   readonly derived?: RegExp;
-  /** Between these lines there are failures alone. */
+  /** Between these lines there are only failures. */
   readonly failures?: { readonly first: RegExp; readonly last: RegExp };
   /** A passed test, or progress. */
   readonly progress: RegExp;
