@@ -40,7 +40,7 @@ async function bench(context: TestContext) {
   };
   const node = (owner: string, own: Pick<HandClock, 'now' | 'after'> = clock): ExclusiveWork =>
     new ExclusiveWork({ leases, clock: own, owner });
-  /** A node that does nothing by itself any more. */
+  /** A node that no longer does anything by itself. */
   const dead = (owner: string): ExclusiveWork => node(owner, { now: () => clock.now(), after: () => () => undefined });
   return { clock, store, node, dead, idle, pass };
 }

@@ -199,7 +199,7 @@ describe('disableSocketTimeout', () => {
     const options = { keepAliveTimeout: 1, keepAliveTimeoutBuffer: 1 } as ServerOptions;
     await using upstream = await listening((_request, response) => response.writeHead(204).end(), options);
     upstream.server.on('connection', (socket: Socket) => {
-      // The first connection alone.
+      // Only the first connection.
       if (sockets.push(socket) === 1) disableSocketTimeout(socket);
     });
     using kept = await RawClient.connect(upstream.url);

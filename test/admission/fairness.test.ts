@@ -47,7 +47,7 @@ async function offer({ clock, turn }: ReturnType<typeof world>, tenant: Tenant, 
 }
 
 for (const running of [1, 4]) {
-  test(`with a key at 50 times its load a quiet key's answer takes at most twice its time alone, ${running} at once`, async () => {
+  test(`with another key at 50 times its load a quiet key's answer takes at most twice its time without, ${running} at once`, async () => {
     const every = 997;
     const alone = world({ running });
     const quietAlone = await offer(alone, alone.key('quiet'), every, 100 * every);

@@ -1,6 +1,6 @@
 // Warms a relay up before its processor time is measured: a gateway runs for weeks, and V8 has compiled its code fully after many turns.
 
-/** By then no function of the gateway is compiled any more. */
+/** By then all functions of the gateway are compiled. */
 const REQUESTS = 60_000;
 const SECONDS = 8;
 /** On a machine that is busy with other work it takes longer than this, and is measured nevertheless. */

@@ -1,4 +1,4 @@
-// `explain` of a key and a model, from the file alone and from the running gateway; `explain --turn` of a logged turn.
+// `explain` of a key and a model, from only the file and from the running gateway; `explain --turn` of a logged turn.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
@@ -100,7 +100,7 @@ test('an unknown key is an error with the nearest id', async (context) => {
   assert.deepEqual([code, err], [1, "there is no key 'cii'; did you mean 'ci'?\n"]);
 });
 
-test('the text has mode, accounts and reasons, and the effect beside each rule', async (context) => {
+test('the text has mode, accounts and reasons, and the effect of each rule on its line', async (context) => {
   const path = fileWith(context, stringify(FILE));
   const { out } = await poolgate(['explain', 'POST', '/v1/responses', '--key', 'ci', '--model', 'model-b', '--config', path]);
   assert.match(out, /\n {2}Pool team, key ci, model model-b:\n/);

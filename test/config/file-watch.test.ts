@@ -30,7 +30,7 @@ function changesOf(context: TestContext, path: string, options: Parameters<typeo
         heard = resolve;
       });
       change();
-      // The watch alone keeps no process alive.
+      // The watch by itself does not keep a process alive.
       const alive = setInterval(() => undefined, 1000);
       await next.finally(() => clearInterval(alive));
     },

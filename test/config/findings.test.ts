@@ -1,4 +1,4 @@
-// Findings: every file in findings/ has its expected messages beside it, with line and column.
+// Findings: every file in findings/ has a file with its expected messages, with line and column.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -26,7 +26,7 @@ before(async () => {
 after(() => gate.close());
 
 const json = { 'content-type': 'application/json' };
-/** So many headers, beside the two that every request has. */
+/** This many headers, in addition to the two that every request has. */
 const numbered = (count: number, value = 'b'): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${1_000 + i}`, value]));
 const rowOf = (id: string | undefined) => until('the row', async () => (await gate.rows()).find((row) => row.id === id));
@@ -52,7 +52,7 @@ describe('headers', () => {
     assert.equal(gate.count('headers_too_large'), before + 3);
   });
 
-  /** Each below what Node's parser counts: names and values alone, and headers in any number. */
+  /** Each is below the limit of Node's parser, which counts only names and values, and any number of headers. */
   const PAST_LIMITS: Readonly<Record<string, string>> = {
     'one header too many': headOf('GET', '/v1/models', numbered(HEADER_COUNT - 1)),
     'a thousand headers without a value': headOf('GET', '/v1/models', numbered(1_000, '')),

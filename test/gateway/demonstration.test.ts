@@ -1,4 +1,4 @@
-// The shipped demonstration: its flaky account alone must not exhaust the retry budget, so that no turn fails (Q6).
+// The shipped demonstration: its flaky account must not exhaust the retry budget by itself, so that no turn fails (Q6).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

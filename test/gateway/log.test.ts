@@ -29,7 +29,7 @@ test('an error of our own code is found in it', () => {
   }
 });
 
-test('a thrown value that is not an Error is logged with its type alone', () => {
+test('a thrown value that is not an Error is logged only with its type', () => {
   assert.deepEqual(placeOf('canary'), { thrown: 'string' });
   assert.deepEqual(placeOf(undefined), { thrown: 'undefined' });
   assert.deepEqual(placeOf(Object.assign(new Error('canary'), { stack: 7 as unknown as string })), {

@@ -57,7 +57,7 @@ const BAD: readonly (readonly [string, unknown])[] = [
 ];
 
 for (const [name, bad] of BAD) {
-  test(`one invalid entry is left out alone: ${name}`, () => {
+  test(`only the invalid entry is left out: ${name}`, () => {
     const answer = parseCatalog({ models: [entry('model-a'), bad, entry('model-b')] });
     assert.deepEqual(
       answer?.entries.map(({ id }) => id),

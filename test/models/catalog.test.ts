@@ -125,7 +125,7 @@ for (const [name, answer, failure, failureStatus] of FAILURES) {
   });
 }
 
-test('failed reads are repeated alone, after a minute and then after twice the time, until the account answers', async () => {
+test('only failed reads are repeated, after a minute and then after twice the time, until the account answers', async () => {
   const { clock, answers, reads, known } = await started([account('a'), account('b')], { a: new Error('reset'), b: good('model-b') });
   const repeated = async (minutes: number): Promise<readonly string[]> => {
     reads.length = 0;

@@ -23,7 +23,7 @@ class PollClock implements Clock {
     };
   };
 
-  /** Ten seconds pass for polls alone. */
+  /** Ten seconds pass only for polls. */
   passInterval(): void {
     for (const run of this.#due.splice(0)) run();
   }

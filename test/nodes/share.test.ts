@@ -66,7 +66,7 @@ test('slots above the share are given back as turns end, and idle ones when the 
   assert.equal(one.due(1_020), 'ask', 'what is fair changes with time');
 });
 
-test('a node that is not short any more reports it, because others give slots back for it', () => {
+test('a node that is no longer short reports it, because others give slots back for it', () => {
   const one = share();
   one.used(4);
   one.waiting = 3;

@@ -1,4 +1,4 @@
-// The official OpenAI SDK on Chat Completions: whatever an account's reply consists of, its chunks say the same as the collected completion.
+// The official OpenAI SDK on Chat Completions: for all replies of accounts, the chunks have the content of the collected completion.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
@@ -14,7 +14,7 @@ const TEXTS = ['', 'a', 'hello "world"\n', 'ünï ✓ 😀', '\\u0041 \\', '{"a"
 
 type Members = Record<string, unknown>;
 
-/** The events of a reply, its items streamed in every way that providers have: by deltas, opened and finished, or finished alone. */
+/** The events of a reply, its items streamed in every way that providers have: by deltas, opened and finished, or only finished. */
 class GeneratedReply {
   readonly events: JsonObject[] = [];
   readonly #random: SeededRandom;

@@ -1,4 +1,4 @@
-// The provider's endpoints beside turns, its wire words, models and quota.
+// The provider's endpoints other than turns, its wire words, models and quota.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { profileNamed } from '../../proxy/rehearsal/account-profiles.ts';

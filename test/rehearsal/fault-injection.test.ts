@@ -99,7 +99,7 @@ test('cut after N bytes counts only the body', async () => {
   assert.match(body, /\r\n\r\nc8\r\nevent: response\.created/);
 });
 
-test('cut and reset before the headers send nothing; after them, the head alone', async () => {
+test('cut and reset before the headers send nothing; after them, only the head', async () => {
   upstream.next('north', 'cut before headers', 'cut after headers');
   assert.deepEqual(await raw(north), { text: '', how: 'end' });
   assert.match((await raw(north)).text, /^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\n$/);

@@ -13,7 +13,7 @@ const NATIVE = '/backend-api/agent/responses';
 const MARKER = 'x-internal-agent-responses-lite';
 
 const clock = new ShiftedClock();
-/** `only-north` has no source but north; model-a is Lite at north alone. */
+/** Only north has `only-north`; model-a is Lite only at north. */
 const gate = await startGateway({
   clock,
   upstream: {

@@ -364,7 +364,7 @@ const OVER_HTTP_ALONE: ReadonlySet<string> = new Set([
   'a coded answer',
 ]);
 
-/** The failures that a websocket alone has. */
+/** The failures that only a websocket has. */
 const OVER_WEBSOCKET: Readonly<Record<string, Scripted>> = {
   'an upgrade that is refused': () => 'refuse upgrade 503',
   'a close': () => [replyEvents([created, delta]), { kind: 'close', code: 1011, after: 2 }],

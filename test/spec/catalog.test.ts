@@ -96,7 +96,7 @@ test('[MC1] a native client reads the whole catalog, with the fields of the cont
   assert.deepEqual(entry, { ...(NORTH[0] as JsonObject), use_responses_lite: false });
 });
 
-test('[MC1] an invalid entry is left out alone, and an incomplete one is left out of the backend list only', async () => {
+test('[MC1] only the invalid entry is left out, and an incomplete one is left out of the backend list only', async () => {
   assert.deepEqual(
     [...(await backend()).keys()],
     ['model-a', 'model-b', 'split', 'lite-on-one', 'said-true', 'said-one', 'said-map', 'outer', 'south-only'],
@@ -120,7 +120,7 @@ test('[MC1] an invalid entry is left out alone, and an incomplete one is left ou
   );
 });
 
-test('[MC2] use_responses_lite is a literal boolean, true for literal true alone', async () => {
+test('[MC2] use_responses_lite is a literal boolean, true only for literal true', async () => {
   const models = await backend();
   const lite = [...models].filter(([, { use_responses_lite }]) => use_responses_lite === true).map(([slug]) => slug);
   assert.deepEqual(lite, ['model-b', 'lite-on-one']);

@@ -1,4 +1,4 @@
-// Explicit compaction on the public websocket: anchored on the live upstream socket alone, every other one through the compact path.
+// Explicit compaction on the public websocket: an anchored one on the live upstream socket, every other one through the compact path.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { JsonObject } from '../../proxy/turn/json.ts';

@@ -197,7 +197,7 @@ describe('when every account is out of quota', () => {
     }
   });
 
-  test('full windows alone show it too, for each account with the latest reset of its full windows', async () => {
+  test('full windows without other evidence show it too, for each account with the latest reset of its full windows', async () => {
     await using here = await world([
       { id: 'north', quota: quota(100, 100) },
       { id: 'south', quota: quota(100) },

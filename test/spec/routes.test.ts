@@ -55,7 +55,7 @@ test('[S3] on every path of the table every method that it does not list gets 40
   assert.deepEqual(gate.upstream.requests(), []);
 });
 
-test('[S3] [S6] a path beside every path of the table is in no row, whatever the method, and reaches no account', async () => {
+test('[S3] [S6] a path that differs slightly from a path of the table is in no row, for any method, and reaches no account', async () => {
   const known = new Set(rows.map(pathOf));
   const patterns = rows.filter(({ path }) => path.includes('{')).map(({ path }) => new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`));
   const beside = [...known].flatMap((path) => [
@@ -127,7 +127,7 @@ test('[S8] an operator closes rows by marking them unsupported, and opens them b
       assert.notEqual((await ask(own, row.method, pathOf(row))).code, 'unsupported_endpoint', `${row.method} ${row.path} ${status}`);
     }
   }
-  // One row alone: the others stay as they are.
+  // Only one row: the others stay as they are.
   await own.reconfigure(marked('unsupported', (row) => row.GET === '/v1/models'));
   assert.equal((await ask(own, 'GET', '/v1/models')).code, 'unsupported_endpoint');
   assert.equal((await ask(own, 'GET', '/backend-api/agent/models')).status, 200);

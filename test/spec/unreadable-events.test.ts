@@ -61,7 +61,7 @@ for (const [what, unreadable] of Object.entries(UNREADABLE)) {
     assert.equal(gate.count('upstream_frames_dropped'), 2);
   });
 
-  test(`[F1.9] a Chat stream goes on behind an event that ${what}`, async () => {
+  test(`[F1.9] a Chat stream continues after an event that ${what}`, async () => {
     await using gate = await started();
     gate.upstream.next('north', replyWith(unreadable));
     const body = { model: 'model-a', messages: [{ role: 'user', content: 'hello' }], stream: true };

@@ -230,7 +230,7 @@ describe('[D5] a key’s usage', () => {
     assert.deepEqual([reply.status, reply.json], [200, { object: 'usage', ...NOTHING, limits: [], pool: NOTHING }]);
   });
 
-  test('adds up the usage that the provider stated, with costs by the Pool’s prices, beside the Pool’s usage', async () => {
+  test('adds up the usage that the provider stated, with costs by the Pool’s prices, and shows the Pool’s usage too', async () => {
     await using here = await world(single);
     const { gate } = here;
     gate.upstream.next('north', spending(1000, 500, 200), spending(10, 0, 5), spending(2_000_000, 0, 1_000_000));

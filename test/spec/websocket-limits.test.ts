@@ -178,7 +178,7 @@ for (const path of SOCKETS) {
     });
   }
 
-  test(`[Q4] nothing more of a frame of ${path} is kept that has no room: the connection ends although its client goes on sending`, async () => {
+  test(`[Q4] no more of a frame of ${path} is kept once there is no room: the connection ends while its client still sends`, async () => {
     await using gate = await started((draft) => {
       draft.limits = { bodies_in_memory_bytes: 80_000 };
     });

@@ -10,7 +10,7 @@ const HERE = import.meta.dirname;
 
 const hasNamespaces = spawnSync('unshare', ['--map-root-user', '--mount', 'true']).status === 0;
 
-/** On a file system that is mounted for this process alone. @returns the message of what the expression rejects with */
+/** On a file system that is mounted only for this process. @returns the message of the expression's rejection */
 function messageOf(expression: string, { folder, mounted }: { readonly folder: string; readonly mounted: string }): string {
   const program = [
     `import { openStore } from '${HERE}/../../store/store.ts';`,

@@ -31,7 +31,7 @@ test('a value that is not plain data is a bad row, alone or among others', () =>
   }
 });
 
-/** Each of its values in turn, over the rows of a batch: alone, all alike, and mixed. */
+/** Each of its values in turn, over the rows of a batch: in one row, in all rows, and mixed. */
 const VALUES: { readonly [Field in keyof RequestRow]?: readonly RequestRow[Field][] } = {
   pool: ['team', null, ''],
   model: ['модель-🙂', 'it\'s\n"quoted"', '{"a":1}', '12', null],

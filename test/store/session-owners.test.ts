@@ -84,7 +84,7 @@ for (const adapter of adapters) {
       assert.ok(!owners.has('a'));
     });
 
-    test('sessions are given up by their owner alone, some or all', async (context) => {
+    test('only the owner of sessions can give them up, some or all', async (context) => {
       const { claim, one, other } = await openTwo(context);
       const sessions = Array.from({ length: 1_100 }, (_, i) => `s${i}`);
       for (const session of ['s0', 's1', 's2']) await claim('a', session);

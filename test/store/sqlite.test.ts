@@ -64,7 +64,7 @@ test('two processes write to one file at once, also to a fresh one, and nothing 
   await store.close();
 });
 
-test('a fresh database is readable by its owner alone, in a folder that was made for it', async (context) => {
+test('a fresh database is readable only by its owner, in a folder that was made for it', async (context) => {
   const path = `${await folder(context)}/a/b/poolgate.db`;
   const store = await openStore(`sqlite:${path}`, { clock });
   await store.audit.record(auditEntry());
@@ -159,7 +159,7 @@ test('a database of schema version 4 is upgraded in place with its rows', async 
   assert.equal(await store.changes.cursor(), 2);
 });
 
-test('pins of schema version 3, which have kind, Pool and key beside a whole digest, are found by the beginning of the digest', async (context) => {
+test('pins of schema version 3, which have kind, Pool, key and a whole digest, are found by the digest’s beginning', async (context) => {
   const path = await database(context);
   await (await openStore(`sqlite:${path}`, { clock })).close();
   const connection = await Connection.open(path);

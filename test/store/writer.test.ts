@@ -67,7 +67,7 @@ test('every 200 rows are a batch, and the remaining ones wait for the timer', as
   assert.equal(writer.stats().written, 600);
 });
 
-test('a row that stays alone is written when it has waited long enough', async () => {
+test('a row without others is written when it has waited long enough', async () => {
   const { write, batches } = disk();
   const writer = writerOn(write, { flushMs: 30 });
   const start = performance.now();
@@ -178,7 +178,7 @@ test('a newer row of a key whose older row is being written comes after it, also
   assert.deepEqual(seen, ['one', 'two']);
 });
 
-test('a row that can never be written is rejected alone', async () => {
+test('only the row that can never be written is rejected', async () => {
   const { write, batches } = disk();
   const writer = writerOn(write);
   for (const row of numbered(150)) writer.append(requests, row);

@@ -7,7 +7,7 @@ export const CHAT_ALIAS = '/backend-api/agent/v1/chat/completions';
 
 export const isChat = (path: string): boolean => path.endsWith('/chat/completions');
 
-/** Whether clients of the path get errors and models of the error table's and the catalog's words alone (Q3, Q15). */
+/** Whether clients of the path get errors and models only in the words of the error table and the catalog (Q3, Q15). */
 export const isCompatible = (path: string): boolean => path.startsWith('/v1/') || isChat(path);
 
 /** `changes` are members that all shapes have under the same name. */

@@ -65,7 +65,7 @@ export async function interrupted(
   const socket = await openSession(gate, session);
   socket.send(frame);
   await gate.upstream.stalled('north');
-  // One event of ours beside those of the account.
+  // One event of the gateway, in addition to those of the account.
   await until('the frames so far', () => (socket.frames.length >= at + 1 ? true : undefined));
   return socket;
 }

@@ -1,4 +1,4 @@
-// THE LIST of cases that have found something: the short run has each of them, beside those that its seed chooses.
+// THE LIST of cases that have found something: the short run has each of them, in addition to those that its seed chooses.
 import type { FixedCase } from './torture.ts';
 
 export const FIXED_CASES: readonly FixedCase[] = [

@@ -1,4 +1,4 @@
-// The attack on several nodes, in short. A file of its own, so that it runs beside the others.
+// The attack on several nodes, in short. A separate file, so that it runs in parallel with the others.
 import { test } from 'node:test';
 import { ATTACKS } from './attacks.ts';
 import { shortRun } from './short-run.ts';

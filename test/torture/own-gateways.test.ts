@@ -1,5 +1,5 @@
 // The attacks that need a gateway of their own, in short: log-ins that expire, and a disk that is full. A file of its own, so that it
-// runs beside the others.
+// runs in parallel with the others.
 import { test } from 'node:test';
 import { ATTACKS } from './attacks.ts';
 import { shortRun } from './short-run.ts';

@@ -73,7 +73,7 @@ export async function runRound(attack: Attack, stage: Stage, { seed, deadline, l
   return { cases, found, isComplete };
 }
 
-/** The memory of the gateway after every call was made once on every lane, and nothing runs any more. */
+/** The memory of the gateway after every call was made once on every lane, when nothing runs. */
 async function measureBaseline(stage: Stage): Promise<void> {
   if (stage.baseline) return;
   const all = async (lane: Lane): Promise<void> => {

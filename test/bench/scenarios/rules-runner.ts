@@ -1,4 +1,4 @@
-// Run as a process of its own: the request and attempt phases on a recorded turn, grown to 40 KB, and its JSON alone.
+// Run as a separate process: the request and attempt phases on a recorded turn, grown to 40 KB, and only its JSON.
 import { readFileSync } from 'node:fs';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import { Chains } from '../../../proxy/turn/rule-chain.ts';

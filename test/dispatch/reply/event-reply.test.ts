@@ -155,7 +155,7 @@ describe('commit', () => {
     assert.equal(headers.length, 1);
   });
 
-  test('happens also for a terminal event alone', async () => {
+  test('happens also for a terminal event without others', async () => {
     const { wire, sink, reply, context } = await scene();
     await wire.read(COMPLETED);
     reply.end();

@@ -155,7 +155,7 @@ describe('[Q3] [Q6] a refusal inside a 200', () => {
     assert.deepEqual([context.ended, seen], ['failed server server_is_overloaded', []]);
   });
 
-  test('by its status alone is one', async () => {
+  test('is one by its status, without an error', async () => {
     const { reply, context } = await scene();
     receive(reply, { id: 'resp_1', status: 'failed' });
     assert.equal(context.ended, 'failed server null');
@@ -174,7 +174,7 @@ describe('[Q3] a refusal by status', () => {
   });
 
   for (const how of ['network', 'idle'] as const) {
-    test(`with a body that breaks off (${how}) is classified by its status alone`, async () => {
+    test(`with a body that breaks off (${how}) is classified only by its status`, async () => {
       const { reply, context } = await scene({ status: 503 });
       reply.data(Buffer.from('{"error":{"co'));
       reply.fail(how);
@@ -183,7 +183,7 @@ describe('[Q3] a refusal by status', () => {
     });
   }
 
-  test('of more than 64 KiB is classified by its status alone, and not read further', async () => {
+  test('of more than 64 KiB is classified only by its status, and not read further', async () => {
     const { reply, context } = await scene({ status: 400 });
     for (let i = 0; i < 3; i++) reply.data(Buffer.alloc(30_000, ' '));
     reply.data(Buffer.from('{}'));

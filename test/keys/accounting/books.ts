@@ -1,4 +1,4 @@
-// The books that the test keeps beside the gateway's: what each settled turn adds to the totals of its key, Pool and day, in whole numbers.
+// The test's own books: the amounts that each settled turn adds to the totals of its key, Pool and day, in whole numbers.
 import type { UsageSums } from '../../../store/usage-sums.ts';
 import type { Settled } from './deliveries.ts';
 

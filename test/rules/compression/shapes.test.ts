@@ -211,7 +211,7 @@ test('the header that a native client writes above an output stays as it is', ()
   assert.equal(compressedText(compressedText(header + FLAT)), compressedText(header + FLAT));
 });
 
-test('members beside an output inside JSON stay byte for byte', () => {
+test('the other members of JSON that contains an output stay byte for byte', () => {
   const beside = String.raw`, "metadata" : {"took":1.0,"id":12345678901234567890,"most":1e400,"output":"a\u00e9"},"id":1,"id":"\u0041"}`;
   const compressed = compressedText(`{ "output":${JSON.stringify(FLAT)}${beside}`);
   assert.equal(compressed, `{ "output":${JSON.stringify(compressedText(FLAT))}${beside}`);

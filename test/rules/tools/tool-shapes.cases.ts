@@ -297,7 +297,7 @@ export const TOOL_NAMES: readonly Case[] = [
   },
 ];
 
-/** The names that the public API has beside the plain one, and dates that may follow. */
+/** The names that the public API has in addition to the plain one, and dates that may follow. */
 const WEB_SEARCH_NAMES = [
   'web_search_preview',
   'web_search_preview_2025_03_11',

@@ -19,7 +19,7 @@ export function onChat(table: readonly WireCase[]): readonly WireCase[] {
 /** Its title says so. */
 const isAboutNative = ({ title }: WireCase): boolean => /\bnative\b/.test(title);
 
-/** On Chat a choice names a declared tool; a row about its shape alone declares none. */
+/** On Chat a choice names a declared tool; a row that is only about its shape declares none. */
 const choosesUndeclared = ({ body: { tool_choice: choice, tools }, refusal }: WireCase): boolean =>
   isObject(choice) && tools === undefined && refusal?.param !== 'tool_choice';
 

@@ -54,7 +54,7 @@ export interface Answer {
   /** Of the answer over HTTP, or of the error frame; 200 for a turn that ended on a websocket. */
   readonly status: number;
   readonly error: JsonObject | undefined;
-  /** Members beside `error` in a refusal's JSON. */
+  /** Members other than `error` in a refusal's JSON. */
   readonly besideError: JsonObject;
   /** `x-request-id`; a frame has none. */
   readonly id: string | undefined;

@@ -38,7 +38,7 @@ const FAULTS: readonly string[] = [
   ...['missing', 'twice', 'blank', 'unsealed'].map((how) => `compaction ${how}`),
 ];
 
-/** Of replies on websockets alone. */
+/** Only of replies on websockets. */
 const SOCKET_FAULTS: readonly string[] = [
   ...CLOSES.flatMap((code) => upTo(EVENTS, (n) => `close ${code} after ${n} events`)),
   ...upTo(EVENTS, (n) => `half open after ${n} events`),
@@ -68,7 +68,7 @@ export const providerEvents: Attack = {
 function* casesOf(pairs: readonly { readonly target: Target; readonly script: string }[], random: SeededRandom): Generator<Case> {
   for (const number of permutation(pairs.length, random)) {
     const { target, script } = pairs[number] as (typeof pairs)[number];
-    // Of the first account alone, of both, or each with its own.
+    // Only the first account, both the same, or each its own.
     const general = random.next() < 0.5;
     const other = random.next() < 0.3 ? pick(FAULTS, random) : undefined;
     const name = 'http' in target ? target.http.name : target.socket.name;

@@ -126,7 +126,7 @@ const unchunked = (request: Buffer): string => request.toString('latin1').replac
 /** Where the rules of the gateway send a request; undefined where they refuse it, or answer it themselves. */
 function dispatched({ method, path, headers, body }: StrictRequest, row: FramedRow, mark: string): string | undefined {
   const to = method === 'POST' ? DISPATCHED[withoutQuery(path)] : undefined;
-  // A header that is named in Connection is for the next hop alone: then the request has no key.
+  // A header that is named in Connection is meant only for the next hop: then the request has no key.
   const isKeyed = !(headers.get('connection') ?? '').includes('authorization');
   const isWhole = body === row.body.replaceAll('MARK', mark) || isJson(body);
   return isKeyed && isWhole ? to : undefined;

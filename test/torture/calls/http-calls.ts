@@ -40,7 +40,7 @@ const NATIVE = '/backend-api/agent/responses';
 const EVENTS: More = { reply: 'events' };
 const ONCE: More = { retry: 'before head' };
 const STREAMED: More = { retry: 'never', metered: false };
-/** Its answer states the image's tokens alone, its row those of the model that drew it too. */
+/** Its answer states only the image's tokens, its row also those of the model that drew it. */
 const HOSTED: More = { metered: false };
 const PASSED: More = { reply: 'other', metered: false, retry: 'never', relaysStatus: true };
 

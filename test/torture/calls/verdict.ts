@@ -75,7 +75,7 @@ function checkReply({ reply: asked, surface }: HttpCall, { body, headers }: Answ
 
 const TERMINALS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
 
-/** A public stream has numbers in order, one end, and `[DONE]` behind a reply that came to its own end alone. */
+/** A public stream has numbers in order, one end, and `[DONE]` only after a reply that came to its own end. */
 function checkEvents(body: Buffer): void {
   const events = eventsOf(body.toString()).map(({ data }) => data as JsonObject | string);
   const done = events.at(-1) === '[DONE]';

@@ -117,7 +117,7 @@ export const CHAT_BODIES: Readonly<Record<string, Growing>> = {
   'a long text': (n) => `{"model":"model-a","messages":[{"role":"user","content":"${'a'.repeat(n)}"}]}`,
 };
 
-/** Of any object, beside the members of an ordinary body. */
+/** Members of any object, in addition to those of an ordinary body. */
 const MEMBERS: Readonly<Record<string, Growing>> = {
   'lists in lists': (n) => `"x":${nested(n, '[', '', ']')}`,
   'objects in objects': (n) => `"x":${nested(n, '{"a":', '1', '}')}`,

@@ -30,7 +30,7 @@ export interface StartOptions {
   readonly env: NodeJS.ProcessEnv;
   /** A command that runs the rest of its line elsewhere, such as in another namespace. */
   readonly inside?: readonly string[] | undefined;
-  /** Gets the lines of its stderr; those of a process that could not start are in the error alone. */
+  /** Gets the lines of its stderr; those of a process that could not start are only in the error. */
   readonly written: string[];
 }
 

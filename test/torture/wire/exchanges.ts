@@ -106,7 +106,7 @@ export class Exchanges {
     if (!own) this.#list.push(exchange);
     else {
       this.own.push(exchange);
-      // Of the kind, the next one alone.
+      // Only the next one of the kind.
       if (plan) this.#plan = undefined;
     }
     const answer = plan?.answer ?? this.#fixed.get(line.path);

@@ -8,7 +8,7 @@ import { ACCESS, Bench, REFRESH, webToken } from './bench.ts';
 const MINUTE = 60_000;
 
 suite('an OAuth account', () => {
-  test('is asked with the access token of its file, beside its own headers, and with no account_id', async (context) => {
+  test('is asked with the access token of its file, its own headers, and no account_id', async (context) => {
     const bench = await Bench.open(context);
     const { credentials } = await bench.start();
     assert.deepEqual(await credentials.headersFor(bench.account, bench.loaded), {
