@@ -1,4 +1,4 @@
-// Binds a server to its address, and says so or why not.
+// Binds a server to its address, and reports the address or the reason of the failure.
 import type { AddressInfo, Server } from 'node:net';
 
 /** Resolves with the address once connections are accepted. @throws Error where the address cannot be had */

@@ -73,8 +73,8 @@ export const connectionUnder = (websocket: WebSocket): Socket | null =>
   (websocket as WebSocket & { readonly _socket: Socket | null })._socket;
 
 /**
- * `ws` keeps the parts of a message until it is whole, also behind the close frame that was sent. Drops what arrives on its connection from
- * now on, and ends the connection behind what was written: an answer to the close frame would not be seen.
+ * `ws` keeps the parts of a message until it is whole, also after it has sent a close frame. This drops the bytes that arrive from now on,
+ * and ends the connection after the written bytes: an answer to the close frame would not be seen.
  */
 export function dropArrivals(socket: Socket): void {
   socket.removeAllListeners('data').end();

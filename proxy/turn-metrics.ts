@@ -5,7 +5,7 @@ import { Durations } from './durations.ts';
 /** The label for names that must not be shown: no text of a client becomes a label (S4). */
 export const OTHER = 'other';
 
-/** Of models, codes, accounts and keys each. Past them a further name counts as `other`: cells never fill the memory. */
+/** The limit for models, codes, accounts and keys each. Any further name counts as `other`, so cells never fill the memory. */
 const MOST_NAMES = 2_000;
 
 export interface FamilyCells {

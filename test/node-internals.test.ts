@@ -49,7 +49,7 @@ async function listening(listener: RequestListener, options: ServerOptions = {})
 }
 
 describe('dropArrivals', () => {
-  test('a websocket that closes gets no more of a message, and its connection ends behind the close frame', async (context) => {
+  test('a websocket that closes gets no more of a message, and its connection ends after the close frame', async (context) => {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
     context.after(() => server.close());
     await once(server, 'listening');

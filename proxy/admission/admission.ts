@@ -37,7 +37,7 @@ interface ClassState {
   readonly waits: Readonly<Record<WaitedFor, Durations>>;
 }
 
-/** What turns of a class wait for. */
+/** The two things that turns of a class wait for. */
 type WaitedFor = 'slot' | 'account';
 
 const OPERATORS: Tenant = { id: '(operators)', pool: '(operators)', weight: 1 };

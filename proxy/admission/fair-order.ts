@@ -50,7 +50,7 @@ export class FairOrder<M extends { readonly size: number }> {
     return false;
   }
 
-  /** A member that was passed over is behind the present: it is served first once, and gets no credit for more. */
+  /** A member that was passed over has a start in the past: it is served first once, and gets no credit for more. */
   #charge(place: Place<M>): void {
     this.#now = Math.max(this.#now, place.start);
     this.#move(place, this.#now + 1 / place.weight);

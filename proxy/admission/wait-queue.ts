@@ -120,7 +120,7 @@ export class WaitQueue<T> {
 
   #serveOneOf(turns: KeyTurns<T>): boolean {
     for (const waiter of turns) {
-      // What one pass serves leaves less for the others.
+      // A pass only reduces the capacity, so a turn that was refused in it stays refused.
       if (waiter.refusedIn === this.#pass) continue;
       try {
         const served = waiter.request.serve();

@@ -27,7 +27,7 @@ const TIMEOUT_MS = 15_000;
 /** For replies that a command can do without. */
 const OPTIONAL_TIMEOUT_MS = 2_000;
 
-/** Of the configuration: where the running gateway is asked. */
+/** The part of the configuration with the address of the running gateway's admin listener. */
 export type AdminAddress = Pick<Config, 'admin'>;
 
 /**

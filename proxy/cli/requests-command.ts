@@ -56,7 +56,7 @@ export function addRequests(program: Command, io: Io): void {
       show(reply.rows.toReversed());
       if (!follow) return;
       let shown = new Set(reply.rows.map(({ id }) => id));
-      // What ended before the list was made is in it, or was left off by the filters of the list.
+      // Turns that ended before the list was made are in it, or were left off by the filters of the list.
       const from = reply.now - WRITTEN_WITHIN_MS;
       for await (const _ of io.every(POLL_MS)) {
         const next = await fetchRequests(admin, { ...filters, limit: '999', ended_since: String(reply.now - OVERLAP_MS) }).catch(failureOf);

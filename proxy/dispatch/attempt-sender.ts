@@ -54,7 +54,7 @@ export class AttemptSender implements Confidential {
   readonly log: AttemptLog;
   /** The account of the last attempt. */
   account: AccountConfig | undefined;
-  /** What the last attempt sent of the body; before it the whole. */
+  /** The body that the last attempt sent; the whole body before the first attempt. */
   sentBody: Body;
   readonly #services: SenderServices;
   readonly #request: DispatchRequest;

@@ -29,7 +29,7 @@ export class TurnProgress {
   body: Body;
   /** Whether its reasoning was removed already, which is done once. */
   resent = false;
-  /** Of the accounts in `tried`, those where the turn has no meaning. */
+  /** The accounts in `tried` where the turn has no meaning. */
   readonly #skipped = new Set<string>();
   readonly #sender: AttemptSender;
 

@@ -31,7 +31,7 @@ export function unanswered(progress: TurnProgress, known: Confidential, { steps,
   return answer instanceof Refusal ? { kind: 'refused', refusal: answer } : { kind: 'relayed', answer };
 }
 
-/** Where no account could be chosen for the first attempt. @param refusal of selection */
+/** The refusal when no account could be chosen for the first attempt. @param refusal of selection */
 export function unchosen(progress: TurnProgress, refusal: Refusal, { steps }: UnansweredServices): Refusal {
   if (steps.refusesConversation(progress, refusal)) return anchorNotFound();
   return progress.hasSkipped && refusal.code === 'no_eligible_account' ? prewarmImpossible() : refusal;

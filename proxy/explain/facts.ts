@@ -22,7 +22,7 @@ export interface Facts extends TurnFacts {
 
 /** A session as the store has it. */
 export interface Session {
-  /** Where its last turn went; undefined for a session that is not known. */
+  /** The account of its last turn; undefined for a session that is not known. */
   readonly account: string | undefined;
 }
 

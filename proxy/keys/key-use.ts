@@ -20,7 +20,7 @@ export interface MinuteSum {
   fallsTo(max: number, now: number): number | undefined;
 }
 
-/** Of one key: counted in this process, or read from the store for all nodes. */
+/** The use of one key: counted in this process, or read from the store for all nodes. */
 export interface KeyUse {
   /** The number of turns that have reserved and have not been settled. */
   readonly running: number;

@@ -3,7 +3,7 @@ import { LONGEST_RETRY_AFTER_MS, Refusal, type RefusalDetails } from '../turn/re
 import { type Limit, limitText } from './limit-kinds.ts';
 import { dollars } from './usage-totals.ts';
 
-/** Of a type that native clients do not retry; they show `resets_at` to their user. */
+/** Native clients do not retry an error of this type; they show `resets_at` to their user. */
 const FINAL = { type: 'usage_limit_reached', final: true } as const;
 
 /** The turn does not fit an empty window. @param needed tokens, or billionths of a dollar */

@@ -203,7 +203,7 @@ export class Membership {
     this.#schedule(renewed ? RENEW_MS : RETRY_MS);
   }
 
-  /** Not for a node that stops: it would keep its name for the whole time of a lease. */
+  /** Does nothing for a node that stops: it would keep its name for the whole time of a lease. */
   async #rejoin(): Promise<void> {
     if (this.#stopped) return;
     this.#joining ??= this.#rejoinNow().finally(() => (this.#joining = undefined));

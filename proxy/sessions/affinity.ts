@@ -85,7 +85,7 @@ function isModelItem(item: Json): boolean {
   return role === 'assistant' || type === 'reasoning' || type === 'compaction' || (typeof type === 'string' && type.endsWith('_call'));
 }
 
-/** Of the instructions and the first user message; undefined where the input has no user message. */
+/** The digest of the instructions and the first user message; undefined where the input has no user message. */
 function conversationDigest({ instructions, input }: Body): string | undefined {
   const message = Array.isArray(input) ? input.find((item) => isObject(item) && item.role === 'user') : undefined;
   const content = isObject(message) ? message.content : input;

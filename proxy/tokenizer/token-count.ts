@@ -30,6 +30,6 @@ function pieceEnd(text: string, from: number): number {
   if (end >= text.length) return text.length;
   const line = text.slice(end, end + REST_OF_LINE).search(/\n(?=[ \t]*[^\s/])/);
   if (line !== -1) return end + line + 1;
-  // Not between the halves of one character.
+  // Never cuts between the halves of one character.
   return /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') ? end + 1 : end;
 }

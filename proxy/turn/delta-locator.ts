@@ -12,7 +12,9 @@ const DELTA = Buffer.from('"delta":"');
 
 /** For the events of one reply. */
 export class DeltaLocator {
-  /** Where the text began in the last event: the next event has it there too, or one digit of its sequence number further on. */
+  /**
+   * The start of the text in the last event. In the next event it is the same, or one further if the sequence number has one more digit.
+   */
   #offset = 0;
 
   /** The index of the text's first character, inside its quotes; -1 where the event has no `delta` that is written in the usual way. */

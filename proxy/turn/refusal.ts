@@ -78,7 +78,7 @@ export interface RefusalDetails {
   /** For codes with more than one status in the table. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of a 429 or 503: `Retry-After` in whole seconds, at least 1. A wait of more than 60 s has none, and is final (Q1). */
+  /** For a 429 or 503: sent as `Retry-After` in whole seconds, at least 1. A wait of more than 60 s has none, and is final (Q1). */
   readonly retryAfterMs?: number;
   /** Unix seconds. */
   readonly resetsAt?: number;

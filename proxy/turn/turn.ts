@@ -107,7 +107,7 @@ export type PayloadCompression = {
   /** Outputs that were sent as they came because their scan failed. */
   readonly errors?: number;
   readonly compressed?: number;
-  /** Of the outputs that were compressed: tokens where they were counted, else bytes. */
+  /** The savings in the compressed outputs: in tokens where they were counted, otherwise in bytes. */
   readonly saved_tokens?: number;
   readonly token_savings_percent?: number;
   readonly saved_bytes?: number;

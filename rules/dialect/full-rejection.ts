@@ -38,6 +38,6 @@ function classOf(status: number, turn: Turn): SafeFields['error_class'] {
   return status < 500 && underExplicitFull(turn) ? 'full_upstream_rejection' : 'upstream_status';
 }
 
-/** Not an automatic mode that resolved to Full, not compact (Q33), not a client's websocket. */
+/** False for an automatic mode that resolved to Full, for compactions (Q33) and for client websockets. */
 const underExplicitFull = (turn: Turn): boolean =>
   turn.model?.mode?.configured === 'full' && !isCompaction(turn.route.kind) && turn.client === 'http';

@@ -65,7 +65,7 @@ async function startTight(): Promise<TestGateway> {
 }
 
 for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
-  test(`a client that is cut inside its frame, at any byte, has no turn and leaves nothing behind: ${path}`, async () => {
+  test(`a client that is cut inside its frame, at any byte, has no turn and leaves nothing in memory: ${path}`, async () => {
     await using gate = await startTight();
     for (let bytes = 0; bytes < FRAME.length; bytes += 1) {
       const client = rawClient(gate);
@@ -108,7 +108,7 @@ for (const path of [NATIVE_SOCKET, PUBLIC_SOCKET]) {
   });
 }
 
-test('a frame with the end of its connection in the same bytes has no turn and leaves nothing behind', async () => {
+test('a frame with the end of its connection in the same bytes has no turn and leaves nothing in memory', async () => {
   await using gate = await startTight();
   const ends = {
     'a close frame': Buffer.from([0x88, 0x80, 0, 0, 0, 0]),

@@ -22,7 +22,7 @@ function assertRestart({ status, json, headers }: Reply): void {
 
 for (const path of [PUBLIC, NATIVE]) {
   describe(path, () => {
-    test('[F8.2] a continuation goes to the account of its response, whatever session and strategy say', async () => {
+    test('[F8.2] a continuation goes to the account of its response, independent of session and strategy', async () => {
       const headers = { 'session-id': `anchored-${path}` };
       const id = idOf(await stage.atSouth({ path }));
       await stage.turn({ path, headers });

@@ -332,7 +332,7 @@ describe('refusals', () => {
   });
 });
 
-test('[Q23] [LI3] limits.upload_bytes counts only the file: that size passes with fields of any size, one byte more is refused', async () => {
+test('[Q23] [LI3] limits.upload_bytes counts only the file: that size passes with any fields, and one byte more is refused', async () => {
   await using own = await startGateway({
     config: (draft) => {
       draft.limits = { upload_bytes: 1_000_000 };

@@ -24,7 +24,7 @@ const CHAT_TURN = { model: 'model-a', messages: [{ role: 'user', content: 'hello
 const started = (): Promise<TestGateway> => startGateway({ upstream: { accounts: ['north'] } });
 
 for (const type of ['response.cancelled', 'response.canceled']) {
-  test(`[F1.8] behind visible output a public stream ends at ${type} with its error event, and a native one ends there`, async () => {
+  test(`[F1.8] after visible output a public stream ends at ${type} with its error event, and a native one ends there`, async () => {
     await using gate = await started();
     gate.upstream.next('north', cancelledAfter(type, CREATED, DELTA));
     const { text } = await gate.send('/v1/responses', { body: PUBLIC_TURN });

@@ -240,7 +240,7 @@ describe('public streams', () => {
     assert.deepEqual([row?.outcome, row?.code], ['completed', null]);
   });
 
-  test('give an error behind visible output its number where the provider stated none [Q2] [F1.8]', async () => {
+  test('give an error after visible output its number where the provider stated none [Q2] [F1.8]', async () => {
     gate.upstream.next('north', replyEvents([created(0), delta(1), { type: 'error', code: 'server_error', message: 'late' }]));
     const { text } = await gate.send(PUBLIC, { body: TURN });
     assert.deepEqual(typesOf(text), ['response.created', 'response.output_text.delta', 'error']);

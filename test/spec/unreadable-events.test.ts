@@ -84,7 +84,7 @@ test('[F1.8] the SDK reads such a stream to its end, and its numbers stay as the
   }
 });
 
-test('[Q6] an unreadable event shows nothing: a refusal behind it goes to another account', async () => {
+test('[Q6] an unreadable event shows nothing: after a refusal that follows it the turn goes to another account', async () => {
   await using gate = await startGateway();
   const refusal = data('error', 1, { code: 'server_is_overloaded', message: 'busy' });
   for (const stream of [true, false]) {

@@ -371,7 +371,7 @@ test('a half-open account is found by its missing pongs, and the turn that it he
   );
 });
 
-test('a turn that continues nothing stays at the account of the live websocket, whatever the strategy says', async () => {
+test('a turn that continues nothing stays at the account of the live websocket with every strategy', async () => {
   await gate.reconfigure((draft) => {
     draft.pools[0].strategy = 'rotation';
   });

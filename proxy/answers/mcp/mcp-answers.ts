@@ -45,7 +45,7 @@ async function messageOf(client: AnsweredClient): Promise<{ readonly body: Body 
   return { body };
 }
 
-/** What makes an object no JSON-RPC message. */
+/** The reason why an object is not a JSON-RPC message; undefined if it is one. */
 function problemOf({ jsonrpc, id, method, params, result, error }: Body): string | undefined {
   if (jsonrpc !== '2.0') return 'jsonrpc must be "2.0".';
   if (id !== undefined && typeof id !== 'string' && !Number.isInteger(id)) return 'id must be a string or a whole number.';

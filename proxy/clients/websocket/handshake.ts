@@ -7,14 +7,14 @@ import { Refusal } from '../../turn/refusal.ts';
 export interface Handshake {
   readonly request: IncomingMessage;
   readonly socket: Socket;
-  /** What came behind the request. */
+  /** The bytes that came after the request. */
   readonly head: Buffer;
 }
 
 export interface HandshakeOptions {
   /** Most bytes of a message. */
   readonly maxPayload: number;
-  /** Of the answer that accepts it. */
+  /** The headers of the answer that accepts the upgrade. */
   readonly headers: () => Readonly<Record<string, string>>;
   readonly accepted: (ws: WebSocket) => void;
   /** The refusal is still to be written to the socket. */

@@ -147,7 +147,7 @@ export class EventReply implements EventReader {
       this.#settle({ kind: 'failed', failure });
       return;
     }
-    // Where the reply ends with an error of ours, that says all.
+    // On the other surfaces the reply ends with an error of the gateway, which replaces this event.
     if (turn.surface.brokenReply === 'cut') this.#relay.event(event, data);
     this.#finish('cut', 'close', failure);
   }

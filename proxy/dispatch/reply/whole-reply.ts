@@ -75,7 +75,7 @@ export class WholeReply implements ByteReader {
     return isAny ? status < 200 || status > 299 : status !== 200;
   }
 
-  /** Of an answer: on the compatible surface it does not depend on the provider's status of success. */
+  /** The head of an answer: on the compatible surface it does not depend on the provider's status of success. */
   get #answerHead(): Head {
     return this.#context.turn.surface.relaysWholeAnswers ? this.#head : { ...this.#head, status: 200 };
   }

@@ -1,4 +1,4 @@
-// The tokens of one OAuth account as turns and operators ask for them: at once while they are valid, else behind one refresh or import (Q9).
+// The tokens of one OAuth account, for turns and operators: at once while they are valid, otherwise after one refresh or import (Q9).
 import type { OauthCredential } from '../../turn/settings.ts';
 import { CredentialUnavailable, type Renewal } from '../account-credentials.ts';
 import { AccountLogin, type LoginTools } from './account-login.ts';

@@ -66,7 +66,7 @@ for (const [how, write] of Object.entries(WRITTEN)) {
   });
 }
 
-test('an event without a text yields none, and never a part of something else', () => {
+test('an event without a text yields none, and never a part of another member', () => {
   for (const data of [
     '{"type":"response.output_text.delta","delta":""}',
     '{"type":"response.output_text.delta","delta":null}',

@@ -79,7 +79,7 @@ for (const [what, lines] of Object.entries(READS)) {
   });
 }
 
-test('[F7.4] other commands read no file, whatever their arguments say', () => {
+test('[F7.4] other commands read no file, with any arguments', () => {
   for (const line of OTHERS) assert.ok(!readsFile(line), line);
 });
 
