@@ -19,7 +19,7 @@ export const UNUSABLE_KEY = 'the key cannot be used any more';
 const NOT_SERVED = 'this endpoint is not served any more';
 
 export class ClientUpgrade {
-  /** Of the upgrade itself. */
+  /** The turn of the upgrade itself. */
   readonly turn: LiveTurn;
   readonly #request: UpgradeRequest;
   readonly #host: TurnHost;

@@ -1,4 +1,5 @@
-// This node's slots of the accounts: turns use them without a round trip, more are asked for ahead, and what others lack goes back (Q34).
+// This node's slots of the accounts: turns use them without a round trip, more are requested in advance, and slots that other nodes need
+// are given back (Q34).
 import type { AccountConfig } from '../turn/settings.ts';
 import type { Membership } from './membership.ts';
 import { ASK_AGAIN_MS, Share } from './share.ts';
@@ -8,7 +9,7 @@ export interface CapacitySharesOptions extends SlotClaimsOptions {
   readonly membership: Pick<Membership, 'token' | 'standing' | 'lost' | 'listen' | 'nodes'>;
 }
 
-/** A turn that could go to more accounts waits for any, but asks for these many. */
+/** A turn that could go to more accounts waits for any of them, but asks for slots of at most this many. */
 const MOST_ASKED = 32;
 
 export class CapacityShares {
@@ -119,14 +120,14 @@ export class CapacityShares {
     void this.#claims.run();
   }
 
-  /** Nodes joined or left. */
+  /** Called when nodes have joined or left. */
   nodesChanged(): void {
     const nodes = this.#livingNodes();
     for (const [account, share] of this.#shares) this.#claims.plan(account, share.dueAmong(nodes));
     void this.#claims.run();
   }
 
-  /** By account, what this node holds. */
+  /** The slots that this node holds, by account. */
   held(): readonly (readonly [account: string, slots: number])[] {
     return [...this.#shares].map(([account, { held }]) => [account, held]);
   }

@@ -1,4 +1,4 @@
-// Claims slots of accounts from the store: what is planned meanwhile goes together, one transaction at a time (Q34).
+// Claims slots of accounts from the store, one transaction at a time: claims that are planned meanwhile share the next one (Q34).
 import type { SlotVerbs } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { Counters } from '../metrics.ts';
@@ -13,18 +13,18 @@ export interface SlotClaimsOptions {
 }
 
 export interface ClaimListener {
-  /** Turns may have more or less of the account now. */
+  /** The slots that turns may use at the account have changed. */
   changed(account: string): void;
   /** A claim of the account was granted. */
   granted(account: string, share: Share): void;
-  /** Nothing is claimed any more. */
+  /** The last planned claim has ended. */
   ended(): void;
 }
 
-/** Claimed in one transaction. */
+/** Most accounts in one transaction. */
 const BATCH = 256;
 
-/** What was claimed of an account, and what turns were allowed before. */
+/** A claim for an account, and the number of slots that turns were allowed before it. */
 interface Claimed {
   readonly account: string;
   readonly share: Share;
@@ -36,7 +36,7 @@ export class SlotClaims {
   readonly #options: SlotClaimsOptions;
   readonly #shares: Map<string, Share>;
   readonly #listener: ClaimListener;
-  /** What to claim next. */
+  /** The claims to make next. */
   readonly #due = new Map<string, ClaimKind>();
   #running: Promise<void> | undefined;
   #stopped = false;
@@ -48,7 +48,7 @@ export class SlotClaims {
     this.#listener = listener;
   }
 
-  /** Whether something is planned. */
+  /** Whether a claim is planned. */
   get isDue(): boolean {
     return this.#due.size > 0;
   }
@@ -57,17 +57,17 @@ export class SlotClaims {
     this.#stopped = true;
   }
 
-  /** What is planned already is claimed with the numbers of that moment. */
+  /** Plans a claim, unless the account has one already: that one will use the numbers at its own time. */
   plan(account: string, kind: ClaimKind | undefined): void {
     if (kind !== undefined && !this.#due.has(account)) this.#due.set(account, kind);
   }
 
-  /** The same, in place of what is planned. */
+  /** Plans a claim in place of one that the account has already. */
   replan(account: string, kind: ClaimKind): void {
     this.#due.set(account, kind);
   }
 
-  /** One transaction at a time. */
+  /** Makes the planned claims, one transaction at a time. */
   run(): Promise<void> {
     this.#running ??= this.#claimDue().finally(() => {
       this.#running = undefined;
