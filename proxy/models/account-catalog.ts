@@ -61,7 +61,7 @@ export class AccountCatalog {
     return this.#config.visible;
   }
 
-  /** Whether it has been read, by this process or before. */
+  /** Whether the catalog has been read, by this process or an earlier one. */
   get isKnown(): boolean {
     return this.#readAt !== undefined;
   }

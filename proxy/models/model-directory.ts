@@ -27,14 +27,14 @@ export class ModelDirectory {
   }
 
   /**
-   * `Turn.findModel`: a promise only where the accounts are read again for an id that the Pool does not know (Q12).
-   * @throws Refusal `no_eligible_account` while it is not known what the Pool has: its client may come back, which `invalid_model` forbids
+   * `Turn.findModel`: a promise only where the accounts are read again because the Pool has no such id (Q12).
+   * @throws Refusal `no_eligible_account` while the models of the Pool are unknown: the client may try again, which `invalid_model` forbids
    */
   find(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined> {
     const { models } = this.#of(pool);
     const view = models.find(id);
     if (view || models.presence(id) !== 'absent') return view;
-    // No read brings back the accounts of an earlier configuration.
+    // A read cannot return the accounts of an earlier configuration.
     const read = models.hasAllAccounts ? this.#catalog.discover(() => models.presence(id) !== 'absent') : undefined;
     return read ? read.then(() => foundIn(models, id)) : foundIn(models, id);
   }

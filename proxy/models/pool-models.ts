@@ -45,7 +45,7 @@ export class PoolModels {
     return this.#pool.assignments.every(({ account }) => this.#catalog.get(account) !== undefined);
   }
 
-  /** Whether the Pool does not have a model that is absent: nothing is known of that before any of its catalogs was read. */
+  /** Whether an absent model is certain not to exist in the Pool, which is unknown until one of the Pool's catalogs was read. */
   get isKnown(): boolean {
     const visible = this.#pool.assignments.flatMap(({ account }) => this.#catalog.get(account) ?? []).filter((catalog) => catalog.visible);
     return this.hasAllAccounts && (visible.length === 0 || visible.some((catalog) => catalog.isKnown));

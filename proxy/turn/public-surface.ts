@@ -15,7 +15,7 @@ const SHARED_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 409,
 /** In place of an error that blames the account. */
 const UPSTREAM_ERROR: ProviderError = new Refusal('upstream_error').error;
 
-/** What a client of the compatible surface may see of a failure inside a stream (Q3). */
+/** The error that a client of the compatible surface gets for a failure inside a stream (Q3). */
 export const shownError = (failure: Failure): ProviderError => (blamesAccount(failure) ? UPSTREAM_ERROR : failure.error);
 
 /** The type that the same refusal has in an answer that is not streamed (Q3, Q17). */

@@ -57,7 +57,7 @@ export class UpstreamSocket {
   /** Bytes since the last frame, and how many of them its user holds. */
   #arriving = 0;
   #held = 0;
-  /** Of the answer to the upgrade, until the first reply takes them. */
+  /** The headers of the answer to the upgrade, until the first reply takes them. */
   #headers: Headers = {};
   #failure: CarrierFailure | undefined;
   #isRetired = false;
@@ -87,7 +87,7 @@ export class UpstreamSocket {
     });
     ws.on('message', (data: Buffer, isBinary) => {
       this.#release();
-      // What came in the same read as a broken frame still arrives: without that frame it would look whole.
+      // Frames that came in the same read as a broken frame still arrive: without the broken one the reply would look whole.
       if (this.#failure) return;
       if (isBinary) {
         this.#end('malformed');
@@ -185,7 +185,7 @@ export class UpstreamSocket {
     this.#ws.once('close', closed);
   }
 
-  /** A frame that comes with one read takes no room of others: it is passed on at once. Neither does what comes between two turns. */
+  /** A frame that comes in one read does not count, because it is passed on at once. Bytes between two turns do not count either. */
   #arrived(bytes: number): void {
     if (!this.#user || this.#failure) return;
     const isFirst = this.#arriving === 0;

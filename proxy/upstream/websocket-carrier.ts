@@ -20,7 +20,7 @@ export interface WebsocketCarrierOptions {
   readonly batches: Batches;
 }
 
-/** Of the frames of a reply. */
+/** The limits for the frames of a reply. */
 export interface FrameLimits {
   /** A larger frame ends the connection. */
   readonly maxFrameBytes: number;

@@ -20,7 +20,7 @@ export interface UpgradeOptions {
   readonly clock: () => number;
   /** How long to wait for a database that cannot be reached yet, such as one that starts at the same time. */
   readonly patienceMs: number;
-  /** Hears that the database is waited for. */
+  /** Called when the start waits for the database. */
   readonly notice: Notice;
 }
 

@@ -145,7 +145,7 @@ test('the replies of all turns together have a limit: past it the reply that nee
 
 const COMPLETED = '{"type":"response.completed","response":{"id":"r","status":"completed","output":[]}}';
 
-test('frames of accounts that have not arrived whole count too: past the limit the reply that asks for more ends, and the others go on', async (context) => {
+test('incomplete frames of accounts count too: past the limit the reply that needs more ends, and the others continue', async (context) => {
   const asked: WebSocket[] = [];
   const account = new WebSocketServer({ host: '127.0.0.1', port: 0 });
   account.on('connection', (socket) => socket.once('message', () => asked.push(socket)));
@@ -159,7 +159,7 @@ test('frames of accounts that have not arrived whole count too: past the limit t
     client.send({ type: 'response.create', ...frameOf('hi') });
     return { client, socket: await until('its frame at the account', () => asked.pop()) };
   };
-  /** A turn of which so many bytes come, and no whole frame. */
+  /** A turn that gets this many bytes of its reply, and no whole frame. */
   const begun = async (bytes: number): ReturnType<typeof turn> => {
     const { client, socket } = await turn();
     socket.send(`{"type":"response.output_text.delta","delta":"${'x'.repeat(bytes)}`, { fin: false });

@@ -166,7 +166,7 @@ test('[MC4] the window is the override, else the bucket, then the percentage; th
   }
 });
 
-test('[ER1] until a catalog of its Pool was read, no model is unknown: its client may come back', async () => {
+test('[ER1] until a catalog of its Pool was read, a turn gets a 503, which its client may retry, in place of `invalid_model`', async () => {
   const clock = new ShiftedClock();
   let isDown = true;
   await using gate = await startGateway({

@@ -519,7 +519,7 @@ describe('a stream that fails', () => {
     'an error event': { type: 'error', sequence_number: 2, code: 'invalid_prompt', message: 'no', param: 'input' },
     'response.failed': { type: 'response.failed', response: { status: 'failed', error: { code: 'invalid_prompt', message: 'no' } } },
   };
-  test('[Q3] after visible output, with an error that blames the account, says nothing of the account', async () => {
+  test('[Q3] after visible output, with an error that blames the account, does not mention the account', async () => {
     const error = { code: 'invalid_api_key', type: 'invalid_request_error', message: 'The key of the account is wrong.' };
     const chunks = await play([created, delta('a'), { type: 'error', sequence_number: 2, status: 401, error }]);
     assert.deepEqual([chunks.at(-1)?.error.code, chunks.at(-1)?.error.type], ['upstream_error', 'server_error']);

@@ -321,7 +321,7 @@ describe('public streams', () => {
     }
   });
 
-  test('of a refusal behind visible output say its type too, where the provider states none [Q17]', async () => {
+  test('of a refusal after visible output state its type too, where the provider states none [Q17]', async () => {
     for (const [code, type] of [
       ['invalid_prompt', 'invalid_request_error'],
       ['usage_limit_reached', 'usage_limit_reached'],
@@ -338,7 +338,7 @@ describe('public streams', () => {
     gate.heal();
   });
 
-  test('of a leading failure are billed for the usage that it states [Q18]', async () => {
+  test('of a failure at the beginning are billed for the usage that it states [Q18]', async () => {
     const usage = { input_tokens: 7, output_tokens: 0, total_tokens: 7 };
     const refused = response('failed', { error: { code: 'content_filter', message: 'no' }, usage });
     gate.upstream.next('north', replyEvents([created(0), { type: 'response.failed', sequence_number: 1, response: refused }]));

@@ -43,7 +43,7 @@ test('a server without TLS is reported as such, with advice on sslmode', async (
   ]);
 });
 
-test('the operator hears that a start waits for the database', async () => {
+test('the operator is informed that a start waits for the database', async () => {
   const heard: string[] = [];
   const notice: Notice = (event, { message = '' } = {}) => void heard.push(`${event} ${message}`);
   await assert.rejects(upgrade('postgres://u:canary@127.0.0.1:1/db', { clock: Date.now, patienceMs: 300, notice }), {
