@@ -28,9 +28,10 @@ export async function makeFolderOf(file: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
     // Node reports a read-only file system and a full disk as a missing folder. The first folder that is missing has the true reason.
-    if (codeOf(error) === 'ENOENT') await mkdir(await firstMissing(folder), { mode: 0o700 });
-    throw error;
+    await mkdir(await firstMissing(folder), { mode: 0o700 });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
   }
 }
 

@@ -55,8 +55,7 @@ export interface StatusReply extends RunningReply {
   readonly counters: Readonly<Record<string, number>>;
   /** Present where several nodes share the store. */
   readonly sharing?: NodesStatus;
-  /** Absent in the reply of an older gateway. */
-  readonly store?: StoreStatus;
+  readonly store: StoreStatus;
 }
 
 export interface StoreStatus {
@@ -64,8 +63,8 @@ export interface StoreStatus {
   readonly queued: number;
   /** Since when nothing could be written, Unix milliseconds; null while writes succeed. */
   readonly failing_since: number | null;
-  /** Whether another gateway has the SQLite file. */
-  readonly in_use: boolean;
+  /** Whether another gateway has the SQLite file. Absent in the reply of an older gateway. */
+  readonly in_use?: boolean;
 }
 
 /** A result of `JSON.parse`. */
@@ -149,15 +148,14 @@ const isSharing = object<NodesStatus>({
   slots: record(number),
 });
 
-const isStore = object<StoreStatus>({ queued: number, failing_since: nullable(number), in_use: boolean });
+const isStoreState = object<StoreStatus>({ queued: number, failing_since: nullable(number) });
 
-export const isStatusReply: Check<StatusReply> = (value): value is StatusReply => {
-  if (!isStatus(value)) return false;
-  const { sharing, store } = value as Partial<StatusReply>;
-  return optional(isSharing)(sharing) && optional(isStore)(store);
-};
+const isStore: Check<StoreStatus> = (value): value is StoreStatus => isStoreState(value) && optional(boolean)(value.in_use);
 
-const isStatus = object<Omit<StatusReply, 'sharing' | 'store'>>({
+export const isStatusReply: Check<StatusReply> = (value): value is StatusReply =>
+  isStatus(value) && optional(isSharing)((value as Partial<StatusReply>).sharing);
+
+const isStatus = object<Omit<StatusReply, 'sharing'>>({
   version: string,
   config: isConfig,
   now: number,
@@ -170,4 +168,5 @@ const isStatus = object<Omit<StatusReply, 'sharing' | 'store'>>({
   pools: list(isPool),
   admission: record(isClass),
   counters: record(number),
+  store: isStore,
 });

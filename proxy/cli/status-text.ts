@@ -37,9 +37,9 @@ function headLine({ version, now, started_at, ready, node }: StatusReply): strin
 /** Nothing while all is well with it. */
 function storeLines({ store, now }: StatusReply): readonly string[] {
   const lines: string[] = [];
-  if (store && store.failing_since !== null)
+  if (store.failing_since !== null)
     lines.push(`STORE NOT WRITABLE for ${timeSpan(now - store.failing_since)}: ${store.queued} rows wait; the log has the reason`);
-  if (store?.in_use) lines.push('ANOTHER GATEWAY HAS THE DATABASE: each of the two counts limits alone');
+  if (store.in_use) lines.push('ANOTHER GATEWAY HAS THE DATABASE: each of the two counts limits alone');
   return lines.map((line) => cell(line, WIDTH));
 }
 

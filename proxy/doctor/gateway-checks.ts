@@ -28,13 +28,13 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store }: S
     const message = 'The running gateway has another configuration than the file.';
     found.push({ check, level: 'warning', message, advice: 'See `poolgate diff`, then run `poolgate reload`, or restart it.' });
   }
-  if (store && store.failing_since !== null) {
+  if (store.failing_since !== null) {
     const since = new Date(store.failing_since).toISOString();
     const message = `The running gateway has not been able to write its store since ${since}: ${store.queued} rows wait in memory.`;
     const advice = 'Its log has the reason (store_not_writable). Correct it before a stop: waiting rows are lost then.';
     found.push({ check, level: 'problem', message, advice });
   }
-  if (store?.in_use) {
+  if (store.in_use) {
     const message = 'Another gateway has the database of the running one: each of them counts limits and max_concurrent separately.';
     found.push({ check, level: 'problem', message, advice: 'Stop one of them, or use PostgreSQL for several.' });
   }

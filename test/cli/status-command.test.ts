@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
+import { isStatusReply } from '../../proxy/admin/status-reply.ts';
 import type { Terminal } from '../../proxy/cli/terminal.ts';
 import { carrierFailure, statusFailure } from '../../proxy/turn/failure.ts';
 import { fileWith, SMALL } from '../config/files.ts';
@@ -46,6 +47,9 @@ test('status --json is the reply of the gateway, with its configuration', async 
   assert.equal(reply.config.keys[0].id, 'ci');
   assert.deepEqual(reply.pools, [{ pool: 'team', strategy: 'fill_first', accounts: ['north', 'south'], assigned: ['north', 'south'] }]);
   assert.deepEqual([reply.accounts[0].visible, reply.accounts[0].maxConcurrent], [true, 32]);
+  assert.equal(reply.store.in_use, false);
+  delete reply.store.in_use;
+  assert.ok(isStatusReply(reply), 'the reply of the former version, of which the program was replaced while it runs');
 });
 
 test('a running gateway shows its state and its requests while its file has errors', async (context) => {
