@@ -246,6 +246,7 @@ suite('[Q34] a node', () => {
     world.skip(60_000);
     assert.equal(node.standing(), 'unsure');
     await until('the answer', () => (node.standing() === 'cut_off' ? true : undefined));
+    world.isGone = false;
     await node.stop();
   });
 
