@@ -1,4 +1,4 @@
-// Pings open websockets on both sides, and ends those whose peer no longer responds: a dead peer sends no close.
+// Pings the websockets of clients and accounts, and ends those whose peer does not answer: a peer that died sends no close frame.
 import type { WebSocket } from 'ws';
 import type { Clock } from './clock.ts';
 import { connectionUnder, unsentBytes } from './node-internals.ts';

@@ -1,4 +1,4 @@
-// Writes the log to a stream whose reader may stall: the waiting lines are bounded, and lost lines are counted.
+// Writes log lines to a stream that may stop taking data: a limited number of lines waits, and further ones are dropped and counted.
 
 /** The part of a writable stream that is needed. */
 export interface LogStream {

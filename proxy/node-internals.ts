@@ -36,8 +36,8 @@ export function passContinue(pool: Pool): void {
 }
 
 /**
- * Node makes an object for each `process.nextTick`, some twenty a turn. A full collection that finds none of them drops their hidden class,
- * and V8 makes them by a slow path from then on, which costs 3 % of a turn. One of them is kept for the life of the process.
+ * Node creates an object for each `process.nextTick`, about twenty for each turn. If a full garbage collection finds no such object, V8 drops
+ * their hidden class and creates them on a slow path afterwards, which costs 3 % of a turn. One object is kept, so the class stays.
  */
 export function keepTickObject(): void {
   process.nextTick(() => {

@@ -4,7 +4,7 @@ import type { Counters } from '../metrics.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 
-/** On whose behalf a turn waits, for fairness: a key of a Pool. */
+/** The key that a waiting turn belongs to, and its Pool: fair queueing shares slots among keys. */
 export type Tenant = Pick<KeyConfig, 'id' | 'pool' | 'weight'>;
 
 /** Ends a wait with its refusal. */

@@ -34,12 +34,12 @@ function headLine({ version, now, started_at, ready, node }: StatusReply): strin
   return cell(`poolgate on ${version}, ${ready ? 'ready' : 'NOT READY'}, up ${up}, node ${node}`, WIDTH);
 }
 
-/** Nothing while all is well with it. */
+/** Empty while the store works. */
 function storeLines({ store, now }: StatusReply): readonly string[] {
   const lines: string[] = [];
   if (store.failing_since !== null)
     lines.push(`STORE NOT WRITABLE for ${timeSpan(now - store.failing_since)}: ${store.queued} rows wait; the log has the reason`);
-  if (store.in_use) lines.push('ANOTHER GATEWAY HAS THE DATABASE: each of the two counts limits alone');
+  if (store.in_use) lines.push('ANOTHER GATEWAY HAS THE DATABASE: each of the two counts limits separately');
   return lines.map((line) => cell(line, WIDTH));
 }
 

@@ -68,7 +68,7 @@ class Attempt implements ReplyContext {
   #status: number | undefined;
   #authorization: string | undefined;
   #reused = false;
-  /** Ends a follow-up whose client has left. */
+  /** Aborts the follow-up when the client leaves. */
   #following: AbortController | undefined;
   #cancelGone: () => void = () => undefined;
   #settled = false;

@@ -1,4 +1,4 @@
-// What the client of a turn gets that no account has answered: the last failure, or what to do in place of trying again (Q3, Q10).
+// The answer to a client whose turn no account has answered: the last failure, or a refusal that says how to continue (Q3, Q10).
 import type { Selection } from '../accounts/selection/selection.ts';
 import { noteErrorClass } from '../turn/error-class.ts';
 import type { Failure } from '../turn/failure.ts';

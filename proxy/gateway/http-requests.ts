@@ -36,7 +36,7 @@ export interface HttpRequestsOptions {
   readonly batches: Batches;
 }
 
-/** A row of the table; `refusal` where the request gets no further. */
+/** The matching row of the route table; `refusal` if the request is refused before a turn runs. */
 type Found = Match & { readonly refusal?: Refusal };
 
 const ignore = (): void => undefined;

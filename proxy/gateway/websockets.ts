@@ -39,7 +39,7 @@ export interface WebsocketsOptions extends FrameTurnsOptions {
 /** A client websocket that is open. */
 interface Opened {
   readonly upgrade: ClientUpgrade;
-  /** Of the answer that accepted it, where another node forwards the client. */
+  /** The headers of the answer to the upgrade; present where another node forwards the client. */
   readonly hop?: Hop['headers'];
 }
 

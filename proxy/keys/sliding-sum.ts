@@ -1,7 +1,7 @@
 // A sum over the last minute, exact to the millisecond (Q19: minute limits slide).
 
 const MINUTE_MS = 60_000;
-/** Expired entries are removed together: when there are this many, and as many as of the others. */
+/** Expired entries are removed together, when there are at least this many and at least as many as entries that still count. */
 const LEAST_EXPIRED = 32;
 
 export class SlidingSum {

@@ -1,4 +1,4 @@
-// The client whose websocket one node forwards to another: the data that the owner needs to serve it as its own.
+// The client data that a node sends with a forwarded websocket: the node that owns the session serves the client with it.
 import { isObject, type Json } from '../turn/json.ts';
 import type { Headers } from '../turn/turn.ts';
 

@@ -54,7 +54,10 @@ export function recoveryOf(refused: RefusedTurn, ciphertexts: Ciphertexts): Reco
   return hasCompaction ? { kind: 'restart', refusal: restartRequired(agent) } : { kind: 'none' };
 }
 
-/** The items whose makers matter for the recovery, the most important first: the named one, compaction, then the newest reasoning. */
+/**
+ * The items whose issuing account recovery looks up, by priority: the item that the error names, compaction items, then reasoning items
+ * from the newest.
+ */
 export function itemsToLookUp(body: Body, param: string | null): readonly Json[] {
   const input = inputOf(body);
   const named = itemNamed(input, param);

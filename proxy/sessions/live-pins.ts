@@ -6,7 +6,7 @@ export class LivePins {
   readonly #pins = new Map<string, Pin>();
   readonly #ended: (text: string, pin: Pin) => void;
 
-  /** @param ended takes a pin whose websocket has ended */
+  /** @param ended called with each pin when its websocket has closed */
   constructor(ended: (text: string, pin: Pin) => void) {
     this.#ended = ended;
   }

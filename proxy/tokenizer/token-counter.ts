@@ -38,7 +38,7 @@ export class TokenCounter {
   #worker: Worker | undefined;
   #endedAt: number | undefined;
   #lastId = 0;
-  /** By task id: all tasks that the thread has not answered, including those whose deadline has passed. */
+  /** Tasks without a result from the worker thread, by task id; tasks past their deadline stay until the thread answers. */
   readonly #waiting = new Map<number, Waiting>();
   #characters = 0;
   #cancelIdle = (): void => undefined;

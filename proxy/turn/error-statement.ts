@@ -37,7 +37,7 @@ export function statusIn({ status }: JsonObject): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 }
 
-/** Whether it names a reset, a possible one or not. */
+/** Whether the error states a reset time, valid or not. */
 export function hasReset(json: JsonObject | undefined): boolean {
   const fields = json && errorObjectOf(json);
   return fields?.resets_at !== undefined || fields?.resets_in_seconds !== undefined;

@@ -68,7 +68,7 @@ test('status and doctor show that another gateway has the SQLite file', async ()
     /^another gateway has \S+poolgate\.db open: each of them counts limits/,
   );
   await until('readiness', async () => (await program.poolgate('health', '--ready')).code === 0 || undefined);
-  assert.match((await program.poolgate('status')).out, /\nANOTHER GATEWAY HAS THE DATABASE: each of the two counts limits alone\n/);
+  assert.match((await program.poolgate('status')).out, /\nANOTHER GATEWAY HAS THE DATABASE: each of the two counts limits separately\n/);
   assert.match(
     (await program.poolgate('doctor', '--offline')).out,
     /^problem +gateway +Another gateway has the database of the running one/m,

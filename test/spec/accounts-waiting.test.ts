@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHAT, CHAT_ALIAS, turnOn } from '../support/doors.ts';
-import { type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type GatewayOptions, type Reply, startGateway, type TestGateway } from '../support/gateway.ts';
 import { turnBody } from '../support/rehearsal-replies.ts';
 import { until } from '../support/until.ts';
 
@@ -10,6 +10,22 @@ const NATIVE = '/backend-api/agent/responses';
 const turn = (gate: TestGateway): Promise<Reply> => gate.send(NATIVE, { body: turnBody('hi') });
 const waiting = (gate: TestGateway, count: number): Promise<true> =>
   until(`${count} to wait`, () => (gate.admission('stream').waiting === count ? true : undefined));
+
+const ONE_EACH: GatewayOptions = {
+  config: (draft) => {
+    for (const account of draft.accounts) account.max_concurrent = 1;
+  },
+};
+
+/** Starts a turn that stalls at each of the two accounts, and a third one that waits. */
+async function thirdWaits(gate: TestGateway): Promise<{ readonly running: readonly Promise<Reply>[]; readonly third: Promise<Reply> }> {
+  for (const account of ['north', 'south']) gate.upstream.next(account, 'stall before headers');
+  const running = [turn(gate), turn(gate)];
+  await Promise.all([gate.upstream.stalled('north'), gate.upstream.stalled('south')]);
+  const third = turn(gate);
+  await waiting(gate, 1);
+  return { running, third };
+}
 
 test('turns beyond `running` wait, and turns beyond `waiting` get 503 server_is_overloaded with the time to wait', async () => {
   await using gate = await startGateway({
@@ -49,16 +65,8 @@ test('a turn that waits longer than wait_ms gets 503', async () => {
 });
 
 test('where every account is at its max_concurrent a turn waits for the first account that has room', async () => {
-  await using gate = await startGateway({
-    config: (draft) => {
-      for (const account of draft.accounts) account.max_concurrent = 1;
-    },
-  });
-  for (const account of ['north', 'south']) gate.upstream.next(account, 'stall before headers');
-  const running = [turn(gate), turn(gate)];
-  await Promise.all([gate.upstream.stalled('north'), gate.upstream.stalled('south')]);
-  const third = turn(gate);
-  await waiting(gate, 1);
+  await using gate = await startGateway(ONE_EACH);
+  const { running, third } = await thirdWaits(gate);
   gate.upstream.release('south');
   assert.equal((await third).status, 200);
   assert.deepEqual(
@@ -70,11 +78,7 @@ test('where every account is at its max_concurrent a turn waits for the first ac
 });
 
 test('a failover that finds the other account full waits for it', async () => {
-  await using gate = await startGateway({
-    config: (draft) => {
-      for (const account of draft.accounts) account.max_concurrent = 1;
-    },
-  });
+  await using gate = await startGateway(ONE_EACH);
   gate.upstream.next('north', 'stall before headers + refuse 503');
   gate.upstream.next('south', 'stall before headers');
   const failing = turn(gate);
@@ -120,16 +124,8 @@ for (const { paused, waits } of [
   { paused: ['north', 'south'], waits: 'is refused' },
 ] as const) {
   test(`[UA1] a turn that waits while ${paused.join(' and ')} is paused by hand ${waits}`, async () => {
-    await using gate = await startGateway({
-      config: (draft) => {
-        for (const account of draft.accounts) account.max_concurrent = 1;
-      },
-    });
-    for (const account of ['north', 'south']) gate.upstream.next(account, 'stall before headers');
-    const running = [turn(gate), turn(gate)];
-    await Promise.all([gate.upstream.stalled('north'), gate.upstream.stalled('south')]);
-    const third = turn(gate);
-    await waiting(gate, 1);
+    await using gate = await startGateway(ONE_EACH);
+    const { running, third } = await thirdWaits(gate);
     await gate.reconfigure((draft) => {
       for (const account of draft.accounts) account.paused = paused.includes(account.id as never);
     });

@@ -7,7 +7,7 @@ import type { Alternatives } from '../health/account-health.ts';
 import { isModelless, modelOf } from './demand.ts';
 
 export interface SourcesOptions {
-  /** The Pool in the configuration of now; the same one where it was removed. */
+  /** The Pool in the current configuration; the given one if that configuration has no such Pool. */
   readonly current: (pool: PoolConfig) => PoolConfig;
   /** `ModelDirectory.candidates`: the same object while its content is the same. */
   readonly candidates: (pool: PoolConfig, model: string) => Candidates;

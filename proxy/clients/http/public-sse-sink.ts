@@ -37,7 +37,7 @@ export class PublicSseSink extends KeepaliveSseSink {
 
   override event(event: Event): void {
     const { data } = event;
-    // A provider may state no number of an error. Here it has one (Q2).
+    // Providers may omit the sequence number of an error event; here every error has one (Q2).
     const isError = event.type === 'error';
     if (isError && data.sequence_number === undefined) this.renumber();
     if (this.#next !== undefined && (isError || 'sequence_number' in data)) {

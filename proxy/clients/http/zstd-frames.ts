@@ -2,7 +2,7 @@
 import type { TransformCallback } from 'node:stream';
 import { ZstdDecompress } from 'node:zlib';
 
-/** Each frame is work of its own for a thread, however small it is. Streaming encoders write one for a chunk of many kilobytes. */
+/** Decoding each frame occupies a thread, even if the frame is small. Streaming encoders write one frame for many kilobytes. */
 const MAX_FRAMES = 4_096;
 
 const MAGIC = 0xfd2f_b528;
@@ -15,7 +15,7 @@ const CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const;
 const CHECKSUM_BYTES = 4;
 const RLE_BLOCK = 1;
 
-/** A field whose value determines the next part of the frame, and its size. */
+/** The fields that are read, with their sizes in bytes: each determines how long the next part of the frame is. */
 const FIELD_BYTES = { magic: 4, 'skippable size': 4, descriptor: 1, 'block header': 3 } as const;
 
 type Field = keyof typeof FIELD_BYTES;
@@ -39,7 +39,7 @@ export class ZstdFramesDecoder extends ZstdDecompress {
 
 /** Finds the ends of frames by the sizes of their parts. */
 class FrameBoundaries {
-  /** Frames whose end was found. */
+  /** The number of complete frames so far. */
   frames = 0;
   #field: Field = 'magic';
   /** The bytes of the field that have arrived; its value is little-endian. */
@@ -48,7 +48,7 @@ class FrameBoundaries {
   /** Bytes before the next field. */
   #skip = 0;
   #hasChecksum = false;
-  /** The skipped bytes are the end of the frame. */
+  /** Whether the frame ends after the skipped bytes. */
   #isLast = false;
 
   /** Where the frame in progress ends in the chunk: after its last byte, or at the end of the chunk. */
@@ -93,7 +93,7 @@ class FrameBoundaries {
       case 'descriptor': {
         const isSingleSegment = (value & 0x20) !== 0;
         const contentSize = CONTENT_SIZE_BYTES[(value >> 6) as 0 | 1 | 2 | 3];
-        // A single segment has a content size in any case, and in place of a window.
+        // A single-segment frame always has a content size, and has no window descriptor.
         this.#skip = (isSingleSegment ? Math.max(contentSize, 1) : 1 + contentSize) + DICTIONARY_ID_BYTES[(value & 3) as 0 | 1 | 2 | 3];
         this.#hasChecksum = (value & 4) !== 0;
         this.#field = 'block header';

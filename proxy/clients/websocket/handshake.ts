@@ -37,5 +37,5 @@ export function shakeHands({ request, socket, head }: Handshake, { maxPayload, h
   server.handleUpgrade(request, socket, head, accepted);
 }
 
-/** Tells a client of another version which one is spoken here (RFC 6455, 4.2.2). */
+/** Names the supported version to a client of another one (RFC 6455, 4.2.2). */
 const VERSION = { 'sec-websocket-version': '13' };

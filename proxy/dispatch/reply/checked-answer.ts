@@ -1,4 +1,4 @@
-// The answer of a kind whose replies are checked as a whole: rules check it before any of it is shown (F3.7).
+// A JSON answer that rules validate in full before the client gets any of it (F3.7).
 import { type Failure, inBandFailure } from '../../turn/failure.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import { dispatchedKind } from '../../turn/kinds.ts';

@@ -1,5 +1,4 @@
-// A reply of events to a turn whose answer is checked as a whole: nothing is relayed, and the events are checked as one answer at the end
-// (F3.5, Q27).
+// Collects the events of a reply into one answer, and validates it in full before the client gets any of it (F3.5, Q27).
 import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/failure.ts';
 import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../../turn/held-bytes.ts';
 import { isList, isObject, type Json, type JsonObject } from '../../turn/json.ts';
