@@ -1,4 +1,4 @@
-// What popular clients need to use this gateway: one entry per client, for `poolgate client` and the README.
+// What popular clients need to use this gateway: one entry per client, for `poolgate client` and the documentation.
 
 export interface ClientSettings {
   /** Name for `poolgate client`. */

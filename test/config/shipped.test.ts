@@ -153,11 +153,11 @@ test('every row of the shipped table with a kind may have any of the four status
 
 const rowsOf = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test('config.yaml, its schema and the README name every field that drop_fields should have for an agent backend', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+test('config.yaml, its schema and docs/accounts.md name every field that drop_fields should have for an agent backend', () => {
+  const page = readFileSync(new URL('../../docs/accounts.md', import.meta.url), 'utf8');
   const description = [...settings()].find(({ path }) => path === 'accounts[].drop_fields')?.node.description ?? '';
   for (const field of REFUSED_FIELDS) {
-    assert.ok(text.includes(field) && description.includes(field) && readme.includes(`\`${field}\``), field);
+    assert.ok(text.includes(field) && description.includes(field) && page.includes(`\`${field}\``), field);
   }
 });
 

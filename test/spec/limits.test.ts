@@ -1,4 +1,4 @@
-// Every row of README's table of limits: its bound is passed at the running gateway, and its counter counts.
+// Every row of the table in docs/limits.md: its bound is passed at the running gateway, and its counter counts.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -34,8 +34,8 @@ interface Row {
 const cell = (text = ''): string => text.trim().replaceAll('`', '');
 
 function rows(): readonly Row[] {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const section = readme.slice(readme.indexOf('\n## Limits\n'), readme.indexOf('\n## Threat model\n'));
+  const page = readFileSync(new URL('../../docs/limits.md', import.meta.url), 'utf8');
+  const section = page.slice(page.indexOf('\n## Limits\n'), page.indexOf('\n## Admission and overload\n'));
   const lines = section.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| Resource') && !line.startsWith('| ---'));
   return lines.map((line) => {
     const [, resource, setting, counter] = line.split('|');

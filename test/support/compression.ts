@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { tokensOf } from '../../proxy/tokenizer/token-count.ts';
 import { compressText } from '../../rules/helpers/compression/compress-text.ts';
 
-/** The output of real tools: file name, and its name in README. */
+/** The output of real tools: file name, and its name in docs/compression.md. */
 export const CORPUS = {
   'search-flat.txt': '`grep -rn`',
   'search-context.txt': '`grep -rn -C2`',
@@ -42,7 +42,7 @@ export function compressedText(text: string): string {
   }
 }
 
-/** README's table of savings. */
+/** The table of savings in docs/compression.md. */
 export function savingsTable(): string {
   const rows = CORPUS_FILES.map((file) => {
     const before = corpusText(file);

@@ -1,4 +1,4 @@
-// Generates the tables of README.md from the program:  node --import tsx scripts/readme-tables.ts --write
+// Generates the tables of the documentation from the program:  node --import tsx scripts/docs-tables.ts --write
 import { readFileSync, writeFileSync } from 'node:fs';
 import { CLIENTS, type ClientSettings } from '../proxy/cli/client-settings.ts';
 import { bounds } from '../proxy/config/expectations.ts';
@@ -10,12 +10,13 @@ function settingsTable(): string {
   return [...head, ...[...settings()].map(line)].join('\n');
 }
 
-/** A table of the clients, then the text of each for the shipped configuration. */
-function clientsSection(): string {
+function clientsTable(): string {
   const head = ['| Client | NAME | API | Tested with |', '| --- | --- | --- | --- |'];
-  const rows = CLIENTS.map(({ name, title, api, tried }) => `| ${title} | \`${name}\` | ${api} | ${tried} |`);
-  return [[...head, ...rows].join('\n'), ...CLIENTS.map(clientText)].join('\n\n');
+  return [...head, ...CLIENTS.map(({ name, title, api, tried }) => `| ${title} | \`${name}\` | ${api} | ${tried} |`)].join('\n');
 }
+
+/** The text of each client for the shipped configuration. */
+const clientTexts = (): string => CLIENTS.map(clientText).join('\n\n');
 
 function clientText({ name, title, where, language, note, text }: ClientSettings): string {
   const address = {
@@ -27,18 +28,32 @@ function clientText({ name, title, where, language, note, text }: ClientSettings
   return `${heading}\n\n\`\`\`${language}\n${text(address)}\n\`\`\``;
 }
 
-/** @returns the README with current tables between its markers @throws Error when a marker is missing */
-export function withTables(readme: string): string {
-  const sections = { settings: settingsTable(), clients: clientsSection() };
-  return Object.entries(sections).reduce((text, [name, section]) => filled(text, name, section), readme);
+/** The generated sections, by the name in their markers. */
+const SECTIONS: Readonly<Record<string, () => string>> = { settings: settingsTable, clients: clientsTable, 'client-texts': clientTexts };
+
+/** The pages with generated sections, by path in the repository. */
+const PAGES: Readonly<Record<string, readonly string[]>> = {
+  'README.md': ['clients'],
+  'docs/clients.md': ['clients', 'client-texts'],
+  'docs/settings.md': ['settings'],
+};
+
+const fileOf = (page: string): URL => new URL(`../${page}`, import.meta.url);
+
+/** Each page with its text as it is, and as it should be. @throws Error when a marker is missing */
+export function pages(): readonly { readonly page: string; readonly text: string; readonly current: string }[] {
+  return Object.entries(PAGES).map(([page, sections]) => {
+    const text = readFileSync(fileOf(page), 'utf8');
+    return { page, text, current: sections.reduce((sofar, name) => filled(sofar, name, page), text) };
+  });
 }
 
-function filled(readme: string, name: string, text: string): string {
+function filled(text: string, name: string, page: string): string {
   const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
-  const [before, rest] = readme.split(begin, 2);
+  const [before, rest] = text.split(begin, 2);
   const after = rest?.split(end, 2)[1];
-  if (before === undefined || after === undefined) throw new Error(`README.md has no ${begin} … ${end}`);
-  return `${before}${begin}\n${text}\n${end}${after}`;
+  if (before === undefined || after === undefined) throw new Error(`${page} has no ${begin} … ${end}`);
+  return `${before}${begin}\n${SECTIONS[name]?.()}\n${end}${after}`;
 }
 
 function line({ path, node, required }: Setting): string {
@@ -68,8 +83,9 @@ function defaultOf({ default: value, properties }: SchemaNode): string {
 }
 
 if (import.meta.main) {
-  const readme = new URL('../README.md', import.meta.url);
-  const text = withTables(readFileSync(readme, 'utf8'));
-  if (process.argv.includes('--write')) writeFileSync(readme, text);
-  else process.stdout.write(text);
+  const stale = pages().filter(({ text, current }) => text !== current);
+  for (const { page, current } of stale) {
+    if (process.argv.includes('--write')) writeFileSync(fileOf(page), current);
+    process.stdout.write(`${page}\n`);
+  }
 }

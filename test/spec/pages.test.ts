@@ -1,7 +1,8 @@
-// The examples of the README work as written, with the shipped configuration.
+// The examples of README.md and of the pages in docs/ work as written, with the shipped configuration.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,12 +15,24 @@ import { Probes } from '../support/probes.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const readme = readFileSync(`${ROOT}/README.md`, 'utf8');
+/** In the order of a reader. */
+const PAGES = [
+  ...new Set([
+    'README.md',
+    'docs/accounts.md',
+    ...readdirSync(`${ROOT}/docs`).map((name) => `docs/${name}`),
+    'SECURITY.md',
+    'CONTRIBUTING.md',
+  ]),
+];
+const texts = new Map(PAGES.map((page) => [page, readFileSync(`${ROOT}/${page}`, 'utf8')]));
 const shipped = readFileSync(`${ROOT}/config.yaml`, 'utf8');
 
-/** The code of every block of this language, in order. */
-const blocks = (language: string): readonly string[] =>
-  [...readme.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, found, code = '']) => (found === language ? [code] : []));
+/** The code of every block of this language in a text, in order. */
+const blocksIn = (text: string, language: string): readonly string[] =>
+  [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, found, code = '']) => (found === language ? [code] : []));
+
+const blocks = (language: string): readonly string[] => [...texts.values()].flatMap((text) => blocksIn(text, language));
 
 let gateway: Gateway;
 let url: string;
@@ -47,7 +60,7 @@ const said = (answer: string): string => {
     .join('');
 };
 
-test('every curl of the README gets its answer, and the failover gets it from the other account', async () => {
+test('every curl of the pages gets its answer, and the failover gets it from the other account', async () => {
   const curls = blocks('sh').filter((code) => code.startsWith('curl '));
   assert.equal(curls.length, 3);
   // In the order of a reader: `south` refuses every third of its turns.
@@ -65,7 +78,7 @@ test('the SDK example streams an answer', async () => {
   assert.match(stdout, /You said: Say hello\./);
 });
 
-test('the YAML of the README is valid in the shipped file', async () => {
+test('the YAML of the pages is valid in the shipped file', async () => {
   const [wire = '', accounts = ''] = ['wire:', 'accounts:'].map((start) => blocks('yaml').find((code) => code.startsWith(start)) ?? '');
   const worded = shipped.replace(/^wire:[\s\S]*?\n(?=\n)/m, wire);
   assert.notEqual(worded, shipped);
@@ -76,20 +89,38 @@ test('the YAML of the README is valid in the shipped file', async () => {
   }
 });
 
-test('the commands of the README run in order on the shipped file', async (context) => {
-  const path = fileWith(context, shipped);
-  const commands = blocks('sh')
+for (const [page, text] of texts) {
+  const commands = blocksIn(text, 'sh')
     .flatMap((code) => code.split('\n'))
     .flatMap((line) => /^npx poolgate (.*?)\s*(?:#.*)?$/.exec(line)?.[1] ?? []);
-  assert.ok(commands.length >= 7);
-  for (const command of commands) {
-    const { code, err } = await poolgate([...command.split(/\s+/), '--config', path]);
-    assert.deepEqual([code, command], [0, command], err);
-  }
-});
+  if (commands.length === 0) continue;
+  test(`the commands of ${page} run in order on the shipped file`, async (context) => {
+    const path = fileWith(context, shipped);
+    for (const command of commands) {
+      const { code, err } = await poolgate([...command.split(/\s+/), '--config', path]);
+      assert.deepEqual([code, command], [0, command], err);
+    }
+  });
+}
 
-test('the links of the README lead to files', () => {
-  const targets = [...readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, target = '']) => target);
-  assert.ok(targets.length > 5);
-  for (const target of targets) assert.ok(existsSync(`${ROOT}/${target}`), target);
+/** The anchors of a page's headings, as GitHub makes them. */
+const anchorsOf = (text: string): readonly string[] =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+
+test('the links of the pages lead to files, and to headings in them', () => {
+  const links = [...texts].flatMap(([page, text]) =>
+    [...text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, link = '']) => ({ page, link })),
+  );
+  assert.ok(links.length > 30);
+  for (const { page, link } of links) {
+    const [path = '', anchor] = link.split('#');
+    const target = path === '' ? page : join(dirname(page), path);
+    assert.ok(existsSync(`${ROOT}/${target}`), `${page}: ${link}`);
+    if (anchor !== undefined) assert.ok(anchorsOf(texts.get(target) ?? '').includes(anchor), `${page}: ${link}`);
+  }
 });
