@@ -1,6 +1,7 @@
 // The profiles of simulated accounts: how an account behaves on its own, chosen by `base_url: rehearsal:NAME`.
 import { REHEARSAL_PROFILES, type RehearsalProfile } from '../turn/settings.ts';
 import type { Fault } from './fault.ts';
+import { type Manners, POLITE } from './manners.ts';
 
 /** One quota window as the account's provider counts it. */
 export interface QuotaWindow {
@@ -29,6 +30,8 @@ export interface AccountProfile {
   readonly sendsPreamble?: boolean;
   /** Refuses connections. */
   readonly unreachable?: boolean;
+  /** What differs from the manners of the real backend. */
+  readonly manners?: Partial<Manners>;
 }
 
 /** The faults of the flaky account, one after the other. */
@@ -69,6 +72,7 @@ const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
     description: 'refuses max_output_tokens, temperature, top_p, safety_identifier and prompt_cache_retention',
     refusedFields: ['max_output_tokens', 'temperature', 'top_p', 'safety_identifier', 'prompt_cache_retention'],
   },
+  polite: { description: 'accepts what the real backend refuses, and answers in the documented form', manners: POLITE },
   chatty: { description: 'sends comments, quota and metadata events before each turn', sendsPreamble: true },
   unreachable: { description: 'refuses connections', unreachable: true },
 };

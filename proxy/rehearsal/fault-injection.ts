@@ -1,10 +1,10 @@
 // Answers a request: the ordinary answer of its endpoint, with the faults that apply to it.
-import { isAbsent, isObject } from '../turn/json.ts';
+import { isAbsent, isObject, type JsonObject } from '../turn/json.ts';
 import { type Answer, jsonAnswer, withContentFaults } from './answer.ts';
 import { type Endpoints, endpointKey, type RequestContext } from './endpoints.ts';
 import { type Fault, faultOf } from './fault.ts';
 import { readScript } from './fault-script.ts';
-import { errorOf, ProviderError } from './provider-error.ts';
+import { errorOf, ProviderDetail, ProviderError } from './provider-error.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import { anchorNotFound } from './request-checks.ts';
 import { ScriptError } from './script-words.ts';
@@ -41,7 +41,8 @@ export async function answerWithFaults(
 }
 
 /** The code of an unexpected error is one that no provider has, so that a defect of the rehearsal does not look like a fault. */
-function refusalOf(error: unknown): [status: number, body: { error: ReturnType<typeof errorOf> }] {
+function refusalOf(error: unknown): [status: number, body: JsonObject] {
+  if (error instanceof ProviderDetail) return [error.status, { detail: error.detail }];
   if (error instanceof ProviderError) return [error.status, { error: errorOf(error.status, error.code, error.message, error.param) }];
   return [500, { error: errorOf(500, 'rehearsal_defect', error instanceof Error ? error.message : String(error)) }];
 }

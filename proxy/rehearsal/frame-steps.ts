@@ -77,8 +77,15 @@ function eventFrames(events: readonly Json[], faults: readonly Fault[]): readonl
 /** An error answer as a frame: numeric status, and the headers that a client acts on. Undefined where a scripted body has no error. */
 function errorEvent(status: number, { 'retry-after': wait }: Answer['headers'], body: Buffer): Json | undefined {
   const json = parseJson(body);
-  if (!isObject(json) || json.error === undefined) return undefined;
-  return { type: 'error', status, error: json.error, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) };
+  const error = isObject(json) ? (json.error ?? detailError(json.detail)) : undefined;
+  if (error === undefined) return undefined;
+  return { type: 'error', status, error, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) };
+}
+
+/** A `detail` in a frame is the message of an error without a code (RB19). */
+function detailError(detail: Json | undefined): Json | undefined {
+  if (detail === undefined) return undefined;
+  return { type: 'invalid_request_error', message: typeof detail === 'string' ? detail : JSON.stringify(detail) };
 }
 
 const textFrame = (json: Json): Buffer => frameBytes([JSON.stringify(json)]);

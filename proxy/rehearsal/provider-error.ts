@@ -1,5 +1,5 @@
-// Errors in a provider's shape, `{error: {message, type, code, param}}`, and the default code and message of each status.
-import type { JsonObject } from '../turn/json.ts';
+// Errors in a provider's shapes, `{error: {message, type, code, param}}` and `{detail}`, and the default code and message of each status.
+import type { Json, JsonObject } from '../turn/json.ts';
 
 /** Refuses a request: it becomes the provider's answer. */
 export class ProviderError extends Error {
@@ -13,6 +13,19 @@ export class ProviderError extends Error {
     this.status = status;
     this.code = code;
     this.param = param;
+  }
+}
+
+/** Refuses a request in the backend's other shape, `{detail}`: a text, an object or a list (RB19). */
+export class ProviderDetail extends Error {
+  override readonly name = 'ProviderDetail';
+  readonly status: number;
+  readonly detail: Json;
+
+  constructor(status: number, detail: Json) {
+    super(typeof detail === 'string' ? detail : JSON.stringify(detail));
+    this.status = status;
+    this.detail = detail;
   }
 }
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../turn/json.ts';
 import { asList, asString, isAbsent, isObject } from '../turn/json.ts';
 import type { WireWords } from '../turn/settings.ts';
-import { ProviderError } from './provider-error.ts';
+import { ProviderDetail, ProviderError } from './provider-error.ts';
 import { refuseUnloweredSchemas } from './schema-keywords.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
 import { filesIn } from './simulated-files.ts';
@@ -50,7 +50,9 @@ function refuse(param: string, message: string, code = 'invalid_value'): never {
   throw new ProviderError(400, code, message, param);
 }
 
-function refuseWrongShapes({ body }: CheckedTurn): void {
+function refuseWrongShapes({ body, account }: CheckedTurn): void {
+  if (account.manners.streamedUnstoredLists && !isAbsent(body.input) && !Array.isArray(body.input))
+    throw new ProviderDetail(400, 'Input must be a list');
   for (const member of ['input', 'tools']) {
     if (!isAbsent(body[member]) && !Array.isArray(body[member]))
       refuse(member, `Invalid type for '${member}': expected an array.`, 'invalid_type');
@@ -87,10 +89,15 @@ function refuseUnsupportedFields({ body, account }: CheckedTurn): void {
   if (field !== undefined) refuse(field, `Unsupported parameter: ${field}`, 'unsupported_parameter');
 }
 
-/** A frame streams, whatever its `stream` member is. */
+/** A frame streams, whatever its `stream` member is, and is not stored unless it says so (RB7). */
 function refuseWrongStreamOrStore(turn: CheckedTurn): void {
-  const { body, isCompact } = turn;
+  const { body, isCompact, account } = turn;
   if (isCompact) return;
+  if (account.manners.streamedUnstoredLists) {
+    if (!isFrame(turn) && body.stream !== true) throw new ProviderDetail(400, 'Stream must be set to true');
+    if (isFrame(turn) ? body.store === true : body.store !== false) throw new ProviderDetail(400, 'Store must be set to false');
+    return;
+  }
   if (!isFrame(turn) && typeof body.stream !== 'boolean') refuse('stream', "'stream' must be set.");
   if (body.store !== false) refuse('store', "'store' must be set to false.");
 }

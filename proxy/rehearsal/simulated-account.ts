@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../turn/json.ts';
 import type { AccountProfile, Quota } from './account-profiles.ts';
 import { Login, type RehearsalLogin } from './login.ts';
+import { type Manners, POLITE, STRICT } from './manners.ts';
 import { SimulatedFiles } from './simulated-files.ts';
 
 export interface RehearsalAccount {
@@ -17,8 +18,10 @@ export interface RehearsalAccount {
   readonly models?: readonly JsonObject[];
   /** Default: a primary window that fills as turns are answered, and a secondary window at 3 %. */
   readonly quota?: Quota;
-  /** Default true: refuses what a strict provider refuses. False checks the credential only. */
+  /** Default true: refuses what a strict provider refuses. False checks the credential only, and has polite manners. */
   readonly strict?: boolean;
+  /** What differs from the manners of its profile. */
+  readonly manners?: Partial<Manners>;
   /** `refused`: answers every upgrade with 426. Default: speaks the Responses websocket. */
   readonly websocket?: 'refused';
 }
@@ -28,6 +31,7 @@ export class SimulatedAccount {
   /** Marks what belongs to this account (ciphertext, turn state) without its id: only the demo text shows the id. */
   readonly tag: string;
   readonly login: Login | undefined;
+  readonly manners: Manners;
   readonly files = new SimulatedFiles();
   /** Turns received so far. */
   turns = 0;
@@ -35,6 +39,7 @@ export class SimulatedAccount {
   constructor(settings: RehearsalAccount) {
     this.settings = settings;
     this.tag = createHash('sha256').update(`rehearsal account ${settings.id}`).digest('hex').slice(0, 12);
+    this.manners = { ...((settings.strict ?? true) ? STRICT : POLITE), ...settings.profile?.manners, ...settings.manners };
     this.login = settings.oauth && new Login(settings.oauth, this.tag);
   }
 

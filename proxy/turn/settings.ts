@@ -30,6 +30,7 @@ export const REHEARSAL_PROFILES = [
   'expired',
   'fragile',
   'picky',
+  'polite',
   'chatty',
   'unreachable',
 ] as const;

@@ -17,6 +17,7 @@ const TURN = JSON.stringify(turnBody('hello', { stream: false }));
 let gate: TestGateway;
 before(async () => {
   gate = await startGateway({
+    upstream: { manners: { streamedUnstoredLists: false } },
     config: (draft) => {
       draft.limits = { header_bytes: HEADER_BYTES, request_body_bytes: BODY_BYTES };
       Object.assign(draft.timeouts, { client_header_ms: 1_000, client_body_idle_ms: 200 });
@@ -140,6 +141,7 @@ describe('a body', () => {
 
   test('that arrives slowly is accepted', async () => {
     await using patient = await startGateway({
+    upstream: { manners: { streamedUnstoredLists: false } },
       config: (draft) => {
         draft.timeouts.client_body_idle_ms = 1_000;
       },

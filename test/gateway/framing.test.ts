@@ -7,7 +7,7 @@ import { turnBody } from '../support/rehearsal-replies.ts';
 
 let gate: TestGateway;
 before(async () => {
-  gate = await startGateway({ upstream: { accounts: ['north'] } });
+  gate = await startGateway({ upstream: { accounts: ['north'], manners: { streamedUnstoredLists: false } } });
 });
 after(() => gate.close());
 

@@ -10,7 +10,7 @@ const NATIVE = '/backend-api/agent/responses';
 
 let gate: TestGateway;
 before(async () => {
-  gate = await startGateway({ upstream: { accounts: ['north'] } });
+  gate = await startGateway({ upstream: { accounts: ['north'], manners: { streamedUnstoredLists: false } } });
 });
 after(() => gate.close());
 

@@ -248,7 +248,7 @@ describe('bytes that are strange', () => {
 describe('headers', () => {
   let gate: TestGateway;
   before(async () => {
-    gate = await startGateway({ upstream: { accounts: ['north'] } });
+    gate = await startGateway({ upstream: { accounts: ['north'], manners: { streamedUnstoredLists: false } } });
   });
   after(() => gate.close());
   beforeEach(() => gate.upstream.clear());

@@ -7,7 +7,7 @@ import { ManualClock } from '../support/rehearsal-clock.ts';
 import { replyBytes, replyEvents, replyJson, turnBody } from '../support/rehearsal-replies.ts';
 
 const clock = new ManualClock();
-const upstream = await startUpstream({ accounts: ['north'], clock });
+const upstream = await startUpstream({ accounts: ['north'], clock, manners: { streamedUnstoredLists: false } });
 after(() => upstream.close());
 beforeEach(() => upstream.clear());
 const north = upstream.urlOf('north');

@@ -153,7 +153,6 @@ const cases: readonly Case[] = [
     body: turnBody('', { previous_response_id: 'resp_0' }),
     account: 'lenient',
   },
-  { what: 'a stored response', body: turnBody('', { store: true }), refused: [400, 'invalid_value', 'store'] },
   { what: 'a Lite body with its marker', body: turnBody('', { input: [prefix, user], ...marked('true') }) },
   { what: 'a Lite body without its marker', body: turnBody('', { input: [prefix, user] }), refused: [400, 'invalid_value', 'input.0'] },
   { what: 'a marker on a Full body', body: turnBody('', marked('true')), refused: [400, 'invalid_value', 'input.0'] },
@@ -183,6 +182,15 @@ for (const { what, body, account, headers, refused } of cases) {
     );
   });
 }
+
+test('[RB7] on a websocket an absent store passes, and a stored response is refused with the detail as the message of an error', async () => {
+  using socket = await open();
+  const { store: _, ...without } = turnBody('');
+  assert.equal((await socket.turn(without)).at(-1)?.type, 'response.completed');
+  assert.deepEqual(await socket.turn(turnBody('', { store: true })), [
+    { type: 'error', status: 400, error: { type: 'invalid_request_error', message: 'Store must be set to false' } },
+  ]);
+});
 
 test('a frame that is not a turn is refused and does not count as one', async () => {
   upstream.clear();

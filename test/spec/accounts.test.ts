@@ -20,7 +20,7 @@ const DOORS = [
 ] as const;
 
 const clock = new ShiftedClock();
-const gate = await startGateway({ clock });
+const gate = await startGateway({ clock, upstream: { manners: { streamedUnstoredLists: false } } });
 after(() => gate.close());
 
 beforeEach(() => {

@@ -14,6 +14,7 @@ const clock = new ShiftedClock();
 const gate = await startGateway({
   clock,
   upstream: {
+    manners: { streamedUnstoredLists: false },
     accounts: [
       { id: 'north', models: ['north-full', 'north-lite'].map((slug) => modelEntry({ slug })) },
       { id: 'south', models: ['south-full', 'south-lite'].map((slug) => modelEntry({ slug })) },

@@ -188,7 +188,7 @@ describe('a body of several frames or members', () => {
   };
   const size = 400_000;
   const gateWith = (more: Readonly<Record<string, number>> = {}): Promise<TestGateway> =>
-    startGateway({ config: limits({ request_body_bytes: 2 * size, ...more }) });
+    startGateway({ upstream: { manners: { streamedUnstoredLists: false } }, config: limits({ request_body_bytes: 2 * size, ...more }) });
 
   for (const [what, [coding, encode]] of Object.entries(encodings)) {
     test(`${what} is dispatched whole, in one piece or in many [Q2]`, async () => {
@@ -254,7 +254,7 @@ const idleAfter =
   };
 
 test('[Q4] a compressed body that has arrived does not stall while its decoder waits for a thread', async () => {
-  await using gate = await startGateway({ config: idleAfter(50) });
+  await using gate = await startGateway({ upstream: { manners: { streamedUnstoredLists: false } }, config: idleAfter(50) });
   const busy = Array.from({ length: 8 }, () => promisify(pbkdf2)('a', 'b', 400_000, 32, 'sha256'));
   const body = gzipSync(JSON.stringify(turnBody('hello', { stream: false })));
   const { status } = await gate.send(PATH, { body: new Uint8Array(body), headers: { 'content-encoding': 'gzip' } });

@@ -37,6 +37,7 @@ function configured(draft: Draft): void {
 
 const start = (): Promise<TestGateway> =>
   startGateway({
+    upstream: { manners: { streamedUnstoredLists: false } },
     config: (draft) => {
       configured(draft);
       draft.pools[0].assignments = [{ account: 'north' }];

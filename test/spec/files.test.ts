@@ -479,7 +479,7 @@ describe('turns that name files', () => {
   const image = (id: string) => ({ type: 'input_image', file_id: id, detail: 'low' });
   const surfaces = [
     ['/v1/responses', (input: object) => ({ model: 'model-a', input })],
-    ['/backend-api/agent/responses', (input: object) => turnBody('', { input: input as never, stream: false })],
+    ['/backend-api/agent/responses', (input: object) => turnBody('', { input: input as never })],
   ] as const;
 
   for (const [path, bodyOf] of surfaces) {

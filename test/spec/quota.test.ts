@@ -37,7 +37,7 @@ async function world(
   const clock = new HandClock();
   const gate = await startGateway({
     clock,
-    upstream: { accounts, clock },
+    upstream: { accounts, clock, manners: { streamedUnstoredLists: false } },
     config: (draft) => {
       draft.pools[0].strategy = 'fill_first';
       config(draft);

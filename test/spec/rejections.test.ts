@@ -28,6 +28,7 @@ const gate = await startGateway({
   // Every model has an account that would take it in Lite: what is refused in Full could be tried again.
   upstream: {
     accounts: ['north', 'south'],
+    manners: { streamedUnstoredLists: false },
     models: [
       modelEntry({ slug: 'explicit-full', use_responses_lite: true }),
       modelEntry({ slug: 'explicit-lite', use_responses_lite: false }),

@@ -189,6 +189,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
 for (const [what, { ask, row: expected }] of Object.entries(ENDINGS)) {
   test(`${what} leaves one row of its own [S5]`, async () => {
     await using gate = await startGateway({
+      upstream: { manners: { streamedUnstoredLists: false } },
       config: (draft) => {
         draft.limits = { request_body_bytes: 50_000 };
       },

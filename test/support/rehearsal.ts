@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../proxy/clock.ts';
 import type { Login } from '../../proxy/rehearsal/login.ts';
+import type { Manners } from '../../proxy/rehearsal/manners.ts';
 import { type Provider, startProvider } from '../../proxy/rehearsal/provider.ts';
 import type { ReceivedRequest } from '../../proxy/rehearsal/received-request.ts';
 import type { RehearsalAccount } from '../../proxy/rehearsal/simulated-account.ts';
@@ -19,6 +20,8 @@ export interface UpstreamOptions {
   readonly clock?: Clock;
   /** False: every account that does not say otherwise takes anything. Default true. */
   readonly strict?: boolean;
+  /** What differs from the manners of the real backend, at every account. */
+  readonly manners?: Partial<Manners>;
   /** The catalog of every account that has none of its own. */
   readonly models?: readonly JsonObject[];
   /** Scripts by what a request says, before all queues: for requests that come in any order. */
@@ -148,9 +151,13 @@ export class Upstream {
 
 /** Starts an upstream for a test; `await using` closes it. */
 export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
-  const { accounts = ['north', 'south'], strict, models, wire, clock, script } = options;
+  const { accounts = ['north', 'south'], strict, manners, models, wire, clock, script } = options;
   const inbox = new Inbox(script);
-  const common = { ...(strict === undefined ? {} : { strict }), ...(models === undefined ? {} : { models }) };
+  const common = {
+    ...(strict === undefined ? {} : { strict }),
+    ...(manners === undefined ? {} : { manners }),
+    ...(models === undefined ? {} : { models }),
+  };
   const provider = await startProvider({
     accounts: accounts.map((account) => ({ ...common, ...(typeof account === 'string' ? { id: account } : account) })),
     faultSource: (request) => inbox.scriptFor(request),
