@@ -141,7 +141,7 @@ describe('a body', () => {
 
   test('that arrives slowly is accepted', async () => {
     await using patient = await startGateway({
-    upstream: { manners: { streamedUnstoredLists: false } },
+      upstream: { manners: { streamedUnstoredLists: false } },
       config: (draft) => {
         draft.timeouts.client_body_idle_ms = 1_000;
       },

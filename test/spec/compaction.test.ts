@@ -58,7 +58,10 @@ before(async () => {
   for (const form of FORMS) {
     const gate = await startGateway({
       clock,
-      upstream: { models: [modelEntry({ slug: 'model-a' }), modelEntry({ slug: 'model-lite' })], manners: { streamedUnstoredLists: false } },
+      upstream: {
+        models: [modelEntry({ slug: 'model-a' }), modelEntry({ slug: 'model-lite' })],
+        manners: { streamedUnstoredLists: false },
+      },
       config: (draft) => {
         for (const account of draft.accounts) account.compact = form;
         draft.pools[0].serving_modes = { 'model-lite': 'lite', 'model-a': 'full' };

@@ -21,7 +21,11 @@ for (const marker of MARKERS) {
     const underscored = marker.replaceAll('-', '_');
     const entry = `ws_request_header_${underscored}`;
     const gate = await startGateway({
-      upstream: { wire, manners: { streamedUnstoredLists: false }, accounts: [{ id: 'north', models: MODES.map((slug) => modelEntry({ slug })) }] },
+      upstream: {
+        wire,
+        manners: { streamedUnstoredLists: false },
+        accounts: [{ id: 'north', models: MODES.map((slug) => modelEntry({ slug })) }],
+      },
       config: (draft: Draft) => {
         draft.wire = wire;
         draft.pools[0].serving_modes = { full: 'full', lite: 'lite' };

@@ -33,7 +33,9 @@ const recorded = readdirSync(FOLDER)
 const turns = recorded.filter(({ client }) => client === 'http');
 const frames = recorded.filter(({ client }) => client === 'websocket');
 
-const gate = await startGateway({ upstream: { accounts: [{ id: 'north', models: [modelEntry({ slug: 'gpt-5.5' })] }], manners: { streamedUnstoredLists: false } } });
+const gate = await startGateway({
+  upstream: { accounts: [{ id: 'north', models: [modelEntry({ slug: 'gpt-5.5' })] }], manners: { streamedUnstoredLists: false } },
+});
 after(() => gate.close());
 
 async function arriving(path: string, body: JsonObject | Uint8Array, headers: Record<string, string>) {
