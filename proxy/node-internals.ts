@@ -100,6 +100,16 @@ export function endConnectionAfter(response: ServerResponse): void {
   response.shouldKeepAlive = false;
 }
 
+/**
+ * An answer to a pipelined request has no connection before the answers ahead of it are written. Node announces the connection with an
+ * undocumented event, just before it sends what the answer has buffered.
+ * @param then is called with the connection, at once or when it is announced; never if the connection ends before
+ */
+export function whenConnected(response: ServerResponse, then: (socket: Socket) => void): void {
+  if (response.socket) then(response.socket);
+  else response.once('socket', (socket: Socket) => process.nextTick(then, socket));
+}
+
 /** Whether the connection stays open after the answer. */
 export const keepsConnection = (response: ServerResponse): boolean => response.shouldKeepAlive;
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { executionAsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
-import { createServer, IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer, IncomingMessage, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
@@ -25,6 +25,7 @@ import {
   takeOverChunking,
   takeOverConnections,
   unsentBytes,
+  whenConnected,
 } from '../proxy/node-internals.ts';
 import { selfSigned } from './support/certificate.ts';
 import { headOf, RawClient } from './support/raw.ts';
@@ -448,5 +449,24 @@ describe('takeOverConnections', () => {
     parse(socket);
     client.write(first.slice(30) + second);
     assert.deepEqual([(await client.answer()).body, (await client.answer()).body], ['/first', '/second']);
+  });
+});
+
+describe('whenConnected', () => {
+  test('an answer that waits for an earlier one has its connection when that one has been written', async () => {
+    const responses: ServerResponse[] = [];
+    await using upstream = await listening((_request, response) => void responses.push(response));
+    using client = await RawClient.connect(upstream.url);
+    client.write(headOf('GET', '/first') + headOf('GET', '/second'));
+    const [first, second] = await until('two requests', () => (responses.length === 2 ? responses : undefined));
+    assert.ok(first && second);
+    const order: string[] = [];
+    whenConnected(first, (socket) => order.push(`first ${socket === first.req.socket}`));
+    whenConnected(second, (socket) => order.push(`second ${socket === second.req.socket}`));
+    second.writeHead(200, { 'content-length': 2 }).write('2');
+    assert.deepEqual(order, ['first true']);
+    first.end('1');
+    await client.until(() => client.pending.endsWith('2'), 'what the second has written');
+    assert.deepEqual(order, ['first true', 'second true']);
   });
 });

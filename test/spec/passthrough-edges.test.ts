@@ -203,6 +203,26 @@ test('an account that falls silent in its answer is cut, and one that does so in
   assert.equal((await refusing.gate.send(GET)).status, 404);
 });
 
+test('an account that sends a head and then nothing is left after `upstream_idle_ms`, however long the head may be held', async () => {
+  const asked: IncomingMessage[] = [];
+  const headOnly = (request: IncomingMessage, response: ServerResponse): void => {
+    asked.push(request);
+    if (asked.length === 2) response.end('{"ok":true}');
+    else response.writeHead(200, { 'content-type': 'application/json', 'content-length': 11 }).flushHeaders();
+  };
+  await using bench = await control({ raw: headOnly }, hasty);
+  const moved = await bench.gate.send(GET);
+  assert.deepEqual([moved.status, moved.json, asked.length], [200, { ok: true }, 2], 'nothing was shown: another account is asked');
+  assert.ok(asked[0] && (await closed(asked[0].socket)) === undefined, 'the silent one is not kept busy');
+  const upload = await bench.gate.send(SET, { body: {} });
+  assert.deepEqual([upload.status, upload.json.error.code, asked.length], [502, 'upstream_error', 3], 'a body is sent once');
+  assert.deepEqual([bench.gate.count('upstream_idle_timeouts'), bench.gate.count('hold_expired')], [2, 0]);
+  assert.deepEqual(
+    (await bench.gate.attempts((await bench.gate.rows())[0]?.id ?? '')).map(({ error_class }) => error_class),
+    ['upstream_timeout', null],
+  );
+});
+
 test('an upload that its account does not read is not a timeout of the client', async () => {
   const size = 30_000_000;
   const { promise: arrived, resolve } = Promise.withResolvers<{ request: IncomingMessage; response: ServerResponse }>();

@@ -24,7 +24,7 @@ import { PublicSseSink } from './public-sse-sink.ts';
 import { type BodyOptions, decoderOf, readBody } from './request-body.ts';
 import { SseSink } from './sse-sink.ts';
 import { checkUpload, openUpload } from './upload.ts';
-import { writeAnswer, writeRefusal } from './write-answer.ts';
+import { breakOff, writeAnswer, writeRefusal } from './write-answer.ts';
 
 export interface HttpClientOptions {
   readonly request: IncomingMessage;
@@ -177,12 +177,12 @@ export class HttpClient implements TurnClient {
   /** After a part of the answer was sent, the connection ends instead. */
   refuse(refusal: Refusal): void {
     this.#form?.close();
-    if (this.shown) this.#response.destroy();
+    if (this.shown) breakOff(this.#response);
     else writeRefusal(this.#response, refusal, this.#turn.id);
   }
 
   breakOff(): void {
-    this.#response.destroy();
+    breakOff(this.#response);
   }
 
   pipe(reply: IncomingMessage, options: PipeOptions): Promise<PipeEnd> {

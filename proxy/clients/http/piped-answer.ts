@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { PipeEnd, PipeOptions } from '../../dispatch/client.ts';
 import { endConnectionAfter } from '../../node-internals.ts';
 import { limitSilence } from '../../upstream/stream-body.ts';
-import { drain } from './write-answer.ts';
+import { breakOff, drain } from './write-answer.ts';
 
 export async function pipeAnswer(reply: IncomingMessage, response: ServerResponse, options: PipeOptions): Promise<PipeEnd> {
   const { req: request } = response;
@@ -30,6 +30,7 @@ export async function pipeAnswer(reply: IncomingMessage, response: ServerRespons
     await (early ? pipeline(reply, draining(request, options.endUpload), response) : pipeline(reply, response));
     return 'complete';
   } catch {
+    breakOff(response);
     return end;
   }
 }

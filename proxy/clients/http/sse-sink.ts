@@ -6,6 +6,7 @@ import { Refusal } from '../../turn/refusal.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
 import { replyText } from '../../turn/reply-text.ts';
 import type { Event, Outcome } from '../../turn/turn.ts';
+import { breakOff } from './write-answer.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
 
@@ -89,9 +90,7 @@ export class SseSink implements Sink {
   /** Everything written so far still arrives, but the final chunk does not: no reader mistakes the stream for complete (Q17). */
   cut(): void {
     this.flush();
-    const { socket } = this.response;
-    if (socket) socket.destroySoon();
-    else this.response.destroy();
+    breakOff(this.response);
   }
 
   protected write(text: string): void {

@@ -1,6 +1,6 @@
-// Writes whole answers and refusals to HTTP clients, and drains or ends the rest of the request.
+// Writes whole answers and refusals to HTTP clients, drains or ends the rest of the request, and gives up answers that cannot be finished.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { keepsConnection } from '../../node-internals.ts';
+import { keepsConnection, whenConnected } from '../../node-internals.ts';
 import type { Refusal } from '../../turn/refusal.ts';
 import { waitsForContinue } from './expect-continue.ts';
 import { discard, isWhole } from './request-body.ts';
@@ -65,12 +65,28 @@ function finish(
     queueMicrotask(() => {
       const whole = discard(request);
       response.writeHead(status, headers).end(body, encoding);
-      if (!whole) drain(request, () => request.complete || request.destroy());
+      if (!whole) drain(request, () => request.complete || destroyAfter(response));
     });
   } else {
     response.writeHead(status, { ...headers, connection: 'close' }).write(body, encoding);
     drain(request, () => response.end());
   }
+}
+
+/** The answer may still wait for the answers of earlier requests, whose connection it has in common with them. */
+function destroyAfter(response: ServerResponse): void {
+  const { req: request } = response;
+  if (response.writableFinished) request.destroy();
+  else response.once('finish', () => request.destroy());
+}
+
+/**
+ * Gives up an answer: what was written of it still arrives, then its connection ends. Node drops the end of an answer that waits for an
+ * earlier one, and its client would wait for the rest.
+ */
+export function breakOff(response: ServerResponse): void {
+  whenConnected(response, (socket) => socket.destroySoon());
+  if (!response.socket) response.destroy();
 }
 
 /** After the byte limit the request is no longer read, but its client has the rest of the time to read the answer. */

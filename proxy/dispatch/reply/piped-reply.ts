@@ -37,10 +37,14 @@ export class PipedReply implements StreamReader {
   async #pipe(reply: IncomingMessage): Promise<void> {
     const { turn, counters, committed, settle } = this.#context;
     const { status, headers } = this.#head;
-    const begins = await this.#begins(reply);
+    const broken = await this.#begins(reply);
     if (this.#state === 'over') return;
-    if (!begins) {
-      settle({ kind: 'failed', failure: carrierFailure('network') });
+    if (broken) {
+      if (broken === 'idle') {
+        counters.add('upstream_idle_timeouts');
+        this.#context.sending().abort();
+      }
+      settle({ kind: 'failed', failure: carrierFailure(broken) });
       return;
     }
     this.#state = 'relaying';
@@ -72,22 +76,24 @@ export class PipedReply implements StreamReader {
     this.#state = 'over';
   }
 
-  /** Resolves when the body begins, is empty, or was held for long enough; with false where the reply broke off before. */
-  #begins(reply: IncomingMessage): Promise<boolean> {
+  /**
+   * Resolves when the body begins, is empty, or was held for long enough; with the failure where the reply broke off before, or where the
+   * account was silent for too long.
+   */
+  async #begins(reply: IncomingMessage): Promise<'network' | 'idle' | undefined> {
     const { turn, counters } = this.#context;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const begun = (): void => resolve(true);
-    const broken = (): void => resolve(false);
-    const cancel = turn.after(turn.timeouts.hold_ms, () => {
-      counters.add('hold_expired');
-      begun();
-    });
+    const { hold_ms, upstream_idle_ms } = turn.timeouts;
+    const { promise, resolve } = Promise.withResolvers<'begun' | 'held' | 'network' | 'idle'>();
+    const begun = (): void => resolve('begun');
+    const broken = (): void => resolve('network');
+    const cancel = turn.after(Math.min(hold_ms, upstream_idle_ms), () => resolve(upstream_idle_ms < hold_ms ? 'idle' : 'held'));
     reply.once('readable', begun).once('error', broken).once('close', broken);
-    return promise.then((begins) => {
-      cancel();
-      reply.off('readable', begun).off('error', broken).off('close', broken);
-      // A part of the body may have arrived just before the failure.
-      return begins && !reply.errored;
-    });
+    const result = await promise;
+    cancel();
+    reply.off('readable', begun).off('error', broken).off('close', broken);
+    if (result === 'held') counters.add('hold_expired');
+    if (result === 'network' || result === 'idle') return result;
+    // A part of the body may have arrived just before the failure.
+    return reply.errored ? 'network' : undefined;
   }
 }
