@@ -1,32 +1,39 @@
 // The accounts that speak websocket: as configured, without those whose provider refused an upgrade in the last hour (Q6).
 import type { AccountConfig } from '../turn/settings.ts';
 
-/** An upgrade that is refused with one of these means that the provider has no websocket. */
+/** An upgrade that is refused with one of these means that the account has no websocket. */
 const NO_WEBSOCKET: ReadonlySet<number | undefined> = new Set([404, 405, 426, 501]);
 const REFUSED_FOR_MS = 3_600_000;
 
 export const saysNoWebsocket = (status: number | undefined): boolean => NO_WEBSOCKET.has(status);
 
+interface RefusedUpgrade {
+  readonly baseUrl: string;
+  readonly at: number;
+}
+
 /** Each process finds out about a refusal for itself: asking again costs one upgrade. */
 export class WebsocketSupport {
   readonly #now: () => number;
-  /** By address: a moved account is asked again. */
-  readonly #refusedAt = new Map<string, number>();
+  /** By account: other accounts at the same address may have what this one lacks. */
+  readonly #refused = new Map<string, RefusedUpgrade>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
   /** Whether turns of websocket clients go to this account as frames. */
-  has({ websocket, base_url }: AccountConfig): boolean {
+  has({ id, websocket, base_url }: AccountConfig): boolean {
     if (!websocket) return false;
-    const at = this.#refusedAt.get(base_url);
-    if (at === undefined || this.#now() - at < REFUSED_FOR_MS) return at === undefined;
-    this.#refusedAt.delete(base_url);
+    const refused = this.#refused.get(id);
+    if (!refused) return true;
+    // An account that moved to another address is asked again.
+    if (refused.baseUrl === base_url && this.#now() - refused.at < REFUSED_FOR_MS) return false;
+    this.#refused.delete(id);
     return true;
   }
 
-  refused({ base_url }: AccountConfig): void {
-    this.#refusedAt.set(base_url, this.#now());
+  refused({ id, base_url }: AccountConfig): void {
+    this.#refused.set(id, { baseUrl: base_url, at: this.#now() });
   }
 }

@@ -1,6 +1,7 @@
 // Behaviour of accounts that affects websocket turns: refused upgrades, failures before and after commit, limits of connections and of
 // frames (Q6, Q17, Q28).
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,6 +57,29 @@ for (const status of [404, 405, 426, 501]) {
     assert.equal(went().at(-1), 'north WS', 'asked again after an hour');
   });
 }
+
+test('[Q6] an account whose upgrade is refused loses its websockets alone: its neighbour at the same address keeps them', async () => {
+  await using shared = await startGateway({
+    config: (draft) => {
+      const { base_url, credential } = draft.accounts[0];
+      Object.assign(draft.accounts[1], { base_url, credential });
+      draft.pools.push({ id: 'other', label: 'Other', assignments: [{ account: 'south' }] });
+      draft.keys.push({ id: 'neighbour', pool: 'other', secret_sha256: [hash('sha256', 'pg-neighbour', 'hex')] });
+    },
+  });
+  shared.upstream.nextUpgrade('north', 'refuse upgrade 404');
+  using first = await connect(shared, NATIVE_SOCKET);
+  using second = await connect(shared, NATIVE_SOCKET, { key: 'pg-neighbour' });
+  for (const socket of [first, second, first]) assert.equal(typesOf(await socket.turn(frameOf('hi'))).at(-1), 'response.completed');
+  assert.deepEqual(
+    shared.upstream.turns().map(({ method }) => method),
+    ['POST', 'WS', 'POST'],
+  );
+  assert.deepEqual(
+    (await shared.rows()).map(({ account }) => account),
+    ['NORTH', 'SOUTH', 'NORTH'],
+  );
+});
 
 for (const [status, health] of [
   [403, 'failing'],
