@@ -61,7 +61,7 @@ for (const status of [404, 405, 426, 501]) {
 test('[Q6] an account whose upgrade is refused loses its websockets alone: its neighbour at the same address keeps them', async () => {
   await using shared = await startGateway({
     config: (draft) => {
-      const { base_url, credential } = draft.accounts[0];
+      const { base_url, credential } = structuredClone(draft.accounts[0]);
       Object.assign(draft.accounts[1], { base_url, credential });
       draft.pools.push({ id: 'other', label: 'Other', assignments: [{ account: 'south' }] });
       draft.keys.push({ id: 'neighbour', pool: 'other', secret_sha256: [hash('sha256', 'pg-neighbour', 'hex')] });
