@@ -76,7 +76,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'upstream',
   ],
   doctor: ['admin', 'config'],
-  cli: ['admin', 'config', 'doctor', 'explain', 'gateway', 'turn'],
+  recording: ['turn', 'upstream'],
+  cli: ['admin', 'config', 'doctor', 'explain', 'gateway', 'recording', 'turn'],
 };
 
 /** The rooms that print or run the rules; all others reach them through the chain. */

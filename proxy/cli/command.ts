@@ -46,14 +46,16 @@ export interface CommandSpec {
   readonly examples: readonly string[];
   /** Whether the command has `--json`; default true. */
   readonly json?: boolean;
+  /** Whether the command reads the configuration, with `--config`; default true. */
+  readonly config?: boolean;
 }
 
-export function addCommand(parent: Command, { usage, description, examples, json: hasJson = true }: CommandSpec): Command {
+export function addCommand(parent: Command, { usage, description, examples, json: hasJson = true, config = true }: CommandSpec): Command {
   const command = parent
     .command(usage)
     .description(description)
-    .option('-c, --config <file>', 'the configuration file', 'config.yaml')
     .addHelpText('before', `${['Examples:', ...examples.map((example) => `  ${example}`)].join('\n')}\n`);
+  if (config) command.option('-c, --config <file>', 'the configuration file', 'config.yaml');
   return hasJson ? command.option('--json', 'print JSON') : command;
 }
 

@@ -14,6 +14,7 @@ import { addDiff, addReload } from './gateway-commands.ts';
 import { addHealth } from './health-command.ts';
 import { addKeyCommands } from './key-command.ts';
 import { addModeCommands } from './mode-command.ts';
+import { addRecord } from './record-command.ts';
 import { addRequests } from './requests-command.ts';
 import { addRoutes } from './routes-command.ts';
 import { addStatus, addTop } from './status-command.ts';
@@ -85,7 +86,20 @@ function programOf(io: Io): Command {
     const { serve } = await import('./serve-command.ts');
     await serve({ config });
   });
-  for (const add of [addCheck, addRoutes, addExplain, addDiff, addReload, addStatus, addTop, addRequests, addHealth, addDoctor, addClient])
+  for (const add of [
+    addCheck,
+    addRoutes,
+    addExplain,
+    addDiff,
+    addReload,
+    addStatus,
+    addTop,
+    addRequests,
+    addHealth,
+    addDoctor,
+    addClient,
+    addRecord,
+  ])
     add(program, io);
   for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);
   return program;

@@ -1,0 +1,132 @@
+// The format of a recording: one JSON file with the exchanges of a conversation, in the order in which they began.
+import { readFile } from 'node:fs/promises';
+import type { Json } from '../turn/json.ts';
+import { isObject } from '../turn/json.ts';
+import type { HeaderLine } from './head-redaction.ts';
+
+/** Another version has another shape: a replay refuses it. */
+export const FIXTURE_VERSION = 1;
+
+export interface Fixture {
+  readonly format: 'poolgate-recording';
+  readonly version: typeof FIXTURE_VERSION;
+  /** Exchanges that were relayed and not recorded, because the recording was full. */
+  readonly left_out: number;
+  readonly exchanges: readonly Exchange[];
+}
+
+export interface Exchange {
+  /** From the start of the recording; all times are in coarse steps (see timing.ts). */
+  readonly at_ms: number;
+  readonly request: RecordedRequest;
+  /** Absent where the account could not be reached, or the connection ended before an answer. */
+  readonly answer?: RecordedAnswer;
+  /** Of an accepted websocket, in order of arrival at the relay. */
+  readonly frames?: readonly RecordedFrame[];
+  readonly end: ExchangeEnd;
+}
+
+/** Who ended the exchange. `cut`: the account's connection died, `left`: the client's did; `unreachable`: there was no connection. */
+export type ExchangeEnd = 'complete' | 'cut' | 'left' | 'unreachable';
+
+export interface RecordedRequest {
+  /** `WS` for the upgrade to a websocket. */
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly HeaderLine[];
+  readonly body?: RecordedBody;
+}
+
+export interface RecordedAnswer {
+  /** From the request's last byte. */
+  readonly after_ms: number;
+  readonly status: number;
+  readonly headers: readonly HeaderLine[];
+  readonly body?: RecordedBody;
+}
+
+/** A body, decoded: exactly one of `json`, `events`, `parts` and `opaque`. */
+export interface RecordedBody {
+  /** As sent, in bytes, before decoding. */
+  readonly bytes: number;
+  /** The content encoding that it was sent in. */
+  readonly encoding?: string;
+  readonly json?: Json;
+  readonly events?: readonly RecordedEvent[];
+  readonly parts?: readonly RecordedPart[];
+  /** Why nothing but the length is recorded. */
+  readonly opaque?: 'malformed' | 'undecodable' | 'other' | 'too large';
+}
+
+/** One event of an SSE stream. */
+export interface RecordedEvent {
+  /** From the event before, or from the answer's head. */
+  readonly after_ms?: number;
+  /** It has an `event:` line. */
+  readonly named?: true;
+  /** JSON data; `[DONE]`; or the placeholder of other data. Absent for a comment. */
+  readonly data?: Json;
+}
+
+export interface RecordedPart {
+  readonly name: string;
+  readonly filename?: string;
+  readonly type?: string;
+  /** Of a field; a file has only `bytes`. */
+  readonly value?: string;
+  readonly bytes: number;
+}
+
+export interface RecordedFrame {
+  readonly from: 'client' | 'account';
+  /** From the frame before. */
+  readonly after_ms?: number;
+  readonly json?: Json;
+  /** The placeholder of a text that is no JSON. */
+  readonly text?: string;
+  /** Length of a binary message. */
+  readonly binary?: number;
+  /** The code of a close frame; 1005 for one without a code. */
+  readonly close?: number;
+}
+
+/** @throws Error with a message for the operator */
+export async function readFixture(path: string): Promise<Fixture> {
+  const text = await readFile(path, 'utf8').catch((thrown: unknown) => {
+    throw new Error(`${path} cannot be read: ${thrown instanceof Error && 'code' in thrown ? thrown.code : 'unknown reason'}`);
+  });
+  const fixture = parsed(text);
+  if (!isObject(fixture) || fixture.format !== 'poolgate-recording') throw new Error(`${path} is not a recording of poolgate`);
+  if (fixture.version !== FIXTURE_VERSION)
+    throw new Error(`${path} has version ${String(fixture.version)} of the format; this program reads version ${FIXTURE_VERSION}`);
+  if (!Array.isArray(fixture.exchanges)) throw new Error(`${path} has no list of exchanges`);
+  return fixture as unknown as Fixture;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One line per exchange member, frame and event: a recording is read by people, and its changes in a diff. */
+export function fixtureText(fixture: Fixture): string {
+  const lines = (value: unknown, indent: string, open: readonly string[]): string => {
+    if (Array.isArray(value) && open[0] === '*') {
+      if (value.length === 0) return '[]';
+      return `[\n${value.map((one) => `${indent}  ${lines(one, `${indent}  `, open.slice(1))}`).join(',\n')}\n${indent}]`;
+    }
+    if (isObject(value) && open[0] === '{') {
+      const members = Object.entries(value).map(([name, member]) => {
+        const opens = name === 'exchanges' || name === 'frames' || name === 'events' || name === 'headers';
+        const inside = opens ? ['*', ...(name === 'exchanges' ? ['{'] : [])] : ['request', 'answer', 'body'].includes(name) ? ['{'] : [];
+        return `${indent}  ${JSON.stringify(name)}: ${lines(member, `${indent}  `, inside)}`;
+      });
+      return `{\n${members.join(',\n')}\n${indent}}`;
+    }
+    return JSON.stringify(value);
+  };
+  return `${lines(fixture, '', ['{'])}\n`;
+}

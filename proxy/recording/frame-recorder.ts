@@ -1,0 +1,70 @@
+// Records the messages of one direction of a websocket from copies of the bytes that pass, without taking part in the connection.
+import type { Writable } from 'node:stream';
+import * as ws from 'ws';
+import type { Json } from '../turn/json.ts';
+import type { RecordedFrame } from './fixture.ts';
+import type { Redactor } from './redactor.ts';
+
+/** Parts of ws that its types leave out. */
+interface FrameParser {
+  readonly Receiver: new (options: {
+    readonly isServer: boolean;
+    readonly maxPayload: number;
+    readonly extensions: Readonly<Record<string, unknown>>;
+  }) => Writable;
+  readonly PerMessageDeflate: new (options: { readonly isServer: boolean }) => { accept(configurations: unknown): void };
+  readonly extension: { parse(header: string): Readonly<Record<string, unknown>> };
+}
+
+const { Receiver, PerMessageDeflate, extension } = ws as unknown as FrameParser;
+
+/** Most bytes of one message; a longer one ends the recording of its direction. */
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+const DEFLATE = 'permessage-deflate';
+
+export interface FrameRecorderOptions {
+  readonly from: RecordedFrame['from'];
+  /** The `sec-websocket-extensions` of the answer, which both sides agreed on. */
+  readonly extensions: string | undefined;
+  readonly redactor: Redactor;
+  readonly onFrame: (frame: RecordedFrame) => void;
+}
+
+export class FrameRecorder {
+  readonly #parser: Writable;
+  #failed = false;
+
+  constructor({ from, extensions, redactor, onFrame }: FrameRecorderOptions) {
+    const isServer = from === 'client';
+    this.#parser = new Receiver({ isServer, maxPayload: MAX_MESSAGE_BYTES, extensions: agreed(extensions, isServer) });
+    this.#parser.on('message', (data: Buffer, isBinary: boolean) =>
+      onFrame({ from, ...(isBinary ? { binary: data.length } : messageOf(data.toString('utf8'), redactor)) }),
+    );
+    this.#parser.on('conclude', (close: number) => onFrame({ from, close }));
+    this.#parser.on('error', () => {
+      this.#failed = true;
+    });
+  }
+
+  push(chunk: Buffer): void {
+    // A copy: the parser removes the mask in place.
+    if (!this.#failed) this.#parser.write(Buffer.from(chunk));
+  }
+}
+
+/** @throws RangeError, SyntaxError for a header that is none */
+function agreed(header: string | undefined, isServer: boolean): Readonly<Record<string, unknown>> {
+  const configurations = header === undefined ? undefined : extension.parse(header)[DEFLATE];
+  if (configurations === undefined) return {};
+  const deflate = new PerMessageDeflate({ isServer });
+  deflate.accept(configurations);
+  return { [DEFLATE]: deflate };
+}
+
+function messageOf(text: string, redactor: Redactor): Pick<RecordedFrame, 'json' | 'text'> {
+  try {
+    return { json: redactor.json(JSON.parse(text) as Json) };
+  } catch {
+    return { text: `<text:${text.length}>` };
+  }
+}
