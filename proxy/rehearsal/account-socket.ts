@@ -3,18 +3,29 @@
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { frameBytes } from '../frame-bytes.ts';
+import type { ControlledTurn } from './control-frames.ts';
 import { type Line, untilDone } from './delivery.ts';
 import type { Leaving } from './delivery-steps.ts';
 import type { RequestEnd } from './received-request.ts';
 
-/** One turn on the websocket. */
-interface RunningTurn {
+/** One exchange on the websocket: a frame and its answer. */
+interface OpenExchange {
   end(how: RequestEnd): void;
+}
+
+interface OpenedSocket {
+  /** Sends no pongs of its own. */
+  readonly websocket: WebSocket;
+  readonly connection: Socket;
+  /** Unix milliseconds. */
+  readonly openedAt: number;
 }
 
 export class AccountSocket implements Line {
   /** Counted from 1 over the account's websockets. */
   readonly number: number;
+  /** Unix milliseconds. */
+  readonly openedAt: number;
   /** The responses that can be anchors. */
   readonly anchors = new Set<string>();
   readonly #websocket: WebSocket;
@@ -25,11 +36,13 @@ export class AccountSocket implements Line {
   #isInsideFrame = false;
   #isSilent = false;
   #isCut = false;
-  #turn: RunningTurn | undefined;
+  #turn: OpenExchange | undefined;
+  /** The turn that is delivered, once it is answered. */
+  controlled: ControlledTurn | undefined;
 
-  /** @param websocket sends no pongs of its own */
-  constructor(number: number, websocket: WebSocket, connection: Socket) {
+  constructor(number: number, { websocket, connection, openedAt }: OpenedSocket) {
     this.number = number;
+    this.openedAt = openedAt;
     this.#websocket = websocket;
     this.#connection = connection;
     websocket.on('ping', (data: Buffer) => this.insert(frameBytes([data], 'pong')));
@@ -56,6 +69,7 @@ export class AccountSocket implements Line {
       this.#turn = {
         end: (how) => {
           this.#turn = undefined;
+          this.controlled = undefined;
           resolve(how);
         },
       };

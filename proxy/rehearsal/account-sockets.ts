@@ -2,14 +2,19 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { isObject } from '../turn/json.ts';
+import { asList, isObject, type Json, type JsonObject } from '../turn/json.ts';
 import { AccountSocket } from './account-socket.ts';
 import type { Answer } from './answer.ts';
+import { answerControl, isControl, steeredInput, unusedSteers } from './control-frames.ts';
 import { deliver, wait } from './delivery.ts';
 import type { Exchanges, Recipient } from './exchanges.ts';
 import { faultOf } from './fault.ts';
-import { frameSteps, refusalFrame } from './frame-steps.ts';
-import { parseJson, type RequestEnd } from './received-request.ts';
+import { frameSteps, limitFrame, refusalFrame } from './frame-steps.ts';
+import { parseJson, type ReceivedRequest, type RequestEnd } from './received-request.ts';
+import { RunningTurn } from './running-turn.ts';
+
+/** A real provider ends a connection after this time (RB28). */
+const LONGEST_MS = 3_600_000;
 
 /** The largest frame that a real provider accepts. */
 const MAX_FRAME_BYTES = 15 * 1024 * 1024;
@@ -91,7 +96,7 @@ export class AccountSockets {
 
   #attach(message: IncomingMessage, connection: Socket, websocket: WebSocket): void {
     this.#accepted += 1;
-    const socket = new AccountSocket(this.#accepted, websocket, connection);
+    const socket = new AccountSocket(this.#accepted, { websocket, connection, openedAt: this.#exchanges.clock.now() });
     this.#open.add(socket);
     websocket.on('close', () => this.#open.delete(socket));
     websocket.on('message', (data: Buffer, isBinary: boolean) => void this.#serve(socket, message, data, isBinary));
@@ -100,20 +105,56 @@ export class AccountSockets {
   async #serve(socket: AccountSocket, message: IncomingMessage, body: Buffer, isBinary: boolean): Promise<void> {
     const { url = '', headers, rawHeaders } = message;
     const json = isBinary ? undefined : parseJson(body);
+    const control = this.#recipient.account.manners.controlFrames && isControl(json) ? json : undefined;
     const isTurn = isObject(json) && json.type === 'response.create';
-    const wrong = socket.isBusy
-      ? refusalFrame('response_in_progress', 'A response is in progress on this websocket.')
-      : isTurn
+    const wrong =
+      control !== undefined
         ? undefined
-        : refusalFrame('invalid_event', "A frame must be a JSON object of type 'response.create'.");
-    const closed = wrong === undefined ? socket.begin() : Promise.resolve<RequestEnd>('answered');
+        : socket.isBusy
+          ? refusalFrame('response_in_progress', 'A response is in progress on this websocket.')
+          : isTurn
+            ? undefined
+            : refusalFrame('invalid_event', "A frame must be a JSON object of type 'response.create'.");
+    const begins = isTurn && wrong === undefined;
+    const closed = begins ? socket.begin() : Promise.resolve<RequestEnd>('answered');
     const arrived = { method: 'WS', url, headers, rawHeaders, body, isComplete: true, connection: socket.number, isUpgrade: false, closed };
-    const request = this.#exchanges.receive(this.#recipient, { ...arrived, isTurn: wrong === undefined });
+    const request = this.#exchanges.receive(this.#recipient, { ...arrived, isTurn: begins });
+    if (control) {
+      const answer = answerControl(control, socket.controlled, this.#exchanges.ids);
+      return answer && socket.insert(answer);
+    }
     if (wrong !== undefined) return socket.insert(wrong);
+    if (this.#isExpired(socket)) {
+      socket.end();
+      return expire(socket);
+    }
+    await this.#turn(socket, request);
+  }
+
+  #isExpired({ openedAt }: AccountSocket): boolean {
+    return this.#recipient.account.manners.connectionLimit && this.#exchanges.clock.now() - openedAt >= LONGEST_MS;
+  }
+
+  /** Answers a turn, and then the further response that its steers ask for. */
+  async #turn(socket: AccountSocket, request: ReceivedRequest): Promise<void> {
     const { answer, faults } = await this.#exchanges.answer(this.#recipient, request, socket.anchors);
     const id = responseIdOf(answer);
-    if (id !== undefined) void closed.then((how) => how === 'answered' && socket.anchors.add(id));
-    await deliver(frameSteps(answer, faults), socket, this.#exchanges.delivery(this.#recipient, socket.closed));
+    const running = new RunningTurn(answer.body, frameSteps(answer, faults, this.#recipient.account.manners));
+    const controlled = { running, faults };
+    socket.controlled = controlled;
+    const delivery = { ...this.#exchanges.delivery(this.#recipient, socket.closed), hurried: running.hurried };
+    const ended = request.closed.then((how) => how === 'answered');
+    await deliver(running, socket, delivery);
+    if (socket.isBusy || !(await ended)) return;
+    if (id !== undefined) socket.anchors.add(id);
+    for (const frame of id === undefined ? [] : unusedSteers(controlled, id, outputOf(answer))) socket.insert(frame);
+    const input = steeredInput(running);
+    if (input.length > 0 && isObject(request.json)) {
+      const json = { ...request.json, previous_response_id: id ?? null, input };
+      return await this.#turn(socket, { ...request, json, body: Buffer.from(JSON.stringify(json)), closed: socket.begin() });
+    }
+    if (this.#isExpired(socket)) expire(socket);
+    else if (faultOf(faults, 'limit-between-turns') !== undefined) socket.insert(limitFrame());
   }
 }
 
@@ -129,10 +170,22 @@ async function readDuring(connection: Socket, waiting: Promise<unknown>): Promis
 }
 
 /** The id of a finished response. */
-function responseIdOf({ body }: Answer): string | undefined {
+function responseIdOf(answer: Answer): string | undefined {
+  const id = finalResponse(answer)?.id;
+  return typeof id === 'string' ? id : undefined;
+}
+
+const outputOf = (answer: Answer): readonly Json[] => asList(finalResponse(answer)?.output);
+
+function finalResponse({ body }: Answer): JsonObject | undefined {
   const last = body.kind === 'events' ? body.events.at(-1) : undefined;
-  if (!isObject(last) || !isObject(last.response) || last.type === 'response.failed') return undefined;
-  return typeof last.response.id === 'string' ? last.response.id : undefined;
+  return isObject(last) && isObject(last.response) && last.type !== 'response.failed' ? last.response : undefined;
+}
+
+/** The provider's time limit has passed: the frame of the limit, then the end (RB28). */
+function expire(socket: AccountSocket): void {
+  socket.insert(limitFrame());
+  socket.leave({ code: 1000 });
 }
 
 /** Sends a refusal as HTTP; the connection ends with it. */

@@ -25,10 +25,12 @@ export interface DeliveryContext {
   readonly account: string;
   /** Aborts when the connection has closed. */
   readonly closed: AbortSignal;
+  /** Aborts when the rest of the answer waits for nothing any more. */
+  readonly hurried?: AbortSignal;
 }
 
 /** Runs the steps to the last one, or until the connection has closed. Writes between two waits are sent in one piece. */
-export async function deliver(steps: readonly Step[], line: Line, context: DeliveryContext): Promise<void> {
+export async function deliver(steps: Iterable<Step>, line: Line, context: DeliveryContext): Promise<void> {
   const { closed } = context;
   for (const step of steps) {
     if (closed.aborted) return;
@@ -54,10 +56,11 @@ export async function deliver(steps: readonly Step[], line: Line, context: Deliv
 }
 
 /** Waits `ms`, without it until released, or until the connection has closed. */
-export function wait(ms: number | undefined, { clock, paused, account, closed }: DeliveryContext): Promise<unknown> {
-  if (ms === undefined) return paused.pause(account, closed);
+export function wait(ms: number | undefined, { clock, paused, account, closed, hurried }: DeliveryContext): Promise<unknown> {
+  const over = hurried ? AbortSignal.any([closed, hurried]) : closed;
+  if (ms === undefined) return paused.pause(account, over);
   if (ms === 0) return setImmediate();
-  return untilDone((done) => clock.after(ms, done), closed);
+  return untilDone((done) => clock.after(ms, done), over);
 }
 
 /** Resolves when `start` calls back, or when the connection has closed. @param start may return a function that cancels it */

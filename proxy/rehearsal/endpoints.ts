@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../turn/json.ts';
 import { isObject } from '../turn/json.ts';
+import { isQuotaHeader } from '../turn/quota-headers.ts';
 import type { WireWords } from '../turn/settings.ts';
 import { type Answer, eventsAnswer, jsonAnswer } from './answer.ts';
 import type { IdSequence } from './id-sequence.ts';
@@ -128,7 +129,10 @@ function responses(context: RequestContext): Answer {
 /** The headers of a switch of protocols; the body is empty. */
 function upgrade(context: RequestContext): Answer {
   if (context.account.settings.websocket === 'refused') return plainRefusal(426);
-  return { status: 101, headers: turnHeaders(context, {}), body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
+  const { account, wire } = context;
+  const all = Object.entries(turnHeaders(context, {}));
+  const stated = account.manners.websocketQuotaInEvents ? all.filter(([name]) => !isQuotaHeader(name, wire.agent)) : all;
+  return { status: 101, headers: Object.fromEntries(stated), body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
 }
 
 function frame(context: RequestContext): Answer {

@@ -42,16 +42,16 @@ export class Exchanges {
   readonly #options: ExchangeOptions;
   readonly #wire: WireWords;
   readonly #endpoints: Endpoints;
-  readonly #clock: Clock;
-  readonly #ids: IdSequence;
+  readonly clock: Clock;
+  readonly ids: IdSequence;
   #received = 0;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
     this.#wire = options.wire ?? neutralWords;
     this.#endpoints = endpointsOf(this.#wire);
-    this.#clock = options.clock ?? systemClock;
-    this.#ids = new IdSequence(options.seed ?? '');
+    this.clock = options.clock ?? systemClock;
+    this.ids = new IdSequence(options.seed ?? '');
   }
 
   /** Whether a path speaks websocket. */
@@ -74,12 +74,12 @@ export class Exchanges {
 
   /** @param anchors the responses of the websocket that a frame came on */
   answer({ account, catalog }: Recipient, request: ReceivedRequest, anchors?: ReadonlySet<string>): Promise<FaultyAnswer> {
-    const parts = { request, account, catalog, wire: this.#wire, ids: this.#ids, now: this.#clock.now() };
+    const parts = { request, account, catalog, wire: this.#wire, ids: this.ids, now: this.clock.now() };
     const context = anchors === undefined ? parts : { ...parts, anchors };
     return answerWithFaults(context, this.#endpoints, this.#options.faultSource);
   }
 
   delivery({ account }: Recipient, closed: AbortSignal): DeliveryContext {
-    return { clock: this.#clock, paused: this.paused, account: account.id, closed };
+    return { clock: this.clock, paused: this.paused, account: account.id, closed };
   }
 }

@@ -1,5 +1,5 @@
 // Reads each fault of a fault script from its words.
-import type { CompactionFault, Fault, RefuseFault, ReplyPosition } from './fault.ts';
+import type { CompactionFault, Fault, RefuseFault, ReplyPosition, SteerFault } from './fault.ts';
 import { syntaxError, type WordReader } from './script-words.ts';
 
 /** By the fault's first word. A reader returns undefined, or throws, on a syntax error. */
@@ -44,7 +44,16 @@ export const FAULT_READERS: Readonly<Record<string, (words: WordReader) => Fault
     return isSendableCode(code) ? { kind: 'close', code, ...afterEvents(words) } : undefined;
   },
   half: (words) => (words.take('open') ? { kind: 'half-open', ...afterEvents(words) } : undefined),
-  connection: (words) => (words.take('limit') ? { kind: 'connection-limit' } : undefined),
+  connection: (words) => {
+    if (!words.take('limit')) return undefined;
+    return words.take('after turn') ? { kind: 'limit-between-turns' } : { kind: 'connection-limit' };
+  },
+  interrupt: (words) => (words.take('failed') ? { kind: 'interrupt-failed', ...optionalCode(words) } : undefined),
+  steer: (words) => {
+    const is = words.match(/^(?:failed|returned|pending|waits)$/) as SteerFault['is'] | undefined;
+    return is === undefined ? undefined : { kind: 'steer', is, ...optionalCode(words) };
+  },
+  status: (words) => (words.take('code') ? { kind: 'status-code' } : undefined),
   anchor: (words) => (words.take('lost') ? { kind: 'anchor-lost' } : undefined),
   frame: (words) => (words.take('too large') ? { kind: 'frame-too-large' } : undefined),
   binary: (words) => (words.take('frame') ? { kind: 'binary-frame', ...eventNumber(words) } : undefined),
@@ -79,6 +88,11 @@ function refuseInside(words: WordReader): Fault {
 
 function codeOf(words: WordReader): string | undefined {
   return words.match(/^(?!retry$|resets$|as$|after$)[a-z][a-z0-9_.]*$/);
+}
+
+function optionalCode(words: WordReader): { readonly code?: string } {
+  const code = codeOf(words);
+  return code === undefined ? {} : { code };
 }
 
 function afterEvents(words: WordReader): { readonly after?: number } {

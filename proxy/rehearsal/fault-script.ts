@@ -15,8 +15,10 @@
 // Websockets. A `response.create` frame is a turn and accepts the faults above: a refusal is an `error` frame, every frame counts as an
 // event, and both positions at the headers are before the first frame. `cr framing` and `crlf framing` have no effect there; `drip` splits
 // frames.   close CODE [after N events]    half open [after N events]           by default in place of an answer
-//   connection limit    anchor lost    frame too large
-//   binary frame [N]    no preamble
+//   connection limit [after turn]    anchor lost    frame too large
+//   binary frame [N]    no preamble    status code             error frames have `status_code` in place of `status`
+//   interrupt failed [CODE]            of an interrupt of the turn
+//   steer failed [CODE] | returned [CODE] | pending | waits         of a steer; it ends the response at an item unless it waits
 // Only these apply to the upgrade:
 //   refuse upgrade STATUS [CODE] [retry N] [resets N]    stall upgrade [for N ms]    reset upgrade
 import type { Fault } from './fault.ts';

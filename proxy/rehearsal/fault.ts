@@ -127,6 +127,34 @@ export interface ConnectionLimitFault {
   readonly kind: 'connection-limit';
 }
 
+/** Sends the frame of the connection limit after the turn, without closing the websocket. */
+export interface LimitBetweenTurnsFault {
+  readonly kind: 'limit-between-turns';
+}
+
+/** Answers the interrupts of the turn with `response.interrupt.failed`; the turn goes on. */
+export interface InterruptFailedFault {
+  readonly kind: 'interrupt-failed';
+  /** Default `interrupt_not_supported`. */
+  readonly code?: string;
+}
+
+/**
+ * What becomes of a steer of the turn: `failed` at once; `returned` after it was accepted; `pending`, because the response ends with open
+ * tool calls; `waits` for the end of the response, in place of ending it.
+ */
+export interface SteerFault {
+  readonly kind: 'steer';
+  readonly is: 'failed' | 'returned' | 'pending' | 'waits';
+  /** Of a steer that fails. Default `steering_not_supported`, and for one that is returned `successor_creation_failed`. */
+  readonly code?: string;
+}
+
+/** Error frames state their status as `status_code`. */
+export interface StatusCodeFault {
+  readonly kind: 'status-code';
+}
+
 /** Refuses an anchored turn as if the anchor were unknown. */
 export interface AnchorLostFault {
   readonly kind: 'anchor-lost';
@@ -180,6 +208,10 @@ export type Fault =
   | CloseFault
   | HalfOpenFault
   | ConnectionLimitFault
+  | LimitBetweenTurnsFault
+  | InterruptFailedFault
+  | SteerFault
+  | StatusCodeFault
   | AnchorLostFault
   | FrameTooLargeFault
   | BinaryFrameFault

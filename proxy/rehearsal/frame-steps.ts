@@ -5,18 +5,23 @@ import { isObject } from '../turn/json.ts';
 import { type Answer, malformedText } from './answer.ts';
 import { type Leaving, type Step, slowed, splitAt, stalled } from './delivery-steps.ts';
 import { type Fault, faultOf, type ReplyPosition } from './fault.ts';
+import type { Manners } from './manners.ts';
 import { errorOf } from './provider-error.ts';
 import { parseJson } from './received-request.ts';
 
 const LIMIT_REACHED: Json = {
   type: 'error',
   status: 400,
-  error: errorOf(400, 'websocket_connection_limit_reached', 'This websocket has reached its time limit; open a new one.'),
+  error: errorOf(
+    400,
+    'websocket_connection_limit_reached',
+    'Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.',
+  ),
 };
 
 /** One write for each frame. */
-export function frameSteps(answer: Answer, faults: readonly Fault[]): readonly Step[] {
-  let steps: readonly Step[] = [...framesOf(answer, faults).map((bytes): Step => ({ do: 'write', bytes })), { do: 'end' }];
+export function frameSteps(answer: Answer, faults: readonly Fault[], manners: Manners): readonly Step[] {
+  let steps: readonly Step[] = [...framesOf(answer, faults, manners).map((bytes): Step => ({ do: 'write', bytes })), { do: 'end' }];
   for (const fault of faults) {
     if (fault.kind === 'stall') steps = stalled(steps, fault);
     const leaving = leavingOf(fault);
@@ -57,11 +62,12 @@ function left(steps: readonly Step[], { at, how }: LeavingAt): readonly Step[] {
   return [...before, ...(isWhole ? ([{ do: 'end' }] as const) : []), { do: 'leave', how }];
 }
 
-function framesOf({ status, headers, body }: Answer, faults: readonly Fault[]): readonly Buffer[] {
-  if (faultOf(faults, 'connection-limit') !== undefined) return [textFrame(LIMIT_REACHED)];
+function framesOf({ status, headers, body }: Answer, faults: readonly Fault[], manners: Manners): readonly Buffer[] {
+  const spelled = (event: Json): Json => (faultOf(faults, 'status-code') === undefined ? event : withStatusCode(event));
+  if (faultOf(faults, 'connection-limit') !== undefined) return [textFrame(spelled(LIMIT_REACHED))];
   if (body.kind === 'events') return eventFrames([...body.preamble, ...body.events], faults);
-  const refused = status < 400 ? undefined : errorEvent(status, headers, body.bytes);
-  return [refused === undefined ? frameBytes([body.bytes]) : textFrame(refused)];
+  const refused = status < 400 ? undefined : errorEvent(status, manners.errorFrameHeaders ? headers : onlyWait(headers), body.bytes);
+  return [refused === undefined ? frameBytes([body.bytes]) : textFrame(spelled(refused))];
 }
 
 function eventFrames(events: readonly Json[], faults: readonly Fault[]): readonly Buffer[] {
@@ -74,12 +80,30 @@ function eventFrames(events: readonly Json[], faults: readonly Fault[]): readonl
   });
 }
 
-/** An error answer as a frame: numeric status, and the headers that a client acts on. Undefined where a scripted body has no error. */
-function errorEvent(status: number, { 'retry-after': wait }: Answer['headers'], body: Buffer): Json | undefined {
+/** An error answer as a frame: numeric status, and its headers. Undefined where a scripted body has no error. */
+function errorEvent(status: number, headers: Answer['headers'], body: Buffer): Json | undefined {
   const json = parseJson(body);
   const error = isObject(json) ? (json.error ?? detailError(json.detail)) : undefined;
   if (error === undefined) return undefined;
-  return { type: 'error', status, error, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) };
+  const shown = Object.entries(headers).filter(([name]) => !UNSHOWN.has(name));
+  return { type: 'error', status, error, ...(shown.length === 0 ? {} : { headers: Object.fromEntries(shown.map(typed)) }) };
+}
+
+/** Headers of the body, of the connection, and of the request. */
+const UNSHOWN: ReadonlySet<string> = new Set(['content-type', 'content-length', 'set-cookie', 'x-request-id']);
+
+/** Numbers and booleans are no strings in a frame. */
+const typed = ([name, value]: readonly [string, string]): readonly [string, Json] => [
+  name,
+  /^(?:\d{1,15}|true|false)$/.test(value) ? (JSON.parse(value) as Json) : value,
+];
+
+const onlyWait = ({ 'retry-after': wait }: Answer['headers']): Answer['headers'] => (wait === undefined ? {} : { 'retry-after': wait });
+
+function withStatusCode(event: Json): Json {
+  if (!isObject(event)) return event;
+  const { status, ...rest } = event;
+  return { ...rest, status_code: status ?? null };
 }
 
 /** A `detail` in a frame is the message of an error without a code (RB19). */
@@ -87,6 +111,9 @@ function detailError(detail: Json | undefined): Json | undefined {
   if (detail === undefined) return undefined;
   return { type: 'invalid_request_error', message: typeof detail === 'string' ? detail : JSON.stringify(detail) };
 }
+
+/** The frame of a connection that has reached its time limit. */
+export const limitFrame = (): Buffer => textFrame(LIMIT_REACHED);
 
 const textFrame = (json: Json): Buffer => frameBytes([JSON.stringify(json)]);
 

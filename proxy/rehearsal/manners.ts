@@ -3,14 +3,30 @@
 export interface Manners {
   /** Refuses a turn over HTTP that does not stream, that is not `store: false` (frames may omit it), or whose input is no list (RB7). */
   readonly streamedUnstoredLists: boolean;
+  /** Understands `response.interrupt` and `response.steer` on the websocket that runs their response (RB29, RB31). */
+  readonly controlFrames: boolean;
+  /** Ends a websocket after 60 minutes (RB28). */
+  readonly connectionLimit: boolean;
+  /** Error frames have the headers of the answer, quota as numbers (RB27). */
+  readonly errorFrameHeaders: boolean;
+  /** States the quota of a websocket in events, and not in the headers of its upgrade (RB32). */
+  readonly websocketQuotaInEvents: boolean;
 }
 
 /** The real backend; what an account has by default. */
 export const STRICT: Manners = {
   streamedUnstoredLists: true,
+  controlFrames: true,
+  connectionLimit: true,
+  errorFrameHeaders: true,
+  websocketQuotaInEvents: true,
 };
 
 /** The profile `polite`, and accounts of tests that check nothing. */
 export const POLITE: Manners = {
   streamedUnstoredLists: false,
+  controlFrames: false,
+  connectionLimit: false,
+  errorFrameHeaders: false,
+  websocketQuotaInEvents: false,
 };

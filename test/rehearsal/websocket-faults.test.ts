@@ -26,13 +26,19 @@ async function faulty(...scripts: Parameters<typeof upstream.next>[1][]): Promis
   return socket;
 }
 
-test('a refusal is an error frame with its status, and with the time to wait', async () => {
-  using socket = await faulty('refuse 429 usage_limit_reached retry 7 resets 60', 'refuse 503');
+test('[RB27] a refusal is an error frame with its status and its headers, numbers among them', async () => {
+  using socket = await faulty('refuse 429 usage_limit_reached retry 7 resets 60', 'refuse 503', 'refuse 503 + status code');
   const [frame] = await socket.rest();
-  assert.deepEqual([frame?.type, frame?.status, frame?.headers], ['error', 429, { 'retry-after': '7' }]);
+  assert.deepEqual([frame?.type, frame?.status, at(frame, 'headers', 'retry-after')], ['error', 429, 7]);
+  assert.equal(at(frame, 'headers', 'x-agent-primary-window-minutes'), 300);
   assert.deepEqual([at(frame, 'error', 'type'), at(frame, 'error', 'resets_in_seconds')], ['usage_limit_reached', 60]);
   const [second] = await socket.turn(hello);
-  assert.deepEqual([second?.status, at(second, 'error', 'code'), second?.headers], [503, 'server_is_overloaded', undefined]);
+  assert.deepEqual(
+    [second?.status, at(second, 'error', 'code'), at(second, 'headers', 'retry-after')],
+    [503, 'server_is_overloaded', undefined],
+  );
+  const [third] = await socket.turn(hello);
+  assert.deepEqual([third?.status, third?.status_code], [undefined, 503]);
   assert.equal((await socket.turn(hello)).at(-1)?.type, 'response.completed');
 });
 

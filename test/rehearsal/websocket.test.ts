@@ -29,10 +29,10 @@ const open = (account = 'north', headers: Readonly<Record<string, string>> = {})
 const idOf = (frames: readonly JsonObject[]): Json => at(frames.at(-1), 'response', 'id') ?? assert.fail('no response id');
 const preamble = ['agent.rate_limits', 'agent.response.metadata', 'response.metadata'];
 
-test('an upgrade has the headers of a turn', async () => {
+test('[RB32] an upgrade has the headers of a turn, without its quota', async () => {
   using socket = await open();
   const { headers } = socket;
-  assert.ok(headers['x-agent-primary-used-percent']);
+  assert.equal(headers['x-agent-primary-used-percent'], undefined);
   assert.match(headers['x-agent-turn-state'] as string, /^ts_/);
   assert.ok(headers['x-models-etag'] && headers['x-request-id'] && headers['set-cookie'] && headers['openai-organization']);
   assert.equal(headers['content-length'], undefined);
