@@ -107,10 +107,11 @@ export const isQuotaOfAll = ({ demand }: Pick<TurnProgress, 'demand'>, { cause }
   cause === 'quota' && demand.hard === undefined;
 
 /**
- * No client gets a failure of the credential or of the socket. On a websocket an exhausted quota is stated with the soonest reset of all
- * accounts (Q3).
+ * No client gets a failure of the credential or of the socket. An exhausted quota is stated with the soonest reset of all accounts (Q3), in
+ * an answer of its own where nothing was shown: inside a stream native clients do not read it (RB22). Streams of the compatible surface
+ * begin with it.
  */
 const isReworded = (progress: TurnProgress, failure: Failure): boolean =>
   failure.cause === 'credential' ||
   progress.socket?.isAtFault(failure) === true ||
-  (progress.turn.client === 'websocket' && isQuotaOfAll(progress, failure));
+  ((progress.turn.client === 'websocket' || progress.turn.surface.refusalEvent === undefined) && isQuotaOfAll(progress, failure));

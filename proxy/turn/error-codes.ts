@@ -1,7 +1,25 @@
 // The error codes of providers: what each is about, and which of them a row may have.
 
-export const QUOTA_CODES = new Set(['usage_limit_reached', 'usage_not_included', 'insufficient_quota', 'billing_hard_limit_reached']);
-export const RATE_CODES = new Set(['rate_limit_exceeded', 'rate_limit_reached', 'too_many_requests']);
+/**
+ * Limits without a window: those of a workspace or its credits (RB23), and a plan without usage (RB22). The header
+ * `x-<agent>-rate-limit-reached-type`, the code or the type of an error states them.
+ */
+export const LASTING_LIMITS = new Set([
+  'workspace_owner_credits_depleted',
+  'workspace_member_credits_depleted',
+  'workspace_owner_usage_limit_reached',
+  'workspace_member_usage_limit_reached',
+  'organization_spend_limit_exceeded',
+  'credit_balance_exhausted',
+  'usage_not_included',
+]);
+export const QUOTA_CODES = new Set(['usage_limit_reached', 'insufficient_quota', 'billing_hard_limit_reached', ...LASTING_LIMITS]);
+/** Codes and types. */
+export const RATE_CODES = new Set(['rate_limit_exceeded', 'rate_limit_reached', 'too_many_requests', 'rate_limit_error']);
+/** The account's login is no longer accepted (RB5). */
+export const CREDENTIAL_CODES = new Set(['token_expired', 'token_invalidated', 'token_revoked']);
+/** Codes and types. */
+export const OVERLOAD_CODES = new Set(['server_is_overloaded', 'slow_down', 'service_unavailable', 'service_unavailable_error']);
 export const MODEL_CODES = new Set(['model_not_found', 'model_not_supported']);
 export const REQUEST_CODES = new Set([
   'context_length_exceeded',
@@ -17,6 +35,7 @@ export const REQUEST_CODES = new Set([
 
 /** Further provider codes that a row may keep. */
 const OTHER_CODES = new Set([
+  'deactivated_workspace',
   'invalid_request_error',
   'invalid_request',
   'invalid_prompt',
@@ -33,14 +52,13 @@ const OTHER_CODES = new Set([
   'not_found',
   'server_error',
   'internal_server_error',
-  'server_is_overloaded',
-  'service_unavailable',
-  'slow_down',
   'timeout',
 ]);
 
+const KNOWN_CODES = [QUOTA_CODES, RATE_CODES, CREDENTIAL_CODES, OVERLOAD_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES];
+
 /** The provider's code where it is a known one, else `upstream_error`: an unknown code may repeat text of the request (S4). */
 export function loggedCode(code: string | null): string {
-  const known = [QUOTA_CODES, RATE_CODES, MODEL_CODES, REQUEST_CODES, OTHER_CODES].some((codes) => codes.has(code ?? ''));
+  const known = KNOWN_CODES.some((codes) => codes.has(code ?? ''));
   return code !== null && known ? code : 'upstream_error';
 }

@@ -1,7 +1,9 @@
 // What a provider states with a refusal: the error in its own words, a status inside a reply, the quota's reset, and how long to wait.
+import { firstOfDetails, statedInText } from './error-text.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { resetTime } from './quota-reset.ts';
 import { endOf } from './terminal-event.ts';
+import type { Headers } from './turn.ts';
 
 /** A provider's error as it was sent; every member is provider text until it is sanitised. */
 export interface ProviderError {
@@ -13,28 +15,43 @@ export interface ProviderError {
 
 export const NO_ERROR: ProviderError = { code: null, type: null, param: null, message: null };
 
-/** `{error: {…}}`, `{response: {error: {…}}}`, or an event that is itself the error. */
+/**
+ * Reads every shape in which providers state an error: `{error: {…}}`, `{response: {error: {…}}}`, an event that is itself the error, and
+ * `{detail}` with a text, an object or a list of `{type, loc, msg}` (RB19). Code and param are looked up in the text where no member states
+ * them.
+ */
 export function errorIn(json: JsonObject | undefined): ProviderError {
   if (!json) return NO_ERROR;
   const error = errorObjectOf(json);
   const type = text(error.type);
+  const message = text(error.message) ?? text(json.detail);
+  const inText = statedInText(message);
   return {
-    code: text(error.code),
+    code: text(error.code) ?? inText.code,
     // An event that is itself the error has its own type there.
     type: error === json && endOf(type ?? '') !== undefined ? null : type,
-    param: text(error.param),
-    message: text(error.message) ?? text(json.detail),
+    param: text(error.param) ?? inText.param,
+    message,
   };
 }
 
 function errorObjectOf(json: JsonObject): JsonObject {
-  if (isObject(json.error)) return json.error;
-  return isObject(json.response) && isObject(json.response.error) ? json.response.error : json;
+  const { error, response, detail } = json;
+  if (isObject(error)) return error;
+  if (isObject(response) && isObject(response.error)) return response.error;
+  return (isObject(detail) ? detail : firstOfDetails(detail)) ?? json;
 }
 
 /** The status that an error inside a reply states; a provider's own value that is not a status of an error is none. */
-export function statusIn({ status }: JsonObject): number | undefined {
-  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
+export function statusIn({ status, status_code }: JsonObject): number | undefined {
+  return [status, status_code].find((value): value is number => Number.isInteger(value) && Number(value) >= 400 && Number(value) < 600);
+}
+
+/** The headers that an error frame repeats, with lower-case names: an answer over HTTP would have them in its head (RB27). */
+export function headersIn({ headers }: JsonObject): Headers {
+  if (!isObject(headers)) return {};
+  const stated = Object.entries(headers).filter(([, value]) => value !== null && typeof value !== 'object');
+  return Object.fromEntries(stated.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
 /** Whether the error states a reset time, valid or not. */

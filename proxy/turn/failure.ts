@@ -1,6 +1,6 @@
 // One failed attempt, classified: its cause decides whether another account is tried and what the client gets (Q5, Q6).
-import { MODEL_CODES, QUOTA_CODES, RATE_CODES, REQUEST_CODES } from './error-codes.ts';
-import { errorIn, hasReset, NO_ERROR, type ProviderError, resetsAt, retryAfterMs, statusIn } from './error-statement.ts';
+import { CREDENTIAL_CODES, LASTING_LIMITS, MODEL_CODES, QUOTA_CODES, RATE_CODES, REQUEST_CODES } from './error-codes.ts';
+import { errorIn, hasReset, headersIn, NO_ERROR, type ProviderError, resetsAt, retryAfterMs, statusIn } from './error-statement.ts';
 import { isObject, type JsonObject } from './json.ts';
 import type { Headers } from './turn.ts';
 
@@ -46,6 +46,10 @@ export interface Failure {
   readonly retryAfterMs: number | undefined;
   /** Unix seconds of the quota's reset; undefined where the provider stated none, or an impossible one. */
   readonly resetsAt: number | undefined;
+  /** The quota that is exhausted has no window: a workspace's limit or credits, or a plan without usage (RB22, RB23). */
+  readonly lastingLimit?: boolean;
+  /** The headers that an error frame repeats (RB27). Those of an answer are in `answer`. */
+  readonly frameHeaders?: Headers;
   /** No connection, or no next byte, within its time limit. */
   readonly timedOut?: boolean;
   /** The account refused the size of a websocket frame. */
@@ -99,12 +103,14 @@ export function unsentFailure(why: 'refused' | 'failed'): Failure {
 export function statusFailure(status: number, headers: Headers, body: Buffer, now: number): Failure {
   const json = jsonOf(body);
   const error = errorIn(json);
+  const lastingLimit = statesLastingLimit(error, headers);
   return {
-    cause: causeOf(status, error, json),
+    cause: causeOf(status, error, { lastingLimit, reset: hasReset(json) }),
     status,
     error,
     retryAfterMs: retryAfterMs(headers['retry-after'], now),
     resetsAt: resetsAt(json, now),
+    ...(lastingLimit ? { lastingLimit } : {}),
     answer: { headers, body },
   };
 }
@@ -112,39 +118,63 @@ export function statusFailure(status: number, headers: Headers, body: Buffer, no
 /** An `error` or `response.failed` event, or a whole answer of status 200 with an error in it. An error frame states a status of its own. */
 export function inBandFailure(data: JsonObject, now: number): Failure {
   const error = errorIn(data);
-  const stated = statusIn(data);
+  const frameHeaders = headersIn(data);
+  const lastingLimit = statesLastingLimit(error, frameHeaders);
+  // A login that is refused inside a reply is renewed like one that is refused with its status (RB5).
+  const stated = statusIn(data) ?? (CREDENTIAL_CODES.has(error.code ?? '') ? 401 : undefined);
   return {
-    cause: stated === undefined ? inBandCause(error) : causeOf(stated, error, data),
+    cause: stated === undefined ? inBandCause(error, lastingLimit) : causeOf(stated, error, { lastingLimit, reset: hasReset(data) }),
     status: stated ?? 200,
     error,
-    retryAfterMs: undefined,
+    retryAfterMs: retryAfterMs(frameHeaders['retry-after'], now),
     resetsAt: resetsAt(data, now),
+    ...(lastingLimit ? { lastingLimit } : {}),
+    ...(data.headers === undefined ? {} : { frameHeaders }),
     answer: undefined,
   };
 }
 
-function causeOf(status: number, error: ProviderError, json: JsonObject | undefined): FailureCause {
+interface StatedQuota {
+  readonly lastingLimit: boolean;
+  /** A reset is stated, valid or not. */
+  readonly reset: boolean;
+}
+
+function causeOf(status: number, error: ProviderError, { lastingLimit, reset }: StatedQuota): FailureCause {
   // No answer to a turn has these statuses, and HTTP ends at 599 (Q3).
   if (status < 400 || status > 599) return 'malformed';
+  if (lastingLimit && status !== 401 && status < 500) return 'quota';
   if (CREDENTIAL_STATUSES.has(status)) return 'credential';
   // An unpaid account is as unusable as one with a refused credential, unless the error states an exhausted quota.
-  if (status === 402) return isQuota(error) || hasReset(json) ? 'quota' : 'credential';
-  if (status === 429) return isQuota(error) || hasReset(json) ? 'quota' : 'rate';
+  if (status === 402) return isQuota(error) || reset ? 'quota' : 'credential';
+  if (status === 429) return isQuota(error) || reset ? 'quota' : 'rate';
   if (status >= 500) return 'server';
-  if ((status === 400 || status === 404) && (MODEL_CODES.has(error.code ?? '') || error.param === 'model')) return 'model';
+  if ((status === 400 || status === 404) && isModel(error)) return 'model';
   return 'request';
 }
 
-function inBandCause(error: ProviderError): FailureCause {
-  const code = error.code ?? '';
-  if (isQuota(error)) return 'quota';
+/** By code, and by type where the code says nothing (RB21). */
+function inBandCause(error: ProviderError, lastingLimit: boolean): FailureCause {
+  const [code, type] = [error.code ?? '', error.type ?? ''];
+  if (lastingLimit || isQuota(error)) return 'quota';
   if (RATE_CODES.has(code)) return 'rate';
-  if (MODEL_CODES.has(code)) return 'model';
-  const blamesRequest = REQUEST_CODES.has(code) || code.startsWith('invalid_') || code.startsWith('unsupported_');
-  return blamesRequest || error.type === 'invalid_request_error' ? 'request' : 'server';
+  if (isModel(error)) return 'model';
+  if (REQUEST_CODES.has(code) || code.startsWith('invalid_') || code.startsWith('unsupported_')) return 'request';
+  if (RATE_CODES.has(type)) return 'rate';
+  return type === 'invalid_request_error' ? 'request' : 'server';
 }
 
-const isQuota = (error: ProviderError): boolean => QUOTA_CODES.has(error.code ?? '') || QUOTA_CODES.has(error.type ?? '');
+const isQuota = ({ code, type }: ProviderError): boolean => QUOTA_CODES.has(code ?? '') || QUOTA_CODES.has(type ?? '');
+
+const isModel = ({ code, param }: ProviderError): boolean => MODEL_CODES.has(code ?? '') || param === 'model';
+
+/** `x-<agent>-rate-limit-reached-type`; the word of the wire is of no importance here. */
+const REACHED_TYPE = '-rate-limit-reached-type';
+
+function statesLastingLimit({ code, type }: ProviderError, headers: Headers): boolean {
+  const header = Object.keys(headers).find((name) => name.endsWith(REACHED_TYPE));
+  return [code, type, header && headers[header]].some((word) => LASTING_LIMITS.has(word ?? ''));
+}
 
 function jsonOf(body: Buffer): JsonObject | undefined {
   try {

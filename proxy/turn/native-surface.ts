@@ -1,12 +1,12 @@
 // The native surface: agent clients, which get an account's headers, events and errors as sent, without what identifies its owner.
 import { loggedCode } from './error-codes.ts';
 import { blamesAccount } from './failure.ts';
-import { nativeAnswerHeaders, nativeEventHeaders, nativeRequestHeaders } from './headers.ts';
-import { isObject, type Json } from './json.ts';
+import { type AnswerHeaderOptions, nativeAnswerHeaders, nativeEventHeaders, nativeRequestHeaders } from './headers.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 import { publicSurface } from './public-surface.ts';
 import { frameDataOf, Refusal } from './refusal.ts';
-import { failureWithoutOwner, jsonWithoutOwner, withoutOwner } from './sanitise.ts';
-import type { Surface } from './surface.ts';
+import { type Confidential, failureWithoutOwner, jsonWithoutOwner, withoutOwner } from './sanitise.ts';
+import type { FailureEventOptions, Surface } from './surface.ts';
 
 export const nativeSurface: Surface = {
   name: 'native',
@@ -21,11 +21,8 @@ export const nativeSurface: Surface = {
   brokenReplyCode: 'upstream_error',
 
   failureEvent(data, failure, known, options) {
-    if (blamesAccount(failure)) return frameDataOf(new Refusal('upstream_error'));
-    const clean = failureWithoutOwner(data, known.secrets());
-    if (clean.type !== 'error' || !isObject(clean.headers)) return clean;
-    const headers = nativeEventHeaders(clean.headers, options);
-    return headers === clean.headers ? clean : { ...clean, headers };
+    const event = blamesAccount(failure) ? frameDataOf(new Refusal('upstream_error')) : cleanEvent(data, known, options);
+    return event.type === 'error' && options.as === 'turn stream' ? failedResponse(event, options) : event;
   },
 
   refusalOf(failure, options, known) {
@@ -46,3 +43,28 @@ export const nativeSurface: Surface = {
     return { status, headers, body, code: loggedCode(failure.error.code) };
   },
 };
+
+function cleanEvent(data: JsonObject, known: Confidential, options: AnswerHeaderOptions): JsonObject {
+  const clean = failureWithoutOwner(data, known.secrets());
+  if (clean.type !== 'error' || !isObject(clean.headers)) return clean;
+  const headers = nativeEventHeaders(clean.headers, options);
+  return headers === clean.headers ? clean : { ...clean, headers };
+}
+
+/** Over SSE native clients ignore `error` events, and wait for the end of the response (RB21). */
+function failedResponse(event: JsonObject, { responseId }: FailureEventOptions): JsonObject {
+  const { code = null, message = '', param = null, sequence_number } = event;
+  const error = isObject(event.error) ? event.error : { code, message, param };
+  return {
+    type: 'response.failed',
+    ...(sequence_number === undefined ? {} : { sequence_number }),
+    response: {
+      ...(responseId === undefined ? {} : { id: responseId }),
+      object: 'response',
+      status: 'failed',
+      // Clients decide by the code: an error that states only its type has the type there.
+      error: { ...error, code: error.code ?? error.type ?? null },
+      output: [],
+    },
+  };
+}

@@ -21,6 +21,7 @@ export const shownError = (failure: Failure): ProviderError => (blamesAccount(fa
 /** The type that the same refusal has in an answer that is not streamed (Q3, Q17). */
 export function errorType({ cause }: Failure): string {
   if (cause === 'quota') return 'usage_limit_reached';
+  if (cause === 'rate') return 'rate_limit_error';
   return cause === 'request' ? 'invalid_request_error' : 'server_error';
 }
 
@@ -57,13 +58,13 @@ export const publicSurface: Surface = {
   },
 
   refusalOf({ status, error, cause, retryAfterMs }, _options, known) {
-    // A refusal inside a 200 either blames the request, or counts as a failed reply (Q3).
-    if (status !== 200 && (cause === 'rate' || cause === 'quota')) {
+    if (cause === 'rate' || cause === 'quota') {
       return new Refusal('rate_limit_exceeded', {
         message: 'The provider limits the rate of this request.',
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       });
     }
+    // Any other refusal inside a 200 either blames the request, or counts as a failed reply (Q3).
     const shown = status === 200 ? (cause === 'request' ? 400 : undefined) : status;
     if (shown === undefined || !SHARED_STATUSES.has(shown) || (error.message === null && error.code === null)) {
       return new Refusal('upstream_error');

@@ -18,6 +18,13 @@ export interface RelayedAnswer {
   readonly code: string;
 }
 
+export interface FailureEventOptions extends AnswerHeaderOptions {
+  /** How the client gets it: in the stream of a turn, as a frame, or in another answer, such as that of an image route. */
+  readonly as: 'turn stream' | 'frame' | 'other';
+  /** The id of the response that failed, where the stream has named it. */
+  readonly responseId: string | undefined;
+}
+
 export interface Surface {
   readonly name: SurfaceName;
   /** The client's headers that go to an account; a fresh object, so that an attempt may edit it. */
@@ -42,7 +49,7 @@ export interface Surface {
   /** The code for the row of a reply that broke off. */
   readonly brokenReplyCode: 'upstream_error' | 'server_error';
   /** A failure event as this client may see it. */
-  failureEvent(data: JsonObject, failure: Failure, known: Confidential, options: AnswerHeaderOptions): JsonObject;
+  failureEvent(data: JsonObject, failure: Failure, known: Confidential, options: FailureEventOptions): JsonObject;
   /**
    * The one event of a stream that begins with a refusal, in place of all that the account sent (F1.8, Q17). Undefined on a surface that
    * relays what was sent. `collected` is the answer of a client that did not ask for a stream.

@@ -412,7 +412,7 @@ describe('collected public answers', () => {
     ['whose stream has no terminal event', replyEvents([created(0), delta(1)]), 502, 'upstream_error'],
     ['that blame the request inside a 200', 'refuse inside invalid_prompt after 3 events', 400, 'invalid_prompt'],
     ['that blame the account inside a 200, too late', 'refuse inside server_error after 3 events', 502, 'upstream_error'],
-    ['that blame a rate inside a 200, too late', 'refuse inside rate_limit_exceeded after 3 events', 502, 'upstream_error'],
+    ['that blame a rate inside a 200, too late', 'refuse inside rate_limit_exceeded after 3 events', 429, 'rate_limit_exceeded'],
     [
       'whose terminal event is no JSON',
       replyBytes(`${framed([delta(1)], '\n')}event: response.completed\ndata: {"type":"resp\n\n`),

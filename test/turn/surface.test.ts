@@ -12,7 +12,7 @@ import type { Surface } from '../../proxy/turn/surface.ts';
 const NOW = 1_700_000_000_000;
 const SECRET = 'bearer-of-north';
 const wire = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' };
-const options = { wire, hideQuota: false };
+const options = { wire, hideQuota: false, as: 'frame', responseId: undefined } as const;
 const known: Confidential = { secrets: () => [SECRET], prompt: () => 'a prompt' };
 
 const ofStatus = (status: number, body: Json | string, headers: Readonly<Record<string, string>> = {}): Failure =>
@@ -101,8 +101,8 @@ describe('[Q1] [Q3] the client’s answer to a provider’s refusal', () => {
     {
       what: 'a limited rate inside a 200',
       failure: inside({ code: 'rate_limit_exceeded', message: 'No.' }),
-      native: [502, 'upstream_error'],
-      public: [502, 'upstream_error'],
+      native: [429, 'rate_limit_exceeded'],
+      public: [429, 'rate_limit_exceeded'],
     },
     {
       what: 'no answer',
@@ -190,9 +190,9 @@ describe('[Q2] [Q3] a failure event', () => {
     const { headers, ...members } = nativeSurface.failureEvent(event, failure, known, options);
     assert.deepEqual(members, nativeSurface.failureEvent(data, failure, known, options));
     assert.deepEqual(headers, { ...quota, ...passed });
-    assert.deepEqual(nativeSurface.failureEvent(event, failure, known, { wire, hideQuota: true }).headers, passed);
+    assert.deepEqual(nativeSurface.failureEvent(event, failure, known, { ...options, hideQuota: true }).headers, passed);
     const clean = { type: 'error', code: 'c', headers: passed };
-    assert.equal(nativeSurface.failureEvent(clean, failure, known, { wire, hideQuota: true }), clean);
+    assert.equal(nativeSurface.failureEvent(clean, failure, known, { ...options, hideQuota: true }), clean);
   });
 
   test('has the members of the SDK’s error event on public', () => {
@@ -272,7 +272,7 @@ describe('[Q3] [Q15] headers', () => {
       'x-reasoning-included': 'true',
     };
     assert.deepEqual(nativeSurface.answerHeaders(answer, options), { ...native, 'x-agent-primary-used-percent': '5' });
-    assert.deepEqual(nativeSurface.answerHeaders(answer, { wire, hideQuota: true }), native);
+    assert.deepEqual(nativeSurface.answerHeaders(answer, { ...options, hideQuota: true }), native);
     assert.deepEqual(publicSurface.answerHeaders(answer, options), {
       'openai-model': 'm',
       'openai-processing-ms': '1',

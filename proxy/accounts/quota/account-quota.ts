@@ -14,7 +14,7 @@ export interface Exhaustion {
   readonly at: number;
   /** Unix seconds. */
   readonly until: number | undefined;
-  /** A refusal is trusted like headers. */
+  /** A refusal is trusted like headers; a limit without a window like a read, so that a read ends it. */
   readonly source: QuotaSource;
 }
 
@@ -41,7 +41,7 @@ export interface QuotaState {
 export const FRESH_MS = 15 * 60_000;
 
 /** Overlapping turns report the same moment. Within it the more trusted source is used, after it the newer statement. */
-const SAME_MOMENT_MS = 60_000;
+export const SAME_MOMENT_MS = 60_000;
 
 const TRUST: Readonly<Record<QuotaSource, number>> = { event: 3, headers: 2, read: 1 };
 
@@ -109,11 +109,23 @@ export class AccountQuota {
     return true;
   }
 
-  /** Records a refusal for lack of quota. One without a stated reset is not stored here: health cools the account down (Q5). */
-  recordRefusal(until: number | undefined, at: number): void {
+  /**
+   * Records a refusal for lack of quota. Where it states no reset, that of a window counts which is stated as full at the same time (RB22).
+   * Without any it is not stored here: health cools the account down (Q5).
+   * @param resetsAt Unix seconds
+   */
+  recordRefusal(resetsAt: number | undefined, at: number): void {
     this.#state = undefined;
     this.#updatedAt = at;
+    const until = resetsAt ?? resetOfFullest(this.#windows.filter((window) => isSameMoment(window, at)));
     if (until !== undefined) this.#exhaust({ at, until, source: 'headers' });
+  }
+
+  /** Records a limit without window and reset: it lasts until a usage read, asked later, says otherwise (RB23). */
+  recordLastingLimit(at: number): void {
+    this.#state = undefined;
+    this.#updatedAt = at;
+    this.#exhaust({ at, until: undefined, source: 'read' });
   }
 
   /**

@@ -52,7 +52,7 @@ export class AccountUsage {
         stored: (account) => states().settled(account),
       },
     });
-    this.observer = new QuotaObserver(this.quota);
+    this.observer = new QuotaObserver({ quota: this.quota, readLater: (account) => this.reads.readLater(account) });
   }
 
   /** The first round of reads is over, or has taken two seconds. Stays true afterwards. */

@@ -1,5 +1,6 @@
 // Parses what a provider states of an account's quota, in each of its three forms; impossible numbers are ignored (Q8).
 
+import { LASTING_LIMITS } from '../../turn/error-codes.ts';
 import type { Json, JsonObject } from '../../turn/json.ts';
 import { resetTime, type StatedReset } from '../../turn/quota-reset.ts';
 import type { Headers } from '../../turn/turn.ts';
@@ -85,13 +86,20 @@ export function quotaFromEvent(data: JsonObject, now: number): QuotaStatement | 
 
 /** The body of the account's usage read. @param now Unix milliseconds */
 export function quotaFromUsageRead(body: unknown, now: number): QuotaStatement | undefined {
-  const limit = object(object(body as Json)?.rate_limit);
+  const read = object(body as Json);
+  const limit = object(read?.rate_limit);
   if (!limit) return undefined;
   const windows = SLOTS.flatMap((name) => {
     const slot = object(limit[`${name}_window`]);
     return slot ? validWindow({ ...usedAndReset(slot), seconds: number(slot.limit_window_seconds) }, now) : [];
   });
-  return { source: 'read', windows, reached: reachedIn(limit) };
+  return { source: 'read', windows, reached: statesLastingLimit(read?.rate_limit_reached_type) || reachedIn(limit) };
+}
+
+/** A workspace's limit, which no window shows (RB23): `"rate_limit_reached_type": {"type": "workspace_owner_credits_depleted"}`. */
+function statesLastingLimit(stated: Json | undefined): boolean {
+  const type = object(stated)?.type ?? stated;
+  return typeof type === 'string' && LASTING_LIMITS.has(type);
 }
 
 function usedAndReset(slot: JsonObject): Omit<StatedWindow, 'seconds'> {

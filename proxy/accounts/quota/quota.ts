@@ -129,6 +129,14 @@ export class Quota {
     });
   }
 
+  /** Records a limit without window and reset, which only a usage read ends. */
+  recordLastingLimit(account: string): void {
+    this.#update(account, (quota, now) => {
+      quota.recordLastingLimit(now);
+      return true;
+    });
+  }
+
   /** The windows that are valid now. */
   windows(account: string): readonly KnownWindow[] {
     return this.#accounts.get(account)?.quota.currentWindows(this.#options.clock.now()) ?? [];

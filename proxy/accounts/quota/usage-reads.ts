@@ -4,6 +4,7 @@ import { type Clock, withDeadline } from '../../clock.ts';
 import type { ExclusiveWork, HeldLease } from '../../exclusive-work.ts';
 import type { Counters } from '../../metrics.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
+import { SAME_MOMENT_MS } from './account-quota.ts';
 import { elapsed, type Quota } from './quota.ts';
 import { quotaFromUsageRead } from './quota-statement.ts';
 
@@ -113,6 +114,14 @@ export class UsageReads {
       return reader.reading ?? (clock.now() - reader.readAt >= RECHECK_INTERVAL_MS ? this.#start(reader, 'urgent') : []);
     });
     return reads.length > 0 ? this.#waitFor(reads) : undefined;
+  }
+
+  /** Reads the account after its present statement: an earlier read would not count against it. */
+  readLater(account: string): void {
+    const reader = this.#readers.get(account);
+    if (!reader || reader.reading || this.#stopped) return;
+    reader.cancelTimer();
+    reader.cancelTimer = this.#options.clock.after(SAME_MOMENT_MS, () => void this.#start(reader, 'scheduled'));
   }
 
   /** Sets no timer and starts no read after this. */

@@ -1,4 +1,5 @@
 // The error frame for an account's error, with a numeric status and the four keys: without them clients hang (Q2).
+import { OVERLOAD_CODES } from '../../turn/error-codes.ts';
 import { statusIn } from '../../turn/error-statement.ts';
 import { inBandFailure } from '../../turn/failure.ts';
 import { isObject, type JsonObject } from '../../turn/json.ts';
@@ -22,6 +23,7 @@ function statusOf(data: JsonObject): number {
   const stated = statusIn(data);
   if (stated !== undefined) return stated;
   // Only the cause of the failure is read, which does not depend on the time.
-  const { cause } = inBandFailure(data, 0);
+  const { cause, error } = inBandFailure(data, 0);
+  if (OVERLOAD_CODES.has(error.code ?? '') || OVERLOAD_CODES.has(error.type ?? '')) return 503;
   return cause in STATUSES ? STATUSES[cause as keyof typeof STATUSES] : 502;
 }

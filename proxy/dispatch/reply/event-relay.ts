@@ -1,6 +1,8 @@
 // Relays the events of a committed reply to its sink: through the rules that subscribe to them, others as the account sent them.
+import { responseIdIn } from '../../sessions/response-id.ts';
 import { type Failure, inBandFailure } from '../../turn/failure.ts';
 import type { JsonObject } from '../../turn/json.ts';
+import { dispatchedKind } from '../../turn/kinds.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
 import { endOf, type ReplyEnd } from '../../turn/terminal-event.ts';
 import type { Event } from '../../turn/turn.ts';
@@ -20,6 +22,7 @@ export class EventRelay {
   readonly #context: ReplyContext;
   readonly #ended: (end: ReplyEnd) => void;
   #failure: Failure | undefined;
+  #responseId: string | undefined;
 
   /** @param ended called with each terminal event, before it is relayed */
   constructor(sink: Sink, context: ReplyContext, ended: (end: ReplyEnd) => void) {
@@ -31,6 +34,12 @@ export class EventRelay {
   /** The failure that a relayed terminal event reported. */
   get failure(): Failure | undefined {
     return this.#failure;
+  }
+
+  /** Notes the response that the reply is of. @param created the event that announced it */
+  began(created: ReplyEvent | undefined): void {
+    const { client, surface } = this.#context.turn;
+    if (created && client === 'http' && surface.agentProtocol) this.#responseId = responseIdIn(created);
   }
 
   /** @param known the data of the event, where it has been parsed. @throws TooMuchHeld, or what a rule throws */
@@ -55,8 +64,9 @@ export class EventRelay {
       return;
     }
     const visible = end === 'failed' ? (shown ?? this.failureEvent(data)) : data;
-    // A failure event without a response becomes an error, which has a status on a websocket (Q2).
-    const given: Event = { type: visible.type === 'error' ? 'error' : event.type, data: visible, size: event.length };
+    // The surface may have made another event of a failure: an error has a status on a websocket (Q2).
+    const type = end === 'failed' && typeof visible.type === 'string' ? visible.type : event.type;
+    const given: Event = { type, data: visible, size: event.length };
     const mapped = turn.rules.event(given);
     if (replacement) sink.event(replacement);
     else if (Array.isArray(mapped)) {
@@ -78,6 +88,9 @@ export class EventRelay {
     const { turn, known } = this.#context;
     this.#failure = inBandFailure(data, turn.now());
     if (this.#sink.collects) return data;
-    return turn.surface.failureEvent(data, this.#failure, known, { wire: turn.wire, hideQuota: turn.pool.hide_account_quota });
+    const isTurn = dispatchedKind(turn.route.kind)?.model === true;
+    const as = turn.client === 'websocket' ? 'frame' : isTurn ? 'turn stream' : 'other';
+    const options = { wire: turn.wire, hideQuota: turn.pool.hide_account_quota, as, responseId: this.#responseId } as const;
+    return turn.surface.failureEvent(data, this.#failure, known, options);
   }
 }

@@ -132,6 +132,7 @@ export class EventReply implements EventReader {
     // The SDK sees no beginning of a reply that never was (F1.8).
     if (turn.surface.refusalEvent && this.#held.release().some((held) => held.event.hasData)) this.#sink.renumber();
     // Made before commit: the error may repeat the prompt, and the turn releases the prompt at commit.
+    this.#relay.began(this.#held.find('response.created'));
     const shown = data && this.#relay.failureEvent(data);
     this.#head.refuses = true;
     this.#commit();
@@ -165,6 +166,7 @@ export class EventReply implements EventReader {
     this.#cancelTimer();
     const first = this.#context.turn.rules.head(this.#head);
     this.#state = 'relaying';
+    this.#relay.began(this.#held.find('response.created'));
     this.#context.committed(this.#held);
     this.#sink.open(this.#head.status, this.#head.headers);
     for (const event of first) this.#sink.event(event);

@@ -171,7 +171,7 @@ export class WholeReply implements ByteReader {
   #answer(text: string, json: JsonObject, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
-    const options = { wire: turn.wire, hideQuota: turn.pool.hide_account_quota };
+    const options = { wire: turn.wire, hideQuota: turn.pool.hide_account_quota, as: 'other', responseId: undefined } as const;
     const answer = turn.answerOf(failure ? turn.surface.failureEvent(json, failure, known, options) : json);
     const { status, headers } = this.#head;
     // Node writes text in one piece with the head, and bytes separately.
