@@ -4,7 +4,7 @@ export type RouteStatus = 'supported' | 'translated' | 'partial' | 'unsupported'
 
 export type AdmissionClass = 'stream' | 'websocket' | 'compact' | 'http' | 'image' | 'file' | 'audio' | 'usage' | 'control' | 'mcp';
 
-export type Strategy = 'headroom' | 'least_loaded' | 'rotation' | 'fill_first' | 'soonest_reset';
+export type Strategy = 'headroom' | 'least_loaded' | 'rotation' | 'fill_first' | 'soonest_reset' | 'fastest';
 
 export type ServingMode = 'auto' | 'lite' | 'full';
 

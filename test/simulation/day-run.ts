@@ -25,6 +25,8 @@ export interface DayResult {
   /** Standard deviation over mean of the accounts' used shares of their quota. */
   readonly spread: number;
   readonly cached: Readonly<Record<SessionKind, CacheUse>>;
+  /** The median time to the first event of the first turns of sessions; milliseconds. */
+  readonly firstEventMs: number;
   /** First turns of sessions, by the account that answered. */
   readonly firstTurns: ReadonlyMap<string, number>;
   /** Sessions with a continuity header, their moves to another account, and the moves without a failure of the account they left. */
@@ -37,7 +39,6 @@ export interface DayResult {
 const CACHED_MS = 600_000;
 /** The time after which a refusal arrives. */
 const REFUSAL_MS = { connect: 40, server: 300, rate: 150, quota: 150, credential: 120 } as const;
-const FIRST_EVENT_MS = 900;
 
 export async function runDay(
   day: Day,
@@ -58,6 +59,8 @@ class DayRun {
   readonly #given = new Map<string, number>();
   readonly #failedAt = new Map<string, number>();
   readonly #firstTurns = new Map<string, number>();
+  /** Of the first turns of sessions, whose account the strategy chooses. */
+  readonly #firstEvents: number[] = [];
   readonly #cached: Record<SessionKind, CacheUse> = {
     pinned: { warm: 0, hits: 0 },
     keyed: { warm: 0, hits: 0 },
@@ -87,6 +90,7 @@ class DayRun {
       spread: Math.sqrt(variance) / mean,
       cached: this.#cached,
       firstTurns: this.#firstTurns,
+      firstEventMs: median(this.#firstEvents),
     };
   }
 
@@ -151,12 +155,15 @@ class DayRun {
     const now = this.#clock.now();
     const { session, turn, route } = running;
     this.#given.set(account.id, (this.#given.get(account.id) ?? 0) + turn.cost);
+    const { last } = session;
     this.#recordPlace(account, running);
     const diesAt = account.upUntil(now);
     const cut = diesAt < now + turn.takesMs;
-    const answer = { at: now + FIRST_EVENT_MS, end: cut ? diesAt : now + turn.takesMs };
+    const firstEventMs = account.firstEventMs(now);
+    if (last === undefined) this.#firstEvents.push(firstEventMs);
+    const answer = { at: now + firstEventMs, end: cut ? diesAt : now + turn.takesMs };
     if (answer.at < answer.end) {
-      this.#clock.after(FIRST_EVENT_MS, () => {
+      this.#clock.after(firstEventMs, () => {
         route.observe(account, undefined);
         place.answered();
       });
@@ -205,6 +212,8 @@ class DayRun {
     if (next) this.#clock.after(next.thinkMs, () => this.#ask(session));
   }
 }
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 interface Session {
   readonly plan: SessionPlan;

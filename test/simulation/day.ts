@@ -23,6 +23,13 @@ export interface Outage {
   readonly kind: OutageKind;
 }
 
+/** Milliseconds, until an hour of the day and after it. */
+export interface FirstEvents {
+  readonly before: number;
+  readonly changeAt: number;
+  readonly after: number;
+}
+
 export interface AccountPlan {
   readonly id: string;
   readonly maxConcurrent: number;
@@ -37,6 +44,8 @@ export interface AccountPlan {
   readonly outages: readonly Outage[];
   /** From then on its credential is refused. */
   readonly loggedOutAt: number;
+  /** The time to the first event of its replies, which changes in the course of the day. */
+  readonly firstEvents: FirstEvents;
 }
 
 /**
@@ -126,6 +135,13 @@ function sessionOf(index: number, random: SeededRandom, hours: number): SessionP
   };
 }
 
+/** Drawn apart from the rest of the day. */
+function firstEventsOf(index: number, to: number): FirstEvents {
+  const random = new SeededRandom(1_000 + index);
+  const draw = (): number => random.logNormal(900, 0.5);
+  return { before: draw(), changeAt: START + random.between(0.2, 0.8) * (to - START), after: draw() };
+}
+
 function accountOf(index: number, random: SeededRandom, { quota, to, windowMs, maxConcurrent }: Supply): AccountPlan {
   const outages: Outage[] = [];
   for (let at = START + random.exponential(6 * HOUR); at < to; ) {
@@ -143,5 +159,6 @@ function accountOf(index: number, random: SeededRandom, { quota, to, windowMs, m
     outages,
     // One account in twelve.
     loggedOutAt: index % 12 === 5 ? START + random.between(0.2, 0.8) * (to - START) : Number.POSITIVE_INFINITY,
+    firstEvents: firstEventsOf(index, to),
   };
 }

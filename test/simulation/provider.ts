@@ -67,6 +67,12 @@ export class SimulatedAccount {
     return undefined;
   }
 
+  /** The time to the first event of a turn that begins now; milliseconds. */
+  firstEventMs(now: number): number {
+    const { before, changeAt, after } = this.plan.firstEvents;
+    return now < changeAt ? before : after;
+  }
+
   /** The turn ended or was cut. */
   end(): void {
     this.inFlight -= 1;

@@ -31,6 +31,13 @@ test('every strategy keeps sessions and caches at their accounts', async () => {
   }
 });
 
+test('fastest begins replies earlier than any other strategy, on a day on which accounts become faster and slower', async () => {
+  const simulated = await simulate({ seed: 6, sessions: 800, accounts: 6, supply: 4 });
+  const times = new Map(simulated.placements.map(({ name, firstEventMs }) => [name, firstEventMs]));
+  const { fastest = 0, ...others } = Object.fromEntries(times);
+  assert.ok(fastest < 0.8 * Math.min(...Object.values(others)), tableOf(simulated));
+});
+
 /** Of sessions with a header or a key. */
 const namedOf = ({ cached: { pinned, keyed } }: DayResult): CacheUse => ({
   warm: pinned.warm + keyed.warm,

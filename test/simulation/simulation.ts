@@ -17,6 +17,7 @@ const STRATEGIES: readonly Placement[] = [
   { strategy: 'rotation' },
   { strategy: 'fill_first' },
   { strategy: 'soonest_reset' },
+  { strategy: 'fastest' },
 ];
 /** The reference: conversations are placed by the hash of their key, and forgotten where they have no key. */
 const BY_HASH: Placement = { strategy: 'headroom', firstTurns: 'hash' };
@@ -56,6 +57,7 @@ export function besideNearlySpent(kind: SessionKind, placement: Placement): Prom
     firstResetAt: from + 4 * HOUR,
     outages: [],
     loggedOutAt: Number.POSITIVE_INFINITY,
+    firstEvents: { before: 900, changeAt: from, after: 900 },
   });
   const turns = Array.from({ length: 6 }, () => ({ thinkMs: 20_000, takesMs: 10_000, cost: 1 }));
   return runPlaced(
@@ -82,6 +84,7 @@ const COLUMNS: readonly (readonly [title: string, of: (result: DayResult, oracle
   ['cache hits kept: by header', ({ cached }) => keptOf(cached.pinned)],
   ['by key', ({ cached }) => keptOf(cached.keyed)],
   ['unnamed', ({ cached }) => keptOf(cached.unnamed)],
+  ['first event', ({ firstEventMs }) => `${Math.round(firstEventMs)} ms`],
   ['moves a session', ({ moves, sessions }) => (moves / sessions).toFixed(2)],
   ['unforced', ({ unforced }) => String(unforced)],
 ];

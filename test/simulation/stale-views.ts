@@ -9,7 +9,7 @@ import { percent } from './simulation.ts';
 export const NODES = 50;
 /** The delays after which a node sees an event at another one. With the change feed it is milliseconds, by polling ten seconds. */
 const STALENESS_S = [0, 0.1, 1, 10, 60] as const;
-const STRATEGIES: readonly Strategy[] = ['headroom', 'least_loaded', 'rotation', 'fill_first', 'soonest_reset'];
+const STRATEGIES: readonly Strategy[] = ['headroom', 'least_loaded', 'rotation', 'fill_first', 'soonest_reset', 'fastest'];
 
 /**
  * A day in two and a half minutes, in which quotas are reset every two: a second of staleness weighs as much as minutes do elsewhere. There are

@@ -10,6 +10,8 @@ import type { Demand, Tried } from './demand.ts';
 import { unavailableIn } from './index-choice.ts';
 import { type Left, noCandidate, type UnavailableAccount, unavailableUntil } from './selection-result.ts';
 import type { Sources } from './sources.ts';
+import { learns } from './strategies.ts';
+import type { Learning } from './strategy.ts';
 
 export interface CandidateAccountsOptions {
   readonly clock: Clock;
@@ -125,6 +127,11 @@ export class CandidateAccounts {
       quotaLeft: load.remaining,
       score: candidate && index.score(candidate),
     };
+  }
+
+  /** What the Pool's strategy learns from an attempt at this account; undefined where it learns nothing. */
+  learning(demand: Demand, account: string): Learning | undefined {
+    return learns(demand.turn.pool.strategy) ? this.indexFor(demand).learning(account, demand.turn) : undefined;
   }
 
   /** The number of attempts in flight at an account. */

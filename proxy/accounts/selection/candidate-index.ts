@@ -1,8 +1,9 @@
 // The candidates of one Pool for one model, with availability and score in arrays: a choice is one pass over numbers.
 import type { Candidates } from '../../models/pool-model.ts';
 import { type AccountLoad, type AccountLoads, AVAILABILITIES, type Availability } from './account-load.ts';
-import { rankOf, weightedRank } from './rendezvous.ts';
-import type { Candidate, Strategy } from './strategies.ts';
+import type { SelectedTurn } from './demand.ts';
+import { hashOf, rankOf, weightedRank } from './rendezvous.ts';
+import type { Candidate, Learning, Strategy } from './strategy.ts';
 
 export interface CandidateIndexOptions {
   /** An index with another object than the current one is outdated. */
@@ -106,7 +107,9 @@ export class CandidateIndex {
   }
 
   /** The strategy's choice among the available candidates; the cohort before its overflow. */
-  best(key: number, tried: ReadonlySet<string> = NONE): Candidate | undefined {
+  best(turn: SelectedTurn, tried: ReadonlySet<string> = NONE): Candidate | undefined {
+    if (this.#options.strategy.perTurn) this.#scoreFor(turn);
+    const key = hashOf(turn.id);
     const best = this.#best(key, tried, 0, this.#cohortSize) ?? this.#best(key, tried, this.#cohortSize, this.candidates.length);
     if (best && this.#options.strategy.chosen) {
       this.#options.strategy.chosen(best);
@@ -132,6 +135,20 @@ export class CandidateIndex {
       if (candidate && this.availability(candidate) === availability) count -= 1;
     }
     return count;
+  }
+
+  /** What the strategy learns at the end of an attempt at this account; undefined where it learns nothing. */
+  learning(account: string, turn: SelectedTurn): Learning | undefined {
+    const { strategy } = this.#options;
+    const candidate = strategy.ended && this.#byAccount.get(account);
+    return candidate && ((end) => strategy.ended?.({ candidate, turn, ...end }));
+  }
+
+  #scoreFor(turn: SelectedTurn): void {
+    const { strategy } = this.#options;
+    for (const candidate of this.candidates) {
+      if (this.#availabilities[candidate.index] === AVAILABLE) this.#scores[candidate.index] = strategy.score(candidate, turn);
+    }
   }
 
   #best(key: number, tried: ReadonlySet<string>, from: number, to: number): Candidate | undefined {
@@ -189,6 +206,6 @@ export class CandidateIndex {
       this.#counts[now] = (this.#counts[now] as number) + 1;
       this.#availabilities[index] = now;
     }
-    this.#scores[index] = now === AVAILABLE ? this.#options.strategy.score(candidate) : Number.NEGATIVE_INFINITY;
+    this.#scores[index] = now === AVAILABLE ? this.#options.strategy.score(candidate, undefined) : Number.NEGATIVE_INFINITY;
   }
 }

@@ -7,6 +7,7 @@ import { type AccountLoads, availabilityOf, type QuotaView } from './account-loa
 import { CandidateIndex } from './candidate-index.ts';
 import type { Sources } from './sources.ts';
 import { STRATEGIES } from './strategies.ts';
+import type { Strategy } from './strategy.ts';
 
 export interface CandidateIndexesOptions {
   readonly clock: Clock;
@@ -20,6 +21,10 @@ export class CandidateIndexes {
   readonly #options: CandidateIndexesOptions;
   /** By the configuration's object: the indexes of an old configuration are collected with its last turn. */
   #byPool = new WeakMap<PoolConfig, Map<string, CandidateIndex>>();
+  /** By Pool and scope, used since the last configuration; what a strategy has learned outlasts catalogs and configurations. */
+  #strategies = new Map<string, Learned>();
+  /** Those that the configuration before the last one used. */
+  #former: ReadonlyMap<string, Learned> = new Map();
 
   constructor(options: CandidateIndexesOptions) {
     this.#options = options;
@@ -48,6 +53,8 @@ export class CandidateIndexes {
   /** Drops all indexes: the loads were configured again. */
   clear(): void {
     this.#byPool = new WeakMap();
+    this.#former = this.#strategies;
+    this.#strategies = new Map();
   }
 
   #create(pool: PoolConfig, scope: string, source: CandidateIndex['source']): CandidateIndex {
@@ -57,9 +64,22 @@ export class CandidateIndexes {
       source,
       weightOf: (account) => weights.get(account) ?? 1,
       loads,
-      strategy: STRATEGIES[pool.strategy](),
+      strategy: this.#strategyOf(pool, scope),
       availabilityOf: (load) => availabilityOf(load, health, scope),
       readQuota: (load) => load.readQuota(quota, clock.now()),
     });
   }
+
+  #strategyOf({ id, strategy: name }: PoolConfig, scope: string): Strategy {
+    const place = `${id} ${scope}`;
+    const known = this.#strategies.get(place) ?? this.#former.get(place);
+    const learned = known?.name === name ? known : { name, strategy: STRATEGIES[name]() };
+    this.#strategies.set(place, learned);
+    return learned.strategy;
+  }
+}
+
+interface Learned {
+  readonly name: PoolConfig['strategy'];
+  readonly strategy: Strategy;
 }

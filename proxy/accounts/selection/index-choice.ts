@@ -1,7 +1,6 @@
 // The choice among the candidates of an index: by affinity, else by the Pool's strategy (Q7, Q11).
 import type { CandidateIndex } from './candidate-index.ts';
 import type { Demand } from './demand.ts';
-import { hashOf } from './rendezvous.ts';
 import type { Choice, Left, UnavailableAccount } from './selection-result.ts';
 
 /** By affinity, else by strategy. An account over its bound passes the turn to the strategy's next choice (Q11). */
@@ -12,7 +11,7 @@ export function choiceIn(index: CandidateIndex, { turn, affinity }: Demand, trie
   if (leftAffinity === 'available') return byAffinity;
   if (index.count('available', tried) === 0) return undefined;
   const passesOn = leftAffinity === 'over_bound' && !index.weighsLoad;
-  const best = index.best(hashOf(turn.id), passesOn && last !== undefined ? new Set([...tried, last]) : tried);
+  const best = index.best(turn, passesOn && last !== undefined ? new Set([...tried, last]) : tried);
   // The strategy chooses the same account again, or no other one is available.
   if (!best || best.load.id === last) return byAffinity;
   return { account: best.load.id, reason: turn.pool.strategy, index, tried, leftAffinity };

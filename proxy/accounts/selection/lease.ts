@@ -6,6 +6,7 @@ import type { Upstream } from '../../upstream/upstreams.ts';
 import type { AttemptResult, AttemptTicket } from '../health/account-health.ts';
 import type { Health } from '../health/health.ts';
 import type { AccountLoad } from './account-load.ts';
+import type { Learning } from './strategy.ts';
 
 export interface LeaseOptions {
   readonly account: AccountConfig;
@@ -17,6 +18,10 @@ export interface LeaseOptions {
   /** Called with the account when the reply is committed. */
   readonly affinity: Affinity | undefined;
   readonly onReleased: (load: AccountLoad) => void;
+  /** What the Pool's strategy learns from the attempt; undefined where it learns nothing. */
+  readonly learn: Learning | undefined;
+  /** Unix milliseconds; called only where the strategy learns. */
+  readonly now: () => number;
 }
 
 export class Lease {
@@ -25,6 +30,8 @@ export class Lease {
   /** Why this account was chosen, and a count per reason for the others (Q7). */
   readonly why: Why;
   readonly #options: LeaseOptions;
+  readonly #takenAt: number;
+  #firstEventMs: number | undefined;
   #released = false;
 
   constructor(options: LeaseOptions) {
@@ -32,6 +39,7 @@ export class Lease {
     this.upstream = options.upstream;
     this.why = options.why;
     this.#options = options;
+    this.#takenAt = options.learn ? options.now() : 0;
     options.load.inFlight += 1;
     options.upstream.lease();
   }
@@ -49,7 +57,8 @@ export class Lease {
   /** The reply was committed: a probe has its result, and the turn's conversation its account, before the reply ends. */
   answered(): void {
     if (this.#released) return;
-    const { health, ticket, affinity } = this.#options;
+    const { health, ticket, affinity, learn, now } = this.#options;
+    if (learn) this.#firstEventMs ??= now() - this.#takenAt;
     health.answered(ticket);
     affinity?.learn(this.account.id);
   }
@@ -58,10 +67,11 @@ export class Lease {
   end(result: AttemptResult): void {
     if (this.#released) return;
     this.#released = true;
-    const { load, upstream, health, ticket, onReleased } = this.#options;
+    const { load, upstream, health, ticket, onReleased, learn } = this.#options;
     load.inFlight -= 1;
     upstream.release();
     health.end(ticket, result);
+    learn?.({ result, firstEventMs: this.#firstEventMs });
     onReleased(load);
   }
 }

@@ -134,7 +134,8 @@ export class Selection {
   }
 
   /** Undefined where the account was removed or has another address since the turn's configuration: it must not get the old credential. */
-  #lease({ turn, scope, affinity }: Demand, choice: Choice): Lease | undefined {
+  #lease(demand: Demand, choice: Choice): Lease | undefined {
+    const { turn, scope, affinity } = demand;
     const { account: id } = choice;
     const load = this.#loads.get(id);
     const account = turn.generation.accounts.get(id);
@@ -151,6 +152,8 @@ export class Selection {
       health,
       affinity: LOAD.has(choice.leftAffinity) ? undefined : affinity,
       onReleased: (freed) => this.#released(freed),
+      learn: this.candidates.learning(demand, id),
+      now: () => this.#options.clock.now(),
     });
     this.#loads.recordChange(load);
     this.#options.shared?.used(id, load.inFlight);

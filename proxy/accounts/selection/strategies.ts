@@ -1,34 +1,22 @@
-// The five strategies: each scores the accounts that could take a turn, and the highest score gets it (Q7).
+// The strategies by name: each scores the accounts that could take a turn, and the highest score gets it (Q7).
 import type { Strategy as StrategyName } from '../../turn/settings.ts';
-import type { AccountLoad } from './account-load.ts';
+import { fastest } from './fastest.ts';
+import type { Candidate, Strategy } from './strategy.ts';
 
-/** An account of one Pool for one model. */
-export interface Candidate {
-  readonly load: AccountLoad;
-  /** In configuration order, the canonical cohort before its overflow. */
-  readonly index: number;
-  /** The weight of the assignment; 1 by default. */
-  readonly weight: number;
-}
-
-/** Scores only candidates that are available: again after each change of the candidate, and at least once a second. */
-export interface Strategy {
-  /** A finite number. Ties are broken by rendezvous hash. */
-  score(candidate: Candidate): number;
-  /** The score weighs attempts in flight against quota, so it may keep a turn at an account over its bound (Q11). */
-  readonly weighsLoad?: boolean;
-  /** The strategy's choice got the turn. Not called for a turn that a pin placed. */
-  chosen?(candidate: Candidate): void;
-}
-
-/** Makes one object for each Pool and model, so a strategy may keep state. */
+/** Makes one object for each Pool and model. It is kept through reloads while the Pool has this strategy. */
 export const STRATEGIES: Readonly<Record<StrategyName, () => Strategy>> = {
   headroom: () => ({ score: headroom, weighsLoad: true }),
   least_loaded: () => ({ score: leastLoaded }),
   rotation,
   fill_first: () => ({ score: fillFirst }),
   soonest_reset: () => ({ score: soonestReset }),
+  fastest,
 };
+
+/** The strategies that learn from the ends of attempts. */
+const LEARNING: ReadonlySet<string> = new Set(Object.entries(STRATEGIES).flatMap(([name, make]) => (make().ended ? name : [])));
+
+export const learns = (name: StrategyName): boolean => LEARNING.has(name);
 
 /** An account without evidence is scored as half full until its first reply, so it gets neither all turns nor none (Q8). */
 const UNKNOWN_REMAINING = 0.5;
@@ -55,16 +43,16 @@ const FIRST_ROUND_STEP = 1e-9;
  * An account that was unavailable continues from the current position and catches up on no turns.
  */
 function rotation(): Strategy {
-  const positions: number[] = [];
+  const positions = new Map<string, number>();
   let current = 0;
-  const positionOf = (index: number): number => positions[index] ?? index * FIRST_ROUND_STEP;
+  const positionOf = ({ load, index }: Candidate): number => positions.get(load.id) ?? index * FIRST_ROUND_STEP;
   return {
-    score({ index }) {
-      return -positionOf(index);
+    score(candidate) {
+      return -positionOf(candidate);
     },
-    chosen({ index, weight }) {
-      current = Math.max(positionOf(index), current);
-      positions[index] = current + 1 / weight;
+    chosen(candidate) {
+      current = Math.max(positionOf(candidate), current);
+      positions.set(candidate.load.id, current + 1 / candidate.weight);
     },
   };
 }

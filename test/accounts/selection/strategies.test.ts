@@ -1,6 +1,8 @@
-// The five strategies, each over the same three accounts (Q7).
+// The strategies, each over the same three accounts (Q7).
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { hashOf } from '../../../proxy/accounts/selection/rendezvous.ts';
+import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import { selectionOf, tally, times } from './support.ts';
 
 describe('headroom', () => {
@@ -95,6 +97,89 @@ describe('fill_first', () => {
     );
     leases[1]?.end('completed');
     assert.equal(take().account.id, 'north');
+  });
+});
+
+describe('fastest', () => {
+  const pool = { strategy: 'fastest' } as const;
+  /** Ids of turns that explore, and of others: a twentieth of all ids. */
+  const ids = times(400, (i) => `req_${i}`);
+  const exploring = ids.filter((id) => hashOf(id) % 20 === 0);
+  const usual = ids.filter((id) => hashOf(id) % 20 !== 0);
+
+  /** Each account answers one turn, after the time in milliseconds. */
+  const fastestOf = async (firstEvents: Readonly<Record<string, number>>, { weights = {}, others = [] as readonly string[] } = {}) => {
+    const world = await selectionOf({ pool, accounts: [...Object.keys(firstEvents), ...others], weights });
+    const answer = (
+      id: string,
+      ms: number,
+      { kind = 'responses', committed = true }: { kind?: RouteKind; committed?: boolean } = {},
+    ): void => {
+      const lease = world.take({ id: usual[0] ?? '', kind, hard: id });
+      world.clock.advance(ms);
+      if (committed) lease.answered();
+      lease.end(committed ? 'completed' : 'neutral');
+    };
+    for (const [id, ms] of Object.entries(firstEvents)) answer(id, ms);
+    return { ...world, answer, whereUsual: () => world.where({ id: usual[1] ?? '' }) };
+  };
+
+  test('prefers the account whose replies begin first, pinned turns counted', async () => {
+    const { where } = await fastestOf({ north: 900, south: 300, west: 600 });
+    assert.deepEqual(tally(usual.slice(0, 50).map((id) => where({ id }))), { south: 50 });
+  });
+
+  test('follows a lasting change, and not one slow reply', async () => {
+    const { answer, whereUsual } = await fastestOf({ north: 400, south: 300 });
+    answer('south', 500);
+    assert.equal(whereUsual(), 'south', '340 ms smoothed');
+    for (const ms of [700, 700]) answer('south', ms);
+    assert.equal(whereUsual(), 'north');
+  });
+
+  test('counts an account without evidence as the mean of the others', async () => {
+    const known = await fastestOf({ north: 400, south: 800 }, { others: ['west'] });
+    assert.equal(known.whereUsual(), 'north');
+    for (let i = 0; i < 20; i++) known.answer('north', 900);
+    known.answer('south', 2_000);
+    assert.equal(known.whereUsual(), 'north', '900 ms, where the mean is near 970');
+    for (let i = 0; i < 20; i++) known.answer('north', 1_500);
+    assert.equal(known.whereUsual(), 'south', '1,040 ms, where the mean is near 1,270');
+    for (let i = 0; i < 20; i++) known.answer('south', 3_000);
+    assert.equal(known.whereUsual(), 'north');
+  });
+
+  test('sends one turn in twenty to the account with the oldest evidence', async () => {
+    const { where } = await fastestOf({ north: 900, south: 300, west: 600 });
+    const [first = '', second = ''] = exploring;
+    assert.equal(where({ id: first }), 'north', 'its evidence came first');
+    assert.equal(where({ id: second }), 'south', 'the next one in age');
+  });
+
+  test('spreads a burst over accounts of similar times', async () => {
+    const { take } = await fastestOf({ north: 300, south: 360 });
+    const { north = 0, south = 0 } = tally(usual.slice(0, 30).map((id) => take({ id }).account.id));
+    assert.ok(north > south && south > 5, JSON.stringify({ north, south }));
+  });
+
+  test('prefers an account of twice the weight until it takes twice the time', async () => {
+    const nearly = await fastestOf({ north: 590, south: 300 }, { weights: { north: 2 } });
+    assert.equal(nearly.whereUsual(), 'north');
+    const twice = await fastestOf({ north: 610, south: 300 }, { weights: { north: 2 } });
+    assert.equal(twice.whereUsual(), 'south');
+  });
+
+  test('learns nothing from attempts without an event, nor from replies that are checked as a whole', async () => {
+    const { answer, whereUsual } = await fastestOf({ north: 400, south: 300 });
+    for (let i = 0; i < 10; i++) answer('north', 1, { committed: false });
+    for (let i = 0; i < 10; i++) answer('north', 1, { kind: 'compact' });
+    assert.equal(whereUsual(), 'south');
+  });
+
+  test('keeps its evidence through a reload', async () => {
+    const { whereUsual, selection, accounts } = await fastestOf({ north: 900, south: 300 });
+    selection.configure(accounts);
+    assert.equal(whereUsual(), 'south');
   });
 });
 

@@ -160,6 +160,7 @@ export async function selectionOf(options: SelectionWorld = {}) {
   };
   return {
     ...world,
+    accounts,
     quota,
     counters,
     admission,

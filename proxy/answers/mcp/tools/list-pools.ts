@@ -9,7 +9,7 @@ const POOL_ROW = object({
   id: text('Id of the Pool.'),
   label: text('Its label.'),
   relation: oneOf(['owned', 'assigned'], 'Whether you own the Pool or are assigned to it.'),
-  strategy: text('How an account is chosen: headroom, least_loaded, rotation, fill_first, soonest_reset.'),
+  strategy: text('How an account is chosen: headroom, least_loaded, rotation, fill_first, soonest_reset, fastest.'),
   max_attempts: integer('Most accounts that are tried for one turn.'),
   allow_image_generation: flag('Whether image routes are allowed.'),
   request_compression_enabled: flag('Whether tool outputs in requests are compressed.'),
