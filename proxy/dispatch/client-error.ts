@@ -4,6 +4,7 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { Confidential } from '../turn/sanitise.ts';
 import type { RelayedAnswer } from '../turn/surface.ts';
+import { headerOptions } from './reply/reply-context.ts';
 
 /** @param failures of the turn's attempts, in order; at least one */
 export function clientError(failures: readonly Failure[], turn: LiveTurn, known: Confidential): Refusal | RelayedAnswer {
@@ -23,7 +24,7 @@ export function clientError(failures: readonly Failure[], turn: LiveTurn, known:
     case 'credential':
       return new Refusal('upstream_error');
     default: {
-      const answer = turn.surface.refusalOf(last, { wire: turn.wire, hideQuota: turn.pool.hide_account_quota }, known);
+      const answer = turn.surface.refusalOf(last, headerOptions(turn), known);
       if (!(answer instanceof Refusal)) turn.rules.head(answer);
       return answer;
     }

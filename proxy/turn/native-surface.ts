@@ -3,9 +3,10 @@ import { loggedCode } from './error-codes.ts';
 import { blamesAccount } from './failure.ts';
 import { type AnswerHeaderOptions, nativeAnswerHeaders, nativeEventHeaders, nativeRequestHeaders } from './headers.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
+import { withoutMarker } from './lite-marker.ts';
 import { publicSurface } from './public-surface.ts';
 import { frameDataOf, Refusal } from './refusal.ts';
-import { type Confidential, failureWithoutOwner, jsonWithoutOwner, withoutOwner } from './sanitise.ts';
+import { type Confidential, endWithoutOwner, jsonWithoutOwner, withoutOwner } from './sanitise.ts';
 import type { FailureEventOptions, Surface } from './surface.ts';
 
 export const nativeSurface: Surface = {
@@ -20,8 +21,10 @@ export const nativeSurface: Surface = {
   brokenReply: 'cut',
   brokenReplyCode: 'upstream_error',
 
+  endOf: cleanEnd,
+
   failureEvent(data, failure, known, options) {
-    const event = blamesAccount(failure) ? frameDataOf(new Refusal('upstream_error')) : cleanEvent(data, known, options);
+    const event = blamesAccount(failure) ? frameDataOf(new Refusal('upstream_error')) : cleanEnd(data, known, options);
     return event.type === 'error' && options.as === 'turn stream' ? failedResponse(event, options) : event;
   },
 
@@ -33,7 +36,8 @@ export const nativeSurface: Surface = {
     const text = answer.body.toString('utf8');
     let body: string;
     try {
-      body = JSON.stringify(jsonWithoutOwner(JSON.parse(text) as Json, known.secrets()));
+      const json = jsonWithoutOwner(JSON.parse(text) as Json, known.secrets());
+      body = JSON.stringify(isObject(json) ? withoutMarker(json, options.wire) : json);
     } catch {
       body = withoutOwner(text, known.secrets());
     }
@@ -44,9 +48,9 @@ export const nativeSurface: Surface = {
   },
 };
 
-function cleanEvent(data: JsonObject, known: Confidential, options: AnswerHeaderOptions): JsonObject {
-  const clean = failureWithoutOwner(data, known.secrets());
-  if (clean.type !== 'error' || !isObject(clean.headers)) return clean;
+function cleanEnd(data: JsonObject, known: Confidential, options: AnswerHeaderOptions): JsonObject {
+  const clean = withoutMarker(endWithoutOwner(data, known.secrets()), options.wire);
+  if (!isObject(clean.headers)) return clean;
   const headers = nativeEventHeaders(clean.headers, options);
   return headers === clean.headers ? clean : { ...clean, headers };
 }

@@ -4,8 +4,9 @@ import type { ProviderError } from './error-statement.ts';
 import { blamesAccount, type Failure } from './failure.ts';
 import { publicAnswerHeaders, publicRequestHeaders } from './headers.ts';
 import { asList } from './json.ts';
+import { withoutMarker } from './lite-marker.ts';
 import { errorEvent, Refusal, RelayedRefusal } from './refusal.ts';
-import { type Confidential, publicError, publicFailure } from './sanitise.ts';
+import { type Confidential, publicEnd, publicError, publicFailure } from './sanitise.ts';
 import type { Surface } from './surface.ts';
 import type { Event } from './turn.ts';
 
@@ -42,9 +43,11 @@ export const publicSurface: Surface = {
   brokenReply: 'close',
   brokenReplyCode: 'server_error',
 
-  failureEvent(data, failure, known) {
+  endOf: (data, known, { wire }) => withoutMarker(publicEnd(data, known.secrets()), wire),
+
+  failureEvent(data, failure, known, { wire }) {
     const error = shownError(failure);
-    return publicFailure(data, { ...error, type: error.type ?? errorType(failure) }, known);
+    return withoutMarker(publicFailure(data, { ...error, type: error.type ?? errorType(failure) }, known), wire);
   },
 
   refusalEvent: publicRefusalEvent,

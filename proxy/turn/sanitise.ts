@@ -1,4 +1,4 @@
-// Removes from a provider's error whatever identifies the account or its owner, or repeats the prompt (Q3, S4).
+// Removes from a provider's errors, and from the ends of its replies, whatever identifies the account or its owner, or repeats the prompt (Q3, S4).
 
 import type { ProviderError } from './error-statement.ts';
 import { isList, isObject, type Json, type JsonObject, mapList } from './json.ts';
@@ -29,6 +29,35 @@ const OWNER_MEMBERS = new Set([
   'api_key',
 ]);
 
+/**
+ * Members of a response that repeat the client's request, or are the work itself. They stay as sent: their texts are the client's, or were
+ * shown already.
+ */
+const CONTENT_MEMBERS: ReadonlySet<string> = new Set([
+  'id',
+  'model',
+  'instructions',
+  'input',
+  'output',
+  'output_text',
+  'tools',
+  'tool_choice',
+  'text',
+  'include',
+  'reasoning',
+  'metadata',
+  'client_metadata',
+  'prompt',
+  'prompt_cache_key',
+  'previous_response_id',
+  'conversation',
+  'safety_identifier',
+  'user',
+  'data',
+  'b64_json',
+  'revised_prompt',
+]);
+
 const OWNER_TEXTS: readonly RegExp[] = [
   /[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+/g, // mail addresses
   /\b(?:org|user|acct|account|proj|team|ws|req|key)[-_][A-Za-z0-9-]{6,}\b/g, // ids with their usual prefixes
@@ -39,6 +68,9 @@ const OWNER_TEXTS: readonly RegExp[] = [
   /\bhttps?:\/\/\S+/g, // pages of the owner's console
 ];
 
+/** What every text has that one of them matches: most texts are a word, and need no further search. */
+const MAY_NAME_OWNER = /[@.:]|eyJ|[-_][\w-]{4}/;
+
 const MAX_TEXT = 2_000;
 
 const REDACTED = '[redacted]';
@@ -46,8 +78,9 @@ const REDACTED = '[redacted]';
 /** @param secrets the account's own credential and headers, which some providers repeat in their errors */
 export function withoutOwner(text: string, secrets: readonly string[]): string {
   let clean = text;
-  for (const secret of secrets) clean = clean.replaceAll(secret, REDACTED);
+  for (const secret of secrets) if (clean.includes(secret)) clean = clean.replaceAll(secret, REDACTED);
   clean = clean.slice(0, MAX_TEXT);
+  if (!MAY_NAME_OWNER.test(clean)) return clean;
   for (const pattern of OWNER_TEXTS) clean = clean.replace(pattern, REDACTED);
   return clean;
 }
@@ -67,22 +100,32 @@ function withoutEcho(text: string, prompt: string, param: string | null): string
 }
 
 /** A provider's JSON without the owner's members, its strings sanitised; the same object where nothing was removed. */
-export function jsonWithoutOwner(value: Json, secrets: readonly string[], depth = 0): Json {
-  if (typeof value === 'string') return withoutOwner(value, secrets);
+export function jsonWithoutOwner(value: Json, secrets: readonly string[]): Json {
+  return cleaned(value, (text) => withoutOwner(text, secrets));
+}
+
+type CleanText = (text: string) => string;
+
+function cleaned(value: Json, clean: CleanText, depth = 0): Json {
+  if (typeof value === 'string') return clean(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > 32) return null;
-  if (isList(value)) return mapList(value, (item) => jsonWithoutOwner(item, secrets, depth + 1));
-  const kept: Record<string, Json> = {};
-  let removed = false;
-  for (const [name, member] of Object.entries(value)) {
-    if (OWNER_MEMBERS.has(name) || member === undefined) {
-      removed = true;
-      continue;
-    }
-    kept[name] = jsonWithoutOwner(member, secrets, depth + 1);
-    removed ||= kept[name] !== member;
+  if (isList(value)) return mapList(value, (item) => cleaned(item, clean, depth + 1));
+  return mapMembers(value, (name, member) => (OWNER_MEMBERS.has(name) ? undefined : cleaned(member, clean, depth + 1)));
+}
+
+/** The same object where every member stays. @param map returns the member that stays in its place, or undefined */
+function mapMembers(object: JsonObject, map: (name: string, member: Json) => Json | undefined): JsonObject {
+  let changed: Record<string, Json> | undefined;
+  for (const name in object) {
+    const member = object[name];
+    const mapped = member === undefined ? undefined : map(name, member);
+    if (mapped === member && member !== undefined) continue;
+    changed ??= { ...(object as Record<string, Json>) };
+    if (mapped === undefined) delete changed[name];
+    else changed[name] = mapped;
   }
-  return removed ? kept : value;
+  return changed ?? object;
 }
 
 /** The provider's `param` where it is a bounded path, else null (RM3, Q33). */
@@ -96,36 +139,37 @@ export function safeCode(code: string | null): string | null {
 }
 
 /**
- * A native failure event without its headers, and without what its error reveals about the account (Q3); the same object where nothing was
- * removed.
+ * The event or the answer that ends a reply, without what it reveals about the account (Q3); the same object where nothing was removed.
+ * Content stays as sent, and so do the headers of a native event, for which there is a list of their own.
  */
-export function failureWithoutOwner(data: JsonObject, secrets: readonly string[]): JsonObject {
-  const { message, response } = data;
-  let clean = data.type === 'error' ? withCleanMembers(data, secrets) : withCleanError(data, secrets);
-  const text = typeof message === 'string' ? withoutOwner(message, secrets) : message;
-  if (text !== message) clean = { ...clean, message: text };
-  const inner = isObject(response) ? withCleanError(response, secrets) : response;
-  return inner === response ? clean : { ...clean, response: inner };
+export function endWithoutOwner(end: JsonObject, secrets: readonly string[]): JsonObject {
+  return cleanEnd(end, (text) => withoutOwner(text, secrets), HEADERS);
 }
 
-/** All of an `error` event is about its error. Its headers have a list of their own. */
-function withCleanMembers(event: JsonObject, secrets: readonly string[]): JsonObject {
-  const { headers, ...members } = event;
-  const clean = jsonWithoutOwner(members, secrets);
-  if (clean === members || !isObject(clean)) return event;
-  return headers === undefined ? clean : { ...clean, headers };
+const HEADERS: ReadonlySet<string> = new Set(['headers']);
+const NONE: ReadonlySet<string> = new Set();
+
+function cleanEnd(end: JsonObject, clean: CleanText, kept: ReadonlySet<string>): JsonObject {
+  return mapMembers(end, (name, member) => {
+    if (kept.has(name) || CONTENT_MEMBERS.has(name)) return member;
+    if (name === 'response' && isObject(member)) return cleanEnd(member, clean, NONE);
+    return OWNER_MEMBERS.has(name) ? undefined : cleaned(member, clean);
+  });
 }
 
-function withCleanError(object: JsonObject, secrets: readonly string[]): JsonObject {
-  const error = object.error === undefined ? undefined : jsonWithoutOwner(object.error, secrets);
-  return error === object.error ? object : { ...object, error };
-}
+/** The event or the answer that ends a reply of the compatible surface. */
+export const publicEnd = (end: JsonObject, secrets: readonly string[]): JsonObject =>
+  cleanEnd(end, (text) => withoutOwner(text, secrets), NONE);
 
-/** The same for the compatible surface: only the members of its error events (Q2). */
+/** A failure event of the compatible surface: only the members of its error events (Q2), or a failed response with the error's code and message. */
 export function publicFailure(data: JsonObject, error: ProviderError, known: Confidential): JsonObject {
   const { response, sequence_number } = data;
   const { code, type, param, message } = publicError(error, known);
-  if (isObject(response)) return { ...data, response: { ...response, error: { code, message } } };
+  if (isObject(response)) {
+    const [secrets, prompt] = [known.secrets(), known.prompt()];
+    const shown = cleanEnd(data, (text) => withoutEcho(withoutOwner(text, secrets), prompt, error.param), NONE);
+    return { ...shown, response: { ...(isObject(shown.response) ? shown.response : {}), error: { code, message } } };
+  }
   const numbered = sequence_number === undefined ? {} : { sequence_number };
   return { type: 'error', ...numbered, code, message, param, error: { message, type, code, param } };
 }

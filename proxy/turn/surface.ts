@@ -48,6 +48,8 @@ export interface Surface {
   readonly brokenReply: 'cut' | 'close';
   /** The code for the row of a reply that broke off. */
   readonly brokenReplyCode: 'upstream_error' | 'server_error';
+  /** The event or the whole answer that ends a reply, as this client may see it; the same object where nothing was removed. */
+  endOf(data: JsonObject, known: Confidential, options: AnswerHeaderOptions): JsonObject;
   /** A failure event as this client may see it. */
   failureEvent(data: JsonObject, failure: Failure, known: Confidential, options: FailureEventOptions): JsonObject;
   /**

@@ -2,18 +2,16 @@
 
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import { isObject } from '../../proxy/turn/json.ts';
+import { isMarker, METADATA_PREFIX, normalised, withoutMarker } from '../../proxy/turn/lite-marker.ts';
 import { rule, SKIP } from '../../proxy/turn/rule.ts';
 import type { Turn } from '../../proxy/turn/turn.ts';
 import { explainInMode } from '../helpers/explain.ts';
 import { RESPONSES_WORK } from '../route-groups.ts';
 
-/** The prefix of a request header among the `client_metadata` of a websocket frame. */
-const METADATA_PREFIX = 'ws_request_header_';
-
-/** Proxies on the way may treat these spellings as the same header: lower case, with `_` for `-`. */
-const normalised = (name: string): string => name.toLowerCase().replaceAll('-', '_');
-
-/** On every route, since native routes forward header families that the marker may belong to; removed from replies as well. */
+/**
+ * On every route, since native routes forward header families that the marker may belong to. Removed from replies as well: from their
+ * headers, and from the events that repeat headers.
+ */
 export const markerHeader = rule({
   name: 'marker-header',
   routes: '*',
@@ -22,6 +20,11 @@ export const markerHeader = rule({
     deleteMarker(head.headers, turn);
     return undefined;
   },
+  events: ['response.metadata', 'agent.*'],
+  event(event, _memory, { wire }) {
+    const data = withoutMarker(event.data, wire);
+    return data === event.data ? event : { ...event, data };
+  },
 });
 
 /** The carrier decides where the marker goes, not the client's connection: a websocket turn may go out over HTTP (Q28). */
@@ -29,7 +32,7 @@ export const liteMarker = rule({
   name: 'lite-marker',
   routes: RESPONSES_WORK,
   request({ body }, turn) {
-    if (isObject(body.client_metadata)) body.client_metadata = withoutMarker(body.client_metadata, turn);
+    if (isObject(body.client_metadata)) body.client_metadata = withoutEntry(body.client_metadata, turn);
     return turn.model?.mode?.effective === 'lite' ? undefined : SKIP;
   },
   attempt(out, _memory, turn) {
@@ -40,22 +43,15 @@ export const liteMarker = rule({
   explain: explainInMode('lite', 'adds the marker'),
 });
 
-function deleteMarker(headers: Record<string, string>, turn: Turn): void {
-  const marker = turn.wire.lite_marker;
-  for (const name in headers) if (name.length === marker.length && normalised(name) === normalised(marker)) delete headers[name];
+function deleteMarker(headers: Record<string, string>, { wire }: Turn): void {
+  for (const name in headers) if (isMarker(name, wire)) delete headers[name];
 }
 
 /** The same object where no entry is a marker; `client_metadata` itself stays even if it is empty then. */
-function withoutMarker(metadata: JsonObject, turn: Turn): JsonObject {
-  const { lite_marker } = turn.wire;
-  const isMarker = (name: string): boolean => {
-    // Most names are shorter.
-    if (name.length < lite_marker.length) return false;
-    const marker = normalised(lite_marker);
-    return [marker, METADATA_PREFIX + marker].includes(normalised(name));
-  };
-  if (!Object.keys(metadata).some(isMarker)) return metadata;
-  return Object.fromEntries(Object.entries(metadata).filter(([name]) => !isMarker(name)));
+function withoutEntry(metadata: JsonObject, { wire }: Turn): JsonObject {
+  const entries = Object.entries(metadata);
+  const kept = entries.filter(([name]) => !isMarker(name, wire));
+  return kept.length === entries.length ? metadata : Object.fromEntries(kept);
 }
 
 const objectOr = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});

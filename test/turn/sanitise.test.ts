@@ -5,7 +5,7 @@ import type { ProviderError } from '../../proxy/turn/error-statement.ts';
 import type { Json, JsonObject } from '../../proxy/turn/json.ts';
 import {
   type Confidential,
-  failureWithoutOwner,
+  endWithoutOwner,
   jsonWithoutOwner,
   publicError,
   publicFailure,
@@ -106,7 +106,7 @@ describe('[Q3] a native failure event', () => {
       error: { code: 'c', user_id: 'u' },
       response: { id: 'resp_1', user: 'an echo of the request', error: { code: 'c', message: 'of a@b.example.com', account_id: 'x' } },
     };
-    assert.deepEqual(failureWithoutOwner(data, []), {
+    assert.deepEqual(endWithoutOwner(data, []), {
       type: 'response.failed',
       message: 'for [redacted]',
       error: { code: 'c' },
@@ -116,7 +116,7 @@ describe('[Q3] a native failure event', () => {
 
   test('is the same object where nothing was removed, so that its bytes pass', () => {
     const data = { type: 'error', code: 'c', error: { code: 'c', message: 'No.' }, message: 'No.' };
-    assert.equal(failureWithoutOwner(data, [SECRET]), data);
+    assert.equal(endWithoutOwner(data, [SECRET]), data);
   });
 });
 

@@ -7,7 +7,7 @@ import { Refusal, refusalOf } from '../../turn/refusal.ts';
 import { replyText } from '../../turn/reply-text.ts';
 import type { Head } from '../../turn/turn.ts';
 import type { Client } from '../client.ts';
-import type { CloseReply, ReplyContext } from './reply-context.ts';
+import { type CloseReply, headerOptions, type ReplyContext } from './reply-context.ts';
 
 /** The account of the answer, and its client. */
 export interface CheckedReply {
@@ -32,7 +32,7 @@ export const failureIn = (json: JsonObject | undefined, turn: LiveTurn): Failure
  * @param text the answer as it came; undefined where it was collected from events
  */
 export function settleChecked(json: JsonObject | undefined, text: string | undefined, { head, client, context }: CheckedReply): void {
-  const { turn, settle, committed, observers } = context;
+  const { turn, known, settle, committed, observers } = context;
   const failure = failureIn(json, turn);
   if (failure) {
     settle({ kind: 'failed', failure });
@@ -41,7 +41,9 @@ export function settleChecked(json: JsonObject | undefined, text: string | undef
   try {
     if (!json) throw new Refusal(dispatchedKind(turn.route.kind)?.invalidReply ?? 'upstream_error');
     turn.rules.head(head);
-    const answer = turn.rules.answer(json);
+    // The other kinds answer with addresses and texts that are the work itself.
+    const shown = turn.kind?.served === 'dispatch' && turn.kind.model ? turn.surface.endOf(json, known, headerOptions(turn)) : json;
+    const answer = turn.rules.answer(shown);
     committed();
     // Collected events were observed as they came.
     if (text !== undefined) observers.answer(json);

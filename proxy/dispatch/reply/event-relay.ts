@@ -7,7 +7,7 @@ import type { ReplyEvent } from '../../turn/reply-event.ts';
 import { endOf, type ReplyEnd } from '../../turn/terminal-event.ts';
 import type { Event } from '../../turn/turn.ts';
 import type { Sink } from '../client.ts';
-import type { ReplyContext } from './reply-context.ts';
+import { headerOptions, type ReplyContext } from './reply-context.ts';
 
 /** The forms in which a client gets an event that reports a failure. */
 export interface FailureForms {
@@ -52,7 +52,7 @@ export class EventRelay {
     countOutput(event);
     // The sink keeps it until the reply is over.
     if (end !== undefined && sink.collects) turn.held.hold(event.length);
-    if (end !== 'failed' && !turn.rules.wants(event.type) && !sink.wants.has(event.type)) {
+    if (end === undefined && !turn.rules.wants(event.type) && !sink.wants.has(event.type)) {
       sink.raw(event);
       return;
     }
@@ -63,7 +63,7 @@ export class EventRelay {
       else this.drop();
       return;
     }
-    const visible = end === 'failed' ? (shown ?? this.failureEvent(data)) : data;
+    const visible = end === 'failed' ? (shown ?? this.failureEvent(data)) : end === undefined ? data : this.#endEvent(data);
     // The surface may have made another event of a failure: an error has a status on a websocket (Q2).
     const type = end === 'failed' && typeof visible.type === 'string' ? visible.type : event.type;
     const given: Event = { type, data: visible, size: event.length };
@@ -90,7 +90,12 @@ export class EventRelay {
     if (this.#sink.collects) return data;
     const isTurn = dispatchedKind(turn.route.kind)?.model === true;
     const as = turn.client === 'websocket' ? 'frame' : isTurn ? 'turn stream' : 'other';
-    const options = { wire: turn.wire, hideQuota: turn.pool.hide_account_quota, as, responseId: this.#responseId } as const;
-    return turn.surface.failureEvent(data, this.#failure, known, options);
+    return turn.surface.failureEvent(data, this.#failure, known, { ...headerOptions(turn), as, responseId: this.#responseId });
+  }
+
+  /** The event that ends a reply which did not fail, as its client may see it. */
+  #endEvent(data: JsonObject): JsonObject {
+    const { turn, known } = this.#context;
+    return turn.surface.endOf(data, known, headerOptions(turn));
   }
 }

@@ -8,7 +8,7 @@ import { isChecked } from './checked-answer.ts';
 import { CollectedReply } from './collected-reply.ts';
 import { EventReply } from './event-reply.ts';
 import { PipedReply } from './piped-reply.ts';
-import type { ReplyContext } from './reply-context.ts';
+import { headerOptions, type ReplyContext } from './reply-context.ts';
 import { WholeReply } from './whole-reply.ts';
 
 export type Reply = EventReply | CollectedReply | WholeReply | PipedReply;
@@ -61,7 +61,7 @@ function encodedReply(status: number, headers: Headers, { turn }: ReplyContext):
 }
 
 function headOf(status: number, headers: Headers, { ownHeaders }: ReplyPath, turn: LiveTurn): Head {
-  const passed = turn.surface.answerHeaders(headers, { wire: turn.wire, hideQuota: turn.pool.hide_account_quota });
+  const passed = turn.surface.answerHeaders(headers, headerOptions(turn));
   return { status, headers: Object.assign(passed, ownHeaders) };
 }
 

@@ -2,6 +2,7 @@
 import type { Counters } from '../../metrics.ts';
 import { loggedCode } from '../../turn/error-codes.ts';
 import { blamesAccount, type Failure } from '../../turn/failure.ts';
+import type { AnswerHeaderOptions } from '../../turn/headers.ts';
 import type { JsonObject } from '../../turn/json.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import type { Refusal } from '../../turn/refusal.ts';
@@ -53,6 +54,9 @@ export type Verdict =
     }
   /** The client left. */
   | { readonly kind: 'gone'; readonly shown: boolean };
+
+/** The settings of the turn that decide about the headers of its answer. */
+export const headerOptions = ({ wire, pool }: LiveTurn): AnswerHeaderOptions => ({ wire, hideQuota: pool.hide_account_quota });
 
 export const failureOf = (verdict: Verdict): Failure | undefined => ('failure' in verdict ? verdict.failure : undefined);
 

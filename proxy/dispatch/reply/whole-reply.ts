@@ -10,7 +10,7 @@ import type { Head, Headers, OutcomeKind } from '../../turn/turn.ts';
 import type { ByteReader } from '../../upstream/carrier.ts';
 import type { Client } from '../client.ts';
 import { failureIn, isChecked, isFailure, settleChecked } from './checked-answer.ts';
-import type { CloseReply, ReplyContext } from './reply-context.ts';
+import { type CloseReply, headerOptions, type ReplyContext } from './reply-context.ts';
 
 /** Longer than any provider's error. */
 const MAX_ERROR_BYTES = 65_536;
@@ -171,8 +171,9 @@ export class WholeReply implements ByteReader {
   #answer(text: string, json: JsonObject, failure: Failure | undefined): CloseReply {
     const { turn, known } = this.#context;
     turn.rules.head(this.#head);
-    const options = { wire: turn.wire, hideQuota: turn.pool.hide_account_quota, as: 'other', responseId: undefined } as const;
-    const answer = turn.answerOf(failure ? turn.surface.failureEvent(json, failure, known, options) : json);
+    const { surface } = turn;
+    const options = { ...headerOptions(turn), as: 'other', responseId: undefined } as const;
+    const answer = turn.answerOf(failure ? surface.failureEvent(json, failure, known, options) : surface.endOf(json, known, options));
     const { status, headers } = this.#head;
     // Node writes text in one piece with the head, and bytes separately.
     const out = answer === json ? text : replyText(answer);
