@@ -3,35 +3,55 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../loopback.ts';
 
-/** Addresses that are not public ones: those of this host, of private and shared networks, link-local (cloud metadata), and reserved. */
-const INTERNAL = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['224.0.0.0', 3],
-] as const) {
-  INTERNAL.addSubnet(network, prefix, 'ipv4');
-}
-for (const [network, prefix] of [
-  ['::', 128],
-  ['::1', 128],
-  ['64:ff9b::', 96], // translated IPv4
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8],
-] as const) {
-  INTERNAL.addSubnet(network, prefix, 'ipv6');
+/**
+ * IPv4 networks that are not public: IANA's registry of special-purpose addresses, without three networks that it calls globally reachable
+ * (192.31.196.0/24, 192.52.193.0/24, 192.175.48.0/24); multicast; and what is reserved for future use.
+ */
+const INTERNAL_IPV4 = blockList('ipv4', [
+  ['0.0.0.0', 8], // this network
+  ['10.0.0.0', 8], // private
+  ['100.64.0.0', 10], // shared between customers of a carrier
+  ['127.0.0.0', 8], // loopback
+  ['169.254.0.0', 16], // link-local: metadata of clouds
+  ['172.16.0.0', 12], // private
+  ['192.0.0.0', 24], // protocol assignments
+  ['192.0.2.0', 24], // documentation
+  ['192.88.99.0', 24], // relays to IPv6, deprecated
+  ['192.168.0.0', 16], // private
+  ['198.18.0.0', 15], // benchmarks
+  ['198.51.100.0', 24], // documentation
+  ['203.0.113.0', 24], // documentation
+  ['224.0.0.0', 3], // multicast, reserved, broadcast
+]);
+
+/**
+ * The only IPv6 network with public addresses. Outside it are loopback, private, link-local, site-local and multicast addresses, and those
+ * that contain an IPv4 address which a translator on the way reaches: ::/96, ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48.
+ */
+const GLOBAL_IPV6 = blockList('ipv6', [['2000::', 3]]);
+
+/** Its networks that are not public. */
+const INTERNAL_IPV6 = blockList('ipv6', [
+  ['2001::', 23], // protocol assignments: Teredo, which contains IPv4 addresses, and benchmarks
+  ['2001:db8::', 32], // documentation
+  ['2002::', 16], // 6to4, which contains IPv4 addresses
+  ['3fff::', 20], // documentation
+]);
+
+const IPV4_MAPPED = blockList('ipv6', [['::ffff:0:0', 96]]);
+
+function blockList(family: 'ipv4' | 'ipv6', networks: readonly (readonly [network: string, prefix: number])[]): BlockList {
+  const list = new BlockList();
+  for (const [network, prefix] of networks) list.addSubnet(network, prefix, family);
+  return list;
 }
 
-/** An IPv4 address inside an IPv6 one is checked as the IPv4 address. */
-const isInternal = (address: string): boolean => INTERNAL.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+/** A mapped IPv4 address is checked as the IPv4 address: the connection goes there. */
+function isInternal(address: string): boolean {
+  if (isIP(address) !== 6) return INTERNAL_IPV4.check(address);
+  if (IPV4_MAPPED.check(address, 'ipv6')) return INTERNAL_IPV4.check(address, 'ipv6');
+  return !GLOBAL_IPV6.check(address, 'ipv6') || INTERNAL_IPV6.check(address, 'ipv6');
+}
 
 /** An address that bytes may go to. */
 export interface UploadTarget {
