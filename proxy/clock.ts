@@ -1,18 +1,71 @@
 // The clock of every room: injected, so that tests advance it by hand.
+import { uptime } from 'node:os';
 
 export interface Clock {
-  /** Unix milliseconds. */
+  /**
+   * Unix milliseconds that never jump: for waits, deadlines, ages and durations. They begin with the wall clock's time and then pass evenly,
+   * whatever the wall clock is set to.
+   */
   now(): number;
+  /**
+   * Unix milliseconds of the machine's wall clock, which can be set forward and back: for the times of rows and of what people configured.
+   */
+  wallTime(): number;
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   after(ms: number, run: () => void): () => void;
+}
+
+/** The clocks of a machine, in milliseconds. */
+export interface MachineClocks {
+  wallTime(): number;
+  /** Passes evenly; on Linux it stops while the machine sleeps. */
+  monotonic(): number;
+  /** The time since the machine started, its sleep included. */
+  uptime(): number;
+}
+
+/** How often the time that the machine slept is measured, and the least that counts: both clocks are read one after the other. */
+const SLEEP_CHECK_MS = 1_000;
+
+/** The wall clock's time at the beginning, plus the time that has passed since. */
+export class SteadyTime {
+  readonly #machine: MachineClocks;
+  readonly #began: number;
+  /** Without sleep, the difference between uptime and monotonic time stays what it was. */
+  readonly #awake: number;
+  #slept = 0;
+  #checkAt: number;
+
+  constructor(machine: MachineClocks) {
+    this.#machine = machine;
+    const monotonic = machine.monotonic();
+    this.#began = machine.wallTime() - monotonic;
+    this.#awake = machine.uptime() - monotonic;
+    this.#checkAt = monotonic + SLEEP_CHECK_MS;
+  }
+
+  now(): number {
+    const monotonic = this.#machine.monotonic();
+    if (monotonic >= this.#checkAt) this.#measureSleep(monotonic);
+    return Math.floor(this.#began + monotonic + this.#slept);
+  }
+
+  #measureSleep(monotonic: number): void {
+    this.#checkAt = monotonic + SLEEP_CHECK_MS;
+    const slept = this.#machine.uptime() - monotonic - this.#awake;
+    if (slept - this.#slept >= SLEEP_CHECK_MS) this.#slept = slept;
+  }
 }
 
 /** Node runs a longer timer after one millisecond. */
 const LONGEST_MS = 2 ** 31 - 1;
 
+const machineTime = new SteadyTime({ wallTime: () => Date.now(), monotonic: () => performance.now(), uptime: () => uptime() * 1_000 });
+
 /** The machine's clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => machineTime.now(),
+  wallTime: () => Date.now(),
   after: (ms, run) => {
     if (ms > LONGEST_MS) return afterParts(ms, run);
     const timer = setTimeout(run, ms).unref();

@@ -2,8 +2,11 @@
 import { type Driver, type Guard, increment } from './driver.ts';
 import type { Lease, LeaseVerbs } from './lease-verbs.ts';
 
-/** A lease that expires more than this after the expiry of a lease taken now was taken before the clock was set back: its owner is gone. */
-const PUT_BACK_MS = 60_000;
+/**
+ * A lease that expires more than this after the expiry of a lease taken now was taken before the clock was set back: it counts as expired,
+ * and its token fences what its owner may still write.
+ */
+export const PUT_BACK_MS = 60_000;
 
 const HELD = 'SELECT token FROM leases WHERE name = $1 AND expires_at > $2 AND expires_at <= $3';
 const held = (name: string, now: number, ttlMs: number): readonly [string, number, number] => [name, now, now + ttlMs + PUT_BACK_MS];

@@ -1,5 +1,6 @@
 // The nodes on the database: each has a lease on its name, with a token that fences what it writes, and publishes its address and its version.
-import { type Driver, increment } from './driver.ts';
+import { type DatabaseRecord, type Driver, increment, type Value } from './driver.ts';
+import { PUT_BACK_MS } from './leases.ts';
 import { select, where } from './query.ts';
 import type { NodeRow } from './rows.ts';
 import { nodes } from './tables.ts';
@@ -38,6 +39,11 @@ export const DEAD_NODES_KEPT_MS = 86_400_000;
 /** The expiry time of a node that left: it is not among those that died. */
 const LEFT = 0;
 
+/** Also shortens leases of the time before the clock was set back: the node of each renews it, or has died. */
+const RENEW = `
+  UPDATE nodes SET expires_at = $1, config_digest = CASE WHEN token = $2 THEN $3 ELSE config_digest END
+  WHERE (id = $4 AND token = $5 AND expires_at > $6) OR expires_at > $7 RETURNING token`;
+
 /** The owner of a lease is the id of a node, a slash, and a random part of its process. */
 const KNOWN = `
   SELECT id, token, address, version, config_digest, started_at, expires_at,
@@ -53,6 +59,9 @@ const isSameProcess = (one: NewNode, other: NewNode): boolean =>
 /** @param clock Unix milliseconds of this process: leases are compared by the clock that all nodes share */
 export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
   const ahead = (): number => driver.now() - clock();
+  // SQLite writes on another connection than it reads.
+  const change = (sql: string, values: readonly Value[]): Promise<readonly DatabaseRecord[]> =>
+    driver.shared ? driver.query(sql, values) : driver.transaction((session) => session.query(sql, values));
   const here = <Row extends NodeRow>(row: Row): Row => ({ ...row, expires_at: row.expires_at - ahead() });
   return {
     join: (node, ttlMs, former) =>
@@ -60,7 +69,8 @@ export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
         // This takes a lock, so that one process joins at a time.
         const token = await increment(transaction, 'lease_token');
         const now = driver.now();
-        const [other] = await select(transaction, nodes, { where: [where('id = ?', node.id), where('expires_at > ?', now)] });
+        const alive = [where('expires_at > ?', now), where('expires_at <= ?', now + ttlMs + PUT_BACK_MS)];
+        const [other] = await select(transaction, nodes, { where: [where('id = ?', node.id), ...alive] });
         if (other && !isSameProcess(other, node)) return { result: { taken: here(other) }, batch: new Map() };
         for (const own of [former, other?.token]) {
           if (own !== undefined) await transaction.run('UPDATE key_grants SET node = $1 WHERE node = $2', [token, own]);
@@ -71,8 +81,9 @@ export function nodeVerbs(driver: Driver, clock: () => number): NodeVerbs {
     async renew({ id, token, config_digest }, ttlMs) {
       const expires_at = clock() + ttlMs;
       const now = driver.now();
-      const sql = 'UPDATE nodes SET expires_at = $1, config_digest = $2 WHERE id = $3 AND token = $4 AND expires_at > $5';
-      return (await driver.run(sql, [now + ttlMs, config_digest, id, token, now])) === 1 ? expires_at : undefined;
+      const values = [now + ttlMs, token, config_digest, id, token, now, now + ttlMs + PUT_BACK_MS];
+      const renewed = await change(RENEW, values);
+      return renewed.some((row) => Number(row.token) === token) ? expires_at : undefined;
     },
     leave: (token) =>
       driver.update(async (transaction) => {

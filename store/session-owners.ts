@@ -1,5 +1,6 @@
 // The owners of sessions: which process has the turns that a native client may come back for, until its lease expires (Q34).
 import type { DatabaseRecord, Driver, Value } from './driver.ts';
+import { PUT_BACK_MS } from './leases.ts';
 
 export interface SessionOwner {
   /** The node id and a random part of the process. */
@@ -38,6 +39,7 @@ const CLAIM = `
     lease = CASE WHEN session_owners.owner = excluded.owner THEN session_owners.lease ELSE excluded.lease END,
     owner = excluded.owner, address = excluded.address, expires_at = excluded.expires_at
   WHERE session_owners.owner = excluded.owner OR session_owners.expires_at <= $6 OR session_owners.lease = $7
+    OR session_owners.expires_at > $8
   RETURNING owner, address, lease`;
 
 const FIND = 'SELECT owner, address, lease FROM session_owners WHERE session = $1';
@@ -56,7 +58,7 @@ export function sessionOwnerVerbs(driver: Driver): SessionOwnerVerbs {
     async claim({ session, owner, address, lease, ttlMs, instead = null }) {
       for (;;) {
         const now = driver.now();
-        const [made] = await change(CLAIM, [session, owner, address, lease, now + ttlMs, now, instead]);
+        const [made] = await change(CLAIM, [session, owner, address, lease, now + ttlMs, now, instead, now + ttlMs + PUT_BACK_MS]);
         const [found] = made ? [made] : await driver.query(FIND, [session]);
         // The other owner may have given it up between the two statements.
         if (found) return { owner: String(found.owner), address: String(found.address), lease: String(found.lease) };

@@ -31,6 +31,8 @@ export type { WriterStats as StoreStats } from './writer.ts';
 export interface StoreOptions extends Partial<WriterOptions> {
   /** Unix milliseconds. */
   readonly clock: () => number;
+  /** The machine's own time; by default its wall clock. A gateway passes one that never jumps. */
+  readonly machineTime?: () => number;
   /** Names this process in the change records; random by default. */
   readonly writer?: string;
   /** Most connections to PostgreSQL, at least 8; 12 by default. */
@@ -56,8 +58,8 @@ const PIN_FLUSH_MS = 5;
  * @throws StoreError `bad_url`, `not_writable`, `corrupt`, `too_new`, `locked`, `unreachable`, `busy` or `refused`, with a message for the operator.
  */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const { clock, writer = randomUUID(), notice = () => undefined, connections = 12, gateway = false } = options;
-  const driver = await openDriver(url, { clock, writer, notice, connections, gateway });
+  const { clock, machineTime = Date.now, writer = randomUUID(), notice = () => undefined, connections = 12, gateway = false } = options;
+  const driver = await openDriver(url, { clock, machineTime, writer, notice, connections, gateway });
   const given = { ...defaults, ...options, notice, unmentioned: driver.shared ? OF_A_SERVER : NONE };
   const writing = new Writer(driver.write, given);
   // Where turns end only after their pins are stored, log rows are still gathered into large batches.

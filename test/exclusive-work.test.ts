@@ -2,6 +2,7 @@
 // pauses.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { Clock } from '../proxy/clock.ts';
 import { LATE } from '../proxy/clock.ts';
 import { ExclusiveWork } from '../proxy/exclusive-work.ts';
 import { openStore, type Store } from '../store/store.ts';
@@ -38,10 +39,10 @@ async function bench(context: TestContext) {
     }
     await idle();
   };
-  const node = (owner: string, own: Pick<HandClock, 'now' | 'after'> = clock): ExclusiveWork =>
-    new ExclusiveWork({ leases, clock: own, owner });
+  const node = (owner: string, own: Clock = clock): ExclusiveWork => new ExclusiveWork({ leases, clock: own, owner });
   /** A node that no longer does anything by itself. */
-  const dead = (owner: string): ExclusiveWork => node(owner, { now: () => clock.now(), after: () => () => undefined });
+  const dead = (owner: string): ExclusiveWork =>
+    node(owner, { now: () => clock.now(), wallTime: () => clock.now(), after: () => () => undefined });
   return { clock, store, node, dead, idle, pass };
 }
 

@@ -76,7 +76,7 @@ async function done(gateway: AdminTarget, action: string, reply: AccountActionRe
   const { account: target, fields } = reply;
   if (fields.length > 0) {
     const { clock, log, store } = gateway.services;
-    const row = { at: gateway.now(), actor: 'command', action, target, pool: null, fields };
+    const row = { at: gateway.wallTime(), actor: 'command', action, target, pool: null, fields };
     const lost = (): void => log.error('audit_failed', { actor: row.actor, action });
     await auditWait(store.audit.record(row).catch(lost), clock);
   }

@@ -64,6 +64,8 @@ export interface AdminTarget {
     readonly heldBytes: number;
     readonly ownedSessions: number;
   };
-  /** Unix milliseconds. */
+  /** Unix milliseconds that never jump. */
   now(): number;
+  /** Unix milliseconds of the machine's wall clock. */
+  wallTime(): number;
 }

@@ -16,7 +16,7 @@ export async function requestsAnswer(gateway: AdminTarget, query: URLSearchParam
   const filter = filterOf(gateway, query);
   if ('error' in filter) return adminJson(400, filter satisfies FilterRefusal);
   const { store } = gateway.services;
-  const now = gateway.now();
+  const now = gateway.wallTime();
   // Rows wait in the queue for up to 100 ms, and the caller may ask as soon as a turn has ended.
   const unwritten = (await store.flush()) ? 0 : store.stats().queued;
   // One row more than was asked for shows whether rows were left off.

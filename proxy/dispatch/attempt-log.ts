@@ -17,20 +17,20 @@ export interface AttemptEnd {
 export class AttemptLog {
   readonly rows: AttemptRow[] = [];
   readonly #requestId: string;
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Pick<Clock, 'now' | 'wallTime'>;
 
-  constructor(requestId: string, clock: Pick<Clock, 'now'>) {
+  constructor(requestId: string, clock: Pick<Clock, 'now' | 'wallTime'>) {
     this.#requestId = requestId;
     this.#clock = clock;
   }
 
   /** @param account the account's label. @returns completes the row */
   begin(account: string, cause: AttemptCause): (end: AttemptEnd) => void {
-    const at = this.#clock.now();
+    const began = this.#clock.now();
     const open: AttemptRow = {
       request_id: this.#requestId,
       ordinal: this.rows.length,
-      at,
+      at: this.#clock.wallTime(),
       account,
       cause,
       status: null,
@@ -44,7 +44,7 @@ export class AttemptLog {
         ...open,
         status: status ?? null,
         error_class: (failure && errorClassOf(failure)) ?? null,
-        duration_ms: this.#clock.now() - at,
+        duration_ms: this.#clock.now() - began,
         upstream_error_param: failure ? safeParam(failure.error.param) : null,
       };
     };

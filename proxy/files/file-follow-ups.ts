@@ -86,7 +86,7 @@ function newRow(followed: FollowedAnswer): FileRow {
   const id = fileIdOf(answer);
   if (id === undefined) throw upstreamError(followed, 'upstream_malformed');
   const { file_name, file_size, use_case } = work.body;
-  const created_at = turn.now();
+  const created_at = turn.wallTime();
   return {
     pool: turn.pool.id,
     id,

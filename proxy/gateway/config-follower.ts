@@ -121,7 +121,7 @@ export class ConfigFollower {
   async #audit(by: ReloadActor | 'start', rows: readonly AuditEntry[]): Promise<void> {
     const { clock, log, store } = this.#target.services;
     const { config: running } = this.#reloader.running;
-    const at = clock.now();
+    const at = clock.wallTime();
     const actor = store.shared ? `${by}@${running.node.id}` : by;
     try {
       await Promise.all([

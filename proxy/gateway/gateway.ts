@@ -60,6 +60,7 @@ export class Gateway {
     const [store, key, rehearsals] = await Promise.all([
       openStore(loaded.storeUrl, {
         clock: () => clock.now(),
+        machineTime: systemClock.now,
         queueRows: config.limits.rows_waiting,
         notice: (event, fields) => log.warn(event, fields),
         gateway: true,
@@ -79,7 +80,7 @@ export class Gateway {
   }
 
   private constructor(loaded: LoadedConfig, rehearsals: RehearsalProviders, opened: Omit<ServicesOptions, 'loaded'>) {
-    this.startedAt = opened.clock.now();
+    this.startedAt = opened.clock.wallTime();
     this.#rehearsals = rehearsals;
     this.#load = opened.load;
     this.#generation = new Generation(loaded);
@@ -122,9 +123,12 @@ export class Gateway {
     return this.#listener.websockets;
   }
 
-  /** Unix milliseconds, by the injected clock. */
   now(): number {
     return this.services.clock.now();
+  }
+
+  wallTime(): number {
+    return this.services.clock.wallTime();
   }
 
   get ready(): boolean {

@@ -85,7 +85,7 @@ function mcpSources(services: Services, process: ProcessState): McpSources {
   const { accounting, capacity, catalog, clock, continuity, loaded, models, store, usage } = services;
   return {
     config: () => loaded().config,
-    now: () => clock.now(),
+    now: () => clock.wallTime(),
     startedAt: process.startedAt,
     ready: () => process.ready,
     store,
@@ -103,6 +103,7 @@ function mcpSources(services: Services, process: ProcessState): McpSources {
 export function turnHost({ capacity, clock, counters, files, log, models, replies, tokens }: Services): TurnHost {
   return {
     now: () => clock.now(),
+    wallTime: () => clock.wallTime(),
     after: (ms, run) => clock.after(ms, run),
     findModel: (pool, id) => models.find(pool, id),
     findFile: (pool, id) => files.find(pool.id, id),

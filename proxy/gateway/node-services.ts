@@ -37,7 +37,7 @@ export class NodeServices {
 
   constructor(options: NodeServicesOptions) {
     const { store, clock, counters, log, loaded } = options;
-    const startedAt = clock.now();
+    const startedAt = clock.wallTime();
     this.#options = options;
     this.membership = new Membership({
       nodes: store.nodes,

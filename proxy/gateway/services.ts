@@ -188,7 +188,7 @@ export class Services {
   }
 
   #auditCredential(action: string, target: string, fields: AuditRow['fields'], actor = 'gateway'): void {
-    const row = { at: this.clock.now(), actor, action, target, pool: null, fields };
+    const row = { at: this.clock.wallTime(), actor, action, target, pool: null, fields };
     void this.store.audit.record(row).catch(() => this.log.error('audit_failed', { actor, action }));
   }
 

@@ -194,7 +194,7 @@ export class Websockets {
     const { identity } = turn;
     const expires = identity?.key.expires_at;
     // A turn that its client came back for was authenticated before it was looked for.
-    if (!identity || (expires !== undefined && turn.now() >= expires)) connection.closeAfterTurn(CLOSE.policy, UNUSABLE_KEY);
+    if (!identity || (expires !== undefined && turn.wallTime() >= expires)) connection.closeAfterTurn(CLOSE.policy, UNUSABLE_KEY);
   }
 
   #refuse(refusal: Refusal, connection: WebsocketConnection, { upgrade, frame }: Refused): void {

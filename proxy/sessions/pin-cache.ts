@@ -232,8 +232,11 @@ export class PinCache {
     return undefined;
   }
 
-  #adopt(text: string, hash: string, pin: Pin): Pin | undefined {
-    if (pin.expires_at <= this.#options.clock.now()) return undefined;
+  #adopt(text: string, hash: string, { account, expires_at }: Pin): Pin | undefined {
+    const now = this.#options.clock.now();
+    if (expires_at <= now) return undefined;
+    // No pin holds longer: a later expiry is of a clock that was set back since.
+    const pin = { account, expires_at: Math.min(expires_at, now + DAY_MS) };
     this.#texts?.set(hash, text);
     this.#keep(text, pin, this.#pins.get(text));
     return pin;

@@ -34,6 +34,7 @@ export interface TurnConfiguration {
 /** The functions of the process that a turn uses. */
 export interface TurnHost {
   readonly now: () => number;
+  readonly wallTime: () => number;
   /** Runs `run` once after `ms` milliseconds; the function it returns cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
   findModel(pool: PoolConfig, id: string): ModelView | undefined | Promise<ModelView | undefined>;
@@ -73,6 +74,7 @@ const SURFACES: Readonly<Record<Kind['surface'], Surface>> = {
 export class LiveTurn implements Turn {
   readonly id: string;
   readonly at: number;
+  readonly arrivedAt: number;
   /** Its kind, the row below and the chain of `rules` belong together: only `become` changes them. */
   route: Route;
   /** The row of the route's kind in the table of kinds; undefined for a request outside the route table. */
@@ -105,6 +107,7 @@ export class LiveTurn implements Turn {
   constructor(arrival: Arrival, generation: TurnConfiguration, host: TurnHost) {
     const { kind } = arrival.route;
     this.at = host.now();
+    this.arrivedAt = host.wallTime();
     this.id = requestId(this.at);
     this.route = arrival.route;
     this.kind = kind && KINDS[kind];
@@ -169,6 +172,10 @@ export class LiveTurn implements Turn {
 
   now(): number {
     return this.#host.now();
+  }
+
+  wallTime(): number {
+    return this.#host.wallTime();
   }
 
   after(ms: number, run: () => void): () => void {

@@ -62,7 +62,7 @@ export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, e
   const tokens = tokensOf(turn, ending, estimate);
   return {
     id: turn.id,
-    at: turn.at,
+    at: turn.arrivedAt,
     family: turn.route.family,
     endpoint: turn.route.template,
     method: turn.method,
@@ -75,7 +75,7 @@ export function requestRow(turn: LiveTurn, ending: Ending, attempts: Attempts, e
     model: noted.model ?? null,
     code: ending.code,
     retries: Math.max(0, attempts.rows.length - 1),
-    duration_ms: Math.max(0, turn.now() - turn.at),
+    duration_ms: turn.now() - turn.at,
     input_tokens: tokens.input_tokens,
     cached_input_tokens: tokens.cached_input_tokens,
     output_tokens: tokens.output_tokens,

@@ -140,8 +140,10 @@ export interface Turn {
   readonly headers: Headers;
   /** The parameters of its path. */
   readonly params: Readonly<Record<string, string>>;
-  /** Time of arrival, Unix milliseconds. Rules have no clock. */
+  /** When it arrived, Unix milliseconds that never jump: for waits and durations. Rules have no clock. */
   readonly at: number;
+  /** When it arrived by the machine's wall clock, Unix milliseconds: for dates. */
+  readonly arrivedAt: number;
   readonly wire: WireWords;
   readonly limits: Limits;
   readonly transcription: TranscriptionConfig;

@@ -13,7 +13,7 @@ function refusalCode(turn: Turn): ErrorCode | undefined {
   const key = secret === undefined ? undefined : turn.identify(secret);
   if (!key) return 'invalid_api_key';
   if (key.status !== 'active') return 'api_key_disabled';
-  return key.expires_at !== undefined && turn.at >= key.expires_at ? 'api_key_expired' : undefined;
+  return key.expires_at !== undefined && turn.arrivedAt >= key.expires_at ? 'api_key_expired' : undefined;
 }
 
 /** `/mcp` has another credential, which `authenticateOperator` checks (AU2). It is excluded here and not in `routes`, since unsupported rows have no kind to list there. */

@@ -15,12 +15,15 @@ export const READ_CLOCK = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)
  */
 export class DatabaseClock {
   readonly #clock: () => number;
+  readonly #machine: () => number;
   readonly #notice: Notice;
   #differenceMs = 0;
   #warned = false;
 
-  constructor(clock: () => number, notice: Notice) {
+  /** @param machine the machine's own time, Unix milliseconds: it must not jump, as a wall clock does that is set */
+  constructor(clock: () => number, machine: () => number, notice: Notice) {
     this.#clock = clock;
+    this.#machine = machine;
     this.#notice = notice;
   }
 
@@ -34,10 +37,10 @@ export class DatabaseClock {
   }
 
   /** Reads the clock by `read`, which resolves with Unix milliseconds. */
-  async measure(read: () => Promise<number>, machine: () => number = Date.now): Promise<void> {
-    const before = machine();
+  async measure(read: () => Promise<number>): Promise<void> {
+    const before = this.#machine();
     const theirs = await read();
-    const after = machine();
+    const after = this.#machine();
     if (after - before > LONGEST_TRIP_MS) return;
     const difference = Math.round(theirs - (before + after) / 2);
     this.#differenceMs = Math.abs(difference) < EXACT_MS ? 0 : difference;

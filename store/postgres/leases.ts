@@ -1,14 +1,15 @@
 // Leases in one statement each. A token comes from a sequence; a lease that was released stays as an expired row until it is purged.
 import type { LeaseVerbs } from '../lease-verbs.ts';
+import { PUT_BACK_MS } from '../leases.ts';
 import type { Connections } from './connections.ts';
 
 /** A held lease costs a read and no write. The token is drawn again where another process was faster: it is the greatest by then. */
 const ACQUIRE = `
   INSERT INTO leases (name, owner, token, expires_at)
   SELECT $1::text, $2::text, nextval('lease_tokens'), $3::bigint
-  WHERE NOT EXISTS (SELECT 1 FROM leases WHERE name = $4 AND expires_at > $5)
+  WHERE NOT EXISTS (SELECT 1 FROM leases WHERE name = $4 AND expires_at > $5 AND expires_at <= $6)
   ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, token = nextval('lease_tokens'), expires_at = excluded.expires_at
-  WHERE leases.expires_at <= $6
+  WHERE leases.expires_at <= $7 OR leases.expires_at > $8
   RETURNING token
 `;
 const RENEW = 'UPDATE leases SET expires_at = $1 WHERE name = $2 AND token = $3 AND expires_at > $4';
@@ -20,7 +21,9 @@ export function leasesOf(connections: Connections, clock: () => number, now: () 
     async acquire(name, owner, ttlMs) {
       const expires_at = clock() + ttlMs;
       const at = now();
-      const rows = await connections.use((connection) => connection.query(ACQUIRE, [name, owner, at + ttlMs, name, at, at]));
+      const latest = at + ttlMs + PUT_BACK_MS;
+      const values = [name, owner, at + ttlMs, name, at, latest, at, latest];
+      const rows = await connections.use((connection) => connection.query(ACQUIRE, values));
       return rows[0] && { name, owner, token: Number(rows[0].token), expires_at };
     },
     async renew(lease, ttlMs) {

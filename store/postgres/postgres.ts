@@ -15,6 +15,8 @@ import { upgrade } from './upgrade.ts';
 export interface PostgresOptions {
   /** Unix milliseconds. */
   readonly clock: () => number;
+  /** The machine's own time, which does not jump; Unix milliseconds. */
+  readonly machineTime: () => number;
   /** Names this process in the change records. */
   readonly writer: string;
   readonly notice: Notice;
@@ -33,9 +35,9 @@ const WRITER = { most: 2, waitMs: 2_000, deadlineMs: 5_000 } as const;
 const OPERATORS = { most: 2, waitMs: 5_000, deadlineMs: 30_000 } as const;
 
 /** Opens the database and migrates it. @param url a secret: no message has its password */
-export async function openPostgres(url: string, { clock, writer, notice, connections }: PostgresOptions): Promise<Driver> {
+export async function openPostgres(url: string, { clock, machineTime, writer, notice, connections }: PostgresOptions): Promise<Driver> {
   await upgrade(url, { clock, patienceMs: PATIENCE_MS, notice });
-  const time = new DatabaseClock(clock, notice);
+  const time = new DatabaseClock(clock, machineTime, notice);
   const outage = new Outage({ url, notice });
   const turns = new Connections({ url, ...TURNS, most: connections - WRITER.most - OPERATORS.most - FEEDS, outage });
   const writing = new Connections({ url, ...WRITER });

@@ -9,7 +9,7 @@ const START = 1_700_000_000_000;
 /** A log, and the time that it reads. */
 class TimedLog {
   time = START;
-  readonly log = new AttemptLog('req_1', { now: () => this.time });
+  readonly log = new AttemptLog('req_1', { now: () => this.time, wallTime: () => this.time });
 }
 
 test('a row exists before its attempt has ended', () => {

@@ -32,3 +32,17 @@ test('a gateway that never runs for an hour deletes old rows, and a retention th
   stop();
   assert.equal(clock.pending, 0);
 });
+
+test('a wall clock that was set forward deletes nothing before its time', async (context) => {
+  const clock = new HandClock();
+  const store = await openStore('sqlite::memory:', { clock: () => clock.now() });
+  context.after(() => store.close());
+  store.requests.append(requestRow({ id: 'kept', at: clock.now() }));
+  await store.flush();
+  const stop = keepRetention(store, clock, new Log('error', () => undefined), () => ({ requests_days: 5, audit_days: 1 }));
+  context.after(stop);
+  clock.setWallClock(366 * DAY_MS);
+  await clock.advance(60_000);
+  for (let i = 0; i < 40; i++) await store.audit.list({ limit: 1 }).then(settled);
+  assert.equal((await store.requests.list({ limit: 9 })).length, 1);
+});

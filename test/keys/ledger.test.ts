@@ -23,7 +23,7 @@ for (const shared of [false, true]) {
   test(`days that have passed take no memory, ${shared ? 'with several nodes' : 'with one node'}`, () => {
     let now = 0;
     const store = { add: () => undefined, load: async () => [] };
-    const ledger = new Ledger(store, { now: () => now, after: () => () => undefined }, { shared });
+    const ledger = new Ledger(store, { now: () => now, wallTime: () => now, after: () => () => undefined }, { shared });
     const daysPass = (days: number): void => {
       for (let day = 0; day < days; day++, now += DAY_MS)
         for (let key = 0; key < KEYS; key++) ledger.count(`key-${key}`, 'team', { ...noTotals(), requests: 1 });

@@ -111,6 +111,7 @@ export const entriesOf = (body: string): readonly Readonly<Record<string, Json>>
 /** Time that passes only by `advance`, which runs what falls due in order and lets its promises settle. */
 export class HandClock implements Clock {
   #now = 1_700_000_000_000;
+  #wallSet = 0;
   readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>();
 
   get pending(): number {
@@ -119,6 +120,15 @@ export class HandClock implements Clock {
 
   now(): number {
     return this.#now;
+  }
+
+  wallTime(): number {
+    return this.#now + this.#wallSet;
+  }
+
+  /** Sets the wall clock forward, or back: no time passes. */
+  setWallClock(ms: number): void {
+    this.#wallSet += ms;
   }
 
   after(ms: number, run: () => void): () => void {

@@ -32,7 +32,7 @@ suite('credentials over nodes', () => {
       clock,
       upstream: {
         accounts: [{ id: 'north', oauth: { ...FIRST, expires_in: LIFE_S } }, 'south'],
-        clock: { now: () => clock.now(), after: systemClock.after },
+        clock: { now: () => clock.now(), wallTime: () => clock.now(), after: systemClock.after },
       },
       file: (draft, number) => {
         const [north] = draft.accounts;

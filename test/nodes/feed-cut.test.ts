@@ -14,6 +14,7 @@ class PollClock implements Clock {
   #due: (() => void)[] = [];
 
   now = (): number => systemClock.now();
+  wallTime = (): number => systemClock.wallTime();
 
   after = (ms: number, run: () => void): (() => void) => {
     if (ms !== POLL_MS) return systemClock.after(ms, run);

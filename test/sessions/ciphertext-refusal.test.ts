@@ -33,7 +33,7 @@ const pinsOver = (store: ReturnType<typeof pinStore>): PinCache =>
   new PinCache({
     store,
     digest: new KeyedDigest(Buffer.alloc(32, 7)),
-    clock: { now: () => 1, after: () => () => undefined },
+    clock: { now: () => 1, wallTime: () => 1, after: () => () => undefined },
     counters: new Counters(),
     capacity: 100,
   });

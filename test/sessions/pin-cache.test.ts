@@ -26,7 +26,7 @@ class Bench {
   }
 
   static async open(test: TestContext, url = 'sqlite::memory:'): Promise<Bench> {
-    const clock = { now: () => 0 };
+    const clock = { now: () => 0, wallTime: () => 0 };
     const store = await openStore(url, { clock: () => clock.now() });
     test.after(() => store.close());
     const bench = new Bench(store);
@@ -52,7 +52,7 @@ class Bench {
         return pins.find(name);
       },
     };
-    const clock = { now: () => this.now, after: (ms: number, run: () => void) => this.after(ms, run) };
+    const clock = { now: () => this.now, wallTime: () => this.now, after: (ms: number, run: () => void) => this.after(ms, run) };
     return new PinCache({ store, digest, clock, counters: this.counters, capacity });
   }
 }
@@ -149,6 +149,21 @@ suite('pins', () => {
     assert.equal(after.reads, 1, 'only the unknown one was looked up');
   });
 
+  test('[Q10] hold for a day at most, though the clock was set back an hour before a restart', async (context) => {
+    const url = `sqlite:${await folder(context)}/pins.db`;
+    const before = await Bench.open(context, url);
+    before.now += HOUR;
+    const old = before.cache();
+    old.learn(old.name('response', 'team', '', 'resp_1'), 'north');
+    old.flush();
+    await before.store.close();
+    const after = await Bench.open(context, url);
+    const cache = after.cache();
+    await cache.load();
+    const found = await cache.find(cache.name('response', 'team', '', 'resp_1'));
+    assert.deepEqual(found, { account: 'north', expires_at: after.now + 24 * HOUR });
+  });
+
   test('that are not in memory are looked up in the store', async (context) => {
     const bench = await Bench.open(context);
     const cache = bench.cache(10);
@@ -202,7 +217,7 @@ suite('pins', () => {
     const cache = new PinCache({
       store: broken,
       digest,
-      clock: { now: () => 1, after: () => () => undefined },
+      clock: { now: () => 1, wallTime: () => 1, after: () => () => undefined },
       counters: new Counters(),
       capacity: 10,
     });

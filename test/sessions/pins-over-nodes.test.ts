@@ -15,7 +15,7 @@ const digest = new KeyedDigest(Buffer.alloc(32, 7));
 
 /** Two nodes on one store; moves of one of them reach the other one when it is notified. */
 async function bench(context: TestContext) {
-  const clock = { now: () => 1_000, after: () => () => undefined };
+  const clock = { now: () => 1_000, wallTime: () => 1_000, after: () => () => undefined };
   const url = `sqlite:${await folder(context)}/pins.db`;
   const stores: readonly [Store, Store] = [await openStore(url, { clock: clock.now }), await openStore(url, { clock: clock.now })];
   for (const store of stores) context.after(() => store.close());
@@ -99,7 +99,7 @@ suite('[Q34] a pin', () => {
     const counters = new Counters();
     const full = (): Promise<void> => Promise.reject(new StoreError('full', 'too many rows wait to be written'));
     const store = { put: () => undefined, load: async () => [], find: async () => undefined };
-    const clock = { now: () => 1_000, after: () => () => undefined };
+    const clock = { now: () => 1_000, wallTime: () => 1_000, after: () => () => undefined };
     const pins = new PinCache({ store, shared: { save: full, move: full }, digest, clock, counters, capacity: 100 });
     const session = pins.name('header', 'team', 'ci', 'thread-1');
     await pins.learn(session, 'north');

@@ -23,6 +23,10 @@ export class VirtualClock implements Clock {
     return this.#now;
   }
 
+  wallTime(): number {
+    return this.#now;
+  }
+
   after(ms: number, run: () => void): () => void {
     const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#order++, run };
     this.#push(timer);

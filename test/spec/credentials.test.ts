@@ -36,7 +36,7 @@ beforeEach(async () => {
         { id: 'north', oauth: { refresh_token: first.refresh_token, access_token: first.access_token, expires_in: 3600 } },
         'south',
       ],
-      clock: { now: () => clock.now(), after: systemClock.after },
+      clock: { now: () => clock.now(), wallTime: () => clock.now(), after: systemClock.after },
     },
     config: (draft) => {
       const [north] = draft.accounts;

@@ -24,7 +24,7 @@ async function withLogin(context: TestContext, clock = new ShiftedClock()): Prom
     clock,
     store: `sqlite:${folder}/p.db`,
     upstream: {
-      clock: { now: () => clock.now(), after: systemClock.after },
+      clock: { now: () => clock.now(), wallTime: () => clock.now(), after: systemClock.after },
       accounts: [{ id: 'north', oauth: { refresh_token: 'rt-1', access_token: ACCESS, expires_in: 3_600 } }],
     },
     config: (draft) => {

@@ -47,7 +47,11 @@ export class Stage {
     const gate = await startGateway({
       clock,
       store: `sqlite:${folder}/poolgate.db`,
-      upstream: { accounts: ['north', 'south', 'east'], strict, clock: { now: () => clock.now(), after: systemClock.after } },
+      upstream: {
+        accounts: ['north', 'south', 'east'],
+        strict,
+        clock: { now: () => clock.now(), wallTime: () => clock.now(), after: systemClock.after },
+      },
       config: (draft) => {
         draft.store_key = { file: `${folder}/store.key` };
         draft.pools.push({ ...structuredClone(draft.pools[0]), id: 'other', label: 'Other' });

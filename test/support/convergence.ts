@@ -67,6 +67,7 @@ export const converged = <T>(what: string, probe: () => Promise<T | undefined> |
 /** The machine's clock, with more patience for pins than 50 ms: on a busy machine the store takes longer. Pauses for files end at once. */
 export const PATIENT: Clock = {
   now: systemClock.now,
+  wallTime: systemClock.wallTime,
   after: (ms, run) => systemClock.after(ms === 50 ? 5_000 : ms === 250 ? 0 : ms, run),
 };
 

@@ -17,7 +17,11 @@ const PURPOSE: Part = { name: 'purpose', value: 'user_data' };
 export const UPLOAD: readonly Part[] = [FILE, PURPOSE];
 
 /** Pauses of the gateway end at once; its time is the machine's. */
-const IMPATIENT = { now: systemClock.now, after: (ms: number, run: () => void) => systemClock.after(ms === 250 ? 0 : ms, run) };
+const IMPATIENT = {
+  now: systemClock.now,
+  wallTime: systemClock.wallTime,
+  after: (ms: number, run: () => void) => systemClock.after(ms === 250 ? 0 : ms, run),
+};
 
 export function startFiles(options: GatewayOptions = {}): Promise<TestGateway> {
   return startGateway({

@@ -63,6 +63,7 @@ export function liveTurnOf(options: LiveTurnOptions = {}): { readonly turn: Live
     },
     {
       now: () => clock.now(),
+      wallTime: () => clock.now(),
       after: (ms, run) => clock.after(ms, run),
       findModel: (_pool, id) => (id === model?.id ? model : undefined),
       findFile: () => undefined,

@@ -8,6 +8,7 @@ interface Timer {
 
 export class ManualClock implements Clock {
   #now: number;
+  #wallSet = 0;
   readonly #timers = new Set<Timer>();
   readonly #listeners = new Set<() => void>();
 
@@ -18,6 +19,15 @@ export class ManualClock implements Clock {
 
   now(): number {
     return this.#now;
+  }
+
+  wallTime(): number {
+    return this.#now + this.#wallSet;
+  }
+
+  /** Sets the wall clock forward, or back: no time passes. */
+  setWallClock(ms: number): void {
+    this.#wallSet += ms;
   }
 
   after(ms: number, run: () => void): () => void {

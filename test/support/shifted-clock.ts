@@ -3,6 +3,7 @@ import type { Clock } from '../../proxy/clock.ts';
 
 export class ShiftedClock implements Clock {
   #ahead = 0;
+  #wallSet = 0;
 
   now(): number {
     return Date.now() + this.#ahead;
@@ -12,6 +13,15 @@ export class ShiftedClock implements Clock {
   after(ms: number, run: () => void): () => void {
     const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);
+  }
+
+  wallTime(): number {
+    return this.now() + this.#wallSet;
+  }
+
+  /** Sets the wall clock forward, or back: no time passes. */
+  setWallClock(ms: number): void {
+    this.#wallSet += ms;
   }
 
   setAhead(ms: number): void {

@@ -87,6 +87,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     headers: options.headers ?? {},
     params: options.params ?? {},
     at: 0,
+    arrivedAt: 0,
     transcription: { model: 'gpt-4o-transcribe', aliases: ['gpt-transcribe'] },
     wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' },
     limits: {

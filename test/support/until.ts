@@ -6,11 +6,11 @@ const PAUSE_MS = 5;
 
 /** The first answer of `probe` that is not undefined. */
 export async function until<T>(what: string, probe: () => Promise<T | undefined> | T | undefined, patienceMs = PATIENCE_MS): Promise<T> {
-  const end = Date.now() + patienceMs;
+  const end = performance.now() + patienceMs;
   for (;;) {
     const found = await probe();
     if (found !== undefined) return found;
-    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
+    if (performance.now() > end) throw new Error(`waited in vain for ${what}`);
     await setTimeout(PAUSE_MS);
   }
 }

@@ -7,6 +7,9 @@ const HEALTHY: HealthFields = { health: 'active', cooldown_until: null, streak: 
 
 const HEALTH_FIELDS = Object.keys(HEALTHY) as (keyof HealthFields)[];
 
+/** The clocks of nodes may differ by this much. */
+const SKEW_MS = 1_000;
+
 /** Reads of one row that writes of this process overtook, before its refresh is left to the next change. */
 const REFRESH_TRIES = 3;
 
@@ -22,6 +25,8 @@ export class AccountStates {
   /** By account, then by model; the empty model is the account as a whole. */
   readonly #rows = new Map<string, Map<string, AccountStateRow>>();
   readonly #listeners: ((accounts: ReadonlySet<string>) => void)[] = [];
+  /** Rows that a clock wrote which is ahead of this process's, with what they are here. */
+  readonly #corrected = new Map<string, { readonly stored: AccountStateRow; readonly row: AccountStateRow }>();
   /** Writes under leases that are under way, by account. */
   readonly #guarded = new Map<string, Promise<boolean>>();
 
@@ -34,7 +39,7 @@ export class AccountStates {
 
   /** Without a readable store the process starts with empty state. */
   async load(): Promise<void> {
-    for (const row of await this.#store.load().catch(() => [])) this.#of(row.account).set(row.model, row);
+    for (const row of await this.#store.load().catch(() => [])) this.#of(row.account).set(row.model, this.#here(row));
   }
 
   /**
@@ -52,7 +57,8 @@ export class AccountStates {
       const stored = await this.#store.find(left);
       // A patch of this process replaces the row in memory: a row that was read before the patch was queued is read again.
       const overtaken = left.filter(({ account, model }, i) => this.#rows.get(account)?.get(model) !== before[i]);
-      for (const row of stored) {
+      for (const read of stored) {
+        const row = this.#here(read);
         if (overtaken.some(({ account, model }) => account === row.account && model === row.model)) continue;
         const former = this.#rows.get(row.account)?.get(row.model) ?? HEALTHY;
         if (HEALTH_FIELDS.some((name) => row[name] !== former[name])) changed.add(row.account);
@@ -105,6 +111,25 @@ export class AccountStates {
     if (this.#shared) return;
     for (const { model } of this.rows(account)) this.#patch(account, model, { ...HEALTHY, windows: null });
     this.#rows.delete(account);
+  }
+
+  /**
+   * A stored row by the clock of this process. One that was written later than now, by a clock that was set back since or is ahead, has a
+   * cooldown that ends as much earlier. The same row that is read again keeps its end.
+   */
+  #here(row: AccountStateRow): AccountStateRow {
+    const name = `${row.account}\n${row.model}`;
+    const ahead = row.updated_at - this.#now();
+    const known = this.#corrected.get(name);
+    if (known?.stored.updated_at === row.updated_at && known.stored.cooldown_until === row.cooldown_until) {
+      return { ...row, updated_at: known.row.updated_at, cooldown_until: known.row.cooldown_until };
+    }
+    this.#corrected.delete(name);
+    if (ahead < SKEW_MS) return row;
+    const { cooldown_until } = row;
+    const here = { ...row, updated_at: row.updated_at - ahead, cooldown_until: cooldown_until && cooldown_until - ahead };
+    this.#corrected.set(name, { stored: row, row: here });
+    return here;
   }
 
   #of(account: string): Map<string, AccountStateRow> {

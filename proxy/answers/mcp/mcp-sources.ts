@@ -12,7 +12,7 @@ import type { KeyConfig } from '../../turn/settings.ts';
 
 export interface McpSources {
   readonly config: () => Config;
-  /** Unix milliseconds. */
+  /** Unix milliseconds of the machine's wall clock. */
   readonly now: () => number;
   /** Unix milliseconds. */
   readonly startedAt: number;

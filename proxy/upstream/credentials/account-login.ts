@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { OauthCredential } from '../../turn/settings.ts';
 import { SEALED, type StoredLogin, type TokenVault } from './token-vault.ts';
-import { isDue, type Tokens } from './tokens.ts';
+import { isDue, storedBy, type Tokens } from './tokens.ts';
 
 export interface LoginTools {
   readonly vault: TokenVault;
@@ -80,7 +80,7 @@ export class AccountLogin {
     const stored = await this.#tools.vault.find(this.account);
     this.#isRead = true;
     if (stored === SEALED) this.#sealed();
-    else this.#login = stored;
+    else this.#login = stored && this.#here(stored);
   }
 
   /** Takes over the tokens that another process has stored. @returns whether they were new here */
@@ -88,7 +88,7 @@ export class AccountLogin {
     const stored = await this.#tools.vault.find(this.account);
     if (!stored || stored === SEALED) return false;
     if (stored.tokens.refresh === this.tokens?.refresh && stored.tokens.access === this.access) return false;
-    this.#login = stored;
+    this.#login = this.#here(stored);
     this.retryAt = 0;
     return true;
   }
@@ -114,6 +114,10 @@ export class AccountLogin {
   askAgain(): void {
     this.#refusedRefresh = undefined;
     this.retryAt = 0;
+  }
+
+  #here({ tokens, imported }: StoredLogin): StoredLogin {
+    return { tokens: storedBy(this.#tools.clock.now(), tokens), imported };
   }
 
   /** The stored login stays as it is: its key may come back. */

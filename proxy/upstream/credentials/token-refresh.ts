@@ -68,7 +68,9 @@ export class TokenRefresh {
     if (this.#uncancelled) await vault.cancel(account, this.#uncancelled);
     this.#uncancelled = undefined;
     const begun = await vault.begin(account, refresh, lease);
-    if (begun.kind === 'open') return clock.now() - begun.at < ABANDONED_MS ? this.#failed(undefined) : { refused: 'refresh_interrupted' };
+    // A time further ahead is of a clock that was set back since.
+    if (begun.kind === 'open' && Math.abs(clock.now() - begun.at) < ABANDONED_MS) return this.#failed(undefined);
+    if (begun.kind === 'open') return { refused: 'refresh_interrupted' };
     if (begun.kind === 'changed') return this.#overtaken();
     const { token_url: url, client_id: clientId } = config;
     const answer = await exchange({ url, clientId, tokens: { ...tokens, refresh }, now: clock.now() });

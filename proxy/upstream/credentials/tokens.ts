@@ -49,6 +49,16 @@ export function tokensOf(text: string): Tokens | undefined {
   };
 }
 
+/**
+ * Stored tokens by the clock of this process: where they were stored later than now, by a clock that was set back since or is ahead, they
+ * expire as much earlier.
+ */
+export function storedBy(now: number, tokens: Tokens): Tokens {
+  const ahead = tokens.at - now;
+  if (ahead <= 0) return tokens;
+  return { ...tokens, at: now, expiresAt: tokens.expiresAt === undefined ? undefined : tokens.expiresAt - ahead };
+}
+
 /** Due five minutes before expiry, or after half of a shorter life, so that a short-lived token is not always due. */
 export function isDue({ at, expiresAt }: Tokens, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt - Math.min(EARLY_MS, (expiresAt - at) / 2);

@@ -1,8 +1,10 @@
 // Health: what makes an account unavailable, for how long and for which models, and what ends it.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { AttemptResult } from '../../../proxy/accounts/health/account-health.ts';
 import type { FailureCause } from '../../../proxy/turn/failure.ts';
-import { failure, healthOf } from './support.ts';
+import { HandClock } from '../../models/support.ts';
+import { failure, healthOf, healthOver } from './support.ts';
 
 describe('a cooldown', () => {
   for (const [what, given, scope, ms] of [
@@ -316,5 +318,36 @@ describe('the version', () => {
     unsubscribe();
     attempt('south', failure('connect'));
     assert.deepEqual(changed, ['north']);
+  });
+});
+
+describe('a store that a clock wrote which was set back since', () => {
+  const HOUR_MS = 3_600_000;
+
+  /** A later process, whose clock is an hour behind the one that stored this failure. */
+  async function restartedEarlier(failed: AttemptResult) {
+    const clock = new HandClock();
+    clock.skip(HOUR_MS);
+    const { health, store } = await healthOf({ clock });
+    health.end(health.begin('north', 'model-a'), failed);
+    const earlier = new HandClock();
+    return { earlier, store, ...(await healthOver(store, {}, earlier)) };
+  }
+
+  test('[Q5] a cooldown lasts no longer than when it was opened', async () => {
+    const { earlier, health } = await restartedEarlier(failure('rate', { retryAfterMs: 10_000 }));
+    assert.equal(health.cooldownEnd('north', 'model-a'), earlier.now() + 10_000);
+    await earlier.advance(9_999);
+    assert.equal(health.availability('north', 'model-a'), 'cooldown');
+    await earlier.advance(1);
+    assert.equal(health.availability('north', 'model-a'), 'available');
+  });
+
+  test('[Q5] the same row, read again, does not lengthen the cooldown', async () => {
+    const { earlier, health, states } = await restartedEarlier(failure('rate', { retryAfterMs: 10_000 }));
+    await earlier.advance(6_000);
+    await states.refresh([['north', 'model-a']]);
+    await earlier.advance(4_000);
+    assert.equal(health.availability('north', 'model-a'), 'available');
   });
 });

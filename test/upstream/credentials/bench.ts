@@ -25,6 +25,10 @@ export class HandClock implements Clock {
     return this.#now;
   }
 
+  wallTime(): number {
+    return this.#now;
+  }
+
   after(ms: number, run: () => void): () => void {
     const wait = { at: this.#now + ms, run };
     this.#waits.add(wait);
@@ -106,7 +110,7 @@ export class Bench {
     let now = (): number => 0;
     const upstream = await startUpstream({
       accounts: [{ id: 'north', oauth: { refresh_token: REFRESH, access_token: ACCESS, client_id: 'client-1', ...login } }],
-      clock: { now: () => now(), after: systemClock.after },
+      clock: { now: () => now(), wallTime: () => now(), after: systemClock.after },
     });
     test.after(() => upstream.close());
     const store = await openStore(`sqlite:${folder}/poolgate.db`, { clock: () => now() });

@@ -8,7 +8,7 @@ import type { Exchange } from '../../../proxy/upstream/credentials/token-endpoin
 import { ACCESS, Bench } from './bench.ts';
 
 /** A process that does nothing more by itself: its leases expire. */
-const paused = (clock: Clock): Clock => ({ now: () => clock.now(), after: () => () => undefined });
+const paused = (clock: Clock): Clock => ({ now: () => clock.now(), wallTime: () => clock.now(), after: () => () => undefined });
 
 /** A node with the credentials of the bench. */
 function node(bench: Bench, owner: string, parts: { readonly exchange?: Exchange; readonly clock?: Clock } = {}) {
