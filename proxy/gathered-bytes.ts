@@ -1,40 +1,105 @@
-// Gathers chunks into one buffer. Small chunks are joined on arrival, so that a peer that sends single bytes uses little more memory than
-// its bytes.
+// Gathers chunks into one buffer. It holds a small multiple of their bytes, whatever the sizes of the chunks and of the buffers that they
+// are parts of.
 
-/** A chunk below this is small: the object around it, of some 200 bytes, counts. */
-const SMALL_BYTES = 1_024;
-/** The number of small chunks in a row that are joined. */
-const JOINED = 256;
+/** The memory of a chunk besides its bytes (Q38). */
+export const OBJECT_BYTES = 64;
+
+/** A smaller chunk is copied when another one follows. */
+const KEPT_BYTES = 4_096;
+/** The sizes of the blocks that chunks are copied into: each is as large as all bytes before it, within these bounds. */
+const MIN_BLOCK_BYTES = 512;
+const MAX_BLOCK_BYTES = 65_536;
 
 const NOTHING = Buffer.alloc(0);
 
 export class GatheredBytes {
   /** The length of all chunks together. */
   length = 0;
+  /** The memory that is held: the bytes, what else is in their buffers, and the objects around them. */
+  held = 0;
+  /** The only chunk so far: most bodies and events come in one, which is not copied. */
+  #only: Buffer | undefined;
   #chunks: Buffer[] = [];
-  /** Small chunks at the end that have not been joined. */
-  #small = 0;
+  /** The block that chunks are copied into. From `#start` to `#end` is the last chunk, unless that is empty. */
+  #block = NOTHING;
+  #start = 0;
+  #end = 0;
 
-  add(chunk: Buffer): void {
-    this.#chunks.push(chunk);
+  /** @returns by how many bytes `held` grew */
+  add(chunk: Buffer): number {
+    const { held } = this;
+    if (this.length === 0 && isMostOfItsBuffer(chunk)) {
+      this.#only = chunk;
+      this.held += heldBy(chunk);
+    } else {
+      if (this.#only) this.#readd(this.#only);
+      this.#append(chunk);
+    }
     this.length += chunk.length;
-    if (chunk.length >= SMALL_BYTES) this.#small = 0;
-    else if (++this.#small === JOINED) this.#join();
+    return this.held - held;
   }
 
-  /** All bytes so far; holds none afterwards. One chunk is given back as it came. */
+  /** All bytes so far; holds none afterwards. One chunk is given back as it came, unless it was a small part of its buffer. */
   take(): Buffer {
+    this.#closeCopied();
     const [first = NOTHING] = this.#chunks;
-    const all = this.#chunks.length <= 1 ? first : Buffer.concat(this.#chunks, this.length);
+    const all = this.#only ?? (this.#chunks.length <= 1 ? first : Buffer.concat(this.#chunks, this.length));
+    this.#only = undefined;
     this.#chunks = [];
+    this.#block = NOTHING;
+    this.#start = 0;
+    this.#end = 0;
     this.length = 0;
-    this.#small = 0;
+    this.held = 0;
     return all;
   }
 
-  /** Joined ones are not joined again: each byte is copied once. */
-  #join(): void {
-    this.#chunks.push(Buffer.concat(this.#chunks.splice(-JOINED)));
-    this.#small = 0;
+  #readd(only: Buffer): void {
+    this.#only = undefined;
+    this.held -= heldBy(only);
+    this.#append(only);
+  }
+
+  #append(chunk: Buffer): void {
+    if (chunk.length < KEPT_BYTES || !isMostOfItsBuffer(chunk)) {
+      this.#copy(chunk);
+      return;
+    }
+    this.#closeCopied();
+    this.#chunks.push(chunk);
+    this.held += heldBy(chunk);
+  }
+
+  #copy(chunk: Buffer): void {
+    for (let from = 0; from < chunk.length; ) {
+      if (this.#end === this.#block.length) this.#open(chunk.length - from);
+      const copied = chunk.copy(this.#block, this.#end, from);
+      from += copied;
+      this.#end += copied;
+      this.held += copied;
+    }
+  }
+
+  #open(least: number): void {
+    this.#closeCopied();
+    const size = Math.min(Math.max(this.length, least, MIN_BLOCK_BYTES), MAX_BLOCK_BYTES);
+    // Not from Node's pool: a small part of it keeps all of it alive.
+    this.#block = Buffer.allocUnsafeSlow(size);
+    this.#start = 0;
+    this.#end = 0;
+    this.held += OBJECT_BYTES;
+  }
+
+  /** What was copied becomes a chunk; the next copies go into the rest of the block. */
+  #closeCopied(): void {
+    if (this.#start === this.#end) return;
+    this.#chunks.push(this.#block.subarray(this.#start, this.#end));
+    this.#start = this.#end;
+    this.held += OBJECT_BYTES;
   }
 }
+
+const heldBy = (chunk: Buffer): number => chunk.buffer.byteLength + OBJECT_BYTES;
+
+/** A chunk keeps the whole buffer alive that it is a part of; a buffer that is small does not count. */
+const isMostOfItsBuffer = (chunk: Buffer): boolean => chunk.buffer.byteLength <= Math.max(2 * chunk.length, KEPT_BYTES);

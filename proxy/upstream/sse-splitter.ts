@@ -45,8 +45,7 @@ export class SseSplitter {
     // Between chunks an idle stream holds no bytes.
     this.#event.clear();
     if (from === chunk.length) return;
-    this.#memory.hold(chunk.length - from);
-    this.#pending.add(from === 0 ? chunk : chunk.subarray(from));
+    this.#memory.hold(this.#pending.add(from === 0 ? chunk : chunk.subarray(from)));
   }
 
   /** The stream ended: an event that only waited for the LF of its last CRLF is whole and gets it. Any other rest is not an event. */
@@ -107,12 +106,12 @@ export class SseSplitter {
     const pending = this.#pending.length;
     const joined = pending === 0 ? 0 : pending + end - from;
     if (joined > 0) {
-      this.#memory.hold(joined);
-      this.#pending.add(chunk.subarray(from, end));
+      this.#memory.hold(joined + this.#pending.add(chunk.subarray(from, end)));
+      const { held } = this.#pending;
       event.bytes = this.#pending.take();
       event.start = 0;
       event.end = joined;
-      this.#memory.release(pending);
+      this.#memory.release(held);
     } else {
       event.bytes = chunk;
       event.start = from;

@@ -11,6 +11,8 @@ import { until } from '../support/until.ts';
 
 const PATH = '/backend-api/agent/responses';
 const DECODED = 262_144;
+/** Room for the objects around the pieces of a body. */
+const OBJECTS = 8_192;
 const RATIO = 50;
 
 /** A body of exactly this many bytes; as random as JSON can be, so that it stays large when compressed. */
@@ -99,7 +101,7 @@ function ofCoding(coding: string, encode: Encode): void {
     const full = encode(bodyOf(DECODED));
     let gate: TestGateway;
     before(async () => {
-      gate = await startGateway({ config: limits({ compressed_body_bytes: full.length, bodies_in_memory_bytes: DECODED }) });
+      gate = await startGateway({ config: limits({ compressed_body_bytes: full.length, bodies_in_memory_bytes: DECODED + OBJECTS }) });
     });
     after(() => gate.close());
 

@@ -1,6 +1,7 @@
 // SSE splitting: whole events from pieces of any size and with any line ending, with their type and without parsing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { OBJECT_BYTES } from '../../proxy/gathered-bytes.ts';
 import { MemoryGuard } from '../../proxy/memory-guard.ts';
 import { Counters } from '../../proxy/metrics.ts';
 import { HeldBytes, TooMuchHeld } from '../../proxy/turn/held-bytes.ts';
@@ -96,13 +97,14 @@ test('bytes that end in no event are not delivered, and are bounded', () => {
 test('the chunks of an event count until it is read, then the event counts until it was delivered', () => {
   guard.held = 0;
   split([Buffer.from('data: {"type":"a"}\n\ndata: '), Buffer.from('{"type":"b"}')]);
-  assert.equal(guard.held, 'data: {"type":"b"}'.length);
+  assert.equal(guard.held, 'data: {"type":"b"}'.length + OBJECT_BYTES);
   guard.held = 0;
   split([Buffer.from('data: '), Buffer.from('{"type":"a"}'), Buffer.from('\n\n')]);
   assert.equal(guard.held, 0);
   const halves = [Buffer.alloc(300, 'x'), Buffer.from(`${'x'.repeat(298)}\n\n`)];
-  assert.equal(split(halves, 900).length, 1);
-  assert.throws(() => split(halves, 899), TooMuchHeld, 'its first half and the whole are in memory together');
+  const twice = 1_200 + 3 * OBJECT_BYTES;
+  assert.equal(split(halves, twice).length, 1);
+  assert.throws(() => split(halves, twice - 1), TooMuchHeld, 'its halves and the whole are in memory together');
 });
 
 test('a large event in many small chunks costs its size, not its square', () => {

@@ -105,6 +105,8 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
   return new Promise((resolve, reject) => {
     const chunks = new GatheredBytes();
     let arrived = 0;
+    /** What the guard has counted. */
+    let held = 0;
     let ended = false;
     let done = false;
     const idle = setTimeout(() => silent(), timeouts.client_body_idle_ms);
@@ -113,7 +115,7 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       if (done) return false;
       done = true;
       clearTimeout(idle);
-      guard.give(chunks.length);
+      guard.give(held);
       request.off('data', onArrived).off('data', onDecoded).off('end', onEnd).off('close', onClose).off(BODY_MALFORMED, cutShort);
       if (decoder) {
         request.unpipe(decoder);
@@ -148,7 +150,10 @@ function collect(request: IncomingMessage, decoder: Decoder | undefined, options
       const bomb = decoder && size > RATIO_FREE_BYTES && size > arrived * limits.expansion_ratio;
       if (size > limits.request_body_bytes || bomb) {
         fail(new Refusal('request_too_large'), 'bodies_too_large');
-      } else if (guard.take(chunk.length, limits.bodies_in_memory_bytes)) chunks.add(chunk);
+        return;
+      }
+      const grown = chunks.add(chunk);
+      if (guard.take(grown, limits.bodies_in_memory_bytes)) held += grown;
       else fail(new Refusal('server_is_overloaded'), 'bodies_guard_refused');
     };
     const onEnd = (): void => {

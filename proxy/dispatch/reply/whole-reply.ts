@@ -40,10 +40,7 @@ export class WholeReply implements ByteReader {
   data(chunk: Buffer): void {
     if (this.#over) return;
     this.#bytes += chunk.length;
-    if (this.#holds(chunk.length)) {
-      this.#chunks.add(chunk);
-      return;
-    }
+    if (this.#holds(this.#chunks.add(chunk))) return;
     this.#context.counters.add('upstream_events_too_large');
     this.#context.sending().abort();
     this.fail('too_large');
@@ -80,7 +77,7 @@ export class WholeReply implements ByteReader {
     return this.#context.turn.surface.relaysWholeAnswers ? this.#head : { ...this.#head, status: 200 };
   }
 
-  /** Whether there is room for a new part of the body, and for the copies of all parts so far. */
+  /** @param bytes how much more the parts are in memory. @returns whether there is room for them, and for the copies of all parts so far. */
   #holds(bytes: number): boolean {
     if (this.#refused) return this.#bytes <= MAX_ERROR_BYTES;
     const { held } = this.#context.turn;

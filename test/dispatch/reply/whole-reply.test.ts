@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { WholeReply } from '../../../proxy/dispatch/reply/whole-reply.ts';
+import { OBJECT_BYTES } from '../../../proxy/gathered-bytes.ts';
 import type { Json, JsonObject } from '../../../proxy/turn/json.ts';
 import type { RouteKind } from '../../../proxy/turn/kinds.ts';
 import { Refusal } from '../../../proxy/turn/refusal.ts';
@@ -196,7 +197,7 @@ describe('[Q3] a refusal by status', () => {
 describe('a body', () => {
   test('past limits.upstream_event_bytes is a failure, and the request to the account ends', async () => {
     // A body is held as it came, and needs room for its text, its object and the written text.
-    const { reply, context } = await scene({ upstreamEventBytes: 4_000 });
+    const { reply, context } = await scene({ upstreamEventBytes: 4_000 + OBJECT_BYTES });
     reply.data(Buffer.alloc(1_000, ' '));
     assert.equal(context.ended, undefined);
     reply.data(Buffer.from(' '));
