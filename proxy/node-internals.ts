@@ -82,6 +82,22 @@ export function dropArrivals(socket: Socket): void {
 }
 
 /**
+ * A paused request stops its connection only when its buffer is full, which counts bytes: chunks of one byte are 65,536 objects by then. This
+ * stops the connection; what the parser has read already still arrives.
+ * @returns reads on
+ */
+export function stopReading(request: IncomingMessage): () => void {
+  const { socket } = request;
+  // Node calls it to read on when a consumer wants more.
+  request._read = () => undefined;
+  socket.pause();
+  return () => {
+    delete (request as Partial<IncomingMessage>)._read;
+    if (!socket.destroyed) request._read(0);
+  };
+}
+
+/**
  * Node writes each chunk of a chunked answer in four pieces, at twice the cost. Turns the encoding off after the head was written, so
  * that chunks can be framed by the writer.
  * @returns whether the answer is chunked

@@ -1,23 +1,11 @@
 // Bytes that come one by one take no more memory than their bytes, wherever a body or an event is collected.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { GatheredBytes, OBJECT_BYTES } from '../proxy/gathered-bytes.ts';
 import { startGateway } from './support/gateway.ts';
+import { inUse } from './support/memory-in-use.ts';
 import { headOf, RawClient } from './support/raw.ts';
 import { until } from './support/until.ts';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
-/** Bytes in use, after garbage was collected. */
-function inUse(): number {
-  collect();
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 const BYTES = 200_000;
 /** The object around a byte takes some 200. */

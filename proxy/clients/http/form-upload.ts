@@ -10,6 +10,7 @@ import { Refusal } from '../../turn/refusal.ts';
 import type { PartReader } from '../../turn/rule.ts';
 import type { HeldUpload, UploadMeter } from '../../upload-meter.ts';
 import { END, FormEncoding, FormPieces, FormWriter } from './form-writer.ts';
+import { JoinedBody } from './joined-body.ts';
 import { MAX_PART_HEADER_BYTES, MAX_PART_HEADERS } from './multipart-form.ts';
 import { BODY_MALFORMED, RATIO_FREE_BYTES } from './request-body.ts';
 
@@ -39,6 +40,7 @@ export const FORM_ROOM_BYTES = 524_288;
 export class FormUpload implements HeldUpload {
   readonly #request: IncomingMessage;
   readonly #options: FormUploadOptions;
+  readonly #body: JoinedBody;
   readonly #parser: BusboyInstance;
   readonly #encoding = new FormEncoding(`poolgate-${randomBytes(24).toString('hex')}`);
   readonly #pieces = new FormPieces();
@@ -59,6 +61,7 @@ export class FormUpload implements HeldUpload {
     this.#refused.promise.catch(() => undefined);
     this.#ready.promise.catch(() => undefined);
     this.#idle = setTimeout(() => this.#silent(), options.idleMs);
+    this.#body = new JoinedBody(request);
     this.#parser = new Busboy({
       headers: { 'content-type': `multipart/form-data; boundary="${options.boundary}"` },
       limits: {
@@ -109,7 +112,7 @@ export class FormUpload implements HeldUpload {
     const { decoder, meter } = this.#options;
     clearTimeout(this.#idle);
     request.off('data', this.#onArrived).off('close', this.#onClosed).off(BODY_MALFORMED, this.#onMalformed);
-    request.unpipe(decoder ?? this.#parser);
+    this.#body.destroy();
     decoder?.destroy();
     this.#parser.destroy();
     this.#file?.destroy();
@@ -122,7 +125,7 @@ export class FormUpload implements HeldUpload {
     const decoded = this.#options.decoder;
     const streams = (this.#file?.readableLength ?? 0) + (this.#writer?.readableLength ?? 0) + this.#parser.writableLength;
     const encoded = decoded ? decoded.writableLength + decoded.readableLength : 0;
-    return this.#request.readableLength + encoded + streams + this.#pieces.bytes;
+    return this.#request.readableLength + this.#body.heldBytes + encoded + streams + this.#pieces.bytes;
   }
 
   #listen(): void {
@@ -144,10 +147,11 @@ export class FormUpload implements HeldUpload {
     parser.on('finish', () => this.#guarded(() => this.#finish()));
     parser.on('error', this.#onMalformed);
     request.on('data', this.#onArrived).once('close', this.#onClosed).once(BODY_MALFORMED, this.#onMalformed);
-    const source = decoder ?? request;
+    const source = decoder ?? this.#body;
     source.on('data', (chunk: Buffer) => this.#guarded(() => this.#count(chunk)));
-    // Not `pipeline`: it would destroy the request, and with it the socket that a refusal is written to.
-    if (decoder) request.pipe(decoder.on('error', this.#onMalformed));
+    // Its end is reported by `close` and `refused`.
+    this.#body.on('error', () => undefined);
+    if (decoder) this.#body.pipe(decoder.on('error', this.#onMalformed));
     source.pipe(parser);
   }
 
@@ -209,7 +213,7 @@ export class FormUpload implements HeldUpload {
   #silent(): void {
     if (this.#request.complete) return;
     // The client's silence does not count while its upload has no reader.
-    if (this.#request.isPaused() || this.#parser.writableNeedDrain) {
+    if (this.#body.isFull || this.#parser.writableNeedDrain) {
       this.#idle.refresh();
       return;
     }

@@ -1,11 +1,11 @@
 // A request body that is passed on unread: limited in size and in silence, and refused before it is read where its headers already exceed
 // a limit.
 import type { IncomingMessage } from 'node:http';
-import { Transform } from 'node:stream';
 import type { Upload } from '../../dispatch/client.ts';
 import type { Counters } from '../../metrics.ts';
 import type { LiveTurn } from '../../turn/live-turn.ts';
 import { Refusal } from '../../turn/refusal.ts';
+import { JoinedBody } from './joined-body.ts';
 import { BODY_MALFORMED } from './request-body.ts';
 
 export interface UploadLimits {
@@ -40,7 +40,7 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLi
   let passed = 0;
   const detach = (): boolean => {
     clearTimeout(idle);
-    request.off('close', closed).off(BODY_MALFORMED, malformed).unpipe(stream);
+    request.off('data', arrived).off('end', ended).off('close', closed).off(BODY_MALFORMED, malformed);
     stream.destroy();
     return request.complete;
   };
@@ -55,7 +55,7 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLi
   const silent = (): void => {
     // The whole body has arrived: from now on only the account can be slow.
     if (request.complete) return;
-    if (stream.writableNeedDrain || stream.readableLength >= stream.readableHighWaterMark) {
+    if (stream.isFull) {
       idle.refresh();
       return;
     }
@@ -63,27 +63,18 @@ export function openUpload(request: IncomingMessage, { bytes, idleMs }: UploadLi
     refuse(new Refusal('request_timeout'));
   };
   const idle = setTimeout(silent, idleMs);
-  const stream = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      passed += chunk.length;
-      idle.refresh();
-      if (passed <= bytes) {
-        done(null, chunk);
-        return;
-      }
-      counters.add('bodies_too_large');
-      refuse(new Refusal('request_too_large'));
-    },
-    flush(done) {
-      clearTimeout(idle);
-      done();
-    },
-  });
+  const arrived = ({ length }: Buffer): void => {
+    passed += length;
+    idle.refresh();
+    if (passed <= bytes) return;
+    counters.add('bodies_too_large');
+    refuse(new Refusal('request_too_large'));
+  };
+  const ended = (): void => clearTimeout(idle);
+  request.once('end', ended).once('close', closed).once(BODY_MALFORMED, malformed);
+  const stream = new JoinedBody(request.on('data', arrived));
   // `refused` reports its end; without a listener an error would end the process.
-  stream.on('error', () => undefined).on('drain', () => idle.refresh());
-  request.once('close', closed).once(BODY_MALFORMED, malformed);
-  // Not `pipeline`: it would destroy the request, and with it the socket that a refusal is written to.
-  request.pipe(stream);
+  stream.on('error', () => undefined);
   return { stream, headers: framingOf(request), refused, isTaken: () => true, detach };
 }
 
