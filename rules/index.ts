@@ -57,6 +57,7 @@ import { agentEvents } from './reply/agent-events.ts';
 import { closingError } from './reply/closing-error.ts';
 import { fillOutput } from './reply/fill-output.ts';
 import { hideQuota } from './reply/hide-quota.ts';
+import { leadingKeepalives } from './reply/leading-keepalives.ts';
 import { publicMetadata } from './reply/public-metadata.ts';
 import { publicModel } from './reply/public-model.ts';
 import { publicUser } from './reply/public-user.ts';
@@ -84,6 +85,7 @@ export const RULES: readonly Rule[] = [
   imageAnswer, // reply: after fillOutput, which may bring the image
   closingError, // reply: after every rule that edits events
   agentEvents, // reply: after usage, which reads the provider's events
+  leadingKeepalives, // reply: whatever its place, the first event that it lets pass is `response.created`
   publicMetadata, // reply: the same of their headers
   hideQuota, // reply: the same on native streams
   turnMetadata, // reply: before hideQuota, which edits the headers of what it makes

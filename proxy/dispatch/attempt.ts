@@ -6,6 +6,7 @@ import type { LiveTurn } from '../turn/live-turn.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { ReplyEvent } from '../turn/reply-event.ts';
 import type { Confidential } from '../turn/sanitise.ts';
+import type { Head, Headers } from '../turn/turn.ts';
 import type { ByteReader, CarrierRequest, ReplyHandler, Sending } from '../upstream/carrier.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import { SWITCHING_PROTOCOLS } from '../upstream/websocket-carrier.ts';
@@ -15,6 +16,7 @@ import { PipedReply } from './reply/piped-reply.ts';
 import { pipedReply, type Reply, type ReplyByHead, type ReplyPath, turnReply, wholeReply } from './reply/reply-by-head.ts';
 import { failureOf, type ReplyContext, type Verdict } from './reply/reply-context.ts';
 import type { AttemptObservers } from './reply/reply-observers.ts';
+import { WholeReply } from './reply/whole-reply.ts';
 
 export interface AttemptOptions extends ReplyPath {
   readonly turn: LiveTurn;
@@ -139,6 +141,11 @@ class Attempt implements ReplyContext {
     if (failure) this.observers.failed(failure);
   };
 
+  asBytes(head: Head): ByteReader {
+    head.headers['content-type'] = 'application/json';
+    return this.#began(new WholeReply(NO_HEADERS, head, this.#options.client, this));
+  }
+
   /** The rest of an upload is not needed, and no connection waits for it. */
   endUpload(): void {
     const { upload } = this.#options;
@@ -214,6 +221,9 @@ class Attempt implements ReplyContext {
     this.settle({ kind: 'gone', shown: reply?.shown ?? false });
   }
 }
+
+/** Those of a 200 are in its head already. */
+const NO_HEADERS: Headers = {};
 
 /** The reader of a reply that is no longer needed. */
 const DISCARD: ByteReader = { reads: 'bytes', data: () => undefined, end: () => undefined, fail: () => undefined };

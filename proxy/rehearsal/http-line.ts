@@ -57,6 +57,9 @@ export class HttpLine implements Line {
 
 /** Adds a Content-Length where the whole body is known; a stream of events is chunked, also one that was scripted as bytes. */
 function headersOf({ status, headers, body }: Answer): Record<string, string | number> {
-  const isStream = body.kind === 'events' || headers['content-type']?.startsWith('text/event-stream') === true;
+  const isStream =
+    body.kind === 'events' ||
+    headers['content-type']?.startsWith('text/event-stream') === true ||
+    headers['transfer-encoding'] === 'chunked';
   return isStream || status === 304 ? { ...headers } : { ...headers, 'content-length': body.bytes.length };
 }

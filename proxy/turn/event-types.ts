@@ -17,6 +17,7 @@ export const EVENT_TYPES = [
   'response.failed',
   'image_generation.completed',
   'image_edit.completed',
+  'keepalive',
   'agent.rate_limits',
   'agent.response.metadata',
 ] as const;

@@ -28,7 +28,7 @@ export interface ReplyHandler<Reader> {
   fail(failure: CarrierFailure): void;
 }
 
-/** A reader gets the body, then exactly one of these calls. */
+/** A reader gets the body, then exactly one of these calls. A reply of events ends with its terminal event, or with its connection (RB16). */
 interface BodyEnd {
   end(): void;
   fail(failure: CarrierFailure): void;
@@ -39,6 +39,11 @@ export interface EventReader extends BodyEnd {
   readonly reads: 'events';
   /** The chunks of an event that has not ended count here, and the event itself while it is read; past a limit the reply ends with `too_large`. */
   readonly memory: Pick<HeldBytes, 'hold' | 'release'>;
+  /**
+   * The reader of a body whose first byte shows that it is no stream of events; undefined where the body is read as events anyway. A
+   * provider may send streams without a content type (RB16).
+   */
+  readonly asBytes?: (() => ByteReader | undefined) | undefined;
   /** The view is reused for the next event. @returns the end of the reply, announced by this event or an earlier one */
   event(event: ReplyEvent): ReplyEnd | undefined;
   /** All events of one read of the connection have been delivered. */

@@ -26,6 +26,13 @@ export interface UndiciTimeouts {
   readonly idleMs: number;
 }
 
+const [OPENING_BRACE, LESS_THAN] = [123, 60];
+/** White space, and the bytes of a byte order mark. */
+const BLANK: ReadonlySet<number> = new Set([9, 10, 13, 32, 0xef, 0xbb, 0xbf]);
+
+/** How long the connection of a complete reply may stay open before it is dropped; until then it can be used again. */
+const DRAIN_MS = 1_000;
+
 type AnswerHeaders = Record<string, string | string[] | undefined>;
 
 export class UndiciCarrier implements TurnCarrier {
@@ -89,6 +96,11 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   /** Parts of the reply that wait for their batch. */
   #waitingArrivals = 0;
   #paused = false;
+  /** No byte of the body has shown yet whether it is a stream of events. */
+  #isUndecided = false;
+  /** The terminal event has come. */
+  #isComplete = false;
+  #draining: NodeJS.Timeout | undefined;
   #over = false;
 
   constructor(handler: ReplyHandler<EventReader | ByteReader>, waits: Waits, arrivals: Batch) {
@@ -113,10 +125,12 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
   }
 
   onResponseEnd(): void {
+    clearTimeout(this.#draining);
     this.#arrived(() => this.#end());
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    clearTimeout(this.#draining);
     this.#arrived(() => this.#fail(connectionFailure(error)));
   }
 
@@ -165,18 +179,48 @@ class Exchange extends Timed implements Dispatcher.DispatchHandler, Sending {
     this.#wait('data');
     const reader = this.#handler.head(status, joined(headers));
     this.#reader = reader;
-    if (reader.reads === 'events') this.#splitter = new SseSplitter(reader.memory, (event) => reader.event(event));
+    if (reader.reads === 'events') {
+      this.#splitter = new SseSplitter(reader.memory, (event) => {
+        if (reader.event(event) !== undefined) this.#isComplete = true;
+      });
+      this.#isUndecided = reader.asBytes !== undefined;
+    }
   }
 
   #data(chunk: Buffer): void {
     if (this.#over) return;
     this.quietTicks = 0;
+    if (this.#isUndecided) this.#decide(chunk);
     const reader = this.#reader;
     if (reader?.reads === 'bytes') reader.data(chunk);
     else if (reader?.reads === 'events') {
       this.#split(chunk);
-      if (!this.#over) reader.delivered();
+      if (this.#over) return;
+      reader.delivered();
+      // In most replies the connection ends with the same read.
+      if (this.#isComplete) queueMicrotask(() => this.#drain());
     }
+  }
+
+  /** An event never begins with the first character of JSON or HTML. */
+  #decide(chunk: Buffer): void {
+    const first = chunk.find((byte) => !BLANK.has(byte));
+    if (first === undefined) return;
+    this.#isUndecided = false;
+    const reader = this.#reader;
+    if ((first !== OPENING_BRACE && first !== LESS_THAN) || reader?.reads !== 'events') return;
+    const bytes = reader.asBytes?.();
+    if (!bytes) return;
+    this.#reader = bytes;
+    this.#splitter = undefined;
+  }
+
+  /** The reply ends with its terminal event, also where the account does not end its connection (RB16). */
+  #drain(): void {
+    if (!this.#finish()) return;
+    this.#draining = setTimeout(() => this.#controller?.abort(new Error('drained')), DRAIN_MS).unref();
+    if (this.#paused) this.#controller?.resume();
+    this.#reader?.end();
   }
 
   #end(): void {

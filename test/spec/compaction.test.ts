@@ -286,12 +286,17 @@ for (const form of FORMS) {
         });
       }
 
-      for (const fault of ['cut after headers', 'reset after 20 bytes', 'refuse inside', 'refuse inside rate_limit_exceeded']) {
+      for (const [fault, status, code] of [
+        ['cut after headers', 502, 'upstream_error'],
+        ['reset after 20 bytes', 502, 'upstream_error'],
+        ['refuse inside', 502, 'upstream_error'],
+        ['refuse inside rate_limit_exceeded', 429, 'rate_limit_exceeded'],
+      ] as const) {
         test(`[Q6] ${how}: once it has begun, no other account is asked (${fault})`, async () => {
           const gate = gateOf(form);
           gate.upstream.next('north', fault);
           const reply = await gate.send(path, { body });
-          assert.deepEqual([reply.status, reply.json.error.code], [502, 'upstream_error'], reply.text);
+          assert.deepEqual([reply.status, reply.json.error.code], [status, code], reply.text);
           assert.equal(gate.upstream.turns().length, 1);
           assert.equal((await gate.row(reply))?.retries, 0);
         });

@@ -257,6 +257,9 @@ export class RecordingContext implements ReplyContext {
     this.commits += 1;
   };
   readonly settle = (verdict: Verdict): void => void this.verdicts.push(verdict);
+  asBytes(): never {
+    throw new Error('these bodies are streams of events');
+  }
 
   /** The one verdict so far. */
   get verdict(): Verdict | undefined {

@@ -19,8 +19,11 @@ export interface CheckedReply {
 /** Whether replies to this turn are checked as a whole. */
 export const isChecked = (turn: LiveTurn): boolean => dispatchedKind(turn.route.kind)?.reply === 'whole';
 
-/** `"error": null` is not an error (Q15). */
-export const isFailure = (json: JsonObject): boolean => (typeof json.error === 'object' && json.error !== null) || json.status === 'failed';
+/** `"error": null` is not an error (Q15). A body that is only a `detail` is one (RB19). */
+export const isFailure = (json: JsonObject): boolean =>
+  (typeof json.error === 'object' && json.error !== null) ||
+  json.status === 'failed' ||
+  (json.detail !== undefined && Object.keys(json).length === 1);
 
 /** The failure that a reply contains; undefined for an answer. */
 export const failureIn = (json: JsonObject | undefined, turn: LiveTurn): Failure | undefined =>

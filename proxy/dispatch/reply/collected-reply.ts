@@ -1,12 +1,12 @@
 // Collects the events of a reply into one answer, and validates it in full before the client gets any of it (F3.5, Q27).
 import { type CarrierFailure, carrierFailure, inBandFailure } from '../../turn/failure.ts';
+import { FinishedItems } from '../../turn/finished-output.ts';
 import { type HeldBytes, PARSED_COPIES, TooMuchHeld } from '../../turn/held-bytes.ts';
-import { isList, isObject, type Json, type JsonObject } from '../../turn/json.ts';
+import { isObject, type JsonObject } from '../../turn/json.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
 import { endOf, isCancellation, type ReplyEnd } from '../../turn/terminal-event.ts';
-import type { EventReader } from '../../upstream/carrier.ts';
+import type { ByteReader, EventReader } from '../../upstream/carrier.ts';
 import { type CheckedReply, settleChecked } from './checked-answer.ts';
-import { LINGER_MS } from './reply-context.ts';
 
 const ITEM_DONE = 'response.output_item.done';
 
@@ -16,17 +16,20 @@ export class CollectedReply implements EventReader {
   /** Nothing of it is shown before its turn is over. */
   readonly shown = false;
   readonly #reply: CheckedReply;
-  /** Finished items in the order of their output index; one without an index takes the next place. */
-  readonly #items = new Map<number, Json>();
+  readonly #finished = new FinishedItems();
   /** The response of the terminal event. */
   #response: JsonObject | undefined;
   #end: ReplyEnd | undefined;
   #over = false;
-  #cancelTimer: () => void = () => undefined;
 
   constructor(reply: CheckedReply) {
     this.#reply = reply;
     this.memory = reply.context.turn.held;
+  }
+
+  asBytes(): ByteReader | undefined {
+    this.abandon();
+    return this.#reply.context.asBytes(this.#reply.head);
   }
 
   event(event: ReplyEvent): ReplyEnd | undefined {
@@ -58,7 +61,7 @@ export class CollectedReply implements EventReader {
     const data = event.json();
     if (data && observed) observers.event(event.type, data);
     if (event.type === ITEM_DONE || end !== undefined) this.memory.hold(event.length);
-    if (event.type === ITEM_DONE) this.#keep(data);
+    if (event.type === ITEM_DONE) this.#finished.add(data ?? {});
     else if (end === 'failed') this.#failed(data);
     else if (end !== undefined) this.#ends(data, end);
   }
@@ -83,12 +86,6 @@ export class CollectedReply implements EventReader {
 
   abandon(): void {
     this.#over = true;
-    this.#cancelTimer();
-  }
-
-  #keep(data: JsonObject | undefined): void {
-    const { item, output_index: index } = data ?? {};
-    if (isObject(item)) this.#items.set(typeof index === 'number' ? index : this.#items.size, item);
   }
 
   #failed(data: JsonObject | undefined): void {
@@ -99,18 +96,8 @@ export class CollectedReply implements EventReader {
   }
 
   #ends(data: JsonObject | undefined, end: ReplyEnd): void {
-    this.#response = isObject(data?.response) ? this.#filled(data.response) : undefined;
+    this.#response = isObject(data?.response) ? this.#finished.fill(data.response) : undefined;
     this.#end = this.#response ? end : 'failed';
-    this.#cancelTimer = this.#reply.context.turn.after(LINGER_MS, () => {
-      this.#reply.context.sending().abort();
-      this.#judge();
-    });
-  }
-
-  /** The terminal event may have an empty output although items were finished (Q15). */
-  #filled(response: JsonObject): JsonObject {
-    if (isList(response.output) && response.output.length > 0) return response;
-    return { ...response, output: [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item) };
   }
 
   #exceeded(): void {

@@ -6,7 +6,7 @@ import { Refusal, refusalOf } from '../../turn/refusal.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
 import { endOf, isCancellation, type ReplyEnd } from '../../turn/terminal-event.ts';
 import type { Head, OutcomeKind } from '../../turn/turn.ts';
-import type { EventReader } from '../../upstream/carrier.ts';
+import type { ByteReader, EventReader } from '../../upstream/carrier.ts';
 import type { Sink } from '../client.ts';
 import { collectedError } from '../client-error.ts';
 import { EventRelay } from './event-relay.ts';
@@ -14,10 +14,10 @@ import { headRefusal } from './head-refusal.ts';
 import { HeldHead } from './hold.ts';
 import { OutputFlow } from './output-flow.ts';
 import { readEvent } from './read-event.ts';
-import { type CloseReply, eventsEnding, LINGER_MS, type ReplyContext, type Verdict } from './reply-context.ts';
+import { type CloseReply, eventsEnding, type ReplyContext, type Verdict } from './reply-context.ts';
 
 /**
- * It is over when the account's connection ends, or `LINGER_MS` after its terminal event; when its client leaves; or by an error while it
+ * It is over when its carrier says so, with the terminal event or the account's connection; when its client leaves; or by an error while it
  * is read. Whatever comes first decides, and the attempt is settled once.
  */
 export class EventReply implements EventReader {
@@ -52,6 +52,13 @@ export class EventReply implements EventReader {
   /** Whether anything irrevocable was sent to the client. */
   get shown(): boolean {
     return this.#sink.shown;
+  }
+
+  /** Once its head was shown, the reply stays a stream. */
+  asBytes(): ByteReader | undefined {
+    if (this.#state !== 'held') return undefined;
+    this.abandon();
+    return this.#context.asBytes(this.#head);
   }
 
   event(event: ReplyEvent): ReplyEnd | undefined {
@@ -179,21 +186,9 @@ export class EventReply implements EventReader {
     const { turn, counters } = this.#context;
     const stored = turn.pendingWrites?.whenStored(turn, counters);
     if (stored) this.#flow.withhold(stored);
-    // Most replies end with the read that contained their terminal event.
-    queueMicrotask(() => this.#state === 'over' || this.#linger(end));
   }
 
-  #linger(end: ReplyEnd): void {
-    this.#cancelTimer();
-    this.#cancelTimer = this.#context.turn.after(LINGER_MS, () => {
-      // The client is slow: more than the terminal event may be unread.
-      if (this.#flow.paused) return this.#linger(end);
-      this.#context.sending().abort();
-      this.#finish(end, 'close');
-    });
-  }
-
-  /** The account's connection ended, or the account was left. After a terminal event nothing is missing. */
+  /** The reply ended. After a terminal event nothing is missing. */
   #broke(broken: CarrierFailure, how: 'close' | 'cut'): void {
     if (this.#end !== undefined) this.#finish(this.#end, 'close');
     else if (this.#state === 'held') this.#settle({ kind: 'failed', failure: carrierFailure(broken) });

@@ -30,9 +30,10 @@ export const turnReply: ReplyByHead<EventReply | CollectedReply | WholeReply> = 
   if (!isPlain(headers)) return encodedReply(status, headers, context);
   const { client, slot } = path;
   if (slot && status !== 200) context.counters.add('upstream_websocket_refusals');
-  const streams = status === 200 && (slot !== undefined || isEventStream(headers));
+  const streams = status === 200 && (slot !== undefined || mayBeEvents(headers));
   if (!streams) return wholeReply(status, headers, path, context);
   const head = headOf(status, headers, path, context.turn);
+  if (!isEventStream(headers)) delete head.headers['content-type'];
   return isChecked(context.turn) ? new CollectedReply({ head, client, context }) : new EventReply(head, client.sink(), context);
 };
 
@@ -67,5 +68,10 @@ function headOf(status: number, headers: Headers, { ownHeaders }: ReplyPath, tur
 
 const isPlain = (headers: Headers): boolean => (headers['content-encoding'] ?? 'identity') === 'identity';
 
-const isEventStream = (headers: Headers): boolean =>
-  (headers['content-type'] ?? '').trimStart().toLowerCase().startsWith('text/event-stream');
+const typeOf = (headers: Headers): string => (headers['content-type'] ?? '').trimStart().toLowerCase();
+
+const isEventStream = (headers: Headers): boolean => typeOf(headers).startsWith('text/event-stream');
+
+/** A stream may have any type, or none. Its first byte decides then (RB16). */
+const mayBeEvents = (headers: Headers): boolean =>
+  !/^(?:application\/(?:[\w.+-]*\+)?json|text\/html|application\/xhtml)/.test(typeOf(headers));

@@ -9,13 +9,10 @@ import type { Refusal } from '../../turn/refusal.ts';
 import type { ReplyEvent } from '../../turn/reply-event.ts';
 import type { HeldEvents } from '../../turn/reply-observer.ts';
 import type { Confidential } from '../../turn/sanitise.ts';
-import type { Event, Outcome, OutcomeKind } from '../../turn/turn.ts';
+import type { Event, Head, Outcome, OutcomeKind } from '../../turn/turn.ts';
 import type { Ending } from '../../turn/turn-result.ts';
-import type { Sending } from '../../upstream/carrier.ts';
+import type { ByteReader, Sending } from '../../upstream/carrier.ts';
 import type { AttemptObservers } from './reply-observers.ts';
-
-/** A reply with a terminal event is complete: an account that keeps it open for longer is not waited for. */
-export const LINGER_MS = 1_000;
 
 /** The context that a reply gets from its attempt. */
 export interface ReplyContext {
@@ -35,6 +32,8 @@ export interface ReplyContext {
   /** Stops the upload of a request that was answered before it was read. */
   endUpload(): void;
   readonly settle: (verdict: Verdict) => void;
+  /** Replaces a reader of events: the body of the 200 is one JSON or HTML text. */
+  asBytes(head: Head): ByteReader;
 }
 
 /** Ends a client's reply that is still open. @param closing the closing events of the rules */

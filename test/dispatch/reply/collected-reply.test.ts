@@ -87,15 +87,6 @@ describe('a reply of events', () => {
     assert.equal(context.ended, 'done completed 200 null');
   });
 
-  test('with a terminal event is waited for no longer than a second', async () => {
-    const { wire, context, clock } = await scene();
-    await wire.read(completed());
-    await clock.advance(999);
-    assert.equal(context.verdict, undefined);
-    await clock.advance(1);
-    assert.deepEqual([context.ended, context.account.calls], ['done completed 200 null', ['abort']]);
-  });
-
   test('takes its items in the order of their index where the terminal event has none', async () => {
     const { wire, context, client } = await scene();
     const other = { type: 'reasoning', summary: [] };

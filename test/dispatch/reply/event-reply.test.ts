@@ -454,32 +454,6 @@ describe('the end', () => {
     assert.deepEqual(sink.calls.slice(-2), ['conclude completed', 'close completed 0']);
   });
 
-  for (const [type, kind] of [
-    ['response.completed', 'completed'],
-    ['response.incomplete', 'incomplete'],
-  ] as const) {
-    test(`comes a second after ${type}, if the account keeps its connection open`, async () => {
-      const { wire, context, clock } = await scene();
-      await wire.read(delta(1) + sse(type, { response: { id: 'resp_1' } }));
-      await clock.advance(999);
-      assert.equal(context.ended, undefined);
-      await clock.advance(1);
-      assert.deepEqual([context.ended, context.account.calls, clock.pending], [`done ${kind} 200 null`, ['abort'], 0]);
-    });
-  }
-
-  test('after a terminal event waits for a slow client', async () => {
-    const { wire, sink, context, clock } = await scene();
-    sink.ready = false;
-    await wire.read(delta(1) + COMPLETED);
-    await clock.advance(5_500);
-    assert.deepEqual([context.ended, context.account.paused], [undefined, true]);
-    sink.ready = true;
-    sink.resume();
-    await clock.advance(500);
-    assert.equal(context.ended, 'done completed 200 null');
-  });
-
   test('is decided by the first terminal event', async () => {
     const { wire, reply, context, sink } = await scene();
     await wire.read(COMPLETED + failed('server_error') + delta(3));
