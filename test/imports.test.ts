@@ -77,7 +77,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   doctor: ['admin', 'config'],
   recording: ['turn', 'upstream'],
-  cli: ['admin', 'config', 'doctor', 'explain', 'gateway', 'recording', 'turn'],
+  replay: ['config', 'gateway', 'recording', 'turn'],
+  cli: ['admin', 'config', 'doctor', 'explain', 'gateway', 'recording', 'replay', 'turn'],
 };
 
 /** The rooms that print or run the rules; all others reach them through the chain. */

@@ -15,6 +15,7 @@ import { addHealth } from './health-command.ts';
 import { addKeyCommands } from './key-command.ts';
 import { addModeCommands } from './mode-command.ts';
 import { addRecord } from './record-command.ts';
+import { addReplay } from './replay-command.ts';
 import { addRequests } from './requests-command.ts';
 import { addRoutes } from './routes-command.ts';
 import { addStatus, addTop } from './status-command.ts';
@@ -99,6 +100,7 @@ function programOf(io: Io): Command {
     addDoctor,
     addClient,
     addRecord,
+    addReplay,
   ])
     add(program, io);
   for (const add of [addKeyCommands, addTokenCommands, addAccountCommands, addModeCommands, addStoreCommands]) add(program, io);

@@ -9,11 +9,19 @@ export type HeaderLine = readonly [name: string, value: string];
 /** Values that are made of protocol words describe the message, and nobody's account. */
 const SAFE = new Set(
   `accept accept-encoding cache-control connection content-encoding content-type expect keep-alive openai-beta originator
-  sec-websocket-extensions sec-websocket-version transfer-encoding upgrade vary x-reasoning-included x-should-retry`.split(/\s+/),
+  sec-websocket-extensions transfer-encoding upgrade vary x-accel-buffering x-reasoning-included x-should-retry`.split(/\s+/),
 );
 /** The same of native clients, whose names begin with `x-codex-`, `x-openai-` or `x-internal-`. */
 const SAFE_NATIVE = /^x-[a-z-]+-(beta-features|plan-type|active-limit|rate-limit-reached-type|responses-lite)$/;
-const NUMBER = new Set(['content-length', 'retry-after', 'openai-processing-ms', 'age', 'x-stainless-retry-count', 'x-stainless-timeout']);
+const NUMBER = new Set([
+  'content-length',
+  'retry-after',
+  'openai-processing-ms',
+  'age',
+  'sec-websocket-version',
+  'x-stainless-retry-count',
+  'x-stainless-timeout',
+]);
 const NAME = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
 
 export function redactedHeaders(rawHeaders: readonly string[], redactor: Redactor): readonly HeaderLine[] {

@@ -44,8 +44,9 @@ export class Redactor {
     return isJsonText(text) ? `<json:${text.length}>` : `<text:${text.length}>`;
   }
 
-  /** An opaque value: equal ones stay equal. A window's id keeps its counter. */
+  /** An opaque value: equal ones stay equal. A window's id keeps its counter; a model's is its name. */
   id(value: string): string {
+    if (isPublicModel(value)) return value;
     const [, id = value, counter = ''] = /^(.+?)(:\d{1,4})?$/s.exec(value) ?? [];
     if (UUID.test(id)) return `<id:uuid:${this.#number('uuid', id)}:36>${counter}`;
     const prefix = /^([a-z]{2,10})_/.exec(id)?.[1];

@@ -2,9 +2,9 @@
 
 /** Words of member names, types, paths and header values. Each is public: it stands in the documentation or the source of a client or provider. */
 const WORDS = new Set(
-  `a access accepted account across action actions active activity add added additional agent all allow allowed alpha analytics and annotation
+  `a accel access accepted account across action actions active activity add added additional agent all allow allowed alpha analytics and annotation
   annotations api append apply approval arc arch arguments array assistant at attempt audio auto available aws b64 background backend bad balance
-  base base64 batch beta big billing body boolean br browser by bytes cached call caller callers calls cancel cancelled category chat chatgpt
+  base base64 batch beta big billing body boolean br browser buffering by bytes cached call caller callers calls cancel cancelled category chat chatgpt
   choice choices chunk citation class cli click client close closed cloudflare code codex collaboration command commentary compact compaction
   completed completion completions comp computer concise configuration connection connections consume container content context conversation
   count create created credit credits current custom data date day deactivated debug declined decoder default defer definition deflate delta deleted deny
@@ -18,7 +18,7 @@ const WORDS = new Set(
   literals live local location locked log logged logprobs loss low macos manual mask max maximum mcp media medium member memories memory mention
   message messages meta metadata meter method mime mini minimal minimum minutes missing mode model models moderation modalities modified month mp3
   mpeg msg multi multipart name names namespace native needs network nano no node none not note notes null number nux object obfuscation official
-  octet off og ogg on once one only open openai opened opencode operation organization original originator os other outcome output over overloaded owned owner
+  octet off og ogg on once one only open openai opened opencode operation options organization original originator os other outcome output over overloaded owned owner
   package param parameter parameters parallel part partial passthrough path patch pending penalty per percent permission permissions personality phase
   ping plain plan plus png poolgate policy pool port prediction prefer present presence previous preview pricing primary priority private pro
   processed processing program programmatic programs progress prompt properties protocol provider public purpose py python query queued quota rate ranking raw reached
@@ -29,10 +29,10 @@ const WORDS = new Set(
   started starting state status stealth steer steered steering step still stop stopped store strategy stream streaming strict string structured style
   subagent subagents success suggested summaries summary super support supported supports suppressed suspended syntax system tag task team temperature terminal text
   thread threshold tier time timeout timestamp title to together token tokens tool tools top total trace traceparent track transcribe
-  transcript transcription transcriptions transfer trigger true truncated truncation try turn type types unavailable unlimited uploaded uploads unset unsupported upgrade url urls
+  transcript transcription transcriptions transfer trigger true truncated truncation try turn turns type types unavailable unlimited uploaded uploads unset unsupported upgrade url urls
   usage use used user uses utf8 validation value variations verbosity version view visibility visible vision voice wait wav web webm webp websocket websockets wham
   when window windows with word words workspace write ws x x64 xhigh xml year you zstd
-  cursor cache cors chunked deadline deep etag incremental p w installed interactive lookup origin patches peer permessage pong received reconnect takeover trailer ultra update utf v1 v2`.split(
+  cursor additionalproperties alive allof anyof application availability bits cache cors chunked const defs encoded form html maxitems maxlength minitems minlength oneof pdf pattern sdp stdin uniqueitems urlencoded www deadline deep etag incremental p w installed interactive lookup origin patches peer permessage pong received reconnect takeover trailer ultra update utf v1 v2`.split(
     /\s+/,
   ),
 );
@@ -53,11 +53,15 @@ export function isProtocolText(text: string): boolean {
 }
 
 /** The same for a member's name: no spaces and no numbers alone. */
-export const isProtocolName = (name: string): boolean => /^[A-Za-z][\w.-]*$/.test(name) && isProtocolText(name);
+export const isProtocolName = (name: string): boolean => /^\$?[A-Za-z][\w.-]*$/.test(name) && isProtocolText(name.replace('$', ''));
 
-/** Parts of the public names of models: `gpt-5.1-codex-mini`. */
+/** The public names of models begin with a family, `gpt-5.1-codex-mini`, and have only such parts. */
+const MODEL_FAMILY = /^(gpt|chatgpt|codex|claude|o\d|model)$/;
 const MODEL_PART =
-  /^(gpt|chatgpt|codex|claude|o\d|\d{1,2}(\.\d{1,2})?[a-z]?|\d{4}|mini|nano|max|pro|spark|lite|full|image|audio|transcribe|chat|latest|preview|turbo|instant|thinking|auto|review|model|a|b)$/;
+  /^(\d{1,2}(\.\d{1,2})?[a-z]?|\d{4}|codex|mini|nano|max|pro|spark|lite|full|image|audio|transcribe|chat|latest|preview|turbo|instant|thinking|auto|review|opus|sonnet|haiku|a|b|c)$/;
 
-/** Whether the text is the public name of a model, or `model-a` of the simulated provider. */
-export const isPublicModel = (text: string): boolean => text.length <= 60 && text.split('-').every((part) => MODEL_PART.test(part));
+/** Whether the text is the public name of a model, or one of the simulated provider. */
+export function isPublicModel(text: string): boolean {
+  const [family = '', ...parts] = text.split('-');
+  return text.length <= 60 && MODEL_FAMILY.test(family) && parts.every((part) => MODEL_PART.test(part));
+}

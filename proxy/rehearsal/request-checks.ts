@@ -113,7 +113,10 @@ function refuseWrongDialect(turn: CheckedTurn): void {
   if (marker === undefined) return;
   if (!isAbsent(body.tools)) refuse('tools', 'A Lite request carries its tools inside its input.');
   if (!isAbsent(body.instructions)) refuse('instructions', 'A Lite request carries its instructions inside its input.');
-  if (prefix === undefined) refuse('input.0', 'A Lite request begins with its tools.');
+  // Native clients send the tools once: neither their warm-up frame nor a frame that continues a response repeats them.
+  if (prefix === undefined && isAbsent(body.previous_response_id) && body.generate !== false) {
+    refuse('input.0', 'A Lite request begins with its tools.');
+  }
 }
 
 /** The marker: a header over HTTP, an entry of `client_metadata` on a websocket, and never the other one's. */
