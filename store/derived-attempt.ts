@@ -1,5 +1,7 @@
 // The attempt of a request that its first account answered: it is derived from the request row instead of being stored.
-import type { AttemptRow, RequestRow } from './rows.ts';
+import type { AttemptRow, LoggedRequest, RequestRow } from './rows.ts';
+import { attempts, requests } from './tables.ts';
+import type { TableRow } from './write-queue.ts';
 
 /** The gateway's own time before and after an attempt; an attempt that started later had waited, and is stored. */
 const TOLERANCE_MS = 10;
@@ -26,6 +28,12 @@ export function isDerivable(request: RequestRow, attempts: readonly AttemptRow[]
     after < TOLERANCE_MS
   );
 }
+
+/** The rows of a request as they are stored. */
+export const logRowsOf = ({ row, attempts: made }: LoggedRequest): readonly TableRow[] => [
+  [requests, row],
+  ...(isDerivable(row, made) ? [] : made.map((attempt): TableRow => [attempts, attempt])),
+];
 
 /** The attempt of a request that succeeded at once. */
 export function derivedAttempt({ id, at, account, status, duration_ms }: RequestRow): AttemptRow {

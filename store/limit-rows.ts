@@ -1,6 +1,6 @@
 // The values that limits of keys over all nodes are counted with: reservations, settlements, and the use of a key (Q34). Times are Unix
 // milliseconds.
-import type { UsageRow } from './rows.ts';
+import type { LoggedRequest, UsageRow } from './rows.ts';
 
 /** What a turn reserves. */
 export interface LimitedTurn {
@@ -57,6 +57,8 @@ export interface Settlement {
   /** Undefined for a turn that was never sent to an account: it used nothing. */
   readonly used: UsageRow | undefined;
   readonly at: number;
+  /** The request that used it: its rows are written in the same transaction. */
+  readonly of?: LoggedRequest | undefined;
   /** Whether the key has a limit of a minute. */
   readonly minute: boolean;
   /** The answer to the reservation was lost: it is withdrawn if it was made, and refused if it arrives later. */

@@ -1,4 +1,6 @@
 // The limits of keys over all nodes: a turn reserves against the usage of all nodes, and its own usage is settled once (Q34).
+
+import { logRowsOf } from './derived-attempt.ts';
 import type { Batch, DatabaseRecord, Driver, Session, Transaction, Update } from './driver.ts';
 import {
   DAY_MS,
@@ -15,8 +17,8 @@ import {
 } from './limit-rows.ts';
 import { conditionsOf, filled, numbered, oneOf } from './query.ts';
 import type { KeySlotRow } from './rows.ts';
-import { keySlots, type Table, usage } from './tables.ts';
-import { batchOf, Queue } from './write-queue.ts';
+import { keySlots, usage } from './tables.ts';
+import { batchOf, Queue, type TableRow } from './write-queue.ts';
 
 export interface LimitVerbs {
   /** Reserves where all bounds have room. Reservations that are requested at the same time share one round trip. */
@@ -130,7 +132,8 @@ async function settled(transaction: Transaction, settlements: readonly Settlemen
   );
   const rows = settlements.flatMap((settlement) => {
     const slot = slots.get(settlement.grant);
-    return slot === undefined ? [] : rowsOf(settlement, { reserved: slot, settled: slotOf(settlement.at + ahead) });
+    const used = slot === undefined ? [] : rowsOf(settlement, { reserved: slot, settled: slotOf(settlement.at + ahead) });
+    return settlement.of ? [...used, ...logRowsOf(settlement.of)] : used;
   });
   return { result: undefined, batch: summed(rows) };
 }
@@ -151,8 +154,6 @@ async function withdraw(transaction: Transaction, { grant, key, at }: Settlement
     [grant, key, at],
   );
 }
-
-type TableRow = readonly [Table, object];
 
 function rowsOf(
   { key, used, minute }: Settlement,

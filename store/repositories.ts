@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { changesVerbs } from './changes.ts';
 import { checkValueVerbs } from './check-values.ts';
-import { derivedAttempt, isDerivable, succeededAtOnce } from './derived-attempt.ts';
+import { derivedAttempt, logRowsOf, succeededAtOnce } from './derived-attempt.ts';
 import type { Driver } from './driver.ts';
 import { exchangeVerbs } from './exchanges.ts';
 import type { AuditFilter, RequestFilter } from './filters.ts';
@@ -92,8 +92,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
     shared: driver.shared,
     requests: {
       append(row, made = []) {
-        writer.append(requests, row);
-        if (!isDerivable(row, made)) for (const attempt of made) writer.append(attempts, attempt);
+        for (const [table, logged] of logRowsOf({ row, attempts: made })) writer.append(table, logged);
       },
       list(filter) {
         const { pools, min_duration_ms, min_retries, ended_since } = filter;
@@ -175,7 +174,7 @@ export function repositories({ driver, writer, pinWriter, writerId, clock }: Sto
       },
     },
     usage: {
-      add: (row) => writer.put(usage, row),
+      add: (row, of) => (of ? writer.putTogether(usage, row, logRowsOf(of)) : writer.put(usage, row)),
       load: (since) => select(driver, usage, { where: [where('day >= ?', since)] }),
       read: (keys, take) =>
         writer.between(async () => {

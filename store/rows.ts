@@ -73,6 +73,13 @@ export interface AttemptRow {
   readonly upstream_error_param: string | null;
 }
 
+/** What the log has of a request. */
+export interface LoggedRequest {
+  readonly row: RequestRow;
+  /** In order. One that can be derived from the row is not stored. */
+  readonly attempts: readonly AttemptRow[];
+}
+
 /** The catalog as one account last reported it. */
 export interface CatalogRow {
   readonly account: string;

@@ -18,6 +18,7 @@ import type {
   CredentialImportRow,
   CredentialRow,
   FileRow,
+  LoggedRequest,
   NewCredentialRow,
   PinRow,
   RequestRow,
@@ -107,8 +108,11 @@ export interface Store {
     list(filter: FileFilter): Promise<readonly FileRow[]>;
   };
   readonly usage: {
-    /** Adds to the sums of the key on that day; never dropped while the store is open. */
-    add(row: UsageRow): void;
+    /**
+     * Adds to the sums of the key on that day; never dropped while the store is open.
+     * @param of the request that used it: its rows are written in the same transaction, so that a killed process keeps both or neither
+     */
+    add(row: UsageRow, of?: LoggedRequest): void;
     /** The rows of this day and later ones; Unix milliseconds. */
     load(since: number): Promise<readonly UsageRow[]>;
     /**

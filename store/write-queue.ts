@@ -2,9 +2,13 @@
 import type { Batch, Guard } from './driver.ts';
 import type { Table } from './tables.ts';
 
+export type TableRow = readonly [table: Table, row: object];
+
 export interface Entry {
   readonly table: Table;
   row: object;
+  /** Rows that are written in the same batch or not at all. */
+  readonly others?: readonly TableRow[];
   /** Present on rows that are merged by key while they wait. */
   readonly key?: string;
   /** Present on a row that is written only where its guard holds, in a batch of its own. */
@@ -17,12 +21,14 @@ export interface Entry {
 
 export class Queue {
   #entries: Entry[] = [];
+  /** Rows of entries beyond their first. */
+  #others = 0;
   /** Entries with a guard. */
   #guarded = 0;
   readonly #byKey = new Map<Table, Map<string, Entry>>();
 
   get length(): number {
-    return this.#entries.length;
+    return this.#entries.length + this.#others;
   }
 
   get last(): Entry | undefined {
@@ -31,6 +37,12 @@ export class Queue {
 
   push(table: Table, row: object): void {
     this.#entries.push({ table, row });
+  }
+
+  /** Puts rows after all others that are written together. They are not merged while they wait. */
+  pushTogether([[table, row], ...others]: readonly [TableRow, ...TableRow[]]): void {
+    this.#others += others.length;
+    this.#entries.push({ table, row, others });
   }
 
   /** Puts the row after all others, or merges it into the waiting row of its key. */
@@ -53,10 +65,15 @@ export class Queue {
 
   /** A stored row of a table that adds, with what waits for it. */
   withWaiting<Row extends object>(table: Table<Row>, row: Row): Row {
-    const waiting = this.#waiting(table).get(table.identity(row));
-    if (!waiting) return row;
+    const identity = table.identity(row);
     const sum = { ...row };
-    table.add(sum, waiting.row as Row);
+    const waiting = this.#waiting(table).get(identity);
+    if (waiting) table.add(sum, waiting.row as Row);
+    for (const entry of this.#others > 0 ? this.#entries : []) {
+      for (const [its, other] of entry.others ? rowsOf(entry) : []) {
+        if (its === table && table.identity(other as Row) === identity) table.add(sum, other as Row);
+      }
+    }
     return sum;
   }
 
@@ -72,11 +89,12 @@ export class Queue {
   /** Removes the oldest entries that fill a batch; after that a newer row of the same key is an entry of its own. */
   take(weight: number): readonly Entry[] {
     let count = 0;
-    for (let sum = 0; sum < weight && count < this.#entries.length; count++) sum += this.#entries[count]?.table.weight ?? 0;
+    for (let sum = 0; sum < weight && count < this.#entries.length; count++) sum += weightOf(this.#entries[count] as Entry);
     if (this.#guarded > 0) count = this.#unguarded(count);
     const taken = this.#entries.splice(0, count);
     for (const entry of taken) {
-      const { table, key } = entry;
+      const { table, key, others = [] } = entry;
+      this.#others -= others.length;
       if (key !== undefined && this.#waiting(table).get(key) === entry) this.#waiting(table).delete(key);
     }
     return taken;
@@ -100,13 +118,37 @@ export class Queue {
   }
 }
 
-/** Groups entries by table, each table's rows in order. */
+/** The rows of an entry: one, unless they are written together. */
+export const rowsOf = ({ table, row, others = [] }: Entry): readonly TableRow[] => [[table, row], ...others];
+
+const weightOf = ({ table, others = [] }: Entry): number => others.reduce((sum, [other]) => sum + other.weight, table.weight);
+
+/** Groups entries by table, each table's rows in order. Rows of equal keys of a table that adds are added up. */
 export function batchOf(entries: readonly Entry[]): Batch {
   const batch = new Map<Table, object[]>();
-  for (const { table, row } of entries) {
-    const rows = batch.get(table);
-    if (rows) rows.push(row);
-    else batch.set(table, [row]);
+  const sums = new Map<string, object>();
+  const include = (table: Table, row: object): void => {
+    let rows = batch.get(table);
+    if (!rows) {
+      rows = [];
+      batch.set(table, rows);
+    }
+    if (table.onConflict !== 'add') {
+      rows.push(row);
+      return;
+    }
+    const name = `${table.name}\0${table.identity(row)}`;
+    const sum = sums.get(name);
+    if (sum) table.add(sum, row);
+    else {
+      const copy = { ...row };
+      sums.set(name, copy);
+      rows.push(copy);
+    }
+  };
+  for (const { table, row, others } of entries) {
+    include(table, row);
+    if (others) for (const [other, its] of others) include(other, its);
   }
   return batch;
 }

@@ -3,7 +3,7 @@ import type { Batch, Guard } from './driver.ts';
 import { StoreError } from './errors.ts';
 import { Retry, type RetryOptions, type RetryStats } from './retry.ts';
 import type { Table } from './tables.ts';
-import { batchOf, type Entry, Queue } from './write-queue.ts';
+import { batchOf, type Entry, Queue, rowsOf, type TableRow } from './write-queue.ts';
 
 export interface WriterOptions extends RetryOptions {
   /** Most rows waiting; past it log rows are dropped and counted, all others are still queued. */
@@ -51,6 +51,21 @@ export class Writer {
     }
     this.#queue.push(table, row);
     this.#schedule();
+  }
+
+  /**
+   * Queues a row of a table that adds, which must not be lost, with log rows that are written in the same transaction. Where the queue is
+   * full, the log rows are dropped.
+   */
+  putTogether<Input extends object>(table: Table<object, Input>, row: Input, logRows: readonly TableRow[]): void {
+    if (this.#closing) this.#counts.dropped += 1 + logRows.length;
+    else if (this.#queue.length >= this.#options.queueRows) {
+      this.#counts.dropped += logRows.length;
+      this.put(table, row);
+    } else {
+      this.#queue.pushTogether([[table, row], ...logRows]);
+      this.#schedule();
+    }
   }
 
   /** Queues a row that must not be lost; rows of one key are merged while they wait. */
@@ -129,7 +144,7 @@ export class Writer {
   }
 
   stats(): WriterStats {
-    const queued = this.#queue.length + this.#inFlight.length;
+    const queued = this.#queue.length + countOf(this.#inFlight);
     return { queued, ...this.#counts, ...this.#retry.stats };
   }
 
@@ -180,9 +195,17 @@ export class Writer {
       await this.#settle(entries.slice(middle));
       return;
     }
+    const [first] = entries;
+    if (failure?.code === 'bad_row' && first?.others) {
+      // A log row that cannot be written must not take the usage of its turn with it.
+      const apart = rowsOf(first).map(([table, row]) => ({ table, row }));
+      this.#inFlight = [...apart, ...this.#inFlight.slice(1)];
+      for (const one of apart) await this.#settle([one]);
+      return;
+    }
     this.#inFlight = this.#inFlight.slice(entries.length);
     if (failure?.code !== 'lost')
-      this.#counts[failure ? (failure.code === 'bad_row' ? 'rejected' : 'dropped') : 'written'] += entries.length;
+      this.#counts[failure ? (failure.code === 'bad_row' ? 'rejected' : 'dropped') : 'written'] += countOf(entries);
     for (const { settled, isUrgent } of entries) {
       if (isUrgent) this.#awaited--;
       if (failure) settled?.reject(failure);
@@ -199,6 +222,8 @@ export class Writer {
     return this.#counts.dropped - dropped;
   }
 }
+
+const countOf = (entries: readonly Entry[]): number => entries.reduce((sum, { others }) => sum + 1 + (others?.length ?? 0), 0);
 
 /** The sums of two writers of one store. */
 export const together = (a: WriterStats, b: WriterStats): WriterStats => ({

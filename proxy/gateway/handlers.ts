@@ -25,13 +25,12 @@ export interface ProcessState {
 }
 
 export function turnRunner(services: Services, process: ProcessState): TurnRunner {
-  const { accounting, catalog, continuity, counters, credentials, files, log, models, store, usage } = services;
+  const { accounting, catalog, continuity, counters, credentials, files, log, models, usage } = services;
   const { admission, selection } = services.capacity;
   return new TurnRunner({
     admission,
     guard: services.guard,
     accounting,
-    requests: store.requests,
     metrics: services.turnMetrics,
     log,
     dispatch: new Dispatch({

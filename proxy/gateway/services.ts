@@ -112,7 +112,7 @@ export class Services {
     });
     const ledger = new Ledger(store.usage, clock, store);
     this.node = store.shared ? new NodeServices({ store, clock, counters, log, loaded }) : undefined;
-    this.accounting = new Accounting(ledger, this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock));
+    this.accounting = new Accounting(ledger, this.node?.limitCounts(ledger) ?? new LocalLimits(ledger, clock), store.requests);
     this.usage = new AccountUsage({
       clock,
       counters,

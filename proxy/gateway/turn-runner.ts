@@ -1,6 +1,5 @@
 // THE RUN OF A TURN: admission, rules, reservation, dispatch, and its one end. Every handler returns how its turn ended; only this
 // file settles the usage, writes the row, and ends the client's answer.
-import type { Store } from '../../store/store.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { OverloadGuard } from '../admission/overload-guard.ts';
 import type { AnswerHandler } from '../answers/answer-handler.ts';
@@ -26,7 +25,6 @@ export interface TurnRunnerOptions {
   readonly dispatch: Dispatch;
   /** The handlers of the kinds that need no account. */
   readonly answers: Readonly<Partial<Record<RouteKind, AnswerHandler>>>;
-  readonly requests: Store['requests'];
   readonly metrics: TurnMetrics;
   readonly log: Log;
 }
@@ -127,13 +125,12 @@ export class TurnRunner {
   }
 
   #record(turn: LiveTurn, ending: Ending, attempts: Attempts, reservation: Reservation | undefined): void {
-    const { accounting, requests, metrics, log } = this.#options;
+    const { accounting, metrics, log } = this.#options;
     try {
       const row = requestRow(turn, ending, attempts, () => (attempts.rows.length > 0 ? reservation?.estimatedUsage() : undefined));
-      const costNanos = accounting.settle(turn, reservation, row, attempts.rows);
+      const costNanos = accounting.settle(turn, reservation, { row, attempts: attempts.rows });
       const firstEventMs = turn.committedAt === undefined ? undefined : turn.committedAt - turn.at;
       metrics.record(row, attempts.rows, { modelKnown: turn.model !== undefined, firstEventMs, costNanos });
-      requests.append(row, attempts.rows);
       if (!log.debugs) return;
       const { id, endpoint, method, status, code, account, retries, duration_ms } = row;
       log.debug('request', { id, endpoint, method, status, code, account, retries, duration_ms });

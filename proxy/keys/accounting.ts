@@ -1,5 +1,5 @@
 // The usage of every key: reserved before a turn is dispatched, settled once at its end (S2, Q18, Q19).
-import type { RequestRow } from '../../store/store.ts';
+import type { LoggedRequest, RequestRow, Store } from '../../store/store.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { Body, ModelView } from '../turn/turn.ts';
@@ -18,15 +18,15 @@ export interface AccountedTurn {
   readonly model: ModelView | undefined;
 }
 
-type TurnUsage = Pick<RequestRow, 'model' | 'outcome' | 'input_tokens' | 'cached_input_tokens' | 'output_tokens'>;
-
 export class Accounting {
   readonly #ledger: Ledger;
   readonly #limits: LimitCounts;
+  readonly #log: Pick<Store['requests'], 'append'>;
   readonly #forecast = new OutputForecast();
 
-  constructor(ledger: Ledger, limits: LimitCounts) {
+  constructor(ledger: Ledger, limits: LimitCounts, log: Pick<Store['requests'], 'append'>) {
     this.#ledger = ledger;
+    this.#log = log;
     this.#limits = limits;
   }
 
@@ -48,28 +48,25 @@ export class Accounting {
   }
 
   /**
-   * Settles a turn that has ended: records its usage and releases its reservation.
+   * Settles a turn that has ended: releases its reservation, and stores its usage and its rows of the log, in one transaction.
    * @param reservation undefined for a turn that was refused before it reserved
-   * @param attempts empty for a turn that was never sent to an account: it used nothing
+   * @param logged without attempts for a turn that was never sent to an account: it used nothing
    * @returns its cost in billionths of a US dollar
    */
-  settle(
-    turn: Pick<AccountedTurn, 'key' | 'pool'>,
-    reservation: Reservation | undefined,
-    usage: TurnUsage,
-    attempts: readonly unknown[],
-  ): number {
+  settle(turn: Pick<AccountedTurn, 'key' | 'pool'>, reservation: Reservation | undefined, logged: LoggedRequest): number {
+    const { row, attempts } = logged;
     if (!reservation || attempts.length === 0) {
       reservation?.settle(undefined);
+      this.#log.append(row, attempts);
       return 0;
     }
     const { key, pool } = turn;
-    const totals = totalsOf(usage, pool, reservation);
+    const totals = totalsOf(row, pool, reservation);
     // A prewarm has no output, so it is not used for the forecast.
-    if (usage.model !== null && totals.output_tokens > 0 && limitsOf(key.limits).needsEstimate) {
-      this.#forecast.add(key.id, usage.model, totals.output_tokens);
+    if (row.model !== null && totals.output_tokens > 0 && limitsOf(key.limits).needsEstimate) {
+      this.#forecast.add(key.id, row.model, totals.output_tokens);
     }
-    reservation.settle({ pool: pool.id, totals });
+    reservation.settle({ pool: pool.id, totals, of: logged });
     return totals.cost_nanos;
   }
 
@@ -94,7 +91,7 @@ export class Accounting {
       settle: (used) => {
         end?.();
         end = undefined;
-        if (used) this.#ledger.settle(id, used.pool, used.totals);
+        if (used) this.#ledger.settle(id, used.pool, used.totals, used.of);
       },
     };
   }
@@ -122,7 +119,7 @@ const NO_USAGE: Estimate = { least: { tokens: 0, costNanos: 0 }, expected: { tok
  * Usage that the provider did not state is unknown, not zero (Q18): a whole reply of unknown usage holds the amounts that its turn
  * reserved. A failed one holds nothing, whether it failed with a status or inside a stream.
  */
-function totalsOf(usage: TurnUsage, pool: PoolConfig, reservation: Reservation): Totals {
+function totalsOf(usage: RequestRow, pool: PoolConfig, reservation: Reservation): Totals {
   const { input_tokens, cached_input_tokens, output_tokens } = usage;
   const unknown = input_tokens === null || output_tokens === null;
   const whole = usage.outcome === 'completed' || usage.outcome === 'incomplete';

@@ -1,4 +1,5 @@
 // The limits of a key, wherever they are counted: what a turn reserves, whether it fits, the refusal where it does not (Q19, S2).
+import type { LoggedRequest } from '../../store/store.ts';
 import { Refusal } from '../turn/refusal.ts';
 import type { KeyConfig } from '../turn/settings.ts';
 import { currentUse, fallsTo, type KeyUse, resetOf } from './key-use.ts';
@@ -12,6 +13,8 @@ export type LimitedKey = Pick<KeyConfig, 'id' | 'limits'>;
 export interface Used {
   readonly pool: string;
   readonly totals: Totals;
+  /** Its rows of the log, which are written in the same transaction. */
+  readonly of?: LoggedRequest;
 }
 
 export interface Reserved {

@@ -1,5 +1,5 @@
 // The ledger: settled usage per key, Pool and day, in memory for reads and in the store to last (D5, Q18).
-import type { Store, UsageRow } from '../../store/store.ts';
+import type { LoggedRequest, Store, UsageRow } from '../../store/store.ts';
 import { addUsage, usageBetween } from '../../store/usage-sums.ts';
 import type { Clock } from '../clock.ts';
 import { noTotals, type Totals } from './usage-totals.ts';
@@ -49,9 +49,9 @@ export class Ledger {
     }
   }
 
-  /** Adds one turn. */
-  settle(key: string, pool: string, totals: Totals): void {
-    this.#store.add(this.count(key, pool, totals));
+  /** Adds one turn. @param of its rows of the log */
+  settle(key: string, pool: string, totals: Totals, of?: LoggedRequest): void {
+    this.#store.add(this.count(key, pool, totals), of);
   }
 
   /** Adds one turn in memory only. @returns the row that the caller writes to the store */

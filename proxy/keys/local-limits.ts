@@ -53,7 +53,7 @@ export class LocalLimits implements LimitCounts {
         if (settled) return;
         settled = true;
         use.end(turn, used && tokensOf(used.totals), this.#clock.now());
-        if (used) this.#ledger.settle(id, used.pool, used.totals);
+        if (used) this.#ledger.settle(id, used.pool, used.totals, used.of);
       },
     };
   }

@@ -128,7 +128,7 @@ export class SharedLimits implements LimitCounts {
       settle: (used) => {
         if (settled) return;
         settled = true;
-        this.#settle(turn, { used: used && this.#options.ledger.count(turn.key, used.pool, used.totals), minute });
+        this.#settle(turn, { used: used && this.#options.ledger.count(turn.key, used.pool, used.totals), of: used?.of, minute });
       },
     };
   }

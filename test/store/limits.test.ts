@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { LimitBounds, LimitedTurn, Settlement, Store, StoredUse, Taken } from '../../store/store.ts';
 import { adapters } from './adapters.ts';
-import { joinedAs, limitedTurn, newNode, usageRow } from './samples.ts';
+import { attemptRow, joinedAs, limitedTurn, newNode, requestRow, usageRow } from './samples.ts';
 import { openStores } from './stores.ts';
 
 const DAY = 86_400_000;
@@ -49,6 +49,25 @@ for (const adapter of adapters) {
       await granted(other, { concurrent: 2 });
       await refused(one, { concurrent: 2 });
       await granted(one, { concurrent: 1 }, { key: 'another' });
+    });
+
+    test('[Q18] a settlement has the rows of its request, in the same transaction and once', async (context) => {
+      const { one, granted, settle } = await open(context);
+      const grant = await granted(one, { concurrent: 2 });
+      const of = { row: requestRow({ id: 'settled', retries: 1 }), attempts: [attemptRow({ request_id: 'settled', ordinal: 0 })] };
+      await settle(one, grant, spent(7), { of });
+      await settle(one, grant, spent(7), { of });
+      assert.deepEqual(
+        (await one.requests.list({})).map(({ id }) => id),
+        ['settled'],
+      );
+      assert.deepEqual(await one.attempts.of(of.row), of.attempts);
+      assert.equal(
+        (await one.usage.load(0)).reduce((sum, row) => sum + row.input_tokens, 0),
+        7,
+      );
+      await settle(one, 'a grant that is gone', spent(7), { of: { ...of, row: requestRow({ id: 'of no grant' }) } });
+      assert.equal((await one.requests.list({})).length, 2, 'the row is kept where its reservation is gone');
     });
 
     test('of a minute count requests from their reservation, whether they run or have ended', async (context) => {

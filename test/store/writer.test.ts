@@ -4,9 +4,10 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError } from '../../store/errors.ts';
 import type { Notice } from '../../store/notice.ts';
-import { attempts, audit, catalog, pins, requests } from '../../store/tables.ts';
+import type { UsageRow } from '../../store/rows.ts';
+import { attempts, audit, catalog, pins, requests, usage } from '../../store/tables.ts';
 import { Writer, type WriterOptions } from '../../store/writer.ts';
-import { attemptRow, auditEntry, pinRow, requestRow } from './samples.ts';
+import { attemptRow, auditEntry, pinRow, requestRow, usageRow } from './samples.ts';
 
 /** A disk that keeps the written rows, one array of ids or hashes per batch, and fails while `error` is set. */
 function disk() {
@@ -296,4 +297,50 @@ test('close gives up at its deadline, counts the lost rows, and rejects waiting 
   const tries = state.triedAt.length;
   await sleep(50);
   assert.equal(state.triedAt.length, tries);
+});
+
+test('[Q18] the usage of turns and their rows are in the same batch, however batches are cut', async () => {
+  const stored: { rows: number; requests: number }[] = [];
+  const writer = writerOn(
+    async (batch) => {
+      await sleep(1);
+      const rows = batch.get(requests)?.length ?? 0;
+      const sums = (batch.get(usage) ?? []) as readonly UsageRow[];
+      assert.ok(sums.length <= 2, 'one row for each key');
+      stored.push({ rows, requests: sums.reduce((sum, row) => sum + row.requests, 0) });
+    },
+    { batchRows: 7 },
+  );
+  for (let n = 0; n < 100; n++) {
+    const key_id = n % 3 === 0 ? 'ci' : 'other';
+    writer.putTogether(usage, usageRow({ key_id, requests: 1 }), [
+      [requests, requestRow({ id: `r${n}` })],
+      [attempts, attemptRow({ request_id: `r${n}` })],
+    ]);
+    if (n % 10 === 0) await sleep(2);
+  }
+  assert.equal(await writer.close(1_000), 0);
+  assert.ok(stored.length > 10);
+  for (const { rows, requests: used } of stored) assert.equal(used, rows);
+  assert.equal(
+    stored.reduce((sum, { rows }) => sum + rows, 0),
+    100,
+  );
+  assert.equal(writer.stats().written, 300);
+});
+
+test('[Q18] usage is kept where its log rows are dropped, or can never be written', async () => {
+  const { write, batches } = disk();
+  const full = writerOn(write, { queueRows: 2, flushMs: 10_000 });
+  for (let n = 0; n < 5; n++) full.putTogether(usage, usageRow({ requests: 1 }), [[requests, requestRow({ id: `r${n}` })]]);
+  assert.equal(full.stats().dropped, 4);
+  assert.equal(await full.close(1_000), 0);
+  assert.deepEqual(
+    batches.flat().filter((id) => id !== ''),
+    ['r0'],
+  );
+  const writer = writerOn(write);
+  writer.putTogether(usage, usageRow({ requests: 1 }), [[requests, requestRow({ id: 'bad' })]]);
+  assert.equal(await writer.close(1_000), 0);
+  assert.deepEqual([writer.stats().written, writer.stats().rejected], [1, 1]);
 });

@@ -232,5 +232,7 @@ export class Probes {
     };
     if (part === 'model list') Object.defineProperty(models, 'publicList', { value });
     else Object.defineProperty(store.requests, part === 'request log' ? 'append' : 'list', { value });
+    // The row of a turn that used something is written with its usage.
+    if (part === 'request log') Object.defineProperty(store.usage, 'add', { value });
   }
 }
