@@ -1,9 +1,10 @@
 // The metrics of accounts: state, cooldown, attempts in flight, quota.
 import type { AccountStatus } from '../accounts/capacity.ts';
+import { isChallenged } from '../accounts/health/health-status.ts';
 import type { AdminTarget } from './admin-target.ts';
 import type { Metric, Sample } from './metrics-page.ts';
 
-const STATES = ['active', 'failing', 'reauth_required', 'paused', 'hidden'] as const;
+const STATES = ['active', 'failing', 'challenge_page', 'reauth_required', 'paused', 'hidden'] as const;
 
 export function accountMetrics(gateway: AdminTarget): readonly Metric[] {
   const { capacity, usage } = gateway.services;
@@ -26,8 +27,9 @@ export function accountMetrics(gateway: AdminTarget): readonly Metric[] {
       labels: ['account', 'state'],
       samples: () => {
         const settings = new Map(configured().map((account) => [account.id, account]));
-        return accounts().flatMap(({ account, status }) => {
+        return accounts().flatMap(({ account, status: health, models }) => {
           const { paused = false, visible = true } = settings.get(account) ?? {};
+          const status = health === 'active' && isChallenged({ models }) ? 'challenge_page' : health;
           const current = paused ? 'paused' : visible ? status : 'hidden';
           return STATES.map((state) => ({ labels: { account, state }, value: state === current ? 1 : 0 }));
         });

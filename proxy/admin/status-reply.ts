@@ -2,7 +2,7 @@
 
 import type { AccountStatus, CapacityStatus } from '../accounts/capacity.ts';
 import type { LastFailure } from '../accounts/health/health.ts';
-import type { CooldownStatus } from '../accounts/health/health-status.ts';
+import { type CooldownStatus, isChallenged } from '../accounts/health/health-status.ts';
 import type { QuotaStatus, WindowStatus } from '../accounts/quota/quota-status.ts';
 import type { Json } from '../config/diff.ts';
 import type { Machine } from '../machine.ts';
@@ -22,6 +22,15 @@ export interface LimitedAccount extends AccountStatus {
   readonly paused: boolean;
   readonly visible: boolean;
   readonly maxConcurrent: number;
+}
+
+/** The model list of an account, as this process read it last. */
+export interface CatalogReply {
+  readonly account: string;
+  /** Why the last read failed. */
+  readonly failure?: string | undefined;
+  readonly bytes?: number | undefined;
+  readonly ms?: number | undefined;
 }
 
 export interface PoolStatus {
@@ -53,6 +62,8 @@ export interface StatusReply extends RunningReply {
   readonly pools: readonly PoolStatus[];
   readonly admission: Readonly<Record<keyof CapacityStatus['admission'], LimitedClass>>;
   readonly counters: Readonly<Record<string, number>>;
+  /** Absent in the reply of an older gateway. */
+  readonly catalogs?: readonly CatalogReply[];
   /** Present where several nodes share the store. */
   readonly sharing?: NodesStatus;
   readonly store: StoreStatus;
@@ -66,6 +77,9 @@ export interface StoreStatus {
   /** Whether another gateway has the SQLite file. Absent in the reply of an older gateway. */
   readonly in_use?: boolean;
 }
+
+/** The accounts whose turns wait because a network's guard answers them. */
+export const challengedAccounts = (accounts: readonly LimitedAccount[]): readonly LimitedAccount[] => accounts.filter(isChallenged);
 
 /** A result of `JSON.parse`. */
 const isConfig = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -152,10 +166,21 @@ const isStoreState = object<StoreStatus>({ queued: number, failing_since: nullab
 
 const isStore: Check<StoreStatus> = (value): value is StoreStatus => isStoreState(value) && optional(boolean)(value.in_use);
 
-export const isStatusReply: Check<StatusReply> = (value): value is StatusReply =>
-  isStatus(value) && optional(isSharing)((value as Partial<StatusReply>).sharing);
+const isNamed = object<Pick<CatalogReply, 'account'>>({ account: string });
 
-const isStatus = object<Omit<StatusReply, 'sharing'>>({
+const isCatalog: Check<CatalogReply> = (value): value is CatalogReply => {
+  if (!isNamed(value)) return false;
+  const { failure, bytes, ms } = value as Partial<CatalogReply>;
+  return optional(string)(failure) && optional(number)(bytes) && optional(number)(ms);
+};
+
+export const isStatusReply: Check<StatusReply> = (value): value is StatusReply => {
+  if (!isStatus(value)) return false;
+  const { sharing, catalogs } = value as Partial<StatusReply>;
+  return optional(isSharing)(sharing) && optional(list(isCatalog))(catalogs);
+};
+
+const isStatus = object<Omit<StatusReply, 'sharing' | 'catalogs'>>({
   version: string,
   config: isConfig,
   now: number,

@@ -2,6 +2,7 @@
 import { withDeadline } from '../clock.ts';
 import type { Listing } from '../models/listings.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
+import { type ClientVersion, clientVersionOf, parseVersion } from '../turn/client-version.ts';
 import type { LiveTurn } from '../turn/live-turn.ts';
 import type { Answer } from '../turn/turn-result.ts';
 import type { AnswerHandler } from './answer-handler.ts';
@@ -13,7 +14,7 @@ const FIRST_ROUND_MS = 4_000;
 export function catalogAnswers(models: ModelDirectory, ready: Promise<void>): AnswerHandler {
   return async (turn) => {
     await firstRound(models, turn, ready);
-    return conditional(models.backendList(turn.pool, turn.key), turn.headers['if-none-match']);
+    return conditional(models.backendList(turn.pool, turn.key, listedVersion(turn)), turn.headers['if-none-match']);
   };
 }
 
@@ -28,6 +29,11 @@ export function modelAnswers(models: ModelDirectory, ready: Promise<void>): Answ
 /** A Pool without any model, right after the very first start, waits for the first round of catalogs. */
 async function firstRound(models: ModelDirectory, turn: LiveTurn, ready: Promise<void>): Promise<void> {
   if (models.models(turn.pool).all().length === 0) await withDeadline(ready, turn, FIRST_ROUND_MS);
+}
+
+/** The version that the request asks the list for, else the one that its headers state, as those of its turns do. */
+function listedVersion({ query, headers }: LiveTurn): ClientVersion | undefined {
+  return parseVersion(new URLSearchParams(query).get('client_version') ?? undefined) ?? clientVersionOf(headers);
 }
 
 function conditional({ body, etag }: Listing, ifNoneMatch: string | undefined): Answer {

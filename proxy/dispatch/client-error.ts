@@ -22,6 +22,7 @@ export function clientError(failures: readonly Failure[], turn: LiveTurn, known:
     case 'network':
     case 'malformed':
     case 'credential':
+    case 'challenge_page':
       return new Refusal('upstream_error');
     default: {
       const answer = turn.surface.refusalOf(last, headerOptions(turn), known);

@@ -5,6 +5,7 @@ import type { AccountConfig } from '../turn/settings.ts';
 import type { Body, Outgoing } from '../turn/turn.ts';
 import type { AccountHeaders } from '../upstream/account-credentials.ts';
 import type { CarrierRequest } from '../upstream/carrier.ts';
+import { identify } from './account-identity.ts';
 import type { Upload } from './client.ts';
 import { encodeForm, encodeJson } from './encode-body.ts';
 
@@ -30,7 +31,7 @@ export function composeJson(body: Body, { turn, account, own, trim }: Compositio
   const { contentType, bytes } = passed && isForm(turn.headers['content-type']) ? encodeForm(out.body) : encodeJson(out.body);
   headers['content-type'] = contentType;
   headers['accept-encoding'] = 'identity';
-  return { method: 'POST', path: passed ? out.path + turn.query : out.path, headers: Object.assign(headers, own), body: bytes };
+  return { method: 'POST', path: passed ? out.path + turn.query : out.path, headers: identified(headers, turn, own), body: bytes };
 }
 
 /** A `response.create` frame, and the headers of the upgrade for a connection that has to be opened for it. */
@@ -42,7 +43,7 @@ export function composeFrame(body: Body, { turn, account, own, trim }: Compositi
   // A rule may have removed all members that it does not list.
   out.body.type = type;
   const frame = Buffer.from(JSON.stringify(out.body));
-  return { method: 'GET', path: out.path, headers: Object.assign(out.headers, own), body: frame };
+  return { method: 'GET', path: out.path, headers: identified(out.headers, turn, own), body: frame };
 }
 
 /**
@@ -55,10 +56,13 @@ export function composeStream(upload: Upload | undefined, { turn, account, own, 
   turn.rules.attempt(out);
   trim(out);
   const path = isPassThrough(turn) ? out.path + turn.query : out.path;
-  return { method: turn.method, path, headers: Object.assign(out.headers, own), body: upload?.stream ?? null };
+  return { method: turn.method, path, headers: identified(out.headers, turn, own), body: upload?.stream ?? null };
 }
 
 const isPassThrough = ({ kind }: LiveTurn): boolean => kind?.served === 'dispatch' && kind.reply === 'piped';
+
+const identified = (sent: Record<string, string>, { surface, headers }: LiveTurn, own: AccountHeaders): Record<string, string> =>
+  identify(sent, own, surface.agentProtocol ? headers : undefined);
 
 function outgoing(turn: LiveTurn, account: AccountConfig, carrier: Outgoing['carrier'], body: Body): Outgoing {
   const headers = turn.surface.requestHeaders(turn.headers, turn.wire);

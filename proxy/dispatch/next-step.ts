@@ -107,11 +107,12 @@ export const isQuotaOfAll = ({ demand }: Pick<TurnProgress, 'demand'>, { cause }
   cause === 'quota' && demand.hard === undefined;
 
 /**
- * No client gets a failure of the credential or of the socket. An exhausted quota is stated with the soonest reset of all accounts (Q3), in
+ * No client gets a failure of the credential or of the socket, or the page of a network's guard. An exhausted quota is stated with the soonest reset of all accounts (Q3), in
  * an answer of its own where nothing was shown: inside a stream native clients do not read it (RB22). Streams of the compatible surface
  * begin with it.
  */
 const isReworded = (progress: TurnProgress, failure: Failure): boolean =>
   failure.cause === 'credential' ||
+  failure.cause === 'challenge_page' ||
   progress.socket?.isAtFault(failure) === true ||
   ((progress.turn.client === 'websocket' || progress.turn.surface.refusalEvent === undefined) && isQuotaOfAll(progress, failure));

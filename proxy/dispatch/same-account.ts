@@ -36,9 +36,9 @@ export async function repeatAt({ account, credentials, socket, isSpent, resend }
   if (!refused) return { attempted, result: resultOf(attempted) };
   const renewal = await credentials.refused(account, attempted.authorization);
   const isShown = attempted.verdict.kind !== 'failed';
-  if (renewal === 'failed') {
+  if (renewal === 'failed' || renewal === 'challenged') {
     // The token endpoint did not answer, so it is unknown whether the account has to log in.
-    const failure: Failure = { ...refused, cause: 'connect' };
+    const failure: Failure = { ...refused, cause: renewal === 'failed' ? 'connect' : 'challenge_page' };
     return { attempted: isShown ? attempted : { ...attempted, verdict: { kind: 'failed', failure } }, result: failure };
   }
   if (renewal !== 'renewed') return { attempted, result: refused };

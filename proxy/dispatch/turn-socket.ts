@@ -100,6 +100,7 @@ export class TurnSocket {
     // A live socket keeps the credential of its upgrade: the renewed one needs a new socket.
     if (failure.cause === 'credential') this.slot.close();
     if (failure.answer && saysNoWebsocket(failure.status)) this.#support.refused(account);
+    else if (failure.cause === 'challenge_page') this.#support.challenged(account);
     else if (failure.frameTooLarge) this.#refuseSize();
     // A connection may have died while it was idle; the first turn that uses it finds out.
     else if (!(failure.error.code === CONNECTION_LIMIT || (reused && status === undefined && failure.cause === 'network'))) return false;

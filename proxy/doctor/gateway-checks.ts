@@ -1,6 +1,6 @@
 // The running gateway: whether it is ready, on this file, and logged in at its accounts. Without one: whether its ports are free.
 import { createServer } from 'node:net';
-import type { StatusReply } from '../admin/status-reply.ts';
+import { type CatalogReply, challengedAccounts, type StatusReply } from '../admin/status-reply.ts';
 import type { Config } from '../config/config.ts';
 import { versionOf } from '../config/diff.ts';
 import type { Diagnosis } from './diagnosis.ts';
@@ -14,7 +14,7 @@ export async function gatewayDiagnoses(config: Config, answer: GatewayAnswer): P
   return 'status' in answer ? runningDiagnoses(config, answer.status) : portDiagnoses(config, answer.unavailable);
 }
 
-function runningDiagnoses(config: Config, { ready, version, accounts, store }: StatusReply): readonly Diagnosis[] {
+function runningDiagnoses(config: Config, { ready, version, accounts, store, catalogs = [] }: StatusReply): readonly Diagnosis[] {
   const found: Diagnosis[] = [];
   if (ready) found.push({ check, level: 'ok', message: 'A gateway runs and takes traffic.' });
   else
@@ -42,6 +42,51 @@ function runningDiagnoses(config: Config, { ready, version, accounts, store }: S
     if (status !== 'reauth_required') continue;
     const advice = `Log in again, or replace its credential; then run \`poolgate account relogin ${account}\`.`;
     found.push({ check, level: 'problem', message: `The provider refuses the credential of account ${account}.`, advice });
+  }
+  for (const { account } of challengedAccounts(accounts)) {
+    const message = `A guard of the network answers the turns of account ${account} with a challenge page.`;
+    found.push({ check, level: 'problem', message, advice: CHALLENGE_ADVICE });
+  }
+  return [...found, ...catalogs.flatMap(catalogDiagnoses)];
+}
+
+const CHALLENGE_ADVICE =
+  'List the headers that its provider demands under the `headers` of the account; some networks are refused whatever the headers are.';
+
+/** By the reason of a failed read; other reasons end by themselves, or are in the log. */
+const READ_FAILURES: Readonly<Record<string, readonly [cause: string, advice: string]>> = {
+  client_version: [
+    'its provider does not accept the client version that was stated',
+    'Set `wire.client_version` to a version that exists.',
+  ],
+  challenge_page: ['a guard of the network answers with a challenge page', CHALLENGE_ADVICE],
+  credential: ['its provider refuses the credential', 'Check the credential and the `headers` of the account.'],
+  status: ['its provider refuses the request', 'The log has the status (catalog_read_failed).'],
+  malformed: ['the answer is no list of models', 'Check the `base_url` of the account.'],
+};
+
+/** Clients of some versions read no larger list, and no client waits longer than 5 s. */
+const LARGE_LIST_BYTES = 1_048_576;
+const SLOW_LIST_MS = 2_000;
+
+function catalogDiagnoses({ account, failure, bytes = 0, ms = 0 }: CatalogReply): readonly Diagnosis[] {
+  const failed = failure === undefined ? undefined : READ_FAILURES[failure];
+  const found: Diagnosis[] = [];
+  if (failed)
+    found.push({
+      check,
+      level: 'problem',
+      message: `The model list of account ${account} cannot be read: ${failed[0]}.`,
+      advice: failed[1],
+    });
+  if (bytes > LARGE_LIST_BYTES) {
+    const message = `The model list of account ${account} has ${(bytes / LARGE_LIST_BYTES).toFixed(1)} MiB; native clients of some versions ignore a list over 1 MiB.`;
+    const advice = 'Leave out models that nobody uses: `suppressed: true` in the Pool, or `models` of the key.';
+    found.push({ check, level: 'warning', message, advice });
+  }
+  if (ms > SLOW_LIST_MS) {
+    const message = `The model list of account ${account} took ${(ms / 1000).toFixed(1)} s; native clients wait 5 s for the first one after a start.`;
+    found.push({ check, level: 'warning', message, advice: 'Check the network between this machine and the provider.' });
   }
   return found;
 }

@@ -12,6 +12,7 @@ import { ReplyObservers } from '../dispatch/reply/reply-observers.ts';
 import { liveModels } from '../explain/live-models.ts';
 import { fileFollowUps } from '../files/file-follow-ups.ts';
 import { placeOf } from '../log.ts';
+import { clientVersionOf } from '../turn/client-version.ts';
 import type { LiveTurn, TurnHost } from '../turn/live-turn.ts';
 import type { Services } from './services.ts';
 import { TurnRunner } from './turn-runner.ts';
@@ -62,7 +63,7 @@ export function turnRunner(services: Services, process: ProcessState): TurnRunne
 export function ownHeaders(turn: LiveTurn, { models }: Services): Record<string, string> {
   const own: Record<string, string> = { 'x-request-id': turn.id };
   if (turn.kind?.served === 'dispatch' && turn.kind.model && turn.surface.agentProtocol) {
-    own['x-models-etag'] = models.etag(turn.pool, turn.key);
+    own['x-models-etag'] = models.etag(turn.pool, turn.key, clientVersionOf(turn.headers));
   }
   return own;
 }

@@ -29,6 +29,7 @@ import { SharedReads } from '../models/shared-reads.ts';
 import { Continuity } from '../sessions/continuity.ts';
 import { TokenCounter } from '../tokenizer/token-counter.ts';
 import { unsentFailure } from '../turn/failure.ts';
+import { readRefusal } from '../turn/read-refusal.ts';
 import type { GuardLimits } from '../turn/settings.ts';
 import { TurnMetrics } from '../turn-metrics.ts';
 import { UploadMeter } from '../upload-meter.ts';
@@ -193,8 +194,10 @@ export class Services {
   }
 
   async #readCatalog(id: string): Promise<CatalogAnswer> {
-    const answer = await this.#calls.get(id, '/backend-api/agent/models', CATALOG_BOUNDS);
-    const etag = answer.headers.etag;
-    return { status: answer.status, body: answer.body, ...(etag === undefined ? {} : { etag }) };
+    const path = `/backend-api/agent/models?client_version=${this.loaded().config.wire.client_version}`;
+    const answer = await this.#calls.get(id, path, CATALOG_BOUNDS);
+    const { status, headers, body, bytes } = answer;
+    const refused = status < 200 || status > 299 ? { refusal: readRefusal(answer) } : {};
+    return { status, body, bytes, ...refused, ...(headers.etag === undefined ? {} : { etag: headers.etag }) };
   }
 }

@@ -1,12 +1,19 @@
 // The models of one account: its last good entries, their age, and why the last read failed.
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../turn/json.ts';
+import type { ReadRefusal } from '../turn/read-refusal.ts';
 import type { AccountConfig } from '../turn/settings.ts';
 import type { CatalogEntry, ParsedCatalog } from './catalog-parser.ts';
 import { exposedEntries } from './model-names.ts';
 
-/** `timeout`: no answer in time. `network`: the read threw. `status`: the answer was not 2xx. `malformed`: it had no list of models. */
-export type ReadFailure = 'timeout' | 'network' | 'status' | 'malformed';
+/** `timeout`: no answer in time. `network`: the read threw. `malformed`: the answer had no list of models. The others: it was not 2xx. */
+export type ReadFailure = 'timeout' | 'network' | 'malformed' | ReadRefusal;
+
+/** The size and the duration of a good read. */
+export interface ReadCost {
+  readonly bytes: number;
+  readonly ms: number;
+}
 
 export interface AccountCatalogStatus {
   readonly account: string;
@@ -20,6 +27,10 @@ export interface AccountCatalogStatus {
   readonly failureStatus: number | undefined;
   /** When the entries were read, in Unix milliseconds. */
   readonly readAt: number | undefined;
+  /** The size of the last good answer that this process read, in bytes. */
+  readonly bytes: number | undefined;
+  /** How long it took, in milliseconds. */
+  readonly ms: number | undefined;
   /** Invalid entries of the last good answer. */
   readonly leftOut: number;
   /** Repeated ids of the last good answer. */
@@ -46,6 +57,7 @@ export class AccountCatalog {
   #failureStatus: number | undefined;
   #etag: string | undefined;
   #readAt: number | undefined;
+  #cost: ReadCost | undefined;
   #reads = 0;
   #failures = 0;
 
@@ -108,7 +120,8 @@ export class AccountCatalog {
   }
 
   /** Takes a good answer. @returns whether its entries or its ETag differ from the last answer */
-  accept(parsed: ParsedCatalog, etag: string | undefined, at: number): boolean {
+  accept(parsed: ParsedCatalog, etag: string | undefined, at: number, cost: ReadCost): boolean {
+    this.#cost = cost;
     this.#reads += 1;
     this.#isAdopted = false;
     return this.#take(parsed, etag, at);
@@ -136,6 +149,8 @@ export class AccountCatalog {
       failure: this.#failure,
       failureStatus: this.#failureStatus,
       readAt: this.#readAt,
+      bytes: this.#cost?.bytes,
+      ms: this.#cost?.ms,
       leftOut: this.#parsed.leftOut,
       duplicates: this.#parsed.duplicates,
       reads: this.#reads,

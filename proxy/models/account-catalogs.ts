@@ -70,7 +70,7 @@ export class AccountCatalogs {
       account.fail(result.failure, result.status);
       return false;
     }
-    if (!account.accept(result.parsed, result.etag, at)) return false;
+    if (!account.accept(result.parsed, result.etag, at, result.cost)) return false;
     this.#version += 1;
     return true;
   }

@@ -1,6 +1,7 @@
 // One refresh of the catalogs: reads every visible account once, at most 32 at the same time, each with a deadline.
 import { type Clock, LATE, withDeadline } from '../clock.ts';
-import type { AccountCatalog, ReadFailure } from './account-catalog.ts';
+import type { ReadRefusal } from '../turn/read-refusal.ts';
+import type { AccountCatalog, ReadCost, ReadFailure } from './account-catalog.ts';
 import { type ParsedCatalog, parseCatalog } from './catalog-parser.ts';
 
 /** An account's answer to `GET …/models`. */
@@ -9,13 +10,17 @@ export interface CatalogAnswer {
   /** The decoded JSON body; any value where the answer was not JSON. */
   readonly body: unknown;
   readonly etag?: string;
+  /** Its size as it was sent. */
+  readonly bytes: number;
+  /** Why it is not a list; read only where the status is not 2xx. */
+  readonly refusal?: ReadRefusal;
 }
 
 /** Rejects where no answer came. Limits the answer's size itself. */
 export type ReadCatalog = (account: string) => Promise<CatalogAnswer>;
 
 export type ReadResult =
-  | { readonly parsed: ParsedCatalog; readonly etag: string | undefined }
+  | { readonly parsed: ParsedCatalog; readonly etag: string | undefined; readonly cost: ReadCost }
   | { readonly failure: ReadFailure; readonly status: number | undefined };
 
 const CONCURRENT_READS = 32;
@@ -55,16 +60,17 @@ export class CatalogRefresh {
 
 /** Reads one account's catalog. Never rejects. */
 export async function readCatalog(account: string, read: ReadCatalog, clock: Clock): Promise<ReadResult> {
-  const result = await withDeadline(resultOf(account, read), clock, READ_MS);
+  const result = await withDeadline(resultOf(account, read, clock), clock, READ_MS);
   return result === LATE ? { failure: 'timeout', status: undefined } : result;
 }
 
-async function resultOf(account: string, read: ReadCatalog): Promise<ReadResult> {
+async function resultOf(account: string, read: ReadCatalog, clock: Clock): Promise<ReadResult> {
+  const began = clock.now();
   try {
-    const { status, body, etag } = await read(account);
-    if (status < 200 || status > 299) return { failure: 'status', status };
+    const { status, body, etag, bytes, refusal = 'status' } = await read(account);
+    if (status < 200 || status > 299) return { failure: refusal, status };
     const parsed = parseCatalog(body);
-    return parsed ? { parsed, etag } : { failure: 'malformed', status };
+    return parsed ? { parsed, etag, cost: { bytes, ms: clock.now() - began } } : { failure: 'malformed', status };
   } catch {
     return { failure: 'network', status: undefined };
   }

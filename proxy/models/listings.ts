@@ -1,10 +1,11 @@
 // The model lists with their ETags, built once per key policy and state of the Pool: every native turn needs the ETag.
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { type ClientVersion, compareVersions, statedVersion } from '../turn/client-version.ts';
 import { canonicalJson, type JsonObject } from '../turn/json.ts';
 import type { EffortPolicy, KeyConfig } from '../turn/settings.ts';
 import { backendBody } from './backend-list.ts';
-import type { Listed, PoolModels } from './pool-models.ts';
+import type { Listed, ListedModel, PoolModels } from './pool-models.ts';
 import { publicBody } from './public-list.ts';
 
 /** The effect of a key's policy on its lists. The rules implement it. */
@@ -22,6 +23,8 @@ export interface Listing {
 }
 
 const MAX_CACHED_CHARACTERS = 33_554_432;
+/** Client versions whose ETags are kept per key: a client chooses what it states. */
+const MAX_VERSIONS = 16;
 
 /** The lists of all Pools. Bounded, least recently used first out: many keys with different policies cannot fill the memory. */
 export class ListingCache {
@@ -56,8 +59,8 @@ export class Listings {
   readonly #policy: ListPolicy;
   readonly #cache: ListingCache;
   readonly #prefix: string;
-  /** By key: the ETag of a turn is one lookup. */
-  readonly #etags = new WeakMap<KeyConfig, { readonly version: number; readonly etag: string }>();
+  /** By key and client version: the ETag of a turn is two look-ups. */
+  readonly #etags = new WeakMap<KeyConfig, { readonly listed: Listed; readonly byVersion: Map<string, string> }>();
 
   constructor(models: PoolModels, cache: ListingCache, policy: ListPolicy) {
     this.#models = models;
@@ -66,22 +69,33 @@ export class Listings {
     this.#prefix = cache.prefix();
   }
 
-  /** The ETag of `backend`, and of every `x-models-etag` (Q14). */
-  etag(key: KeyConfig): string {
-    const { version } = this.#models.listed();
-    const cached = this.#etags.get(key);
-    if (cached?.version === version) return cached.etag;
-    const { etag } = this.backend(key);
-    this.#etags.set(key, { version, etag });
+  /** The ETag of `backend`, and of every `x-models-etag` (Q14). @param version of the client; absent where it states none */
+  etag(key: KeyConfig, version?: ClientVersion): string {
+    const listed = this.#models.listed();
+    let cached = this.#etags.get(key);
+    if (cached?.listed !== listed) {
+      cached = { listed, byVersion: new Map() };
+      this.#etags.set(key, cached);
+    }
+    const name = String(version);
+    const known = cached.byVersion.get(name);
+    if (known !== undefined) return known;
+    const { etag } = this.backend(key, version);
+    if (cached.byVersion.size >= MAX_VERSIONS) cached.byVersion.clear();
+    cached.byVersion.set(name, etag);
     return etag;
   }
 
-  /** `GET /backend-api/agent/models` and its alias (A1, A2, A7). */
-  backend(key: KeyConfig): Listing {
+  /** `GET /backend-api/agent/models` and its alias, without models that need a newer client (A1, A2, A7, RB1). */
+  backend(key: KeyConfig, version?: ClientVersion): Listing {
     const listed = this.#models.listed();
-    return this.#cache.get(`${this.#prefix}${listed.version}:backend:${policyName(key, 'with-effort')}`, () =>
-      listingOf(backendBody(this.#allowed(listed, key), (entry) => this.#policy.permittedEntry(key.reasoning_effort, entry))),
-    );
+    const hidden = listed.models.filter(({ view }) => isTooNew(view, version)).map(({ view }) => view.id);
+    // Clients of different versions that see the same models share a list.
+    const name = `${listed.version}:backend:${policyName(key, 'with-effort')}:${hidden.length > 0 ? hash('sha256', JSON.stringify(hidden)) : ''}`;
+    return this.#cache.get(this.#prefix + name, () => {
+      const shown = this.#allowed(listed, key).filter(({ view }) => !isTooNew(view, version));
+      return listingOf(backendBody(shown, (entry) => this.#policy.permittedEntry(key.reasoning_effort, entry)));
+    });
   }
 
   /** `GET /v1/models`; the effort policy does not change it (F4.6). */
@@ -95,6 +109,15 @@ export class Listings {
   #allowed({ models }: Listed, key: KeyConfig): Listed['models'] {
     return models.filter(({ view }) => this.#policy.allowsModel(key, view.id));
   }
+}
+
+/** A client that states 0.0.0 asks for all models, as at agent backends. */
+const asksForAll = (version: ClientVersion): boolean => version.every((part) => part === 0);
+
+/** Whether the provider serves the model to newer clients only. */
+function isTooNew({ entry }: ListedModel['view'], version: ClientVersion | undefined): boolean {
+  const minimal = version && !asksForAll(version) ? statedVersion(entry.minimal_client_version) : undefined;
+  return minimal !== undefined && version !== undefined && compareVersions(minimal, version) > 0;
 }
 
 function listingOf(json: JsonObject): Listing {

@@ -1,4 +1,5 @@
 // The models of all Pools, for the rest of the gateway; turns of an earlier configuration keep the models of their own Pool object.
+import type { ClientVersion } from '../turn/client-version.ts';
 import { plainRefusal } from '../turn/refusal.ts';
 import type { KeyConfig, PoolConfig } from '../turn/settings.ts';
 import type { ModelView, Presence } from '../turn/turn.ts';
@@ -59,13 +60,13 @@ export class ModelDirectory {
     return this.#of(pool).models;
   }
 
-  /** The value of `etag` on the backend's model routes and of every `x-models-etag` (Q14). */
-  etag(pool: PoolConfig, key: KeyConfig): string {
-    return this.#of(pool).listings.etag(key);
+  /** The value of `etag` on the backend's model routes and of every `x-models-etag` (Q14). @param version of the client (RB1) */
+  etag(pool: PoolConfig, key: KeyConfig, version?: ClientVersion): string {
+    return this.#of(pool).listings.etag(key, version);
   }
 
-  backendList(pool: PoolConfig, key: KeyConfig): Listing {
-    return this.#of(pool).listings.backend(key);
+  backendList(pool: PoolConfig, key: KeyConfig, version?: ClientVersion): Listing {
+    return this.#of(pool).listings.backend(key, version);
   }
 
   publicList(pool: PoolConfig, key: KeyConfig): Listing {

@@ -28,6 +28,8 @@ export interface AccountProfile {
   readonly refusedFields?: readonly string[];
   /** Sends comments, quota and metadata events before each turn; default: only the events, and only on websockets. */
   readonly sendsPreamble?: boolean;
+  /** Headers without which a network's guard answers with a page (RB3). */
+  readonly requiredHeaders?: readonly string[];
   /** Refuses connections. */
   readonly unreachable?: boolean;
   /** What differs from the manners of the real backend. */
@@ -73,6 +75,10 @@ const PROFILES: Readonly<Record<RehearsalProfile, AccountProfile>> = {
     refusedFields: ['max_output_tokens', 'temperature', 'top_p', 'safety_identifier', 'prompt_cache_retention'],
   },
   polite: { description: 'accepts what the real backend refuses, and answers in the documented form', manners: POLITE },
+  guarded: {
+    description: 'gets the challenge page of a network in place of its answers, without the headers originator and a versioned user-agent',
+    requiredHeaders: ['originator', 'user-agent'],
+  },
   chatty: { description: 'sends comments, quota and metadata events before each turn', sendsPreamble: true },
   unreachable: { description: 'refuses connections', unreachable: true },
 };

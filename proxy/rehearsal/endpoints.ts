@@ -12,6 +12,7 @@ import type { ReceivedRequest } from './received-request.ts';
 import { checkTurn } from './request-checks.ts';
 import type { SampleCatalog } from './sample-models.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
+import { catalogAnswer, refuseOldVersion } from './simulated-catalog.ts';
 import { FILES, FINISH, UPLOADS } from './simulated-files.ts';
 import { nativeImageAnswer } from './simulated-image.ts';
 import { quotaEvent, quotaHeaders, usageRead } from './simulated-quota.ts';
@@ -90,12 +91,8 @@ const KEY_SET = {
   keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'rehearsal', use: 'sig', alg: 'EdDSA', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
 };
 
-function models({ request, catalog }: RequestContext): Answer {
-  if (request.headers['if-none-match'] === catalog.etag) {
-    return { status: 304, headers: { etag: catalog.etag }, body: { kind: 'bytes', bytes: Buffer.alloc(0) } };
-  }
-  const headers = { 'content-type': 'application/json', etag: catalog.etag };
-  return { status: 200, headers, body: { kind: 'bytes', bytes: Buffer.from(catalog.body) } };
+function models({ request, account, catalog }: RequestContext): Answer {
+  return catalogAnswer(catalog, request, account.manners.versionedList);
 }
 
 function createFile({ request, account, ids }: RequestContext): Answer {
@@ -116,7 +113,7 @@ function usage({ account, now }: RequestContext): Answer {
 function responses(context: RequestContext): Answer {
   const body = checkedBody(context);
   const { account, ids, now, request } = context;
-  const turn = simulateTurn(body, { account, ids, now, bytes: request.body.length });
+  const turn = simulateTurn(body, { account, ids, now, bytes: request.body.length, session: sessionOf(request) });
   const headers = turnHeaders(context, body);
   if (body.stream !== true) return jsonAnswer(200, turn.response, headers);
   if (account.settings.profile?.sendsPreamble !== true) return eventsAnswer(turn.events, headers);
@@ -139,7 +136,7 @@ function frame(context: RequestContext): Answer {
   const { type, ...body } = checkedBody(context);
   const { account, ids, now, request } = context;
   const headers = turnHeaders(context, body);
-  const turnContext = { account, ids, now, bytes: request.body.length };
+  const turnContext = { account, ids, now, bytes: request.body.length, session: sessionOf(request) };
   const events = body.generate === false ? simulatePrewarm(body, turnContext) : simulateTurn(body, turnContext).events;
   return eventsAnswer(events, headers, { preamble: account.settings.profile?.sendsPreamble === false ? [] : preamble(context, headers) });
 }
@@ -185,9 +182,16 @@ function checkedBody({ request, account, catalog, wire, anchors }: RequestContex
       isCompact,
       ...(anchors === undefined ? {} : { anchors }),
     });
+    const { version } = request.headers;
+    const slug = String(body.model);
+    const entry = catalog.models.find((one) => one.slug === slug);
+    if (account.manners.gatesVersions) refuseOldVersion(entry, slug, Array.isArray(version) ? version[0] : version);
   }
   return body;
 }
+
+const sessionOf = ({ headers }: ReceivedRequest): string | undefined =>
+  typeof headers['session-id'] === 'string' ? headers['session-id'] : undefined;
 
 /** Names that a header can carry: the client names an image model, and nothing else checks it. */
 const PRINTABLE = /^[\x20-\x7e]+$/;

@@ -10,7 +10,12 @@ import { parseJson, type ReceivedRequest } from './received-request.ts';
 import type { SampleCatalog } from './sample-models.ts';
 import type { SimulatedAccount } from './simulated-account.ts';
 
-export const neutralWords: WireWords = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' };
+export const neutralWords: WireWords = {
+  agent: 'agent',
+  meter: 'meter',
+  lite_marker: 'x-internal-agent-responses-lite',
+  client_version: '0.0.0',
+};
 
 export interface ExchangeOptions {
   /** Default: the neutral words. */

@@ -8,6 +8,7 @@ import { errorOf, ProviderDetail, ProviderError } from './provider-error.ts';
 import type { ReceivedRequest } from './received-request.ts';
 import { anchorNotFound } from './request-checks.ts';
 import { ScriptError } from './script-words.ts';
+import { challengePage } from './simulated-catalog.ts';
 import { withUpgradeRefusal } from './upgrade-refusals.ts';
 
 type Faults = Fault | readonly Fault[] | undefined;
@@ -56,6 +57,7 @@ function ordinaryAnswer(context: RequestContext, endpoints: Endpoints, faults: r
     return endpoint.answer(context);
   }
   if (endpoint?.isOpen === true) return endpoint.answer(context);
+  if (!account.passesGuard(request.headers)) return challengePage();
   if (!account.accepts(request.headers.authorization, now)) {
     throw new ProviderError(401, 'invalid_api_key', 'The credential is not valid.');
   }

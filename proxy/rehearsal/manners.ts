@@ -11,6 +11,12 @@ export interface Manners {
   readonly errorFrameHeaders: boolean;
   /** States the quota of a websocket in events, and not in the headers of its upgrade (RB32). */
   readonly websocketQuotaInEvents: boolean;
+  /** Refuses a read of the model list that states no `client_version`, and lists the models of that version (RB1). */
+  readonly versionedList: boolean;
+  /** Refuses a turn whose header `version` is missing, or older than the `minimal_client_version` of its model (RB2). */
+  readonly gatesVersions: boolean;
+  /** Caches prompts by the header `session-id`: without it, a turn finds its prompt half of the time (RB14). */
+  readonly cachesBySession: boolean;
 }
 
 /** The real backend; what an account has by default. */
@@ -20,6 +26,9 @@ export const STRICT: Manners = {
   connectionLimit: true,
   errorFrameHeaders: true,
   websocketQuotaInEvents: true,
+  versionedList: true,
+  gatesVersions: true,
+  cachesBySession: true,
 };
 
 /** The profile `polite`, and accounts of tests that check nothing. */
@@ -29,4 +38,7 @@ export const POLITE: Manners = {
   connectionLimit: false,
   errorFrameHeaders: false,
   websocketQuotaInEvents: false,
+  versionedList: false,
+  gatesVersions: false,
+  cachesBySession: false,
 };

@@ -66,6 +66,7 @@ export interface SampleCatalog {
   readonly body: string;
   readonly etag: string;
   readonly slugs: ReadonlySet<string>;
+  readonly models: readonly JsonObject[];
 }
 
 /** Equal entries give equal ETags. */
@@ -73,5 +74,5 @@ export function catalogOf(models: readonly JsonObject[]): SampleCatalog {
   const body = JSON.stringify({ models });
   const etag = `W/"${createHash('sha256').update(body).digest('hex').slice(0, 24)}"`;
   const slugs = new Set(models.map(({ slug }) => slug).filter((slug) => typeof slug === 'string'));
-  return { body, etag, slugs };
+  return { body, etag, slugs, models };
 }

@@ -1,9 +1,11 @@
 // One simulated account: its settings, and its state while the provider runs.
 import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../turn/json.ts';
 import type { AccountProfile, Quota } from './account-profiles.ts';
 import { Login, type RehearsalLogin } from './login.ts';
 import { type Manners, POLITE, STRICT } from './manners.ts';
+import { SimulatedCache } from './simulated-cache.ts';
 import { SimulatedFiles } from './simulated-files.ts';
 
 export interface RehearsalAccount {
@@ -22,6 +24,8 @@ export interface RehearsalAccount {
   readonly strict?: boolean;
   /** What differs from the manners of its profile. */
   readonly manners?: Partial<Manners>;
+  /** Headers without which a network's guard answers with a page (RB3); default: those of its profile. */
+  readonly requiredHeaders?: readonly string[];
   /** `refused`: answers every upgrade with 426. Default: speaks the Responses websocket. */
   readonly websocket?: 'refused';
 }
@@ -33,6 +37,7 @@ export class SimulatedAccount {
   readonly login: Login | undefined;
   readonly manners: Manners;
   readonly files = new SimulatedFiles();
+  readonly cache = new SimulatedCache();
   /** Turns received so far. */
   turns = 0;
 
@@ -52,6 +57,15 @@ export class SimulatedAccount {
     if (this.login) return this.login.accepts(authorization, now);
     const { credential } = this.settings;
     return credential === undefined || authorization === `Bearer ${credential}`;
+  }
+
+  /** Whether a network's guard lets a request with these headers pass: each required one is there, and a user agent has a version. */
+  passesGuard(headers: IncomingHttpHeaders): boolean {
+    const required = this.settings.requiredHeaders ?? this.settings.profile?.requiredHeaders ?? [];
+    return required.every((name) => {
+      const value = headers[name];
+      return name === 'user-agent' ? /\/\d+\.\d+\.\d+/.test(String(value)) : value !== undefined && value !== '';
+    });
   }
 
   /** An opaque value that belongs to this account, such as ciphertext or a turn state. */

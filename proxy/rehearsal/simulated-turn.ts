@@ -15,6 +15,8 @@ export interface TurnContext {
   readonly now: number;
   /** The size of the request's body: the input tokens are estimated from it. */
   readonly bytes: number;
+  /** The header `session-id`. */
+  readonly session?: string | undefined;
 }
 
 export interface SimulatedTurn {
@@ -24,7 +26,7 @@ export interface SimulatedTurn {
   readonly response: JsonObject;
 }
 
-export function simulateTurn(body: JsonObject, { account, ids, now, bytes }: TurnContext): SimulatedTurn {
+export function simulateTurn(body: JsonObject, { account, ids, now, bytes, session }: TurnContext): SimulatedTurn {
   const request = readTurnRequest(body);
   const plan = planOf(request, account.id);
   const events: JsonObject[] = [];
@@ -53,7 +55,7 @@ export function simulateTurn(body: JsonObject, { account, ids, now, bytes }: Tur
     completed_at: incomplete ? null : Math.floor(now / 1000),
     incomplete_details: incomplete ? { reason: incomplete } : null,
     output: output.map(({ item }) => item),
-    usage: usageOf(bytes, output, reasoning),
+    usage: usageOf(bytes, output, reasoning, account.manners.cachesBySession ? cachedBy(body, account, bytes, session) : 0),
     ...toolUsageOf(plan),
   };
   context.emit(`response.${status}`, { response });
@@ -132,12 +134,17 @@ function toolUsageOf({ parts }: OutputPlan): JsonObject {
 }
 
 /** Four bytes of the request's body count as one input token. */
-export function usageOf(bytes: number, items: readonly OutputItem[], reasoning?: OutputItem): JsonObject {
-  const input = Math.ceil(bytes / 4);
+const inputTokens = (bytes: number): number => Math.ceil(bytes / 4);
+
+const cachedBy = (body: JsonObject, { cache }: SimulatedAccount, bytes: number, session: string | undefined): number =>
+  cache.cachedTokens(body, session, inputTokens(bytes));
+
+export function usageOf(bytes: number, items: readonly OutputItem[], reasoning?: OutputItem, cached = 0): JsonObject {
+  const input = inputTokens(bytes);
   const output = items.reduce((sum, { tokens }) => sum + tokens, 0);
   return {
     input_tokens: input,
-    input_tokens_details: { cache_write_tokens: 0, cached_tokens: 0 },
+    input_tokens_details: { cache_write_tokens: 0, cached_tokens: cached },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning?.tokens ?? 0 },
     total_tokens: input + output,

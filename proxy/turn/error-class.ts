@@ -11,6 +11,7 @@ export function errorClassOf({ cause, status, timedOut }: Failure): UpstreamErro
     case 'timeout':
       return 'upstream_timeout';
     case 'connect':
+    case 'challenge_page':
       if (status !== undefined) return 'upstream_status';
       return timedOut ? 'upstream_timeout' : 'upstream_connect';
     case 'network':

@@ -1,4 +1,5 @@
 // One failed attempt, classified: its cause decides whether another account is tried and what the client gets (Q5, Q6).
+import { isChallengePage } from './challenge-page.ts';
 import { CREDENTIAL_CODES, LASTING_LIMITS, MODEL_CODES, QUOTA_CODES, RATE_CODES, REQUEST_CODES } from './error-codes.ts';
 import { errorIn, hasReset, headersIn, NO_ERROR, type ProviderError, resetsAt, retryAfterMs, statusIn } from './error-statement.ts';
 import { isObject, type JsonObject } from './json.ts';
@@ -23,7 +24,8 @@ export type CarrierFailure =
 
 /**
  * `connect`, `network`: no whole answer; `timeout`: sent, no answer in time; `credential`, `quota`, `rate`, `server`,
- * `model`: the account's fault; `request`: the request's fault, so no other account is asked; `malformed`: not an answer.
+ * `model`: the account's fault; `challenge_page`: a network's guard answered; `request`: the request's fault, so no other account is
+ * asked; `malformed`: not an answer.
  */
 export type FailureCause =
   | 'connect'
@@ -34,6 +36,7 @@ export type FailureCause =
   | 'rate'
   | 'server'
   | 'model'
+  | 'challenge_page'
   | 'request'
   | 'malformed';
 
@@ -58,7 +61,16 @@ export interface Failure {
   readonly answer: { readonly headers: Headers; readonly body: Buffer } | undefined;
 }
 
-const RETRYABLE: ReadonlySet<FailureCause> = new Set(['connect', 'network', 'credential', 'quota', 'rate', 'server', 'model']);
+const RETRYABLE: ReadonlySet<FailureCause> = new Set([
+  'connect',
+  'network',
+  'credential',
+  'quota',
+  'rate',
+  'server',
+  'model',
+  'challenge_page',
+]);
 
 /** Whether the failure permits an attempt at another account (Q6). */
 export const isRetryable = (failure: Failure): boolean => RETRYABLE.has(failure.cause);
@@ -92,11 +104,13 @@ export function carrierFailure(failure: CarrierFailure): Failure {
   return { cause: CARRIER_CAUSES[failure], status: undefined, ...NOTHING_STATED, ...timedOut, ...frameTooLarge };
 }
 
-/** An attempt that was not sent because it had no credential: the provider refused to issue one, or did not answer. */
-export function unsentFailure(why: 'refused' | 'failed'): Failure {
-  return why === 'refused'
-    ? { cause: 'credential', status: 401, ...NOTHING_STATED }
-    : { cause: 'connect', status: undefined, ...NOTHING_STATED };
+/**
+ * An attempt that was not sent because it had no credential: the provider refused to issue one, did not answer, or a network's guard
+ * answered in its place.
+ */
+export function unsentFailure(why: 'refused' | 'failed' | 'challenged'): Failure {
+  if (why === 'refused') return { cause: 'credential', status: 401, ...NOTHING_STATED };
+  return { cause: why === 'challenged' ? 'challenge_page' : 'connect', status: undefined, ...NOTHING_STATED };
 }
 
 /** An answer with any status but 200. */
@@ -105,7 +119,7 @@ export function statusFailure(status: number, headers: Headers, body: Buffer, no
   const error = errorIn(json);
   const lastingLimit = statesLastingLimit(error, headers);
   return {
-    cause: causeOf(status, error, { lastingLimit, reset: hasReset(json) }),
+    cause: isChallengePage(status, headers, body) ? 'challenge_page' : causeOf(status, error, { lastingLimit, reset: hasReset(json) }),
     status,
     error,
     retryAfterMs: retryAfterMs(headers['retry-after'], now),

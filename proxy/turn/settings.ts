@@ -31,6 +31,7 @@ export const REHEARSAL_PROFILES = [
   'fragile',
   'picky',
   'polite',
+  'guarded',
   'chatty',
   'unreachable',
 ] as const;
@@ -129,6 +130,8 @@ export interface WireWords {
   readonly agent: string;
   readonly meter: string;
   readonly lite_marker: string;
+  /** The native client's version that the gateway's own reads of model lists state (RB1). */
+  readonly client_version: string;
 }
 
 /** The models of audio transcription (Q23). */

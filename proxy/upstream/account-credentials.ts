@@ -1,8 +1,11 @@
 // The credentials of accounts as dispatch sees them: headers for an attempt, and the steps after a refusal (Q9).
 import type { AccountConfig } from '../turn/settings.ts';
 
-/** `renewed`: the same request may be sent again. `refused`: the account must log in again. `failed`: the token endpoint did not answer. */
-export type Renewal = 'renewed' | 'refused' | 'failed';
+/**
+ * `renewed`: the same request may be sent again. `refused`: the account must log in again. `failed`: the token endpoint did not answer.
+ * `challenged`: a network's guard answered in its place.
+ */
+export type Renewal = 'renewed' | 'refused' | 'failed' | 'challenged';
 
 /** An account's configured headers and its credential. */
 export type AccountHeaders = Readonly<Record<string, string>>;

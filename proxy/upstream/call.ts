@@ -9,6 +9,8 @@ export interface CallAnswer {
   readonly headers: Headers;
   /** The decoded JSON; undefined where the body was none. */
   readonly body: unknown;
+  /** The size of the body. */
+  readonly bytes: number;
 }
 
 export interface CallBounds {
@@ -48,7 +50,8 @@ export function call(carrier: TurnCarrier, request: CarrierRequest, bounds: Call
     };
     const end = (): void => {
       over();
-      if (head) resolve({ ...head, body: decoded(chunks.take()) });
+      const body = chunks.take();
+      if (head) resolve({ ...head, body: decoded(body), bytes: body.length });
     };
     const sending = carrier.send(request, {
       head: (status, headers) => {

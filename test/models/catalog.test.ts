@@ -10,7 +10,7 @@ import type { CatalogRow } from '../../store/rows.ts';
 import { KEY, POOL } from '../support/turn.ts';
 import { account, assignment, entriesOf, entry, HandClock, Health, LIST_POLICY, settled } from './support.ts';
 
-const good = (...ids: readonly string[]): CatalogAnswer => ({ status: 200, body: { models: ids.map((id) => entry(id)) } });
+const good = (...ids: readonly string[]): CatalogAnswer => ({ status: 200, bytes: 2, body: { models: ids.map((id) => entry(id)) } });
 
 /** A catalog over accounts that answer from `answers`; a read of an account without an answer stays in `hanging`. */
 function setUp(rows: readonly CatalogRow[] = []) {
@@ -90,11 +90,11 @@ test('accounts are read again every 30 minutes', async () => {
 
 const FAILURES: readonly (readonly [string, CatalogAnswer | Error | 'silence', string, number | undefined])[] = [
   ['the network', new Error('ECONNREFUSED'), 'network', undefined],
-  ['a 500', { status: 500, body: { models: [] } }, 'status', 500],
-  ['a 401', { status: 401, body: {} }, 'status', 401],
-  ['a redirect', { status: 302, body: '' }, 'status', 302],
-  ['no list', { status: 200, body: '<html>' }, 'malformed', 200],
-  ['bad entries only', { status: 200, body: [{ slug: 7 }] }, 'malformed', 200],
+  ['a 500', { status: 500, bytes: 2, body: { models: [] } }, 'status', 500],
+  ['a 401', { status: 401, bytes: 2, body: {} }, 'status', 401],
+  ['a redirect', { status: 302, bytes: 2, body: '' }, 'status', 302],
+  ['no list', { status: 200, bytes: 2, body: '<html>' }, 'malformed', 200],
+  ['bad entries only', { status: 200, bytes: 2, body: [{ slug: 7 }] }, 'malformed', 200],
   ['silence', 'silence', 'timeout', undefined],
 ];
 

@@ -102,7 +102,7 @@ export function answer(accounts: AccountCatalogs, id: string, entries: readonly 
   const parsed = parseCatalog(JSON.parse(JSON.stringify({ models: entries })));
   const known = accounts.get(id);
   if (!parsed || !known) throw new Error(`the test's answer of ${id} is no catalog`);
-  accounts.apply(known, { parsed, etag: undefined }, 0);
+  accounts.apply(known, { parsed, etag: undefined, cost: { bytes: 0, ms: 0 } }, 0);
 }
 
 /** The entries of a backend list's body. */

@@ -26,7 +26,7 @@ test('the flaky account refuses every third turn, in three ways', async () => {
 
 test('reading models or usage does not count as a turn', async () => {
   await using upstream = await startUpstream({ accounts: [accountOf('broken')] });
-  assert.equal((await get(upstream.urlOf('broken'), '/backend-api/agent/models')).status, 200);
+  assert.equal((await get(upstream.urlOf('broken'), '/backend-api/agent/models?client_version=0.0.0')).status, 200);
   assert.equal((await get(upstream.urlOf('broken'), '/backend-api/meter/usage')).status, 200);
   assert.equal((await ask(upstream.urlOf('broken'))).status, 500);
 });

@@ -26,7 +26,7 @@ const upstream = await startUpstream({
   ],
 });
 after(() => upstream.close());
-const models = '/backend-api/agent/models';
+const models = '/backend-api/agent/models?client_version=0.0.0';
 
 test('every catalog entry has the members that native clients need', async () => {
   const { status, json } = await get(upstream.urlOf('north'), `${models}?client_version=1`);
@@ -104,7 +104,7 @@ test('an unknown path is 404', async () => {
 
 test('other wire words change paths, headers and events', async () => {
   await using other = await startUpstream({
-    wire: { agent: 'codex', meter: 'wham', lite_marker: 'x-lite' },
+    wire: { agent: 'codex', meter: 'wham', lite_marker: 'x-lite', client_version: '0.0.0' },
     accounts: [{ id: 'north', profile: chatty }],
   });
   const url = other.urlOf('north');

@@ -35,19 +35,19 @@ test('turns and other paths have separate queues', async () => {
   upstream.next('north', 'refuse 503');
   upstream.nextOn('north', '/backend-api/agent/models', 'refuse 500');
   const north = upstream.urlOf('north');
-  assert.equal((await get(north, '/backend-api/agent/models')).status, 500);
-  assert.equal((await get(north, '/backend-api/agent/models')).status, 200);
+  assert.equal((await get(north, '/backend-api/agent/models?client_version=0.0.0')).status, 500);
+  assert.equal((await get(north, '/backend-api/agent/models?client_version=0.0.0')).status, 200);
   assert.equal((await ask(north)).status, 503);
 });
 
 test('every request is recorded with headers, body and account', async () => {
   await using upstream = await startUpstream();
-  await get(upstream.urlOf('south'), '/backend-api/agent/models?client_version=1');
+  await get(upstream.urlOf('south'), '/backend-api/agent/models?client_version=0.1.0');
   await ask(upstream.urlOf('north'), turnBody('hello'), { 'X-Mine': 'yes' });
   const [models, turn] = upstream.requests();
   assert.deepEqual(
     [models?.account, models?.method, models?.path, models?.query, models?.turn],
-    ['south', 'GET', '/backend-api/agent/models', 'client_version=1', 0],
+    ['south', 'GET', '/backend-api/agent/models', 'client_version=0.1.0', 0],
   );
   assert.deepEqual([turn?.account, turn?.number, turn?.turn, turn?.headers['x-mine']], ['north', 2, 1, 'yes']);
   assert.deepEqual(turn?.json, turnBody('hello'));

@@ -55,7 +55,7 @@ test('an account without websockets refuses every upgrade with 426 and answers t
 });
 
 test('an upgrade on a path without websockets is an ordinary request', async () => {
-  const refusal = await refusedUpgrade({ url: upstream.urlOf('north') }, '/backend-api/agent/models', { key: null });
+  const refusal = await refusedUpgrade({ url: upstream.urlOf('north') }, '/backend-api/agent/models?client_version=0.0.0', { key: null });
   assert.equal(refusal.status, 200);
 });
 

@@ -6,7 +6,7 @@ import { keepOwnTurnState, turnStatesIn } from '../../proxy/sessions/turn-state.
 import type { Outgoing } from '../../proxy/turn/turn.ts';
 import { ACCOUNT, frozen } from '../support/turn.ts';
 
-const wire = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' };
+const wire = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite', client_version: '0.0.0' };
 
 const inOrder = [
   'x-agent-window-id',

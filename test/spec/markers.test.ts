@@ -17,7 +17,7 @@ const capitals = (name: string): string => name.replace(/\b[a-z]/g, (letter) => 
 
 for (const marker of MARKERS) {
   describe(`where the marker is ${marker}`, async () => {
-    const wire = { agent: 'agent', meter: 'meter', lite_marker: marker };
+    const wire = { agent: 'agent', meter: 'meter', lite_marker: marker, client_version: '0.0.0' };
     const underscored = marker.replaceAll('-', '_');
     const entry = `ws_request_header_${underscored}`;
     const gate = await startGateway({

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { eventsOf, startGateway } from '../support/gateway.ts';
 import { replyEvents } from '../support/rehearsal-replies.ts';
 
-const WIRE = { agent: 'codex', meter: 'wham', lite_marker: 'x-openai-internal-codex-responses-lite' };
+const WIRE = { agent: 'codex', meter: 'wham', lite_marker: 'x-openai-internal-codex-responses-lite', client_version: '0.0.0' };
 
 /** A recorded turn of a native client. */
 const recorded = JSON.parse(readFileSync(new URL('../fixtures/native/full-turn.json', import.meta.url), 'utf8'));

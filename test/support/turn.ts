@@ -89,7 +89,7 @@ export function turnOf(options: TurnOptions = {}): Turn & { readonly noted: Part
     at: 0,
     arrivedAt: 0,
     transcription: { model: 'gpt-4o-transcribe', aliases: ['gpt-transcribe'] },
-    wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' },
+    wire: { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite', client_version: '0.0.0' },
     limits: {
       connections: 16_384,
       header_bytes: 32768,

@@ -4,7 +4,7 @@ import type { Event, Turn } from '../../proxy/turn/turn.ts';
 import { turnOf } from '../support/turn.ts';
 
 /** A deployment whose own word differs from the neutral one. */
-export const ACME: Turn = { ...turnOf(), wire: { agent: 'acme', meter: 'meter', lite_marker: 'x-marker' } };
+export const ACME: Turn = { ...turnOf(), wire: { agent: 'acme', meter: 'meter', lite_marker: 'x-marker', client_version: '0.0.0' } };
 
 export const named = (name: string, rest: Omit<Rule, 'name' | 'routes'>): Rule => rule({ name, routes: '*', ...rest });
 

@@ -11,7 +11,7 @@ import type { Surface } from '../../proxy/turn/surface.ts';
 
 const NOW = 1_700_000_000_000;
 const SECRET = 'bearer-of-north';
-const wire = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite' };
+const wire = { agent: 'agent', meter: 'meter', lite_marker: 'x-internal-agent-responses-lite', client_version: '0.0.0' };
 const options = { wire, hideQuota: false, as: 'frame', responseId: undefined } as const;
 const known: Confidential = { secrets: () => [SECRET], prompt: () => 'a prompt' };
 

@@ -2,12 +2,23 @@
 import type { Failure } from '../../turn/failure.ts';
 
 /** Stored in rows and shown in /status. */
-export type Cause = 'connect' | 'network' | 'timeout' | 'refused' | 'reauth' | 'quota' | 'rate' | 'server' | 'model' | 'malformed';
+export type Cause =
+  | 'connect'
+  | 'network'
+  | 'timeout'
+  | 'refused'
+  | 'reauth'
+  | 'quota'
+  | 'rate'
+  | 'server'
+  | 'model'
+  | 'challenge_page'
+  | 'malformed';
 
 export interface AccountFault {
   readonly cause: Cause;
-  /** The whole account, or the account for the turn's model. */
-  readonly scope: 'account' | 'model';
+  /** The whole account, the account for the turn's model, or the account for all turns that go to the same path. */
+  readonly scope: 'account' | 'model' | 'path';
   /** The number of consecutive failures that open a cooldown. */
   readonly threshold: number;
   /** The wait that the provider stated, in milliseconds; at least 1 s. */
@@ -39,6 +50,8 @@ export function accountFault(failure: Failure, now: number): AccountFault | unde
       return { cause: 'rate', scope: 'model', threshold: 1, statedMs };
     case 'model':
       return { cause: 'model', scope: 'model', threshold: 1, statedMs: undefined };
+    case 'challenge_page':
+      return { cause: 'challenge_page', scope: 'path', threshold: 1, statedMs };
     default:
       return { cause: failure.cause, scope: 'model', threshold: THRESHOLD, statedMs };
   }

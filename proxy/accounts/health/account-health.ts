@@ -4,6 +4,7 @@ import type { HeldLease } from '../../exclusive-work.ts';
 import type { Failure } from '../../turn/failure.ts';
 import { type AccountFault, accountFault } from './account-fault.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
+import { pathOf, TURNS_PATH } from './health-path.ts';
 
 /** `quota`: no turn passes, and the account stays routable (UA2). `available`: turns pass. */
 export type HealthAvailability = 'available' | 'reauth_required' | 'cooldown' | 'probing' | 'quota';
@@ -52,8 +53,9 @@ export interface ResultContext extends ResultTime {
 export class AccountHealth {
   readonly id: string;
   readonly breaker = new CircuitBreaker();
+  /** By model, and by path (`pathOf`). */
   readonly modelBreakers = new Map<string, CircuitBreaker>();
-  /** Models that the account's cooldown does not apply to: when it opened, no other account could take them. */
+  /** Models that the cooldowns of the account and of its paths do not apply to: when they opened, no other account could take them. */
   exemptModels: ReadonlySet<string> = new Set();
   /** The credential was refused for good. Only another credential helps (Q5). */
   reauthRequired = false;
@@ -79,18 +81,22 @@ export class AccountHealth {
 
   availability(model: string): HealthAvailability {
     if (this.needsLogin) return 'reauth_required';
-    return blockedBy(this.#breakerFor(model)) ?? blockedBy(this.modelBreakers.get(model)) ?? 'available';
+    for (const breaker of this.#breakersFor(model)) {
+      const blocked = blockedBy(breaker);
+      if (blocked) return blocked;
+    }
+    return 'available';
   }
 
   /** The end of the cooldowns that keep this model's turns away; Unix milliseconds. */
   cooldownEnd(model: string): number | undefined {
-    const cooling = defined(this.#breakerFor(model), this.modelBreakers.get(model)).filter(({ phase }) => phase === 'cooling');
+    const cooling = this.#breakersFor(model).filter(({ phase }) => phase === 'cooling');
     return cooling.length > 0 ? Math.max(...cooling.map(({ cooldownEnd }) => cooldownEnd)) : undefined;
   }
 
   /** Begins an attempt. Where a probe is due, the attempt is the probe. */
   begin(ticket: AttemptTicket): boolean {
-    const due = defined(this.#breakerFor(ticket.model), this.modelBreakers.get(ticket.model)).filter(({ phase }) => phase === 'due');
+    const due = this.#breakersFor(ticket.model).filter(({ phase }) => phase === 'due');
     if (due.length === 0) return false;
     for (const breaker of due) breaker.startProbe();
     ticket.probes = due;
@@ -118,35 +124,46 @@ export class AccountHealth {
     return changed;
   }
 
-  #breakerFor(model: string): CircuitBreaker | undefined {
-    return this.exemptModels.has(model) && !this.breaker.outOfQuota ? undefined : this.breaker;
+  /** The breakers that keep turns of the model away: the account's, the model's, and that of their path. */
+  #breakersFor(model: string): readonly CircuitBreaker[] {
+    const isExempt = this.exemptModels.has(model);
+    const whole = isExempt && !this.breaker.outOfQuota ? undefined : this.breaker;
+    const path = pathOf(model);
+    const ofPath = path === model || isExempt ? undefined : this.modelBreakers.get(path);
+    return defined(whole, this.modelBreakers.get(model), ofPath);
   }
 
   /** The breakers that the attempt's result affects. */
-  #breakersOf(ticket: AttemptTicket): readonly CircuitBreaker[] {
-    return defined(this.breaker, this.modelBreakers.get(ticket.model)).filter(({ openedAfter }) => openedAfter < ticket.number);
+  #breakersOf({ model, number }: AttemptTicket): readonly CircuitBreaker[] {
+    const path = pathOf(model);
+    const ofPath = path === model ? undefined : this.modelBreakers.get(path);
+    return defined(this.breaker, this.modelBreakers.get(model), ofPath).filter(({ openedAfter }) => openedAfter < number);
   }
 
   #recordSuccess(ticket: AttemptTicket): boolean {
     let changed = false;
     for (const breaker of this.#breakersOf(ticket)) changed = breaker.recordSuccess() || changed;
-    if (this.modelBreakers.get(ticket.model)?.isInitial) this.modelBreakers.delete(ticket.model);
+    for (const name of [ticket.model, pathOf(ticket.model)]) if (this.modelBreakers.get(name)?.isInitial) this.modelBreakers.delete(name);
     return changed;
   }
 
   #recordFault({ model, number }: AttemptTicket, fault: AccountFault, context: ResultContext): boolean {
-    const breaker = fault.scope === 'account' ? this.breaker : (this.modelBreakers.get(model) ?? new CircuitBreaker());
-    if (fault.scope === 'model') this.modelBreakers.set(model, breaker);
+    const name = fault.scope === 'path' ? pathOf(model) : model;
+    const breaker = fault.scope === 'account' ? this.breaker : (this.modelBreakers.get(name) ?? new CircuitBreaker());
+    if (fault.scope !== 'account') this.modelBreakers.set(name, breaker);
     // Attempts that were running when the breaker opened belong to the same burst. Only a statement about quota still changes its end.
     if (breaker.openedAfter >= number && fault.cause !== 'quota') return false;
+    const { alternatives } = context;
     return breaker.recordFailure(fault, context, () =>
-      fault.scope === 'model' ? context.alternatives.existFor(model, this.id) : this.#exempt(model, context.alternatives),
+      fault.scope === 'model' || (fault.scope === 'path' && name === model)
+        ? alternatives.existFor(model, this.id)
+        : this.#exempt(model, fault.scope === 'path' && name !== TURNS_PATH ? [] : alternatives.modelsOf(this.id), alternatives),
     );
   }
 
   /** Exempts the models that no other account could take; returns whether any model is left for a cooldown. */
-  #exempt(model: string, alternatives: Alternatives): boolean {
-    const models = new Set([model, ...alternatives.modelsOf(this.id)]);
+  #exempt(model: string, others: Iterable<string>, alternatives: Alternatives): boolean {
+    const models = new Set([model, ...others]);
     const exempt = [...models].filter((one) => !alternatives.existFor(one, this.id));
     this.exemptModels = new Set(exempt);
     return exempt.length < models.size;

@@ -3,6 +3,7 @@ import type { AccountStateRow } from '../../../store/store.ts';
 import type { AccountHealth } from './account-health.ts';
 import type { HealthFields } from './account-states.ts';
 import { CircuitBreaker, type ResultTime } from './circuit-breaker.ts';
+import { TURNS_PATH } from './health-path.ts';
 
 export interface CooldownStatus {
   /** `cooling` until `until`; `due`: half-open, the next turn is the probe; `probing`: the probe is running. */
@@ -18,7 +19,7 @@ export interface HealthStatus {
   readonly status: AccountStateRow['health'];
   /** The cooldown of the whole account. */
   readonly cooldown: CooldownStatus | undefined;
-  /** By exposed model id. */
+  /** By exposed model id, and by path in parentheses: `(responses)` is the path of all ordinary turns. */
   readonly models: Readonly<Record<string, CooldownStatus>>;
   /** Models that the account's cooldown does not apply to, because no other account could take them. */
   readonly exemptModels: readonly string[];
@@ -34,9 +35,16 @@ export function healthStatus({ id, needsLogin, breaker, modelBreakers, exemptMod
     status: needsLogin ? 'reauth_required' : healthWord(breaker),
     cooldown: cooldownStatus(breaker),
     models: Object.fromEntries(models),
-    exemptModels: breaker.phase === 'closed' ? [] : [...exemptModels],
+    exemptModels: exempts(breaker, modelBreakers) ? [...exemptModels] : [],
   };
 }
+
+/** Whether a cooldown is open that models may be exempt from. */
+const exempts = (breaker: CircuitBreaker, others: AccountHealth['modelBreakers']): boolean =>
+  breaker.phase !== 'closed' || (others.get(TURNS_PATH)?.phase ?? 'closed') !== 'closed';
+
+/** Whether a network's guard answers the account's turns, so that they wait. */
+export const isChallenged = ({ models }: Pick<HealthStatus, 'models'>): boolean => models[TURNS_PATH]?.cause === 'challenge_page';
 
 /** The cause in the row of an exempt model. */
 const EXEMPT = 'spared';
@@ -44,7 +52,7 @@ const EXEMPT = 'spared';
 /** The store's state of an account, by model; the empty model is the whole account. */
 export function storedHealth({ reauthRequired, breaker, modelBreakers, exemptModels }: AccountHealth): ReadonlyMap<string, HealthFields> {
   const fields = new Map<string, HealthFields>();
-  if (breaker.phase !== 'closed') {
+  if (exempts(breaker, modelBreakers)) {
     for (const model of exemptModels) fields.set(model, { health: 'active', cooldown_until: null, streak: 0, cause: EXEMPT });
   }
   for (const [model, own] of modelBreakers) {

@@ -3,17 +3,17 @@ import { hash } from 'node:crypto';
 import { type Clock, withDeadline } from '../../clock.ts';
 import type { ExclusiveWork, HeldLease } from '../../exclusive-work.ts';
 import type { Counters } from '../../metrics.ts';
+import { type ReadRefusal, type RefusedAnswer, readRefusal } from '../../turn/read-refusal.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 import { SAME_MOMENT_MS } from './account-quota.ts';
 import { elapsed, type Quota } from './quota.ts';
 import { quotaFromUsageRead } from './quota-statement.ts';
 
-/** An account's answer to the usage read. */
-export interface UsageAnswer {
-  readonly status: number;
-  /** The decoded JSON; anything where the body was not JSON. */
-  readonly body: unknown;
-}
+/** An account's answer to the usage read; its body is anything where it was not JSON. */
+export type UsageAnswer = RefusedAnswer;
+
+/** Why the last usage read of an account failed. */
+export type UsageFailure = ReadRefusal | 'network' | 'malformed';
 
 export interface UsageReadsOptions {
   readonly clock: Clock;
@@ -58,6 +58,7 @@ class Reader {
   readonly offset: number;
   readAt = Number.NEGATIVE_INFINITY;
   failures = 0;
+  failure: UsageFailure | undefined;
   /** The read that is running or queued. */
   reading: Promise<void> | undefined;
   cancelTimer: () => void = () => undefined;
@@ -124,6 +125,11 @@ export class UsageReads {
     reader.cancelTimer = this.#options.clock.after(SAME_MOMENT_MS, () => void this.#start(reader, 'scheduled'));
   }
 
+  /** Why the account's last usage read failed; undefined after a good one. */
+  failureOf(account: string): UsageFailure | undefined {
+    return this.#readers.get(account)?.failure;
+  }
+
   /** Sets no timer and starts no read after this. */
   stop(): void {
     this.#stopped = true;
@@ -184,8 +190,10 @@ export class UsageReads {
     counters.add('quota_reads');
     reader.readAt = clock.now();
     try {
-      const { status, body } = await read(reader.id);
-      const statement = status < 300 ? quotaFromUsageRead(body, clock.now()) : undefined;
+      const answer = await read(reader.id);
+      const isAnswered = answer.status < 300;
+      const statement = isAnswered ? quotaFromUsageRead(answer.body, clock.now()) : undefined;
+      reader.failure = statement ? undefined : isAnswered ? 'malformed' : readRefusal(answer);
       reader.failures = statement ? 0 : reader.failures + 1;
       if (!statement) counters.add('quota_read_failures');
       // The account may have been removed, or have another address, since the read began.
@@ -194,6 +202,7 @@ export class UsageReads {
         if (held) quota.publish(reader.id, held.lease);
       }
     } catch {
+      reader.failure = 'network';
       reader.failures += 1;
       counters.add('quota_read_failures');
     }

@@ -1,6 +1,9 @@
 // The condition of an account in one word: whether it gets turns now, and if not, why and until when.
 import type { AccountStatus } from '../../accounts/capacity.ts';
+import { TURNS_PATH } from '../../accounts/health/health-path.ts';
+import { isChallenged } from '../../accounts/health/health-status.ts';
 import type { QuotaStatus } from '../../accounts/quota/quota-status.ts';
+import type { AccountCatalogStatus } from '../../models/account-catalog.ts';
 import type { AccountConfig } from '../../turn/settings.ts';
 
 export const CONDITIONS = [
@@ -10,6 +13,8 @@ export const CONDITIONS = [
   'reserved',
   'cooldown',
   'probing',
+  'challenge_page',
+  'no_models',
   'reauth_required',
   'paused',
   'invisible',
@@ -19,14 +24,15 @@ export const CONDITIONS = [
 export const CONDITION_TEXT =
   'available: takes turns. at_max_concurrent: as many turns run there as max_concurrent permits. out_of_quota: its provider refuses turns until ' +
   'a quota window resets. reserved: what is left of its quota is kept for its owner. cooldown: a pause after failures or a rate limit. probing: ' +
-  'one turn decides whether it is healthy again. reauth_required: its credential is refused, an operator must log it in again. paused: ' +
+  'one turn decides whether it is healthy again. challenge_page: a guard of the network answers its turns with a page, so that they wait; its ' +
+  'credential is not refused. no_models: its model list could not be read (cause), so that it serves no model. reauth_required: its credential is refused, an operator must log it in again. paused: ' +
   'an operator has paused it. invisible: switched off by visible: false.';
 
 export interface Condition {
   readonly state: (typeof CONDITIONS)[number];
   /** When it ends, Unix milliseconds; undefined where it has no known end. */
   readonly until: number | undefined;
-  /** The cause of a cooldown. */
+  /** The cause of a cooldown, or of a failed read of its model list. */
   readonly cause: string | undefined;
 }
 
@@ -35,6 +41,7 @@ export function conditionOf(
   { visible, paused, max_concurrent }: AccountConfig,
   health: AccountStatus | undefined,
   quota: QuotaStatus | undefined,
+  catalog: Pick<AccountCatalogStatus, 'models' | 'failure'> | undefined,
 ): Condition {
   const cooldown = health?.cooldown;
   const ends = [cooldown?.until, quota?.status === 'exhausted' ? quota.until : undefined].filter((end) => typeof end === 'number');
@@ -46,6 +53,8 @@ export function conditionOf(
     return condition('out_of_quota', quotaEnd);
   if (cooldown?.phase === 'cooling') return condition('cooldown', cooldown.until, cooldown.cause);
   if (cooldown) return condition('probing', undefined, cooldown.cause);
+  if (health && isChallenged(health)) return condition('challenge_page', health.models[TURNS_PATH]?.until, 'challenge_page');
+  if (catalog?.failure !== undefined && catalog.models === 0) return condition('no_models', undefined, catalog.failure);
   if (quota?.status === 'reserved') return condition('reserved', quota.until ?? undefined);
   return condition((health?.inFlight ?? 0) >= max_concurrent ? 'at_max_concurrent' : 'available');
 }

@@ -23,6 +23,8 @@ export class AccountLogin {
   #login: StoredLogin | undefined;
   #isRead = false;
   #isSealed = false;
+  /** How the last exchange failed. */
+  lastFailure: 'failed' | 'challenged' = 'failed';
   /** The refresh token that the endpoint refused finally. */
   #refusedRefresh: string | undefined;
 
@@ -103,6 +105,12 @@ export class AccountLogin {
     this.#login = login;
     this.#isSealed = false;
     this.askAgain();
+  }
+
+  /** The last exchange failed: the next one waits. @param until Unix milliseconds */
+  pause(until: number, failure: 'failed' | 'challenged'): void {
+    this.retryAt = until;
+    this.lastFailure = failure;
   }
 
   /** The endpoint refused this refresh token finally. */

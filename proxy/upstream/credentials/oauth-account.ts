@@ -95,13 +95,13 @@ export class OauthAccount {
 
   async #afterRenewal(): Promise<string> {
     const renewal = await this.#renewInTime();
-    if (renewal !== 'renewed' || this.access === undefined) throw new CredentialUnavailable(renewal === 'refused' ? 'refused' : 'failed');
-    return this.access;
+    if (renewal === 'renewed' && this.access !== undefined) return this.access;
+    throw new CredentialUnavailable(renewal === 'renewed' ? 'failed' : renewal);
   }
 
   /** Renews the current access token, unless the last try has just failed. */
   async #renewInTime(): Promise<Renewal> {
-    if (this.#tools.clock.now() < this.#login.retryAt) return 'failed';
+    if (this.#tools.clock.now() < this.#login.retryAt) return this.#login.lastFailure;
     return this.#inTime(this.#renew(this.access));
   }
 

@@ -1,16 +1,18 @@
 // Requests new tokens from a token endpoint, and distinguishes a final refusal from a transient failure (Q9).
-import { call } from '../call.ts';
+import { isChallengePage } from '../../turn/challenge-page.ts';
+import { type CallAnswer, call } from '../call.ts';
 import { UndiciCarrier } from '../undici-carrier.ts';
 import { refreshedBy, type Tokens } from './tokens.ts';
 
 /**
  * `fresh`: the old refresh token is spent. `refused`: the account must log in again. `failed`: network, an overloaded endpoint, or an
- * unknown answer; the refresh token may be spent.
+ * unknown answer; the refresh token may be spent. `challenged`: a network's guard answered in place of the endpoint.
  */
 export type Exchanged =
   | { readonly kind: 'fresh'; readonly tokens: Tokens }
   | { readonly kind: 'refused'; readonly code: string }
-  | { readonly kind: 'failed'; readonly status: number | undefined };
+  | { readonly kind: 'failed'; readonly status: number | undefined }
+  | { readonly kind: 'challenged'; readonly status: number };
 
 export interface TokenRequest {
   readonly url: string;
@@ -23,6 +25,7 @@ export type Exchange = (request: TokenRequest) => Promise<Exchanged>;
 
 const FINAL_CODES = new Set(['invalid_grant', 'refresh_token_expired', 'refresh_token_reused', 'refresh_token_invalidated']);
 const BYTES = 262_144;
+const NO_BYTES = Buffer.alloc(0);
 
 /** @param ms longest silence of the endpoint; tests shorten it */
 export function tokenEndpoint(ms = 10_000): Exchange {
@@ -34,7 +37,7 @@ export function tokenEndpoint(ms = 10_000): Exchange {
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'content-type': 'application/json' };
     try {
       const answer = await call(carrier, { method: 'POST', path: pathname, headers, body }, { bytes: BYTES, ms });
-      return judged(answer.status, answer.body, tokens, now);
+      return judged(answer, tokens, now);
     } catch {
       return { kind: 'failed', status: undefined };
     } finally {
@@ -43,7 +46,8 @@ export function tokenEndpoint(ms = 10_000): Exchange {
   };
 }
 
-function judged(status: number, body: unknown, used: Tokens, now: number): Exchanged {
+function judged({ status, headers, body }: CallAnswer, used: Tokens, now: number): Exchanged {
+  if (isChallengePage(status, headers, NO_BYTES)) return { kind: 'challenged', status };
   if (status >= 200 && status < 300) {
     const tokens = refreshedBy(body, used, now);
     return tokens ? { kind: 'fresh', tokens } : { kind: 'failed', status };

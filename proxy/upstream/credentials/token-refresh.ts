@@ -51,7 +51,7 @@ export class TokenRefresh {
   async #runAlone(not: string | undefined, lease: Lease | undefined): Promise<Renewal> {
     for (let round = 0; round < ROUNDS; round++) {
       const outcome = await this.#exchange(lease);
-      if (outcome === 'renewed' || outcome === 'failed') return outcome;
+      if (typeof outcome === 'string' && outcome !== 'replaced') return outcome;
       // A refresh that lost the race finds the winner's tokens in the store, and an operator's new login in the file.
       const isReplaced = outcome === 'replaced' || (await this.#login.reread()) || (await this.#file.run(lease));
       if (!isReplaced) return this.#refused(outcome.refused);
@@ -61,7 +61,7 @@ export class TokenRefresh {
   }
 
   /** `replaced`: the store has other tokens than those that were to be sent. */
-  async #exchange(lease: Lease | undefined): Promise<'renewed' | 'failed' | 'replaced' | { readonly refused: string }> {
+  async #exchange(lease: Lease | undefined): Promise<'renewed' | 'failed' | 'challenged' | 'replaced' | { readonly refused: string }> {
     const { exchange, clock, vault, log } = this.#tools;
     const { account, config, tokens, imported, refresh } = this.#login;
     if (!tokens || imported === undefined || refresh === undefined) return { refused: 'no_refresh_token' };
@@ -74,11 +74,11 @@ export class TokenRefresh {
     if (begun.kind === 'changed') return this.#overtaken();
     const { token_url: url, client_id: clientId } = config;
     const answer = await exchange({ url, clientId, tokens: { ...tokens, refresh }, now: clock.now() });
-    if (answer.kind === 'failed') {
+    if (answer.kind === 'failed' || answer.kind === 'challenged') {
       await vault.cancel(account, lease).catch(() => {
         this.#uncancelled = lease;
       });
-      return this.#failed(answer.status);
+      return this.#failed(answer.status, answer.kind);
     }
     if (answer.kind === 'refused') {
       // In the store the exchange stays open: no other node sends the token again.
@@ -95,18 +95,18 @@ export class TokenRefresh {
   }
 
   /** Another process has stored tokens meanwhile, or has the lease. */
-  async #overtaken(): Promise<'replaced' | 'failed'> {
+  async #overtaken(): Promise<'replaced' | 'failed' | 'challenged'> {
     return (await this.#login.reread()) ? 'replaced' : this.#failed(undefined);
   }
 
-  #failed(status: number | undefined): 'failed' {
+  #failed(status: number | undefined, kind: 'failed' | 'challenged' = 'failed'): 'failed' | 'challenged' {
     const { clock, log, onRefreshFailed } = this.#tools;
     const { account } = this.#login;
-    this.#login.retryAt = clock.now() + PAUSE_MS;
-    log.warn('credential_refresh_failed', { account, status });
+    this.#login.pause(clock.now() + PAUSE_MS, kind);
+    log.warn('credential_refresh_failed', { account, status, cause: kind === 'challenged' ? 'challenge_page' : undefined });
     if (!this.#failing) onRefreshFailed(account);
     this.#failing = true;
-    return 'failed';
+    return kind;
   }
 
   #refused(code: string): 'refused' {

@@ -28,6 +28,7 @@ const STATUS: Readonly<Record<FailureCause, number>> = {
   rate: 429,
   server: 503,
   model: 404,
+  challenge_page: 403,
   request: 400,
 };
 

@@ -48,6 +48,7 @@ class World {
 
 const usage = (used: number): UsageAnswer => ({
   status: 200,
+  headers: {},
   body: { rate_limit: { allowed: true, limit_reached: false, primary_window: { used_percent: used, limit_window_seconds: 18_000 } } },
 });
 
@@ -145,9 +146,9 @@ test('the interval of an account that does not answer doubles, and is reset by a
 });
 
 for (const [what, answer] of Object.entries<UsageAnswer>({
-  'a refusal': { status: 401, body: usage(1).body },
-  'a body of another shape': { status: 200, body: { detail: 'Not Found' } },
-  'a body that is not JSON': { status: 200, body: undefined },
+  'a refusal': { status: 401, headers: {}, body: usage(1).body },
+  'a body of another shape': { status: 200, headers: {}, body: { detail: 'Not Found' } },
+  'a body that is not JSON': { status: 200, headers: {}, body: undefined },
 })) {
   test(`an answer with ${what} is a failed read and changes no evidence`, async () => {
     const world = new World();

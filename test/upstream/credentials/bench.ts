@@ -173,7 +173,7 @@ export class Bench {
 
   /** Whether the provider takes this bearer. */
   async admits(bearer: string): Promise<boolean> {
-    const answer = await fetch(`${this.upstream.urlOf('north')}/backend-api/agent/models`, {
+    const answer = await fetch(`${this.upstream.urlOf('north')}/backend-api/agent/models?client_version=0.0.0`, {
       headers: { authorization: `Bearer ${bearer}` },
     });
     await answer.arrayBuffer();

@@ -25,7 +25,7 @@ const ACCOUNT_ROW = object({
   models_in_cooldown: list(
     'Models that the account does not serve for now, while it serves others.',
     object({
-      model: text('Exposed model id.'),
+      model: text('Exposed model id; in parentheses a path, which all its models share.'),
       cause: nullable(text('What failed.')),
       until: nullable(time('When the next turn may probe it.')),
     }),
@@ -59,6 +59,12 @@ const ACCOUNT_ROW = object({
       models: integer('Number of models that it lists.'),
       read_at: nullable(time('When its list was read last.')),
       stale: flag('Whether the last read failed or did not happen yet.'),
+      failure: nullable(
+        text(
+          'Why the last read failed: challenge_page (a guard of the network), client_version (see wire.client_version), credential, status, ' +
+            'malformed, timeout, network.',
+        ),
+      ),
     },
     'Its model list.',
   ),
@@ -96,7 +102,7 @@ function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeo
   const health = gateway.capacity().accounts.find((status) => status.account === account.id);
   const quota = gateway.quota().find((status) => status.account === account.id);
   const catalog = gateway.catalogs().find((status) => status.account === account.id);
-  const { state, until, cause } = conditionOf(account, health, quota);
+  const { state, until, cause } = conditionOf(account, health, quota, catalog);
   return {
     id: account.id,
     label: account.label,
@@ -114,7 +120,12 @@ function shownAccount(account: AccountConfig, view: OperatorView): ValueOf<typeo
     reserve_percent: account.reserve_percent,
     visible: account.visible,
     pools: view.assignmentsOf(account.id).map(({ pool, active, eligible, weight }) => ({ pool, active, eligible, weight })),
-    catalog: { models: catalog?.models ?? 0, read_at: isoOrNull(catalog?.readAt), stale: catalog?.stale ?? true },
+    catalog: {
+      models: catalog?.models ?? 0,
+      read_at: isoOrNull(catalog?.readAt),
+      stale: catalog?.stale ?? true,
+      failure: catalog?.failure ?? null,
+    },
   };
 }
 

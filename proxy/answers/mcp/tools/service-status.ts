@@ -112,7 +112,11 @@ type Conditions = ReadonlyMap<string, ReturnType<typeof conditionOf>>;
 function accountConditions({ accounts, gateway }: OperatorView): [string, ReturnType<typeof conditionOf>][] {
   const health = new Map(gateway.capacity().accounts.map((status) => [status.account, status]));
   const quota = new Map(gateway.quota().map((status) => [status.account, status]));
-  return accounts.map((account) => [account.id, conditionOf(account, health.get(account.id), quota.get(account.id))]);
+  const catalogs = new Map(gateway.catalogs().map((status) => [status.account, status]));
+  return accounts.map((account) => {
+    const { id } = account;
+    return [id, conditionOf(account, health.get(id), quota.get(id), catalogs.get(id))];
+  });
 }
 
 const routableModels = ({ pools, gateway }: OperatorView, index: number): number => {
@@ -121,10 +125,13 @@ const routableModels = ({ pools, gateway }: OperatorView, index: number): number
 };
 
 function attentionOf(view: OperatorView, conditions: Conditions): readonly string[] {
-  const accounts = [...conditions].flatMap(([account, { state, until }]) => {
+  const accounts = [...conditions].flatMap(([account, { state, until, cause }]) => {
     const end = isoOrNull(until);
     if (state === 'reauth_required') return [`account ${account} must be logged in again: its provider refuses its credential`];
     if (state === 'out_of_quota') return [`account ${account} is out of quota${end === null ? '' : ` until ${end}`}`];
+    if (state === 'challenge_page')
+      return [`account ${account} gets a challenge page of the network instead of answers: check its headers`];
+    if (state === 'no_models') return [`account ${account} serves no model: its model list could not be read (${cause})`];
     if (state === 'cooldown') return [`account ${account} is in cooldown${end === null ? '' : ` until ${end}`}`];
     return [];
   });
