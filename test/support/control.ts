@@ -53,7 +53,7 @@ export async function control(
 ): Promise<Control> {
   const seen: Seen[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (request.url?.endsWith('/models')) return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"models":[]}');
+    if (request.url?.includes('/models?')) return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"models":[]}');
     // The gateway's own requests at the start are not recorded.
     if (request.url?.endsWith('/meter/usage')) return void response.writeHead(404).end();
     // Paths that the gateway reads itself.
